@@ -173,7 +173,7 @@ const seen: Seen[] = [
     {
       error: {
         message:
-          'You passed 1015 input tokens and requested 10 output tokens. However, the model’s context length is only 1024 tokens, resulting in a maximum input length of 1014 tokens.',
+          "You passed 1015 input tokens and requested 10 output tokens. However, the model's context length is only 1024 tokens, resulting in a maximum input length of 1014 tokens.",
         type: 'BadRequestError',
         param: 'input_tokens',
         code: 400,
@@ -320,7 +320,7 @@ it.each<[string, ModelErrorKind, object]>([
   [
     'a request that is too long',
     'overflow',
-    { code: 400, message: 'This endpoint’s maximum context length is 1000 tokens.' },
+    { code: 400, message: "This endpoint's maximum context length is 1000 tokens." },
   ],
   ['a request that the provider refused', 'invalid', { code: 400, message: 'Provider returned error' }],
 ])('a model call fails if an OpenRouter stream reports %s, and the error kind is %s', async (_name, kind, error) => {

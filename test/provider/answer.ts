@@ -3,37 +3,40 @@ import { estimateTokens, type JsonObject, parseJson } from './json.ts';
 
 export interface ScriptedCall {
   readonly name: string;
-  /** An object, or any text that the model wrote. */
+  /** Arguments of the tool call, as an object or as any text that the model wrote. */
   readonly arguments: JsonObject | string;
   readonly id?: string;
 }
 
-/** Contents of an answer in order. */
+/** The parts of a scripted answer, in order. */
 export type ScriptedPart =
   | { readonly thinking: string; readonly isRedacted?: boolean }
   | { readonly text: string }
   | { readonly call: ScriptedCall }
-  /** The provider's own summary of everything before (A10, R8). */
+  /** A summary that the provider itself wrote of everything before it (wire rules A10, R8). */
   | { readonly compaction: string };
 
-/** Numbers of tokens. Absent numbers are estimated. */
+/** Token counts. Absent counts are estimated. */
 export interface ScriptedUsage {
-  /** All input, including cached and newly cached. */
+  /** All input tokens, including those read from and written to the prompt cache. */
   readonly input?: number;
   readonly cachedInput?: number;
   readonly cacheWrite?: number;
-  /** Output including thinking. */
+  /** Output tokens, including thinking. */
   readonly output?: number;
   readonly thinking?: number;
 }
 
-/** An answer independent of formats. `thinking`, `text` and `calls` come first in this order, then `parts`. */
+/**
+ * An answer that tests script, for any wire format. It starts with `thinking`, `text` and `calls` in this order,
+ * followed by `parts`.
+ */
 export interface ScriptedAnswer {
   readonly thinking?: string;
   readonly text?: string;
   readonly calls?: readonly ScriptedCall[];
   readonly parts?: readonly ScriptedPart[];
-  /** Default `complete`. `window_full` is Anthropic's `model_context_window_exceeded`. */
+  /** How the answer ends. Default `complete`. `window_full` is Anthropic's `model_context_window_exceeded`. */
   readonly end?: 'complete' | 'cut_off' | 'refusal' | 'window_full' | 'paused';
   readonly usage?: ScriptedUsage;
 }
@@ -41,15 +44,15 @@ export interface ScriptedAnswer {
 export interface AnswerCall {
   readonly id: string;
   readonly name: string;
-  /** Arguments as the model wrote them. */
+  /** Arguments of the tool call, as the model wrote them. */
   readonly arguments: string;
-  /** {} if the arguments are not an object. */
+  /** The parsed arguments, or {} if they are not an object. */
   readonly input: unknown;
 }
 
 export type AnswerPart = Exclude<ScriptedPart, { call: ScriptedCall }> | { readonly call: AnswerCall };
 
-/** An answer with all defaults filled in. */
+/** A scripted answer with all defaults filled in. */
 export interface Answer {
   readonly parts: readonly AnswerPart[];
   readonly calls: readonly AnswerCall[];
@@ -61,7 +64,7 @@ export function newId(prefix: string): string {
   return prefix + randomUUID().replaceAll('-', '').slice(0, 24);
 }
 
-/** @param request body that the usage is estimated from */
+/** @param request request body from which missing token counts are estimated */
 export function completeAnswer(script: ScriptedAnswer, request: JsonObject, callPrefix: string): Answer {
   const scripted: ScriptedPart[] = [
     ...(script.thinking === undefined ? [] : [{ thinking: script.thinking }]),
@@ -91,7 +94,7 @@ function completeCall({ id, name, arguments: given }: ScriptedCall, prefix: stri
   return { id: id ?? newId(prefix), name, arguments: text, input: parseJson(text) ?? {} };
 }
 
-/** Pieces of a streamed text. No piece splits a code point. */
+/** Cuts a text into the pieces in which it is streamed. No piece splits a code point. */
 export function cutText(text: string, size = 12): string[] {
   const points = Array.from(text);
   return Array.from({ length: Math.ceil(points.length / size) }, (_, index) =>

@@ -245,7 +245,7 @@ const headers = { 'anthropic-beta': 'compact-2026-09-04' };
 
 describe('refusals by Anthropic', () => {
   it.each(broken)(
-    'the strict Anthropic provider refuses a breach of $rule: $words',
+    'the strict Anthropic test server refuses a request that breaks wire rule $rule: $words',
     async ({ rule, body, words, strict = {}, status = 400 }) => {
       await using provider = await startProvider({ strict });
       const reply = await postRaw(provider, 'anthropic', body, headers);
@@ -258,29 +258,32 @@ describe('refusals by Anthropic', () => {
   );
 
   it.each([
-    ['a question', bodyOf(question)],
+    ['one user message', bodyOf(question)],
     ['a message whose content is a string', bodyOf({ role: 'user', content: 'Look.' })],
-    ['a closed round', bodyOf(...round)],
+    ['a complete tool round', bodyOf(...round)],
     [
-      'text behind the results',
+      'text after the tool results',
       bodyOf(...round.slice(0, 2), user(result('toolu_1'), result('toolu_2'), text('Go on.'))),
     ],
-    ['four cache marks', bodyOf(user(marked('1'), marked('2'), marked('3'), marked('4')))],
+    ['four cache breakpoints', bodyOf(user(marked('1'), marked('2'), marked('3'), marked('4')))],
     ['an image', bodyOf(user({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } }))],
-    ['adaptive thinking over a round without any', { ...bodyOf(...round), thinking: { type: 'adaptive' } }],
-  ])('the strict Anthropic provider accepts %s', async (_name, body) => {
+    [
+      'adaptive thinking with a tool round that has no thinking',
+      { ...bodyOf(...round), thinking: { type: 'adaptive' } },
+    ],
+  ])('the strict Anthropic test server accepts a request with %s', async (_name, body) => {
     await using provider = await startProvider({ answers: [{ text: 'Yes.' }] });
     const reply = await postRaw(provider, 'anthropic', body);
     expect(reply).toMatchObject({ status: 200 });
   });
 
-  it('the strict Anthropic provider refuses a compaction block without its beta header', async () => {
+  it('the strict Anthropic test server refuses a compaction block without its beta header', async () => {
     await using provider = await startProvider();
     const reply = await postRaw(provider, 'anthropic', bodyOf(user(summary, text('On.'))));
     expect(reply.text).toContain("Input tag 'compaction' found using 'type' does not match");
   });
 
-  it('a lenient Anthropic provider accepts every body that the strict provider refuses', async () => {
+  it('the Anthropic test server accepts every request that it would refuse if `strict` were not false', async () => {
     await using provider = await startProvider({ answers: () => ({ text: 'Yes.' }), strict: false });
     for (const { body } of broken) expect((await postRaw(provider, 'anthropic', body)).status).toBe(200);
   });

@@ -29,7 +29,7 @@ function extend(params: Params, message: Anthropic.Message): Params {
 }
 
 describe('Anthropic through its SDK', () => {
-  it('the Anthropic provider streams the same answer that it returns whole', async () => {
+  it('the Anthropic test server streams the same answer that it returns without streaming', async () => {
     const answer = {
       thinking: 'Both, I think.',
       text: 'Reading — ✂️.',
@@ -61,7 +61,7 @@ describe('Anthropic through its SDK', () => {
     expect(provider.requests.map(({ isStream }) => isStream)).toEqual([false, true]);
   });
 
-  it('the Anthropic provider accepts its own thinking over several rounds, and with other cache marks', async () => {
+  it('the Anthropic test server accepts its own thinking over several tool rounds, and with other cache breakpoints', async () => {
     const answers = [
       { thinking: 'One.', calls },
       { parts: [{ thinking: '', isRedacted: true }, { text: 'More.' }, { call: { name: 'read', arguments: {} } }] },
@@ -91,7 +91,7 @@ describe('Anthropic through its SDK', () => {
       }),
       'bound to a different conversation',
     ],
-  ])('the Anthropic provider refuses thinking after an edit of %s (A8)', async (_name, edit, words) => {
+  ])('the Anthropic test server refuses thinking after an edit of %s (wire rule A8)', async (_name, edit, words) => {
     await using provider = await startProvider({ answers: [{ thinking: 'One.', calls }, { text: 'Older models.' }] });
     const client = connectAnthropic(provider);
     const second = extend(first, await client.messages.create(first));
@@ -100,7 +100,7 @@ describe('Anthropic through its SDK', () => {
     await expect(client.messages.create(second)).resolves.toMatchObject({ stop_reason: 'end_turn' });
   });
 
-  it('the Anthropic provider accepts an edited history if it signs only the thinking block itself', async () => {
+  it('the Anthropic test server accepts an edited history if its signatures cover only the thinking block itself', async () => {
     const answers = [{ thinking: 'One.', calls }, { text: 'Done.' }];
     await using provider = await startProvider({ answers, strict: { signatures: 'block' } });
     const client = connectAnthropic(provider);
@@ -108,7 +108,7 @@ describe('Anthropic through its SDK', () => {
     await expect(client.messages.create({ ...second, system: 'Other.' })).resolves.toBeDefined();
   });
 
-  it('the Anthropic provider refuses a gap between thinking blocks, and accepts a history without the oldest blocks', async () => {
+  it('the Anthropic test server refuses a gap between thinking blocks, but accepts a history without the oldest blocks', async () => {
     const answers = [
       { thinking: '1', text: 'a' },
       { thinking: '2', text: 'b' },
@@ -138,7 +138,7 @@ describe('Anthropic through its SDK', () => {
     await expect(client.messages.create(without(1, 3))).resolves.toBeDefined();
   });
 
-  it('the Anthropic provider refuses an open tool loop whose thinking is missing or changed (A7)', async () => {
+  it('the Anthropic test server refuses an unfinished tool loop whose thinking is missing or changed (wire rule A7)', async () => {
     await using provider = await startProvider({ answers: [{ thinking: 'One.', calls }, { text: 'Without.' }] });
     const client = connectAnthropic(provider);
     const message = await client.messages.create(first);
@@ -150,7 +150,7 @@ describe('Anthropic through its SDK', () => {
     await expect(client.messages.create(off)).resolves.toMatchObject({ stop_reason: 'end_turn' });
   });
 
-  it('the Anthropic provider compacts, and accepts its compaction back only verbatim (A10)', async () => {
+  it('the Anthropic test server compacts messages, and accepts its compaction back only verbatim (wire rule A10)', async () => {
     const answers = [{ parts: [{ compaction: 'They spoke of a.' }] }, { text: 'On.' }];
     await using provider = await startProvider({ answers });
     const betas = ['compact-2026-09-04'];
@@ -176,7 +176,7 @@ describe('Anthropic through its SDK', () => {
     ['refusal', 'refusal'],
     ['window_full', 'model_context_window_exceeded'],
     ['paused', 'pause_turn'],
-  ] as const)('the Anthropic provider ends a scripted %s answer with the stop reason %s', async (end, reason) => {
+  ] as const)('the Anthropic test server ends a scripted %s answer with the stop reason %s', async (end, reason) => {
     await using provider = await startProvider({ answers: [{ text: 'So', end }] });
     const stream = connectAnthropic(provider).messages.stream(first);
     expect(await stream.finalMessage()).toMatchObject({ stop_reason: reason });

@@ -11,7 +11,7 @@ const PATHS: Readonly<Record<Format, string>> = {
   'openai-responses': '/v1/responses',
 };
 
-/** Retries are off, so that each fault is visible. */
+/** Returns the SDK client of the test server. Retries are off, so that each fault is visible. */
 export function connectAnthropic({ url }: Pick<Provider, 'url'>, apiKey = KEY): Anthropic {
   return new Anthropic({ apiKey, baseURL: url, maxRetries: 0, logLevel: 'off' });
 }
@@ -31,7 +31,7 @@ export interface RawReply {
   readonly text: string;
 }
 
-/** Sends a body that the SDK's types would not allow. */
+/** Sends a request body that the SDK's types would not allow. */
 export async function postRaw(
   { url }: Pick<Provider, 'url'>,
   format: Format,
@@ -52,7 +52,7 @@ export async function postRaw(
   return { status: response.status, text: await response.text() };
 }
 
-/** Asks one question through the format's own SDK, streamed or whole, and resolves to the end of the answer. */
+/** Asks one question through the SDK of a format, streamed or not, and resolves when the answer has ended. */
 export type Asking = (provider: Pick<Provider, 'url'>, isStream: boolean, signal?: AbortSignal) => Promise<unknown>;
 
 const question = { role: 'user', content: 'Look.' } as const;

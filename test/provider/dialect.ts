@@ -7,11 +7,11 @@ import type { CheckContext, Refusal } from './refusal.ts';
 
 export interface ServerEvent {
   readonly event?: string;
-  /** A string is sent as it is. */
+  /** Data of the event. A string is sent unchanged. */
   readonly data: JsonObject | string;
 }
 
-/** An answer in a provider's form, whole and streamed. */
+/** An answer in a provider's format, whole and as stream events. */
 export interface RenderedAnswer {
   readonly body: JsonObject;
   readonly events: readonly ServerEvent[];
@@ -22,23 +22,23 @@ export interface ErrorDetail {
   readonly message?: string;
 }
 
-/** One wire format, as its provider implements it. */
+/** A wire format, as the test server of its provider implements it. */
 export interface Dialect {
   readonly format: 'anthropic' | 'openai-chat' | 'openai-responses';
-  /** Prefix of ids of tool calls. */
+  /** Prefix of tool call ids. */
   readonly callPrefix: string;
-  /** Name of the header with the request id. */
+  /** Name of the response header with the request id. */
   readonly requestIdHeader: string;
-  /** @param apiKey the valid key. Any key is valid if absent. */
+  /** @param apiKey the only accepted key. If absent, every key is accepted. */
   readonly authorize: (headers: IncomingHttpHeaders, apiKey?: string) => Refusal | undefined;
   readonly refuse: (body: JsonObject, context: CheckContext) => Refusal | undefined;
-  /** True if a streamed request is refused by an event, with status 200. */
+  /** Returns true if a streamed request is refused by an event with status 200. */
   readonly refusesInStream?: (refusal: Refusal) => boolean;
   readonly render: (answer: Answer, request: JsonObject, issued: Issued) => RenderedAnswer;
   readonly writeRefusal: (refusal: Refusal) => ErrorReply;
   readonly writeError: (name: ErrorName, detail: ErrorDetail) => ErrorReply;
-  /** An error after the stream has started. */
+  /** Returns the events of an error that comes after the stream has started. */
   readonly writeStreamError: (reply: ErrorReply) => readonly ServerEvent[];
-  /** Retry time. */
+  /** Returns the response headers that ask the client to retry after this time. */
   readonly writeRetryAfter: (ms: number) => Readonly<Record<string, string>>;
 }

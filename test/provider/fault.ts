@@ -1,7 +1,7 @@
 import type { ScriptedAnswer } from './answer.ts';
 import type { JsonObject } from './json.ts';
 
-/** Errors that every provider has, each with its own status, type and message. */
+/** Errors that the test server of every provider can return, each with the provider's own status, type and message. */
 export const ERROR_NAMES = [
   'rate_limit',
   'token_rate_limit',
@@ -21,47 +21,47 @@ export const ERROR_NAMES = [
 ] as const;
 export type ErrorName = (typeof ERROR_NAMES)[number];
 
-/** A fault in place of an answer. */
+/** A fault that the test server sends in place of an answer. */
 export type Fault =
   | {
       readonly fault: ErrorName;
-      /** Retry time, in the headers that the provider uses. */
+      /** Time after which the client may retry, sent in the provider's own headers. */
       readonly retryAfterMs?: number;
-      /** Replaces the provider's own message. */
+      /** Error message in place of the provider's own. */
       readonly message?: string;
     }
-  /** Status 200 without an answer: a page, other JSON, an event that is not JSON. */
+  /** Sends status 200 without an answer: an HTML page, unrelated JSON, or an event that is not JSON. */
   | { readonly fault: 'garbage'; readonly as: 'page' | 'json' | 'event' }
-  /** Ends the connection before the first byte. */
+  /** Closes the connection before the first byte. */
   | { readonly fault: 'reset' }
-  /** Stays silent, from the start or after this many events, until the client leaves. */
+  /** Sends nothing, from the start or after this many events, until the client closes the connection. */
   | { readonly fault: 'hang'; readonly answer?: ScriptedAnswer; readonly afterEvents?: number }
-  /** Ends the stream or body in the middle. `orderly` ends it as if it were whole. */
+  /** Ends the stream or body in the middle. With `isOrderly`, the response looks complete. */
   | {
       readonly fault: 'cut';
       readonly answer: ScriptedAnswer;
       readonly afterEvents?: number;
       readonly isOrderly?: boolean;
     }
-  /** An error inside the stream. Becomes a status if the request asked for no stream. */
+  /** Sends an error inside the stream. If the request asked for no stream, sends an error status. */
   | {
       readonly fault: 'stream_error';
       readonly error: ErrorName;
       readonly answer: ScriptedAnswer;
       readonly afterEvents?: number;
     }
-  /** Sends the whole answer with a pause before each event. */
+  /** Sends the whole answer, with a pause before each event. */
   | { readonly fault: 'slow'; readonly answer: ScriptedAnswer; readonly delayMs: number };
 
 export function isErrorFault(fault: Fault): fault is Extract<Fault, { fault: ErrorName }> {
   return (ERROR_NAMES as readonly string[]).includes(fault.fault);
 }
 
-/** An error in the form in which the server sends it. */
+/** An error in the form in which the test server sends it. */
 export interface ErrorReply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A string is the page of a proxy. */
+  /** Body of the response. A string is the error page of a proxy. */
   readonly body: JsonObject | string;
 }
 

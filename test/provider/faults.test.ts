@@ -5,7 +5,7 @@ import { startProvider } from './provider.ts';
 
 interface Seen {
   readonly status: number;
-  /** Anthropic's `type` or OpenAI's `code`. Absent if the provider sends none. */
+  /** Anthropic's error `type` or OpenAI's `code`. Absent if the provider sends none. */
   readonly name?: string;
   readonly words?: string;
 }
@@ -70,18 +70,22 @@ async function fail(asked: Promise<unknown>): Promise<Error> {
 }
 
 describe('errors as an SDK sees them', () => {
-  it.each(errors)('the $format provider returns the error $name as its SDK expects it', async ({ format, name }) => {
-    await using provider = await startProvider({ answers: [{ fault: name }, { fault: name }] });
-    const { status, name: expected, words = '' } = seenBy[format][name];
-    for (const isStream of [true, false]) {
-      const error = await fail(ASKINGS[format](provider, isStream));
-      expect(error).toMatchObject({ status });
-      expect(error.message).toContain(words);
-      if (expected !== undefined) expect(error).toMatchObject({ [format === 'anthropic' ? 'type' : 'code']: expected });
-    }
-  });
+  it.each(errors)(
+    'the $format test server returns the error $name as the provider’s SDK expects it',
+    async ({ format, name }) => {
+      await using provider = await startProvider({ answers: [{ fault: name }, { fault: name }] });
+      const { status, name: expected, words = '' } = seenBy[format][name];
+      for (const isStream of [true, false]) {
+        const error = await fail(ASKINGS[format](provider, isStream));
+        expect(error).toMatchObject({ status });
+        expect(error.message).toContain(words);
+        if (expected !== undefined)
+          expect(error).toMatchObject({ [format === 'anthropic' ? 'type' : 'code']: expected });
+      }
+    },
+  );
 
-  it.each(FORMATS)('the %s provider returns the scripted retry time', async (format) => {
+  it.each(FORMATS)('the %s test server returns the retry time that the test scripted', async (format) => {
     await using provider = await startProvider({ answers: [{ fault: 'rate_limit', retryAfterMs: 1500 }] });
     const error = await fail(ASKINGS[format](provider, true));
     const headers = (error as Error & { headers: Headers }).headers;
@@ -89,7 +93,7 @@ describe('errors as an SDK sees them', () => {
     expect(headers.get('retry-after-ms')).toBe(format === 'anthropic' ? null : '1500');
   });
 
-  it('the provider returns an error with the message of the script', async () => {
+  it('the test server returns an error with the message that the test scripted', async () => {
     const message = 'messages.7: something new';
     await using provider = await startProvider({ answers: [{ fault: 'invalid', message }] });
     expect((await fail(ASKINGS.anthropic(provider, true))).message).toContain(message);
@@ -98,7 +102,7 @@ describe('errors as an SDK sees them', () => {
 
 describe('faults as an SDK sees them', () => {
   it.each(ways)(
-    'the $format provider drops the connection on request (streamed: $isStream)',
+    'the $format test server closes the connection when the test scripts a reset (streamed: $isStream)',
     async ({ format, isStream }) => {
       await using provider = await startProvider({ answers: [{ fault: 'reset' }] });
       expect((await fail(ASKINGS[format](provider, isStream))).message).toBe('Connection error.');
@@ -106,7 +110,7 @@ describe('faults as an SDK sees them', () => {
   );
 
   it.each(ways)(
-    'the $format provider stays silent on request until the client leaves (streamed: $isStream)',
+    'the $format test server sends nothing until the client disconnects when the test scripts a hang (streamed: $isStream)',
     async ({ format, isStream }) => {
       const client = new AbortController();
       const answers = () => {
@@ -120,46 +124,55 @@ describe('faults as an SDK sees them', () => {
   );
 
   it.each(ways)(
-    'the $format provider cuts the answer in the middle on request (streamed: $isStream)',
+    'the $format test server cuts the answer in the middle when the test scripts a cut (streamed: $isStream)',
     async ({ format, isStream }) => {
       await using provider = await startProvider({ answers: [{ fault: 'cut', answer }] });
       expect((await fail(ASKINGS[format](provider, isStream))).message).toMatch(/terminated|Premature close|aborted/i);
     },
   );
 
-  it.each(FORMATS)('the %s provider ends a stream early on request, without an error', async (format) => {
-    await using provider = await startProvider({ answers: [{ fault: 'cut', answer, isOrderly: true }] });
-    const last = await ASKINGS[format](provider, true);
-    expect(last).toBeDefined();
-    expect(JSON.stringify(last)).not.toMatch(/message_stop|"finish_reason":"stop"|response\.completed/);
-  });
+  it.each(FORMATS)(
+    'the %s test server ends a stream early without an error when the test scripts an orderly cut',
+    async (format) => {
+      await using provider = await startProvider({ answers: [{ fault: 'cut', answer, isOrderly: true }] });
+      const last = await ASKINGS[format](provider, true);
+      expect(last).toBeDefined();
+      expect(JSON.stringify(last)).not.toMatch(/message_stop|"finish_reason":"stop"|response\.completed/);
+    },
+  );
 
-  it.each(FORMATS)('the %s provider ends a body early on request, without an error', async (format) => {
-    await using provider = await startProvider({ answers: [{ fault: 'cut', answer, isOrderly: true }] });
-    expect((await fail(ASKINGS[format](provider, false))).name).toBe('SyntaxError');
-  });
+  it.each(FORMATS)(
+    'the %s test server ends a body early without an error when the test scripts an orderly cut',
+    async (format) => {
+      await using provider = await startProvider({ answers: [{ fault: 'cut', answer, isOrderly: true }] });
+      expect((await fail(ASKINGS[format](provider, false))).name).toBe('SyntaxError');
+    },
+  );
 
-  it.each(FORMATS)('the %s provider returns garbage on request', async (format) => {
-    const kinds = ['event', 'page', 'json'] as const;
-    await using provider = await startProvider({ answers: kinds.map((as) => ({ fault: 'garbage', as })) });
-    await expect(ASKINGS[format](provider, true)).rejects.toThrow(SyntaxError);
-    // The SDK returns the page as the answer. Only its Responses part fails.
-    const page = await ASKINGS[format](provider, false).catch((error: Error) => error.message);
-    expect(page).toEqual(expect.stringContaining('<html>'));
-    expect(await ASKINGS[format](provider, false)).toMatchObject({ ok: true });
-  });
+  it.each(FORMATS)(
+    'the %s test server returns a page or unrelated JSON when the test scripts garbage',
+    async (format) => {
+      const kinds = ['event', 'page', 'json'] as const;
+      await using provider = await startProvider({ answers: kinds.map((as) => ({ fault: 'garbage', as })) });
+      await expect(ASKINGS[format](provider, true)).rejects.toThrow(SyntaxError);
+      // The SDK returns the HTML page as the answer. Only its Responses part throws.
+      const page = await ASKINGS[format](provider, false).catch((error: Error) => error.message);
+      expect(page).toEqual(expect.stringContaining('<html>'));
+      expect(await ASKINGS[format](provider, false)).toMatchObject({ ok: true });
+    },
+  );
 
   it.each([
     ['anthropic', 'overloaded', { type: 'overloaded_error' }],
     ['openai-chat', 'server_error', { error: { type: 'server_error' } }],
     ['openai-responses', 'overflow', { code: 'context_length_exceeded' }],
-  ] as const)('the %s provider returns the error %s in the middle of a stream', async (format, error, seen) => {
+  ] as const)('the %s test server returns the error %s in the middle of a stream', async (format, error, seen) => {
     await using provider = await startProvider({ answers: [{ fault: 'stream_error', error, answer }] });
     const failed = await fail(ASKINGS[format](provider, true));
     expect(failed).toMatchObject({ status: undefined, ...seen });
   });
 
-  it('the Responses provider fails a response in the middle of its stream on request', async () => {
+  it('the Responses test server fails a response in the middle of its stream when the test scripts a stream error', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'stream_error', error: 'rate_limit', answer }] });
     expect(await ASKINGS['openai-responses'](provider, true)).toMatchObject({
       type: 'response.failed',
@@ -168,7 +181,7 @@ describe('faults as an SDK sees them', () => {
   });
 
   it.each(ways)(
-    'the $format provider answers slowly but completely on request (streamed: $isStream)',
+    'the $format test server answers slowly but completely when the test scripts a delay (streamed: $isStream)',
     async ({ format, isStream }) => {
       await using provider = await startProvider({ answers: [{ fault: 'slow', answer, delayMs: 1 }] });
       const said = JSON.stringify(await ASKINGS[format](provider, isStream));

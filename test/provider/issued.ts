@@ -1,14 +1,14 @@
 import { type JsonObject, readText } from './json.ts';
 
-/** Items that the server issued, which later requests are checked against. */
+/** Items that the test server has issued. Later requests are checked against them. */
 export class Issued {
-  /** Id of a tool call → signatures of the thinking blocks in its answer. */
+  /** Signatures of the thinking blocks in an answer, by the id of each tool call in the answer. */
   readonly #thinking = new Map<string, readonly string[]>();
-  /** Id of a tool call → `reasoning_content` of its answer. */
+  /** `reasoning_content` of an answer, by the id of each tool call in the answer. */
   readonly #reasoning = new Map<string, string>();
-  /** Id of an item → id of its reasoning item. */
+  /** Id of the reasoning item of an item, by the item's id. */
   readonly #reasoningOf = new Map<string, string>();
-  /** Id of a reasoning item → the next item. */
+  /** The item that followed a reasoning item, by the reasoning item's id. */
   readonly #companions = new Map<string, JsonObject>();
 
   recordThinking(callIds: readonly string[], signatures: readonly string[]): void {
@@ -27,7 +27,7 @@ export class Issued {
     return this.#reasoning.get(callId);
   }
 
-  /** @param items items of one response in order */
+  /** @param items items of one response, in order */
   recordItems(items: readonly JsonObject[]): void {
     let reasoning: string | undefined;
     for (const [index, item] of items.entries()) {

@@ -4,7 +4,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Members of a list. A member that is no object reads as {}, so that indexes match the client's. */
+/** Returns the members of a list. A member that is not an object becomes {}, so that indexes match the client's. */
 export function readObjects(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.map((member: unknown) => (isObject(member) ? member : {})) : [];
 }
@@ -13,7 +13,7 @@ export function readText(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** All strings in a value, without keys. */
+/** Yields all strings in a value, except keys. */
 export function* readStrings(value: unknown): Generator<string> {
   if (typeof value === 'string') yield value;
   else if (Array.isArray(value)) for (const member of value) yield* readStrings(member);
@@ -29,7 +29,10 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Counts four bytes as a token, which detects oversized requests and is the same on every machine. */
+/**
+ * Estimates tokens as one for every four bytes. The estimate detects oversized requests and is the same on every
+ * machine.
+ */
 export function estimateTokens(value: unknown): number {
   let bytes = 0;
   for (const text of readStrings(value)) bytes += Buffer.byteLength(text);

@@ -224,7 +224,7 @@ const broken: readonly BrokenRule[] = [
 
 describe('refusals by servers of Chat Completions', () => {
   it.each(broken)(
-    'the strict Chat provider refuses a breach of $rule: $words',
+    'the strict Chat Completions test server refuses a request that breaks wire rule $rule: $words',
     async ({ rule, body, words, code, param, strict = {} }) => {
       await using provider = await startProvider({ strict });
       const reply = await postRaw(provider, 'openai-chat', body);
@@ -237,7 +237,7 @@ describe('refusals by servers of Chat Completions', () => {
     },
   );
 
-  it('the strict Chat provider answers a body that is too large with an HTML page', async () => {
+  it('the strict Chat Completions test server answers a request that is too large with an HTML page', async () => {
     await using provider = await startProvider({ strict: { maxBytes: 100 } });
     expect(await postRaw(provider, 'openai-chat', bodyOf(question))).toMatchObject({
       status: 413,
@@ -246,16 +246,16 @@ describe('refusals by servers of Chat Completions', () => {
   });
 
   it.each([
-    ['a question', bodyOf({ role: 'system', content: 'Be brief.' }, question)],
+    ['a system message and a user message', bodyOf({ role: 'system', content: 'Be brief.' }, question)],
     ['parallel results in any order', bodyOf(question, assistant(call('a'), call('b')), result('b'), result('a'))],
-    ['neighbours of one role', bodyOf(question, question)],
-    ['an image of the user', bodyOf(user([image]))],
-  ])('the strict Chat provider accepts %s', async (_name, body) => {
+    ['two messages of one role in a row', bodyOf(question, question)],
+    ['an image in a user message', bodyOf(user([image]))],
+  ])('the strict Chat Completions test server accepts a request with %s', async (_name, body) => {
     await using provider = await startProvider({ answers: [{ text: 'Yes.' }] });
     expect(await postRaw(provider, 'openai-chat', body)).toMatchObject({ status: 200 });
   });
 
-  it('the Chat provider with a strict template accepts alternating roles', async () => {
+  it('the Chat Completions test server with a strict chat template accepts alternating roles', async () => {
     await using provider = await startProvider({ answers: [{ text: 'Yes.' }], strict: { hasStrictTemplate: true } });
     const body = bodyOf(question, assistant(call('a')), result('a'), said('So.'), question);
     expect(await postRaw(provider, 'openai-chat', body)).toMatchObject({ status: 200 });

@@ -29,7 +29,7 @@ function extend(params: Params, message: Message): Params {
 }
 
 describe('Chat Completions through OpenAI’s SDK', () => {
-  it('the Chat provider streams the same answer that it returns whole', async () => {
+  it('the Chat Completions test server streams the same answer that it returns without streaming', async () => {
     const answer = {
       thinking: 'Both.',
       text: 'Reading — ✂️.',
@@ -65,14 +65,14 @@ describe('Chat Completions through OpenAI’s SDK', () => {
     expect(choice?.finish_reason).toBe('tool_calls');
   });
 
-  it('the Chat provider streams its usage only on request', async () => {
+  it('the Chat Completions test server streams its token usage only if the request asks for it', async () => {
     await using provider = await startProvider({ answers: [{ text: 'Yes.' }] });
     const stream = await connectOpenAi(provider).chat.completions.create({ ...first, stream: true });
     const chunks = await collect(stream);
     expect(chunks.every(({ usage }) => usage === undefined)).toBe(true);
   });
 
-  it('the Chat provider accepts its own calls back, with verbatim reasoning or without reasoning (C7)', async () => {
+  it('the Chat Completions test server accepts its own tool calls back, with verbatim reasoning or without reasoning (wire rule C7)', async () => {
     await using provider = await startProvider({
       answers: [{ thinking: 'Both.', calls }, { text: '1' }, { text: '2' }],
     });
@@ -98,7 +98,7 @@ describe('Chat Completions through OpenAI’s SDK', () => {
     ],
     [{ end: 'refusal' }, { finish_reason: 'content_filter' }],
     [{ calls: [{ name: 'read', arguments: '{"path' }], end: 'cut_off' }, { finish_reason: 'length' }],
-  ] as const)('the Chat provider ends the scripted answer %j with %j', async (answer, choice) => {
+  ] as const)('the Chat Completions test server ends the scripted answer %j with %j', async (answer, choice) => {
     await using provider = await startProvider({ answers: [answer] });
     const { choices } = await connectOpenAi(provider).chat.completions.create(first);
     expect(choices[0]).toMatchObject(choice);

@@ -187,7 +187,7 @@ const broken: readonly BrokenRule[] = [
 
 describe('refusals by the Responses API', () => {
   it.each(broken)(
-    'the strict Responses provider refuses a breach of $rule: $words',
+    'the strict Responses test server refuses a request that breaks wire rule $rule: $words',
     async ({ rule, body, words, code, status = 400, strict = {} }) => {
       await using provider = await startProvider({ strict });
       const reply = await postRaw(provider, 'openai-responses', body);
@@ -203,16 +203,16 @@ describe('refusals by the Responses API', () => {
     ['an input that is a string', { ...bodyOf(), input: 'Look.' }],
     ['parallel calls', bodyOf(question, call('a'), call('b'), output('b'), output('a'))],
     [
-      'a developer in the middle',
+      'a developer message in the middle',
       bodyOf(question, said('So.', 'msg_1'), { role: 'developer', content: 'Be brief.' }, question),
     ],
     ['an image in an output', bodyOf(question, call('a'), output('a', [{ type: 'input_image', image_url: 'data:,' }]))],
-  ])('the strict Responses provider accepts %s', async (_name, body) => {
+  ])('the strict Responses test server accepts a request with %s', async (_name, body) => {
     await using provider = await startProvider({ answers: [{ text: 'Yes.' }] });
     expect(await postRaw(provider, 'openai-responses', body)).toMatchObject({ status: 200 });
   });
 
-  it('the strict Responses provider requires the pairs of reasoning and item that it has issued (R2, R3)', async () => {
+  it('the strict Responses test server requires the pairs of reasoning and item that it has issued (wire rules R2, R3)', async () => {
     const pair = [reasoning('rs_1'), call('a', { id: 'fc_1' }), call('b', { id: 'fc_2' })];
     const outputs = [output('a'), output('b')];
     await using provider = await startProvider({ answers: () => ({ text: 'Yes.' }), strict: unchecked });

@@ -28,7 +28,7 @@ function extend(output: readonly OpenAI.Responses.ResponseOutputItem[], changes:
 }
 
 describe('Responses through OpenAI’s SDK', () => {
-  it('the Responses provider streams the same answer that it returns whole', async () => {
+  it('the Responses test server streams the same answer that it returns without streaming', async () => {
     const usage = { input: 100, cachedInput: 60, output: 20, thinking: 7 };
     const answer = { thinking: 'Both.', text: 'Reading — ✂️.', calls, usage };
     await using provider = await startProvider({ answers: [answer, answer] });
@@ -54,7 +54,7 @@ describe('Responses through OpenAI’s SDK', () => {
     ]);
   });
 
-  it('the Responses provider accepts its own items back whole, without ids, or without their pair (R3)', async () => {
+  it('the Responses test server accepts its own items back complete, without their ids, or without their reasoning (wire rule R3)', async () => {
     const answers = [{ thinking: 'Both.', calls }, { text: '1' }, { text: '2' }, { text: '3' }];
     await using provider = await startProvider({ answers });
     const client = connectOpenAi(provider);
@@ -70,7 +70,7 @@ describe('Responses through OpenAI’s SDK', () => {
     expect(provider.requests.at(-1)?.refusal?.rule).toBe('R3');
   });
 
-  it('the Responses provider refuses its reasoning under another model (R6)', async () => {
+  it('the Responses test server refuses its reasoning in a request to another model (wire rule R6)', async () => {
     await using provider = await startProvider({ answers: [{ thinking: 'Both.', calls }] });
     const client = connectOpenAi(provider);
     const { output } = await client.responses.create(first);
@@ -80,7 +80,7 @@ describe('Responses through OpenAI’s SDK', () => {
     });
   });
 
-  it('the Responses provider compacts, and accepts its compaction back only verbatim (R8)', async () => {
+  it('the Responses test server compacts messages, and accepts its compaction back only verbatim (wire rule R8)', async () => {
     await using provider = await startProvider({ answers: [{ usage: { input: 90, output: 9 } }, { text: 'On.' }] });
     const client = connectOpenAi(provider);
     const { model, input } = first;
@@ -109,7 +109,7 @@ describe('Responses through OpenAI’s SDK', () => {
       { status: 'completed', output: [{ content: [{ type: 'refusal', refusal: 'I cannot.' }] }] },
     ],
     [{ end: 'refusal' }, { status: 'incomplete', incomplete_details: { reason: 'content_filter' } }],
-  ] as const)('the Responses provider ends the scripted answer %j with %j', async (answer, response) => {
+  ] as const)('the Responses test server ends the scripted answer %j with %j', async (answer, response) => {
     await using provider = await startProvider({ answers: [answer, answer] });
     const client = connectOpenAi(provider);
     expect(await client.responses.create(first)).toMatchObject(response);
@@ -118,7 +118,7 @@ describe('Responses through OpenAI’s SDK', () => {
     expect(events.map((event) => event.sequence_number)).toEqual(events.keys().toArray());
   });
 
-  it('the Responses provider reports inside the stream that a request is too long', async () => {
+  it('the Responses test server reports inside the stream that a request is too long', async () => {
     await using provider = await startProvider({ strict: { windowTokens: 10 } });
     const stream = await connectOpenAi(provider).responses.create({ ...first, stream: true });
     await expect(collect(stream)).rejects.toMatchObject({ code: 'context_length_exceeded' });

@@ -8,7 +8,7 @@ import type { Outcome, ProviderRequest } from './script.ts';
 import type { Sender } from './sender.ts';
 
 const NOTHING: ScriptedAnswer = { text: '…' };
-/** Default end of a broken stream in every format: after the first piece of content. */
+/** Number of events after which a stream is broken by default: after the first piece of content in every format. */
 const MIDDLE = 5;
 
 interface Stage {
@@ -18,13 +18,13 @@ interface Stage {
   readonly issued: Issued;
 }
 
-/** Sends the scripted response in the form that the request asked for. */
+/** Sends the scripted response, streamed or not, as the request asked. */
 export async function playOutcome(outcome: Outcome, stage: Stage): Promise<void> {
   if ('fault' in outcome) await playFault(outcome, stage);
   else await sendAnswer(render(outcome, stage), stage);
 }
 
-/** Sends a refusal with its status, or as the provider's event. */
+/** Sends a refusal with its HTTP status, or as the provider's stream event. */
 export async function playRefusal(refusal: Refusal, { dialect, request, sender, issued }: Stage): Promise<void> {
   const reply = dialect.writeRefusal(refusal);
   if (!request.isStream || dialect.refusesInStream?.(refusal) !== true) return sender.sendError(reply);

@@ -6,7 +6,7 @@ const question = { role: 'user', content: 'Look.' } as const;
 const params = { model: 'claude-opus-5-5', max_tokens: 100, messages: [question] };
 
 describe('the script', () => {
-  it('the provider answers in the order of its script, or by a function of the request', async () => {
+  it('the test server answers in the order of its script, or by a function of the request', async () => {
     const answers = [{ text: 'one' }, ({ body }: { body: object }) => ({ text: Object.keys(body).join(' ') })];
     await using provider = await startProvider({ answers });
     provider.respond({ text: 'three' });
@@ -19,14 +19,14 @@ describe('the script', () => {
     ]);
   });
 
-  it('a refused request uses up no answer of the script', async () => {
+  it('the test server keeps the next scripted answer when it refuses a request', async () => {
     await using provider = await startProvider({ answers: [{ text: 'one' }] });
     const { messages } = connectAnthropic(provider);
     await expect(messages.create({ ...params, messages: [] })).rejects.toThrow('at least one message');
     await expect(messages.create(params)).resolves.toBeDefined();
   });
 
-  it('the provider fails a test that makes more or fewer requests than the script has answers', async () => {
+  it('the test server fails a test that makes more or fewer requests than the script has answers', async () => {
     const empty = await startProvider();
     await expect(connectAnthropic(empty).messages.create(params)).rejects.toMatchObject({ status: 500 });
     await expect(empty[Symbol.asyncDispose]()).rejects.toThrow('no answer is left for a request to /v1/messages');
@@ -34,7 +34,7 @@ describe('the script', () => {
     await expect(full[Symbol.asyncDispose]()).rejects.toThrow('1 scripted answers were not asked for');
   });
 
-  it('the provider fails a test that leaves a request open', async () => {
+  it('the test server fails a test that ends while a request is open', async () => {
     const arrived = Promise.withResolvers<void>();
     const answers = () => {
       arrived.resolve();
@@ -47,7 +47,7 @@ describe('the script', () => {
     expect(await asked).toBeInstanceOf(Error);
   });
 
-  it('the provider fails a test that requests an unknown path', async () => {
+  it('the test server fails a test that requests an unknown path', async () => {
     const provider = await startProvider();
     await expect(connectOpenAi(provider).models.list()).rejects.toMatchObject({ status: 500 });
     await expect(provider[Symbol.asyncDispose]()).rejects.toThrow('no such path: GET /v1/models');
@@ -55,7 +55,7 @@ describe('the script', () => {
 });
 
 describe('keys', () => {
-  it.each(FORMATS)('the %s provider does not store API keys', async (format) => {
+  it.each(FORMATS)('the %s test server does not record API keys', async (format) => {
     await using provider = await startProvider({ answers: [{ text: 'Yes.' }] });
     await ASKINGS[format](provider, false);
     const [request] = provider.requests;
@@ -67,7 +67,7 @@ describe('keys', () => {
     ['anthropic', 'x-api-key header is required', 'invalid x-api-key'],
     ['openai-chat', "You didn't provide an API key.", 'Incorrect API key provided'],
     ['openai-responses', "You didn't provide an API key.", 'Incorrect API key provided'],
-  ] as const)('the %s provider requires an API key and checks it', async (format, missing, wrong) => {
+  ] as const)('the %s test server requires the right API key', async (format, missing, wrong) => {
     await using provider = await startProvider({ apiKey: 'sk-right', strict: false });
     const none = await postRaw(provider, format, params, { 'x-api-key': '', authorization: '' });
     expect(none).toMatchObject({ status: 401, text: expect.stringContaining(missing) });
@@ -76,7 +76,7 @@ describe('keys', () => {
   });
 });
 
-it('the provider serves several requests at once', async () => {
+it('the test server serves several requests at once', async () => {
   const waiting: (() => void)[] = [];
   const answers = async () => {
     await new Promise<void>((resolve) => {

@@ -1,7 +1,7 @@
 /**
- * A provider on this machine with three wire formats. It refuses what the real providers refuse, with their messages,
- * and sends scripted answers. It was written from the providers' documentation, independent of `src/wire`, so that two
- * readings of the rules check each other.
+ * A test server for three wire formats. It refuses the requests that the real providers refuse, with the providers'
+ * error messages, and sends scripted answers. It was written from the providers' documentation, independently of
+ * `src/wire`, so that two readings of the rules check each other.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -21,11 +21,11 @@ import { type ProviderRequest, type Reply, type ReplyFunction, Script } from './
 import { Sender } from './sender.ts';
 
 export interface ProviderOptions {
-  /** One reply for each request, all of which must be used, or a function of every request. */
+  /** A list with one reply for each request, all of which must be used, or a function that answers every request. */
   readonly answers?: readonly Reply[] | ReplyFunction;
-  /** False accepts every request that has a key. */
+  /** If false, every request with a key is accepted. */
   readonly strict?: false | Partial<Strictness>;
-  /** The valid key. Any key is valid if absent. */
+  /** The only accepted key. If absent, every key is accepted. */
   readonly apiKey?: string;
 }
 
@@ -48,7 +48,7 @@ const STRICTNESS: Strictness = {
 const CLOSE_DEADLINE_MS = 1_000;
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'x-api-key', 'cookie']);
 
-/** @throws on disposal (`await using`) for open requests, unscripted requests and unused answers */
+/** @throws on disposal (`await using`) if requests are open, were not scripted, or scripted answers were not used */
 export async function startProvider(options: ProviderOptions = {}): Promise<Provider> {
   const provider = new Provider(options);
   await provider.listen();
@@ -73,7 +73,7 @@ export class Provider implements AsyncDisposable {
     this.#server = createServer((request, response) => this.#track(request, response));
   }
 
-  /** Base URL for Anthropic's SDK. OpenAI's SDK needs `/v1` behind it. */
+  /** Base URL for Anthropic's SDK. OpenAI's SDK needs `/v1` appended to it. */
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
@@ -82,7 +82,7 @@ export class Provider implements AsyncDisposable {
     this.#script.add(next);
   }
 
-  /** Registers items of one response as issued, so that R2 and R3 hold for a prepared history. */
+  /** Records items of one response as issued, so that a prepared history satisfies the wire rules R2 and R3. */
   remember(items: readonly JsonObject[]): void {
     this.#issued.recordItems(items);
   }

@@ -1,17 +1,17 @@
 import type { Issued } from './issued.ts';
 import type { JsonObject } from './json.ts';
 
-/** Response to a request that a provider would refuse. */
+/** Response to a request that the provider would refuse. */
 export interface Refusal {
-  /** Rule as in docs/reference/wire.md: A4, C1, R2 … `request` for a malformed request. */
+  /** Rule code as in docs/reference/wire.md, such as A4, C1 or R2. `request` for a malformed request. */
   readonly rule: string;
   readonly status: number;
-  /** `invalid_request_error` … */
+  /** Error type such as `invalid_request_error`. */
   readonly type: string;
   readonly message: string;
-  /** OpenAI only. */
+  /** Error code. OpenAI only. */
   readonly code?: string | null;
-  /** OpenAI only. */
+  /** Request parameter that caused the error. OpenAI only. */
   readonly param?: string | null;
   /** Anthropic's `error.details`. */
   readonly details?: JsonObject;
@@ -19,21 +19,21 @@ export interface Refusal {
 
 export interface Strictness {
   /**
-   * Required signatures and encrypted contents:
-   * - `prefix` (default): issued by this server for everything before them (A8)
-   * - `block`: issued by this server
-   * - `unchecked`: any
+   * Which signatures and encrypted contents a request may have:
+   * - `prefix` (default): only those that this server issued after the same messages (wire rule A8)
+   * - `block`: all that this server issued
+   * - `unchecked`: all
    */
   readonly signatures: 'prefix' | 'block' | 'unchecked';
-  /** Window of every model in tokens. */
+  /** Window of every model, in tokens. */
   readonly windowTokens: number;
-  /** Largest request in bytes. */
+  /** Maximum size of a request in bytes. */
   readonly maxBytes: number;
-  /** Chat: the template requires alternating user and assistant messages (C5). */
+  /** Chat Completions only: the chat template requires alternating user and assistant messages (wire rule C5). */
   readonly hasStrictTemplate: boolean;
-  /** Chat: `reasoning_content` must come back inside a tool loop (C7). */
+  /** Chat Completions only: `reasoning_content` must be sent back inside a tool loop (wire rule C7). */
   readonly needsReasoning: boolean;
-  /** Size of a request in tokens. */
+  /** Counts the tokens of a request. */
   readonly countTokens: (body: JsonObject) => number;
 }
 
@@ -44,7 +44,7 @@ export interface CheckContext extends Strictness {
   readonly bytes: number;
 }
 
-/** Yields refusals in order. Only the first is sent. */
+/** Yields the refusals of a request in order. Only the first is sent. */
 export type Check = (body: JsonObject, context: CheckContext) => Iterable<Refusal>;
 
 export function findRefusal(checks: readonly Check[], body: JsonObject, context: CheckContext): Refusal | undefined {

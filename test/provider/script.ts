@@ -4,15 +4,15 @@ import type { Fault } from './fault.ts';
 import type { JsonObject } from './json.ts';
 import type { Refusal } from './refusal.ts';
 
-/** A received request without keys. */
+/** A received request without its API keys. */
 export interface ProviderRequest {
   readonly format: Dialect['format'];
-  /** Path with its query. */
+  /** Path of the URL, including the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
   readonly isStream: boolean;
-  /** Reason of a refusal. */
+  /** The refusal, if the server refused the request. */
   readonly refusal: Refusal | undefined;
 }
 
@@ -20,7 +20,7 @@ export type Outcome = ScriptedAnswer | Fault;
 export type ReplyFunction = (request: ProviderRequest) => Outcome | Promise<Outcome>;
 export type Reply = Outcome | ReplyFunction;
 
-/** Source of replies: a list that must be used up, or a function of every request. */
+/** Source of scripted replies: a list that must be used up, or a function that answers every request. */
 export class Script {
   readonly #queue: Reply[];
   readonly #answerAll: ReplyFunction | undefined;
@@ -38,7 +38,7 @@ export class Script {
     this.#queue.push(...replies);
   }
 
-  /** @throws if no answer is left */
+  /** @throws if the script has no answer left */
   async next(request: ProviderRequest): Promise<Outcome> {
     const reply = this.#queue.shift() ?? this.#answerAll;
     if (reply === undefined) throw new Error(`no answer is left for a request to ${request.path}`);

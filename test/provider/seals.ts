@@ -1,6 +1,6 @@
 /**
- * Stands in for a provider's cryptography. A seal holds hashes of the contents that it is bound to. Another server can
- * therefore check it without a record.
+ * Replaces a provider's cryptography. A seal, which stands for a signature, contains hashes of the contents for which
+ * it is valid. Another server can therefore check it without a record.
  */
 import { createHash } from 'node:crypto';
 import type { JsonObject } from './json.ts';
@@ -11,7 +11,7 @@ export function hash(...parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, HASH_LENGTH);
 }
 
-/** Equal for equal JSON with any order of keys. */
+/** Returns the same text for equal JSON values, in any order of keys. */
 export function canonicalize(value: unknown): string {
   return JSON.stringify(value, (_key, member: unknown) =>
     typeof member === 'object' && member !== null && !Array.isArray(member)
@@ -20,7 +20,7 @@ export function canonicalize(value: unknown): string {
   );
 }
 
-/** Contents that a thinking block is bound to. */
+/** The contents for which the signature of a thinking block is valid. */
 export interface Bond {
   /** Text of the thinking. */
   readonly thinking: string;
@@ -28,7 +28,7 @@ export interface Bond {
   readonly previous: string;
   readonly system: string;
   readonly tools: string;
-  /** Everything between the tools and the block, without thinking. */
+  /** Everything between the tools and the block, except thinking. */
   readonly messages: string;
 }
 
@@ -38,7 +38,7 @@ export function seal(bond: Bond): string {
   return `Eq${BOUND.map((part) => hash(part, bond[part])).join('')}`;
 }
 
-/** @returns the parts of the bond that differ from the seal, or undefined if this server did not issue it */
+/** @returns the parts that differ from those in the seal, or undefined if this server did not issue the seal */
 export function findBroken(given: string, bond: Bond): (keyof Bond)[] | undefined {
   const expected = seal(bond);
   if (given.length !== expected.length || !given.startsWith('Eq')) return undefined;
@@ -46,7 +46,7 @@ export function findBroken(given: string, bond: Bond): (keyof Bond)[] | undefine
   return BOUND.filter((_part, index) => partOf(given, index) !== partOf(expected, index));
 }
 
-/** `encrypted_content` of Responses, bound to its item and model (R6). */
+/** Returns `encrypted_content` of the Responses API, which is valid only for its item and model (wire rule R6). */
 export function encrypt(id: string, model: string): string {
   return `gAAAAA${hash('encrypted', id, model)}`;
 }

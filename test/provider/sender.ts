@@ -7,7 +7,7 @@ import type { JsonObject } from './json.ts';
 
 const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
 
-/** Writes one response. Every promise settles when the client leaves. */
+/** Writes one response. Every promise settles when the client disconnects. */
 export class Sender {
   readonly #response: ServerResponse;
   readonly #gone = new AbortController();
@@ -33,7 +33,7 @@ export class Sender {
     this.end();
   }
 
-  /** The stream stays open. */
+  /** Sends events and leaves the stream open. */
   async startEvents(events: readonly ServerEvent[], delayMs = 0): Promise<void> {
     if (!this.#response.headersSent) this.#response.writeHead(200, EVENT_STREAM);
     for (const { event, data } of events) {
@@ -54,7 +54,7 @@ export class Sender {
     return this.sendEvents([{ event: 'message_start', data: '{"type": "mess' }]);
   }
 
-  /** Sends half of the body. The declared length is that of the whole body, unless the cut must look orderly. */
+  /** Sends half of the body. The header declares the length of the whole body, unless `isOrderly` is true. */
   async sendHalf(body: JsonObject, isOrderly: boolean): Promise<void> {
     const text = JSON.stringify(body);
     const length = isOrderly ? {} : { 'content-length': String(Buffer.byteLength(text)) };
@@ -70,7 +70,7 @@ export class Sender {
     this.#response.destroy();
   }
 
-  /** Waits until the client leaves. */
+  /** Waits until the client disconnects. */
   async hang(): Promise<void> {
     this.#response.flushHeaders();
     if (!this.#response.closed) await once(this.#response, 'close');
@@ -85,7 +85,7 @@ export class Sender {
     this.end();
   }
 
-  /** Resolves when the text was sent, so that a connection dropped next has delivered it. */
+  /** Resolves when the text was sent. A connection that is closed next has then delivered it. */
   async #write(text: string): Promise<void> {
     if (this.#response.destroyed) return;
     await new Promise<void>((resolve) => {

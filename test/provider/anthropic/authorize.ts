@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Refusal } from '../refusal.ts';
 import { refuse } from './refuse.ts';
 
-/** @param apiKey the valid key. Any key is valid if absent. */
+/** @param apiKey the only accepted key. If absent, every key is accepted. */
 export function authorizeAnthropic(headers: IncomingHttpHeaders, apiKey?: string): Refusal | undefined {
   const key = headers['x-api-key'] ?? headers.authorization?.replace(/^Bearer /, '');
   const denied = { rule: 'request', status: 401, type: 'authentication_error' } as const;

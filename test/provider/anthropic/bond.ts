@@ -3,8 +3,8 @@ import { type Bond, canonicalize } from '../seals.ts';
 import { isThinking, readTurns, toBlocks } from './turns.ts';
 
 /**
- * Contents that a thinking block is bound to by its place. Cache marks and borders between messages of one role do not
- * count.
+ * Returns the contents of the request for which a thinking block is valid: everything before it. Cache breakpoints, and
+ * borders between messages of one role, do not count.
  */
 export function bondOf(body: JsonObject, turnIndex: number, blockIndex: number): Bond {
   const turns = readTurns(body).slice(0, turnIndex + 1);

@@ -1,4 +1,4 @@
-/** Cache marks, the provider's own compaction, size (A9, A10, X9). */
+/** Checks of cache breakpoints, the provider's own compaction, and the request's size (wire rules A9, A10, X9). */
 import { isObject, type JsonObject, readObjects, readText } from '../json.ts';
 import type { CheckContext, Refusal } from '../refusal.ts';
 import { hash } from '../seals.ts';
@@ -6,7 +6,7 @@ import { refuse } from './refuse.ts';
 import { blocksOf, readTurns, toBlocks } from './turns.ts';
 
 const MAX_MARKS = 4;
-/** Betas that make each type of block known. */
+/** Values of the beta header under which the server knows compaction blocks. */
 const COMPACTION_BETAS = ['compact-2026-01-12', 'compact-2026-09-04'] as const;
 
 export function* checkCacheMarks(body: JsonObject): Iterable<Refusal> {

@@ -14,7 +14,7 @@ interface ErrorForm {
 const RATE_ADVICE =
   'For details, refer to: https://docs.anthropic.com/en/api/rate-limits. You can see the response headers for current usage. Please reduce the prompt length or the maximum tokens requested, or try again later. You may also contact sales at https://www.anthropic.com/contact-sales to discuss your options for a rate limit increase.';
 
-/** Messages as seen on the wire, if known. */
+/** Error messages as the real provider sends them, if known. */
 const FORMS: Readonly<Record<Exclude<ErrorName, 'bad_gateway'>, (detail: ErrorDetail) => ErrorForm>> = {
   rate_limit: () => ({
     status: 429,

@@ -1,10 +1,10 @@
-/** Schema of the request and order of its turns (A1–A3, A6, X3, X4, X5, X8). */
+/** Checks of the request's schema and of the order of its messages (wire rules A1–A3, A6, X3, X4, X5, X8). */
 import { isObject, type JsonObject, readObjects, readStrings, readText } from '../json.ts';
 import type { Refusal } from '../refusal.ts';
 import { refuse } from './refuse.ts';
 import { readTurns, type Turn, toBlocks } from './turns.ts';
 
-/** Allowed keys of each type of block. Other types are unknown. */
+/** Allowed fields of each block type. Types that are not listed are refused. */
 const BLOCK_KEYS: Readonly<Record<string, readonly string[]>> = {
   text: ['text', 'cache_control', 'citations'],
   image: ['source', 'cache_control'],
@@ -44,7 +44,8 @@ export function* checkBody(body: JsonObject): Iterable<Refusal> {
 export function* checkRoles(body: JsonObject): Iterable<Refusal> {
   const turns = readTurns(body);
   for (const { role, index } of turns) {
-    // The newest models take system messages in the middle. A context without them fits all models.
+    // The newest models accept system messages in the middle. This server refuses them, so that a context fits all
+    // models.
     if (role === 'system') {
       yield refuse(
         'A1',
@@ -137,7 +138,9 @@ export function* checkTexts(body: JsonObject): Iterable<Refusal> {
   yield* checkLast(turns.at(-1));
 }
 
-/** An empty result must leave `content` out, the only form that every gateway takes. */
+/**
+ * Reads the content of a tool result. An empty result must have no `content`, the only form that every gateway accepts.
+ */
 function toResultBlocks({ content }: JsonObject): readonly JsonObject[] {
   if (content === undefined) return [];
   const blocks = toBlocks(content);
@@ -160,7 +163,7 @@ function* checkLast(last: Turn | undefined): Iterable<Refusal> {
   if (text !== text.trimEnd()) {
     yield refuse('A6', 'messages: final assistant content cannot end with trailing whitespace');
   }
-  // Calls at the end are refused for their missing results. Paused server tools continue.
+  // Calls at the end are refused elsewhere for their missing results. Paused server tools may continue.
   if (!last.blocks.some(({ type }) => type === 'tool_use' || type === 'server_tool_use')) {
     yield refuse(
       'X4',

@@ -11,10 +11,10 @@ export function refuse(rule: string, message: string, errorCode?: string): Refus
   };
 }
 
-/** A block with its path in the provider's notation. */
+/** A content block with its path, as the provider writes paths. */
 export interface PlacedBlock {
   readonly block: JsonObject;
   readonly type: string;
-  /** `messages.3.content.0` */
+  /** Path such as `messages.3.content.0`. */
   readonly path: string;
 }

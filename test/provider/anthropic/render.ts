@@ -55,7 +55,7 @@ function renderBlocks({ parts }: Answer, request: JsonObject): JsonObject[] {
   return content;
 }
 
-/** Fields of a block that its signature is bound to. */
+/** Returns the fields of a block that its signature covers. */
 function openBlock(part: AnswerPart): JsonObject {
   return 'thinking' in part ? { type: 'thinking', thinking: part.isRedacted === true ? '' : part.thinking } : {};
 }
@@ -122,7 +122,7 @@ function streamBlock(block: JsonObject, index: number): ServerEvent[] {
   ];
 }
 
-/** Initial block of a stream, and its deltas. */
+/** Splits a block into its initial form in a stream, and the deltas that follow. */
 function splitBlock(block: JsonObject): [JsonObject, JsonObject[]] {
   switch (block['type']) {
     case 'text':

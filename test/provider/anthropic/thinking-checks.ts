@@ -1,4 +1,4 @@
-/** Position and binding of thinking (A7, A8). */
+/** Checks of the position of thinking and of the messages before it (wire rules A7, A8). */
 import { isObject, type JsonObject, readText } from '../json.ts';
 import type { CheckContext, Refusal } from '../refusal.ts';
 import { findBroken } from '../seals.ts';
@@ -45,7 +45,7 @@ export function* checkThinkingFirst(body: JsonObject): Iterable<Refusal> {
     }
   }
   if (!isThinkingOn(body)) return;
-  // With `adaptive` the model may answer without thinking, so the first turn needs none.
+  // With `adaptive`, the model may answer without thinking, so the first message of the loop needs no thinking.
   const [opening] = readOpenLoop(turns);
   const [first] = opening?.blocks ?? [];
   const isManual = isObject(body['thinking']) && body['thinking']['type'] === 'enabled';
@@ -57,7 +57,7 @@ export function* checkThinkingFirst(body: JsonObject): Iterable<Refusal> {
   }
 }
 
-/** Inside the open loop, every thinking block of this server must come back. */
+/** Every thinking block that this server issued in the current tool loop must come back. */
 export function* checkThinkingWhole(body: JsonObject, { issued }: CheckContext): Iterable<Refusal> {
   if (!isThinkingOn(body)) return;
   for (const turn of readOpenLoop(readTurns(body))) {
@@ -98,7 +98,10 @@ export function* checkSignatures(body: JsonObject, { signatures }: CheckContext)
   }
 }
 
-/** The first block that comes back may have lost its predecessors. A later block may not. */
+/**
+ * Returns true if thinking has lost its place. The first block that comes back may have lost the blocks before it. A
+ * later block may not.
+ */
 function isMoved(broken: readonly string[], previous: string): boolean {
   return broken.some((part) => part !== 'previous' || previous !== '');
 }

@@ -1,4 +1,4 @@
-/** Calls and their results (X1, X2, X6, X7, A4, A5, A11). */
+/** Checks of tool calls and their results (wire rules X1, X2, X6, X7, A4, A5, A11). */
 import { isObject, type JsonObject, readObjects, readText } from '../json.ts';
 import type { Refusal } from '../refusal.ts';
 import { refuse } from './refuse.ts';
@@ -41,7 +41,10 @@ export function* checkPairs(body: JsonObject): Iterable<Refusal> {
   }
 }
 
-/** Results must be the first blocks of the next turn. Behind a text they are not "immediately after". */
+/**
+ * Requires results as the first blocks of the next message. Results after a text do not come "immediately after" their
+ * calls.
+ */
 function* checkAnswered(turn: Turn, next: Turn | undefined): Iterable<Refusal> {
   const leading = next?.blocks.findIndex(({ type }) => type !== 'tool_result') ?? 0;
   const results = next?.blocks.slice(0, leading < 0 ? undefined : leading) ?? [];
@@ -87,15 +90,16 @@ export function* checkDefined(body: JsonObject): Iterable<Refusal> {
     if (names.size === 0 && (type === 'tool_use' || type === 'tool_result')) {
       yield refuse('X6', 'Requests which include `tool_use` or `tool_result` blocks must define tools');
     }
-    // Anthropic accepts an undescribed name, but gateways for other models do not. The message is ours. Inside the open
-    // loop the name is accepted, because describing the tool would change the prefix of its thinking.
+    // Anthropic accepts an undescribed tool name, but gateways for other models do not. This error message is not
+    // Anthropic's. Inside the current tool loop the name is accepted, because describing the tool would change the
+    // prefix of the loop's thinking.
     if (type === 'tool_use' && !loop.has(placed) && !names.has(block['name'])) {
       yield refuse('X6', `${path}.tool_use.name: \`${readText(block['name'])}\` is not defined in \`tools\``);
     }
   }
 }
 
-/** The provider runs these tools, so call and result stand in one turn. */
+/** Requires the call and the result of a server tool in one message, because the provider runs such tools. */
 export function* checkServerTools(body: JsonObject): Iterable<Refusal> {
   const turns = readTurns(body);
   for (const { blocks, index } of turns) {

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, readObjects, readText } from '../json.ts';
 import type { PlacedBlock } from './refuse.ts';
 
-/** A message of the request with its content as blocks. A string is one text block. */
+/** A message of the request with its content as a list of blocks. A string is one text block. */
 export interface Turn {
   readonly role: string;
   readonly index: number;
@@ -39,7 +39,10 @@ export function isThinkingOn(body: JsonObject): boolean {
   return isObject(thinking) && thinking['type'] !== 'disabled';
 }
 
-/** Assistant turns since the last user message with content other than results. */
+/**
+ * Returns the assistant messages of the current tool loop: those after the last user message with content other than
+ * tool results.
+ */
 export function readOpenLoop(turns: readonly Turn[]): Turn[] {
   const isQuestion = (turn: Turn): boolean => turn.role === 'user' && blocksOf(turn, 'tool_result').length === 0;
   const start = turns.findLastIndex(isQuestion) + 1;

@@ -1,4 +1,4 @@
-/** Schema of the body and of each message, sizes (X3, X9, C3, C6). */
+/** Checks of the request's and its messages' schema, and of sizes (wire rules X3, X9, C3, C6). */
 import { isObject, type JsonObject, readObjects, readText } from '../json.ts';
 import {
   refuse,
@@ -17,7 +17,7 @@ const ROLES = ['system', 'assistant', 'user', 'function', 'tool', 'developer'];
 const MESSAGE_KEYS: ReadonlySet<string> = new Set(
   'role content name tool_calls tool_call_id refusal annotations audio function_call reasoning_content'.split(' '),
 );
-/** Reasoning models, whose output cap includes their reasoning. */
+/** Reasoning models, whose output limit includes their reasoning. */
 const REASONING_MODELS = /^(o\d|gpt-[5-9])/;
 
 export function* checkBody(body: JsonObject): Iterable<Refusal> {
@@ -86,7 +86,10 @@ function* checkParts(parts: readonly JsonObject[], role: string, index: number):
   }
 }
 
-/** Moonshot's message. OpenAI accepts an empty text, but many compatible servers do not. */
+/**
+ * Refuses an empty message with Moonshot's error message. OpenAI accepts an empty text, but many OpenAI-compatible
+ * servers do not.
+ */
 function refuseNothing(role: string, index: number): Refusal {
   return refuse('X3', `Invalid request: the message at position ${index} with role '${role}' must not be empty`);
 }

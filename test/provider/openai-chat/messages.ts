@@ -10,7 +10,7 @@ export interface PlacedMessage {
 export interface PlacedCall {
   readonly id: string;
   readonly function: JsonObject;
-  /** `messages[1].tool_calls[0]` */
+  /** Path such as `messages[1].tool_calls[0]`. */
   readonly path: string;
 }
 
@@ -31,7 +31,7 @@ export function isSystem({ role }: PlacedMessage): boolean {
   return role === 'system' || role === 'developer';
 }
 
-/** Messages of the current tool loop: everything after the last user message. */
+/** Returns the messages of the current tool loop: those after the last user message. */
 export function readOpenLoop(messages: readonly PlacedMessage[]): PlacedMessage[] {
   return messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
 }

@@ -1,11 +1,17 @@
-/** Order of roles, calls and their results, reasoning (X1, X4, X5, X6, C1, C2, C4, C5, C7). */
+/**
+ * Checks the order of roles, tool calls, results and reasoning (wire rules X1, X4, X5, X6, C1, C2,
+ * C4, C5, C7).
+ */
 import { type JsonObject, readObjects, readText } from '../json.ts';
 import { refuse, refuseLongText, refuseMissing, refuseType } from '../openai/refuse.ts';
 import { checkArguments, checkName } from '../openai/shared-checks.ts';
 import type { CheckContext, Refusal } from '../refusal.ts';
 import { isSystem, type PlacedMessage, readMessages, readOpenLoop } from './messages.ts';
 
-/** OpenAI allows 64 for some models. Azure and Copilot still have this limit. */
+/**
+ * Maximum length of a tool call id. OpenAI allows 64 characters for some models, but Azure and Copilot still allow only
+ * 40.
+ */
 const MAX_ID_LENGTH = 40;
 
 export function* checkOrder(body: JsonObject): Iterable<Refusal> {
@@ -28,8 +34,8 @@ export function* checkOrder(body: JsonObject): Iterable<Refusal> {
 }
 
 /**
- * Templates of open models take one system message, then alternating user and assistant. Calls and results may stand
- * between.
+ * Checks the order that strict chat templates of open-weight models require: one system message, then alternating user
+ * and assistant messages. Tool calls and results may come between them.
  */
 export function* checkTemplate(body: JsonObject, { hasStrictTemplate }: CheckContext): Iterable<Refusal> {
   if (!hasStrictTemplate) return;
@@ -63,7 +69,7 @@ export function* checkCalls(body: JsonObject): Iterable<Refusal> {
       if (id.length > MAX_ID_LENGTH) yield refuseLongText('X1', `${path}.id`, id, MAX_ID_LENGTH);
       yield* checkName(`${path}.function.name`, readText(called['name']));
       yield* checkArguments('C4', `${path}.function.arguments`, called['arguments']);
-      // OpenAI accepts an undescribed name. The message is ours.
+      // OpenAI accepts an undescribed tool name. This error message is not OpenAI's.
       if (!tools.has(called['name'])) {
         yield refuse('X6', `Invalid '${path}.function.name': '${readText(called['name'])}' is not one of 'tools'.`, {
           param: `${path}.function.name`,

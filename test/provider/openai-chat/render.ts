@@ -66,7 +66,10 @@ function writeMessage({ parts, calls, end }: Answer): Message {
   };
 }
 
-/** A model that declines in words stops normally. A filter stops it otherwise. */
+/**
+ * Returns the finish reason. If the model refuses in its own words, the reason is `stop`. A content filter has a reason
+ * of its own.
+ */
 function readFinishReason({ end, calls }: Answer, { refusal }: Message): string {
   if (end === 'complete' && calls.length > 0) return 'tool_calls';
   return refusal === null ? FINISH_REASONS[end] : 'stop';
@@ -90,7 +93,7 @@ function writeUsage({ usage }: Answer): JsonObject {
 interface Said {
   readonly message: Message;
   readonly finish: string;
-  /** Undefined if not requested. */
+  /** Token usage. Undefined if the request did not ask for it. */
   readonly usage: JsonObject | undefined;
 }
 

@@ -32,7 +32,7 @@ export const responsesDialect: Dialect = {
   writeRetryAfter: writeOpenAiRetryAfter,
 };
 
-/** `/responses/compact` takes the same items, but its last item needs no answer. */
+/** The endpoint `/responses/compact`. It accepts the same items, but the last item may have any role. */
 export const compactionDialect: Dialect = {
   ...responsesDialect,
   refuse: (body, context) => findRefusal([...ITEM_CHECKS, checkSize], body, context),

@@ -1,4 +1,4 @@
-/** Schema of the body and of each item, sizes (X3, X4, X5, X6, X7, X9, R7, R9). */
+/** Checks of the request's and its items' schema, and of sizes (wire rules X3, X4, X5, X6, X7, X9, R7, R9). */
 import { type JsonObject, readObjects, readText } from '../json.ts';
 import {
   refuse,
@@ -22,7 +22,7 @@ const ITEM_TYPES =
     ' ',
   );
 
-/** Keys and id prefix of the items that clients write. The provider's other items are not checked. */
+/** Fields and id prefix of the items that clients write. The provider's other items are not checked. */
 const ITEM_FORMS: Readonly<Record<string, { readonly prefix: string; readonly keys: readonly string[] }>> = {
   message: { prefix: 'msg', keys: ['role', 'content', 'status', 'phase'] },
   reasoning: { prefix: 'rs', keys: ['summary', 'content', 'encrypted_content', 'status'] },
@@ -44,7 +44,7 @@ export function* checkBody(body: JsonObject): Iterable<Refusal> {
   }
   const previous = body['previous_response_id'];
   if (typeof previous === 'string') {
-    // This server stores nothing, as with `store: false`.
+    // This test server stores no responses, as a server does with `store: false`.
     yield refuse('R7', `Previous response with id '${previous}' not found.`, {
       param: 'previous_response_id',
       code: 'previous_response_not_found',
@@ -133,7 +133,7 @@ function* checkContent(placed: PlacedItem): Iterable<Refusal> {
       yield refuseChoice('request', `${param}[${position}]`, kind, kinds);
     }
     const text = part['text'] ?? part['refusal'];
-    // OpenAI accepts an empty text. The message is ours.
+    // OpenAI accepts an empty text. This error message is not OpenAI's.
     if (typeof text === 'string' && text.trim() === '') {
       const what = 'empty string. Expected a string with minimum length 1, but got an empty string instead.';
       yield refuseValue('X3', param, what, 'empty_string');
@@ -141,7 +141,10 @@ function* checkContent(placed: PlacedItem): Iterable<Refusal> {
   }
 }
 
-/** OpenAI accepts any last item. The message is ours. */
+/**
+ * Requires that the model can answer the last item. OpenAI accepts any last item, and this error message is not
+ * OpenAI's.
+ */
 export function* checkEnds(body: JsonObject): Iterable<Refusal> {
   const items = readItems(body);
   const spoken = items.filter(({ item }) => item['role'] !== 'system' && item['role'] !== 'developer');

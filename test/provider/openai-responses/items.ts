@@ -2,7 +2,7 @@ import { isObject, type JsonObject, readObjects, readText } from '../json.ts';
 
 export interface PlacedItem {
   readonly item: JsonObject;
-  /** Optional for messages. */
+  /** Type of the item. Messages may lack it. */
   readonly type: string;
   readonly id: string;
   readonly index: number;
@@ -22,7 +22,7 @@ export function isAssistant({ item, type }: PlacedItem): boolean {
   return type === 'message' && item['role'] === 'assistant';
 }
 
-/** Calls that the client answers. The provider's own tools need no output. */
+/** Types of calls whose output the client sends. The provider's own tools need no output from the client. */
 const ANSWERED_CALLS: ReadonlySet<string> = new Set([
   'function_call',
   'custom_tool_call',
@@ -44,7 +44,7 @@ export function callIdOf({ item }: PlacedItem): string {
   return readText(item['call_id']);
 }
 
-/** Texts and images of a message or of an output, in any notation. */
+/** Returns the texts and images of a message or of a tool output, in any of the allowed forms. */
 export function readParts(content: unknown): readonly JsonObject[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return Array.isArray(content) ? readObjects(content) : isObject(content) ? [content] : [];

@@ -1,4 +1,4 @@
-/** Calls with their outputs, reasoning with its next item, encrypted content (X1, R1–R4, R6, R8). */
+/** Checks of calls with their outputs, reasoning with its next item, and encrypted content (X1, R1–R4, R6, R8). */
 import { type JsonObject, readText } from '../json.ts';
 import { refuse } from '../openai/refuse.ts';
 import type { CheckContext, Refusal } from '../refusal.ts';
@@ -54,8 +54,8 @@ export function* checkReasoning(body: JsonObject, { issued }: CheckContext): Ite
 }
 
 /**
- * True for the item that originally came next, with or without its id. If that item is unknown, any item but reasoning
- * is accepted.
+ * Returns true if the item is the one that originally followed the reasoning, with or without its id. If the original
+ * item is unknown, any item except reasoning is accepted.
  */
 function isCompanion(next: PlacedItem | undefined, companion: JsonObject | undefined): boolean {
   if (next === undefined || next.type === 'reasoning') return false;

@@ -18,7 +18,7 @@ export function renderResponse(answer: Answer, request: JsonObject, issued: Issu
   return { body, events: [...streamResponse(body)] };
 }
 
-/** Response of `/responses/compact`: the user messages, then the summary of the rest. */
+/** Returns the response of `/responses/compact`: the user messages, followed by the summary of the other messages. */
 export function renderCompaction(answer: Answer, request: JsonObject): RenderedAnswer {
   const kept = readItems(request)
     .filter(({ item }) => item['role'] === 'user')

@@ -2,7 +2,7 @@ import { cutText } from '../answer.ts';
 import type { ServerEvent } from '../dialect.ts';
 import { type JsonObject, readObjects, readText } from '../json.ts';
 
-/** A response as stream events with their numbers. */
+/** Yields the stream events of a response, with their sequence numbers. */
 export function* streamResponse(response: JsonObject): Iterable<ServerEvent> {
   let number = 0;
   for (const data of writeEvents(response)) {
@@ -23,7 +23,7 @@ function* streamItem(item: JsonObject, index: number): Iterable<JsonObject> {
   const place = { item_id: item['id'], output_index: index };
   switch (item['type']) {
     case 'reasoning':
-      // Encrypted content may be incomplete here. Only the finished item counts.
+      // Encrypted content may be incomplete in this event. Only the finished item is valid.
       yield {
         type: 'response.output_item.added',
         output_index: index,
@@ -81,7 +81,10 @@ function* streamContent(item: JsonObject, at: JsonObject): Iterable<JsonObject> 
   }
 }
 
-/** A request that is too long causes an `error` event, later failures a failed response. */
+/**
+ * Returns the events of a failure. A request that is too long causes an `error` event, and a later failure a failed
+ * response.
+ */
 export function streamFailure(body: JsonObject | string): ServerEvent[] {
   const [error = {}] = typeof body === 'string' ? [] : readObjects([body['error']]);
   const { code, message } = error;

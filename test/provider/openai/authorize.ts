@@ -4,7 +4,7 @@ import { refuse } from './refuse.ts';
 
 const KEYS = 'https://platform.openai.com/account/api-keys';
 
-/** @param apiKey the valid key. Any key is valid if absent. */
+/** @param apiKey the only accepted key. If absent, every key is accepted. */
 export function authorizeOpenAi({ authorization = '' }: IncomingHttpHeaders, apiKey?: string): Refusal | undefined {
   const key = /^Bearer (.+)$/.exec(authorization)?.[1];
   if (key === undefined) {

@@ -16,7 +16,7 @@ const LIMITS = 'Visit https://platform.openai.com/account/rate-limits to learn m
 const HELP =
   'You can retry your request, or contact us through our help center at help.openai.com if the error persists.';
 
-/** Messages as seen on the wire. */
+/** Error messages as the real provider sends them. */
 const FORMS: Readonly<Record<PlainErrorName, (detail: ErrorDetail) => ErrorForm>> = {
   rate_limit: ({ model }) => ({
     status: 429,
@@ -119,7 +119,7 @@ function reply({ status, type, message, code = null, param = null }: ErrorForm):
   return { status, body: { error: { message, type, param, code } } };
 }
 
-/** Sends the exact header and the common one. */
+/** Returns two headers: one with the exact time in ms, and the common one in seconds. */
 export function writeOpenAiRetryAfter(ms: number): Readonly<Record<string, string>> {
   return { 'retry-after-ms': String(ms), 'retry-after': String(Math.ceil(ms / 1000)) };
 }

@@ -4,7 +4,7 @@ export function refuse(rule: string, message: string, about: Pick<Refusal, 'para
   return { rule, status: 400, type: 'invalid_request_error', message, param: null, code: null, ...about };
 }
 
-/** A value of the wrong type, as the provider's schema check reports it. */
+/** Refuses a value of the wrong type with the error of the provider's schema check. */
 export function refuseValue(rule: string, param: string, what: string, code: string): Refusal {
   return refuse(rule, `Invalid '${param}': ${what}`, { param, code });
 }

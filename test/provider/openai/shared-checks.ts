@@ -1,4 +1,4 @@
-/** Checks that both formats of OpenAI share (X6, X7, X8). */
+/** Checks that both formats of OpenAI share (wire rules X6, X7, X8). */
 import { isObject, type JsonObject, parseJson, readObjects, readStrings, readText } from '../json.ts';
 import type { Refusal } from '../refusal.ts';
 import { refuse, refuseEmptyArray, refuseLongArray, refuseLongText, refuseType, refuseValue } from './refuse.ts';
@@ -60,7 +60,10 @@ export function* checkName(param: string, name: string): Iterable<Refusal> {
   } else if (name.length > MAX_NAME_LENGTH) yield refuseLongText('X6', param, name, MAX_NAME_LENGTH);
 }
 
-/** OpenAI accepts any text. Servers that render arguments into a template do not. */
+/**
+ * Requires a JSON object as arguments. OpenAI accepts any text, but servers that render arguments into a chat template
+ * do not.
+ */
 export function* checkArguments(rule: string, param: string, given: unknown): Iterable<Refusal> {
   if (typeof given !== 'string') yield refuseType(rule, param, 'a string', given);
   else if (!isObject(parseJson(given))) {
