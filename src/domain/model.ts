@@ -20,7 +20,6 @@ export type Encoding = (typeof ENCODINGS)[number];
 
 /** Properties of a model that are known before it is called. */
 export interface ModelProfile extends ModelWindow {
-  /** Name of the model. */
   readonly id: string;
   /** Encoding used to count the model's tokens. */
   readonly encoding: (typeof ENCODINGS)[number];

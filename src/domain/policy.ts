@@ -140,10 +140,17 @@ export const policyInputSchema = z.strictObject({
     .describe(
       'Author of summaries. `structural`: turnfold’s code, without a model. `native`: the agent’s own provider. Or a list of models, tried in order.',
     ),
-  /** A sequence with fewer messages is not summarized. */
-  minSequenceMessages: z.number().int().min(1).optional().describe('A sequence with fewer messages is not summarized.'),
-  /** A sequence with fewer tokens is not summarized. */
-  minSequenceTokens: count.optional().describe('A sequence with fewer tokens is not summarized.'),
+  /** Fewer messages than this between two user messages are not summarized. */
+  minSequenceMessages: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe('Fewer messages than this between two user messages are not summarized.'),
+  /** Messages between two user messages with fewer tokens than this are not summarized. */
+  minSequenceTokens: count
+    .optional()
+    .describe('Messages between two user messages with fewer tokens than this are not summarized.'),
   /** Share of the context’s tokens that a soft compaction must save. If it would save less, it changes nothing. */
   minGain: z
     .number()
