@@ -149,7 +149,6 @@ class RequestCheck {
     if (!endsAsUsual) this.end();
   }
 
-  /** Checks the last request of the conversation. */
   end(): void {
     if (this.#last !== undefined && !isValid(this.#last)) this.#invalid += 1;
     this.#last = undefined;

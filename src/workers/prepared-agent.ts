@@ -35,7 +35,6 @@ export interface PreparedAgent {
   withSystem(prompt: string): Promise<PreparedAgent>;
 }
 
-/** All agents of a worker, by name. */
 export interface PreparedAgents {
   find(name: string): PreparedAgent | undefined;
 }

@@ -83,7 +83,6 @@ import type {
 /** Number of replans within one delivery, after which the compaction pass fails with code `conflict`. */
 const MAX_REPLANS = 5;
 
-/** Returns the first state of a delivery. */
 export function startPass(pass: ClaimedPass, fanning: Fanning): PassState<WorkStep> {
   const { review, plan } = pass;
   const progress = { fanning, claimed: pass.reasons, replans: 0, head: pass.conversation.head, review };

@@ -56,7 +56,6 @@ export interface RefusedSource {
 
 export interface RequestParts {
   readonly prepared: PreparedAgent;
-  /** Log entries of the sequence. */
   readonly entries: readonly LogEntry[];
   readonly place: SequencePlace;
 }

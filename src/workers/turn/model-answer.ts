@@ -24,7 +24,6 @@ export type ReadAnswer =
 
 /** The request that a model answered, as turnfold sent it. */
 export interface AnsweredRequest {
-  /** Key of the model step. */
   readonly key: string;
   /** Seq of the last message in the log. The ids of new tool calls are derived from it. */
   readonly head: number;

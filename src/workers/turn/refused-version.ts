@@ -16,7 +16,6 @@ const VERSION_REFUSED = 'version_refused';
 
 /** A request that the provider refused because of its form. */
 export interface RefusedRequest {
-  /** Key of the model step. */
   readonly step: string;
   /** Version of the context in the request. */
   readonly version: number;

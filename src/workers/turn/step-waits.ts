@@ -8,7 +8,6 @@ export type WaitCause = 'threshold' | 'overflow' | 'rollback';
 
 /** The waits of one model step. They are computed from marker records among the turn's steps. */
 export interface StepWaits {
-  /** Key of the model step. */
   readonly step: string;
   /** The step's wait for a compaction pass because its context meets a hard threshold: still available, or used. */
   readonly threshold: 'available' | 'used';

@@ -22,7 +22,6 @@ import { TURN_SETTINGS, type TurnPorts, type TurnSettings } from './turn-ports.t
 /** ms that a turn waits for the process's exclusive lock. After that, another process may try the turn. */
 const ALONE_WAIT_MS = 60_000;
 
-/** Creates the job handler for turns. */
 export function createTurnHandler(ports: TurnPorts): TurnHandler {
   return (conversation) => new TurnDelivery(ports, conversation).run();
 }

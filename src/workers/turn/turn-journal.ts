@@ -10,7 +10,6 @@ export interface JournalPorts extends LeaseWritePorts {
   readonly turns: Pick<TurnStore, 'startSteps' | 'recordStep'>;
   readonly claimed: Pick<ClaimedTurn, 'conversation' | 'steps'>;
   readonly context: ContextCache;
-  /** Called after each recorded outcome. */
   readonly onOutcome?: () => void;
 }
 
