@@ -19,7 +19,7 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 import { isThinkingLoopOpen } from '../thinking-loop.ts';
 import { checkVersion } from './check-version.ts';
 import type { Facts, PassState } from './pass-states.ts';
-import { summaryTextKey } from './sequence-summaries.ts';
+import { summaryKey } from './sequence-summaries.ts';
 
 /**
  * Applies the edits of a person's approval. Then checks the edited version over the live context, with the messages
@@ -71,7 +71,7 @@ async function weighEdits(
     const changed = { ...kept, text, model: 'edited' };
     const content = renderWidestSummary(text, summary.covers);
     const { tokens, bytes } = await weigh({ role: 'summary', content });
-    edited.push({ replaces: key, key: summaryTextKey(changed), summary: changed, weight: { tokens, bytes } });
+    edited.push({ replaces: key, key: summaryKey(changed), summary: changed, weight: { tokens, bytes } });
   }
   return edited;
 }

@@ -17,7 +17,7 @@ import {
   scopeOf,
 } from './pass-writes.ts';
 import { planContext, settleContext } from './plan-and-settle.ts';
-import { childId, readAccepted, summaryKey, summaryPolicy } from './sequence-summaries.ts';
+import { childId, readAccepted, sequenceKey, summaryPolicy } from './sequence-summaries.ts';
 
 /** Runs the action of a compaction pass's state. Returns the facts from which `nextStep` decides the next state. */
 export async function act<Step extends WorkStep>(run: RunningPass, state: PassState<Step>): Promise<Facts[Step]> {
@@ -30,7 +30,7 @@ const ACTIONS: {
   evaluate: readFresh,
   plan: planLive,
   record_plan: ({ ports, pass }, { plan }) => ports.passes.recordPlan(pass.lease, plan),
-  fan_out: findMissing,
+  find_missing: findMissing,
   park: parkPass,
   rebase: readLive,
   settle: settleLive,
@@ -72,11 +72,11 @@ async function planLive({ ports, pass, firstUserSeq }: RunningPass, state: PassS
  */
 async function findMissing(
   { ports, pass, prepared }: RunningPass,
-  state: PassState<'fan_out'>,
-): Promise<Facts['fan_out']> {
+  state: PassState<'find_missing'>,
+): Promise<Facts['find_missing']> {
   const { passId, conversation, owner } = pass.lease;
   const policy = summaryPolicy(prepared.policy, state.conversation);
-  const tasks = state.plan.sequences.map((sequence) => ({ sequence, hash: summaryKey(sequence, policy) }));
+  const tasks = state.plan.sequences.map((sequence) => ({ sequence, hash: sequenceKey(sequence, policy) }));
   const known = await ports.summaries.readSummaries(
     conversation,
     tasks.map(({ hash }) => hash),

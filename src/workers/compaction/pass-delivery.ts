@@ -10,9 +10,9 @@ import type { TakeoverResult } from '../turn/turn-ports.ts';
 import { findFirstUser } from '../user-messages.ts';
 import { postpone } from '../work-place.ts';
 import { act } from './pass-actions.ts';
-import { chooseFanning, isFinal, nextStep, startPass } from './pass-machine.ts';
+import { chooseChildJobs, isFinal, nextStep, startPass } from './pass-machine.ts';
 import { evaluateRequest } from './pass-snapshot.ts';
-import type { Fanning, FinalState, PassState, WorkStep } from './pass-states.ts';
+import type { ChildJobs, FinalState, PassState, WorkStep } from './pass-states.ts';
 import { failPass, type RunningPass, reportLost } from './pass-writes.ts';
 import type { CompactionPorts } from './ports.ts';
 import { isMeasured, type MeasuredPass } from './shadow.ts';
@@ -34,8 +34,8 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
     const { pass } = claim;
     return await ports.tracing.inSpan(describeSpan(pass, askedIn), async () => {
       try {
-        const fanning = chooseFanning(pass, job, haveChildrenEnded);
-        const final = await unlessAborted(ports.shutdown.workEnds, () => deliverPass(ports, pass, fanning));
+        const childJobs = chooseChildJobs(pass, job, haveChildrenEnded);
+        const final = await unlessAborted(ports.shutdown.workEnds, () => deliverPass(ports, pass, childJobs));
         if (final.step !== 'parked') return DONE;
         const parent = ports.tracing.current();
         return { status: 'parked', children: final.children.map((child) => ({ ...child, askedIn: parent })) };
@@ -68,7 +68,7 @@ type DeliveredPass = FinalState | { readonly step: 'ended'; readonly outcome: 'f
  * Runs one delivery of a claimed compaction pass. Then requests a follow-up pass or the shadow's measurement, if they
  * are due.
  */
-async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, fanning: Fanning): Promise<DeliveredPass> {
+async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, childJobs: ChildJobs): Promise<DeliveredPass> {
   const { conversation } = pass.lease;
   const found = ports.agents.find(pass.conversation.agent);
   if (found === undefined) return await failUnknown(ports, pass);
@@ -81,7 +81,7 @@ async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, fanning: F
   try {
     const firstUserSeq = await findFirstUser(ports.contexts, conversation, pass.conversation.head);
     const run = { ports, pass, prepared, firstUserSeq };
-    const final = await runPass(run, startPass(pass, fanning));
+    const final = await runPass(run, startPass(pass, childJobs));
     await conclude(run, final);
     return final;
   } finally {

@@ -4,7 +4,7 @@
  * action per state. `pass-delivery.ts` claims a pass and runs the loop: act, next step, act, until a final state.
  *
  * ```
- *  evaluate ──► plan ──► record_plan ──► fan_out ──► park ══► children
+ *  evaluate ──► plan ──► record_plan ──► find_missing ──► park ══► children
  *      ▲         │                          │
  *      │         │ evict, trim              │ no summary is missing
  *    replan      ▼                          ▼
@@ -18,7 +18,7 @@
  * - `evaluate`: Do the reasons to compact still hold? If not: `end`.
  * - `plan`: What is to be done? If nothing: `end`.
  * - `record_plan`: writes the plan to the store, before any summary is paid for.
- * - `fan_out`: Which sequences have no summary yet? Each becomes a child of the queue job.
+ * - `find_missing`: Which sequences have no summary yet? Each becomes a child of the queue job.
  * - `park`: The pass gives its lease back and waits until its child jobs have ended.
  * - `rebase`: Does the plan fit the live version? If not: replan.
  * - `settle`: Plan and summaries make the next context. If the context breaks a rule: `fail`.
@@ -29,7 +29,7 @@
  * ```
  * the claimed pass has                                                 first state
  * no plan                                                              evaluate
- * a plan, but its children belong to another job or may be lost        fan_out
+ * a plan, but its children belong to another job or may be lost        find_missing
  * a plan, and the children of this job have ended                      rebase
  * a plan, on the last attempt, or because a waiting turn took it over  rebase
  * a proposal                                                           review
@@ -48,7 +48,8 @@
  * commit, commit_approved, propose, end    the write found reasons that were added, and changed nothing
  * ```
  *
- * If a hard reason is added, or another version goes live, the proposal under review is dropped. The pass continues at@@NL@@ * `evaluate`.
+ * If a hard reason is added, or another version goes live, the proposal under review is dropped. The pass continues
+ * at `evaluate`.
  *
  * ```
  * review ──► end (rejected, expired)
@@ -56,7 +57,8 @@
  *                   └─────────► refuse_approval (the proposal waits on)
  * ```
  *
- * Final states: `ended`, `parked` until the child jobs have ended, `waiting` for a person, `lost`. Four words have one@@NL@@ * meaning each:
+ * Final states: `ended`, `parked` until the child jobs have ended, `waiting` for a person, `lost`. Four words have one
+ * meaning each:
  * reject: a person said no. Refuse: a provider or a rule would not accept. Fail: an attempt ended with an error.
  * Lose: the pass has another owner now, and this one writes nothing more.
  */
@@ -67,15 +69,15 @@ import type { ClaimedPass, PassLost, VersionCommitResult } from '../../domain/po
 import type { Version } from '../../domain/version.ts';
 import { evaluateRequest, type PassSnapshot } from './pass-snapshot.ts';
 import type {
+  ChildJobs,
   Evaluated,
   Facts,
-  FannedOut,
-  Fanning,
   FinalState,
   Measured,
   PassProgress,
   PassReview,
   PassState,
+  Recorded,
   ReplanCause,
   WorkStep,
 } from './pass-states.ts';
@@ -83,23 +85,23 @@ import type {
 /** Number of replans within one delivery, after which the compaction pass fails with code `conflict`. */
 const MAX_REPLANS = 5;
 
-export function startPass(pass: ClaimedPass, fanning: Fanning): PassState<WorkStep> {
+export function startPass(pass: ClaimedPass, childJobs: ChildJobs): PassState<WorkStep> {
   const { review, plan } = pass;
-  const progress = { fanning, claimed: pass.reasons, replans: 0, head: pass.conversation.head, review };
+  const progress = { childJobs, claimed: pass.reasons, replans: 0, head: pass.conversation.head, review };
   if (review !== undefined) return { step: 'review', progress, review };
   if (plan === undefined) return { step: 'evaluate', progress, why: 'claimed' };
-  return fanOut({ progress, plan, conversation: pass.conversation }, fanning.plans === 'any');
+  return findOrRebase({ progress, plan, conversation: pass.conversation }, childJobs.plans === 'any');
 }
 
 /**
  * Decides for which sequences this delivery may create child jobs. If child jobs were lost, they may be created once
  * more. On the last attempt, none is created and the compaction pass uses the summaries that exist.
  */
-export function chooseFanning(
+export function chooseChildJobs(
   { attempt, isResumed }: Pick<ClaimedPass, 'attempt' | 'isResumed'>,
   job: string,
   haveChildrenEnded: boolean,
-): Fanning {
+): ChildJobs {
   if (attempt >= PASS_LIMITS.maxAttempts) return { plans: 'none' };
   return { plans: haveChildrenEnded && isResumed ? 'new' : 'any', job };
 }
@@ -130,15 +132,15 @@ const TRANSITIONS: {
     const { plan, source } = facts;
     const planned = { progress, plan, conversation: snapshot.state };
     if (plan.kind === 'summarize') return { step: 'record_plan', ...planned };
-    if (plan.kind === 'evict' || plan.kind === 'trim') return fanOut(planned, mayAskForNew(progress));
+    if (plan.kind === 'evict' || plan.kind === 'trim') return findOrRebase(planned, mayAskForNew(progress));
     return { ...ending, outcome: { kind: plan.kind }, measured: { source, settled: undefined } };
   },
   record_plan: (state, facts) =>
-    facts.status === 'recorded' ? fanOut(state, mayAskForNew(state.progress)) : lose(facts),
-  fan_out: ({ progress, plan }, { missing }) => {
-    const { fanning } = progress;
-    if (missing.length === 0 || fanning.plans === 'none') return { step: 'rebase', progress, plan };
-    return { step: 'park', progress, job: fanning.job, children: missing, sequences: plan.sequences.length };
+    facts.status === 'recorded' ? findOrRebase(state, mayAskForNew(state.progress)) : lose(facts),
+  find_missing: ({ progress, plan }, { missing }) => {
+    const { childJobs } = progress;
+    if (missing.length === 0 || childJobs.plans === 'none') return { step: 'rebase', progress, plan };
+    return { step: 'park', progress, job: childJobs.job, children: missing, sequences: plan.sequences.length };
   },
   park: ({ children }, facts) => (facts.status === 'parked' ? { step: 'parked', children } : lose(facts)),
   rebase: ({ progress, plan }, facts) => {
@@ -220,14 +222,17 @@ function dropProposal(progress: PassProgress): PassState {
  * If this delivery may create child jobs, looks for missing summaries. Otherwise continues with the summaries that
  * exist.
  */
-function fanOut({ progress, plan, conversation }: FannedOut, mayAsk: boolean): PassState<'fan_out' | 'rebase'> {
+function findOrRebase(
+  { progress, plan, conversation }: Recorded,
+  mayAsk: boolean,
+): PassState<'find_missing' | 'rebase'> {
   const covered = { ...progress, head: plan.head };
   if (!mayAsk || plan.sequences.length === 0) return { step: 'rebase', progress: covered, plan };
-  return { step: 'fan_out', progress: covered, plan, conversation };
+  return { step: 'find_missing', progress: covered, plan, conversation };
 }
 
-function mayAskForNew({ fanning }: PassProgress): boolean {
-  return fanning.plans !== 'none';
+function mayAskForNew({ childJobs }: PassProgress): boolean {
+  return childJobs.plans !== 'none';
 }
 
 function fits(plan: PassPlan, planned: Version | undefined, live: Version): boolean {

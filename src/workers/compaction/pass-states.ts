@@ -25,7 +25,7 @@ import type { RefusedVersion } from './settle-sendable.ts';
  * The sequences for which a delivery may create summarization jobs: those of any plan, only those of a plan made in
  * this delivery, or none.
  */
-export type Fanning =
+export type ChildJobs =
   | {
       readonly plans: 'any' | 'new';
       /** Id of the queue job whose children the summarization jobs become. */
@@ -39,7 +39,7 @@ type Children = Extract<PassDeliveryResult, { readonly status: 'parked' }>['chil
 
 /** Data that a delivery carries from state to state. */
 export interface PassProgress {
-  readonly fanning: Fanning;
+  readonly childJobs: ChildJobs;
   /** Reasons when the compaction pass was claimed. A replan may add others. */
   readonly claimed: readonly Reason[];
   readonly replans: number;
@@ -63,7 +63,7 @@ interface Planned extends Working {
   readonly plan: PassPlan;
 }
 
-export interface FannedOut extends Planned {
+export interface Recorded extends Planned {
   /** State of the conversation when the plan was made. */
   readonly conversation: ConversationState;
 }
@@ -100,8 +100,8 @@ export interface PassSizes {
 interface States {
   evaluate: Working & { readonly why: 'claimed' | 'proposal_dropped' | ReplanCause };
   plan: Evaluated;
-  record_plan: FannedOut;
-  fan_out: FannedOut;
+  record_plan: Recorded;
+  find_missing: Recorded;
   park: Working & { readonly job: string; readonly children: Children; readonly sequences: number };
   rebase: Planned;
   settle: Settling;
@@ -147,7 +147,7 @@ export interface Facts {
     | { readonly status: 'thinking' }
     | { readonly status: 'gone' };
   record_plan: { readonly status: 'recorded' } | PassLost;
-  fan_out: { readonly missing: Children };
+  find_missing: { readonly missing: Children };
   park: { readonly status: 'parked' } | PassLost;
   rebase:
     | {

@@ -26,7 +26,7 @@ export function isRolledBack({ quarantine, size }: Pick<ConversationState, 'quar
  * always has the same content. A later pass over the same range finds the summary that was paid for. The size is part
  * of the key because it limits the size of the summary.
  */
-export function summaryKey(
+export function sequenceKey(
   sequence: SeqRange & { readonly tokens: number },
   policy: Pick<Policy, 'summarizer'>,
 ): string {
@@ -39,7 +39,7 @@ export function summaryKey(
  * expired, or in a fork, a range may get another text. A version that is still kept must then still show the first text
  * (I15).
  */
-export function summaryTextKey(summary: Summary): string {
+export function summaryKey(summary: Summary): string {
   return hashOf(JSON.stringify(summary));
 }
 
@@ -50,7 +50,7 @@ export function childId(passId: string, owner: string, key: string): string {
 
 export interface AcceptedSummaries {
   readonly summaries: readonly AcceptedSummary[];
-  /** Texts of the summaries, by `summaryTextKey`. */
+  /** Texts of the summaries, by `summaryKey`. */
   readonly texts: ReadonlyMap<string, Summary>;
 }
 
@@ -61,7 +61,7 @@ export async function readAccepted(
   plan: PassPlan,
   policy: Policy,
 ): Promise<AcceptedSummaries> {
-  const keys = plan.sequences.map((sequence) => summaryKey(sequence, policy));
+  const keys = plan.sequences.map((sequence) => sequenceKey(sequence, policy));
   const records = keys.length === 0 ? [] : await store.readSummaries(conversation, keys);
   const summaries: AcceptedSummary[] = [];
   const texts = new Map<string, Summary>();
@@ -69,7 +69,7 @@ export async function readAccepted(
     const record = records[index];
     if (record?.status !== 'accepted') return;
     const { summary, weight } = record;
-    const text = summaryTextKey(summary);
+    const text = summaryKey(summary);
     summaries.push({ range: { from, to }, summaryKey: text, weight, depth: summary.depth, model: summary.model });
     texts.set(text, summary);
   });

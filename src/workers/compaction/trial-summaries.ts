@@ -6,7 +6,7 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 import { Shutdown } from '../shutdown.ts';
 import type { SummarizationPorts } from '../summarization/ports.ts';
 import { createSummarizationHandler } from '../summarization/summarization-delivery.ts';
-import { type AcceptedSummaries, readAccepted, summaryKey, summaryPolicy } from './sequence-summaries.ts';
+import { type AcceptedSummaries, readAccepted, sequenceKey, summaryPolicy } from './sequence-summaries.ts';
 
 /** Every trial has one compaction pass, which always has this id. */
 const TRIAL_PASS = 'trial';
@@ -39,7 +39,7 @@ export async function summarizeInTrial(
     shutdown: new Shutdown(),
   });
   for (const sequence of plan.sequences) {
-    const task = { conversation, passId: TRIAL_PASS, sequence, hash: summaryKey(sequence, policy) };
+    const task = { conversation, passId: TRIAL_PASS, sequence, hash: sequenceKey(sequence, policy) };
     await handle({ task, askedAt: ports.clock.now(), isLastAttempt: true });
   }
   const readSummaries = async (_: unknown, keys: readonly string[]) => keys.map((key) => records.get(key));

@@ -6,7 +6,7 @@ import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../../domain/ports/queue.ts';
 import type { Summarizer, SummaryParts } from '../../domain/ports/summarizer.ts';
 import type { SummaryLease, SummaryRecord } from '../../domain/ports/summary-store.ts';
-import { isRolledBack, summaryKey, summaryPolicy } from '../compaction/sequence-summaries.ts';
+import { isRolledBack, sequenceKey, summaryPolicy } from '../compaction/sequence-summaries.ts';
 import { deferWrite } from '../deferred-write.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
 import { postpone } from '../work-place.ts';
@@ -88,7 +88,7 @@ async function runTask(ports: SummarizationPorts, delivery: SummarizationDeliver
  * text must not be recorded under the key of a model's summary.
  */
 function isOutdated({ sequence, hash }: SummarizationDelivery['task'], state: ConversationState): boolean {
-  return isRolledBack(state) && hash !== summaryKey(sequence, { summarizer: 'structural' });
+  return isRolledBack(state) && hash !== sequenceKey(sequence, { summarizer: 'structural' });
 }
 
 async function runClaimed(

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
-import { summaryKey } from '../../../src/workers/compaction/sequence-summaries.ts';
+import { sequenceKey } from '../../../src/workers/compaction/sequence-summaries.ts';
 import { FIVE_SEQUENCES, Fixture, type FixtureOptions, ref } from './fixture.ts';
 
 async function openPass(options: FixtureOptions = {}): Promise<Fixture> {
@@ -20,7 +20,7 @@ it('a compaction pass adds one summarization job per sequence, under ids that ar
     SEQUENCES.map((sequence) => ({
       conversation: ref,
       passId: world.db.find(ref)?.pass?.passId,
-      hash: summaryKey(sequence, world.agent.policy),
+      hash: sequenceKey(sequence, world.agent.policy),
     })),
   );
   expect(new Set(children.map(({ child }) => child)).size).toBe(5);

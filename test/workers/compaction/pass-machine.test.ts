@@ -9,9 +9,15 @@ import { completePolicy } from '../../../src/domain/policy.ts';
 import type { ClaimedPass } from '../../../src/domain/ports/pass-store.ts';
 import type { Proposal } from '../../../src/domain/proposal.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
-import { chooseFanning, isFinal, nextStep, startPass } from '../../../src/workers/compaction/pass-machine.ts';
+import { chooseChildJobs, isFinal, nextStep, startPass } from '../../../src/workers/compaction/pass-machine.ts';
 import type { PassSnapshot } from '../../../src/workers/compaction/pass-snapshot.ts';
-import type { Facts, Fanning, PassProgress, PassState, WorkStep } from '../../../src/workers/compaction/pass-states.ts';
+import type {
+  ChildJobs,
+  Facts,
+  PassProgress,
+  PassState,
+  WorkStep,
+} from '../../../src/workers/compaction/pass-states.ts';
 import { Fixture, ref } from './fixture.ts';
 
 const { agent } = await Fixture.open();
@@ -69,11 +75,11 @@ const PROPOSAL: Proposal = {
   summaries: {},
 };
 const CHILD = { child: 's-1', conversation: ref, passId: 'p1', sequence: { from: 2, to: 3, tokens: 608 }, hash: 'h' };
-const ANY: Fanning = { plans: 'any', job: 'job' };
-const NEW: Fanning = { plans: 'new', job: 'job' };
-const NEVER: Fanning = { plans: 'none' };
+const ANY: ChildJobs = { plans: 'any', job: 'job' };
+const NEW: ChildJobs = { plans: 'new', job: 'job' };
+const NEVER: ChildJobs = { plans: 'none' };
 
-const progress: PassProgress = { fanning: ANY, claimed: ['token_threshold'], replans: 0, head: 5, review: undefined };
+const progress: PassProgress = { childJobs: ANY, claimed: ['token_threshold'], replans: 0, head: 5, review: undefined };
 const approving = { proposal: PROPOSAL, verdict: { kind: 'approve', edits: {} } } as const;
 const reviewing: PassProgress = { ...progress, review: approving };
 const snapshot = snapshotOf();
@@ -90,7 +96,7 @@ const refusal = { code: 'proposal_stale', field: 'proposal', message: '' } as co
 const at = {
   evaluate: { step: 'evaluate', progress, why: 'claimed' },
   plan: { step: 'plan', ...evaluated },
-  fanOut: { step: 'fan_out', progress, plan: PLAN, conversation: STATE },
+  findMissing: { step: 'find_missing', progress, plan: PLAN, conversation: STATE },
   rebase: { step: 'rebase', progress, plan: PLAN },
   settle: { step: 'settle', ...settling },
   propose: { step: 'propose', ...made },
@@ -152,13 +158,13 @@ const ROWS: readonly Row[] = [
   ['plan ends as lost if the conversation was erased', at.plan, { status: 'gone' }, { step: 'lost', why: 'gone' }],
   ...(
     [
-      [ANY, 'fan_out'],
-      [NEW, 'fan_out'],
+      [ANY, 'find_missing'],
+      [NEW, 'find_missing'],
       [NEVER, 'rebase'],
     ] as const
-  ).map(([fanning, step]): Row => {
-    const carried = { ...progress, fanning };
-    const title = `record_plan goes on to ${step} if children of ${fanning.plans} plans may be asked for`;
+  ).map(([childJobs, step]): Row => {
+    const carried = { ...progress, childJobs };
+    const title = `record_plan goes on to ${step} if children of ${childJobs.plans} plans may be asked for`;
     return [
       title,
       { step: 'record_plan', progress: carried, plan: PLAN, conversation: STATE },
@@ -167,12 +173,17 @@ const ROWS: readonly Row[] = [
     ];
   }),
   [
-    'fan_out adds a child job for each missing summary',
-    at.fanOut,
+    'find_missing adds a child job for each missing summary',
+    at.findMissing,
     { missing: [CHILD] },
     { step: 'park', job: 'job', children: [CHILD], sequences: 1 },
   ],
-  ['fan_out continues at rebase if no summary is missing', at.fanOut, { missing: [] }, { step: 'rebase', plan: PLAN }],
+  [
+    'find_missing continues at rebase if no summary is missing',
+    at.findMissing,
+    { missing: [] },
+    { step: 'rebase', plan: PLAN },
+  ],
   [
     'park gives the child jobs to the queue',
     { step: 'park', progress, job: 'job', children: [CHILD], sequences: 1 },
@@ -390,7 +401,7 @@ const ROWS: readonly Row[] = [
 ];
 
 /** States whose action only reads, so that it needs no lease. */
-const READ_ONLY: ReadonlySet<WorkStep> = new Set(['plan', 'fan_out', 'settle', 'check_approval']);
+const READ_ONLY: ReadonlySet<WorkStep> = new Set(['plan', 'find_missing', 'settle', 'check_approval']);
 
 function take<Step extends WorkStep>([, state, facts]: Row<Step>): PassState {
   return nextStep(state, facts);
@@ -435,12 +446,12 @@ const claimed: ClaimedPass = {
 
 it.each([
   ['evaluates a pass without a plan', claimed, ANY, 'evaluate'],
-  ['looks for lost children of a recorded plan', { ...claimed, plan: PLAN }, ANY, 'fan_out'],
+  ['looks for lost children of a recorded plan', { ...claimed, plan: PLAN }, ANY, 'find_missing'],
   ['settles a recorded plan whose children have ended', { ...claimed, plan: PLAN }, NEW, 'rebase'],
   ['settles a recorded plan for a turn that took the pass over', { ...claimed, plan: PLAN }, NEVER, 'rebase'],
   ['reviews a proposal before its plan', { ...claimed, plan: PLAN, review: approving }, ANY, 'review'],
-] as const)('the first state of a delivered compaction pass: startPass %s', (_, pass, fanning, first) => {
-  expect(startPass(pass, fanning)).toMatchObject({ step: first, progress: { fanning, replans: 0 } });
+] as const)('the first state of a delivered compaction pass: startPass %s', (_, pass, childJobs, first) => {
+  expect(startPass(pass, childJobs)).toMatchObject({ step: first, progress: { childJobs, replans: 0 } });
 });
 
 it.each([
@@ -450,7 +461,7 @@ it.each([
   ['no plan at the third attempt', { attempt: 3, isResumed: true }, true, NEVER],
 ] as const)(
   'a delivered compaction pass may add summarization jobs for %s',
-  (...[, claim, haveChildrenEnded, fanning]) => {
-    expect(chooseFanning(claim, 'job', haveChildrenEnded)).toEqual(fanning);
+  (...[, claim, haveChildrenEnded, childJobs]) => {
+    expect(chooseChildJobs(claim, 'job', haveChildrenEnded)).toEqual(childJobs);
   },
 );
