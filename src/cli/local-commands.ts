@@ -18,9 +18,9 @@ export function addProcessCommands(program: Command, runner: CommandRunner): voi
     .command('dev')
     .description('chat with an agent: all workers in one process, on REDIS_URL or a temporary Redis')
     .option('--agents <file>', 'module that exports `agents` (default: a built-in agent that needs no API key)')
-    .option('--agent <name>', 'agent of the prompt (default: the first one)')
+    .option('--agent <name>', 'agent to chat with (default: the first agent of the module)')
     .option('--model <name>', 'provider/model to use instead of the agents’ own (API key from the environment)')
-    .option('--conversation <id>', 'conversation of the prompt', 'dev');
+    .option('--conversation <id>', 'id of the conversation to chat in', 'dev');
   withPolicyOptions(withContextOption(dev)).action(
     runner.local(async () => (await import('./commands/dev.ts')).runDev),
   );
@@ -94,7 +94,7 @@ export function addCheckCommands(program: Command, runner: CommandRunner): void 
     .action(runner.local(async () => (await import('./commands/doctor.ts')).showQuarantined));
   quarantine
     .command('restore <shard> <name>')
-    .description('put a repaired record back into its set for the next sweep')
+    .description('put a repaired record back, so that the sweeper processes it')
     .action(runner.local(async () => (await import('./commands/doctor.ts')).restoreRecord));
   quarantine
     .command('drop <shard> <name>')

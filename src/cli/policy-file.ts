@@ -14,7 +14,7 @@ export interface PolicySource {
   readonly place: (error: TurnfoldError) => TurnfoldError;
 }
 
-/** Policy source without a file: an empty policy, whose errors stay unchanged. */
+/** Used if no policy file is given: an empty policy. Errors about it are not given a file name or a line. */
 export const NO_FILE: PolicySource = { policy: {}, place: (error) => error };
 
 /** A policy file together with all problems that were found. */
@@ -115,8 +115,8 @@ export function placeAgentError(error: unknown, agents: readonly Agent[], { poli
 }
 
 /**
- * Finds the error about the policy inside the errors that wrap it. They add the agent's name and `shadow` to its
- * message.
+ * Finds the error about the policy inside the errors that wrap it. The wrapping errors add the agent's name and the
+ * word `shadow` to the message.
  */
 function findInnermost(error: TurnfoldError): TurnfoldError {
   return isTurnfoldError(error.cause, 'invalid_policy') ? findInnermost(error.cause) : error;

@@ -21,8 +21,8 @@ export async function prepareTrial(tried: TrialPolicy, window: OfflineWindow): P
     return await prepareOfflineAgent(policy, window, counts);
   } catch (error) {
     if (!isTurnfoldError(error, 'invalid_policy')) throw error;
-    // Checks the policy without the window. If the policy fails here as well, the policy is wrong and not the window,
-    // and this call throws.
+    // Checks the policy without the window. Throws if the policy is invalid here as well: then the policy is wrong, and
+    // not the window.
     completeAlone(tried);
     throw windowOption === undefined ? place(error) : renameField(error, windowOption);
   }
@@ -37,7 +37,7 @@ export async function createTrialSummarizers(
     return await createSummarizers([prepared], []);
   } catch (error) {
     if (!isTurnfoldError(error, 'invalid_policy')) throw error;
-    // Removes the name of an internal agent from the field, because the user does not know that agent.
+    // Removes the name of an internal agent from the field of an error, because the user does not know that agent.
     const own = `agents.${prepared.agent.name}.policy.`;
     throw place(renameField(error, error.field?.replace(own, '') ?? ''));
   }

@@ -19,12 +19,13 @@ const GRACE_MS = 200;
 export function exitAfterCommand(output: Output): void {
   if (loaded === undefined) return;
   const { path, isUsable } = loaded;
-  // After a failed command, the process ends without a further message.
+  // After a failed command, the process ends at once, without the message about open timers and servers.
   if (!isUsable || process.exitCode !== 0) process.exit();
   const end = (): void => {
     output.note(`turnfold: ${path} left a timer, server or connection open. The process was stopped.`);
     process.exit();
   };
-  // The timer does not keep the process alive. So it fires only if something in the agents module does.
+  // This timer does not keep the process alive. So the timer fires only if something in the agents module keeps the
+  // process alive.
   setTimeout(end, GRACE_MS).unref();
 }

@@ -154,17 +154,17 @@ function addReplacingCommands(program: Command, runner: CommandRunner): void {
     .description('make a kept version the live one')
     .requiredOption('--version <n>', 'number of the kept version, 0 for the whole log (required)', readNumber)
     .option('--keep', 'keep newer messages in the context (--keep or --drop is required)')
-    .option('--drop', 'archive newer messages, except pins')
+    .option('--drop', 'remove newer messages from the context, except pinned ones (the log keeps them)')
     .action(runner.onRedis(async () => (await import('./commands/restore.ts')).runRestore));
   withReplacementOptions(program.command('rollback <conversation> <turn>'))
-    .description('archive a settled turn and everything after it')
+    .description('remove a settled turn and everything after it from the context (the log keeps them)')
     .action(runner.onRedis(async () => (await import('./commands/restore.ts')).rollBack, { version: 'turn' }));
 }
 
 function addReviewCommands(program: Command, runner: CommandRunner): void {
   const withDecisionOptions = (command: Command): Command =>
     withConversationOptions(command)
-      .option('--proposal <id>', 'proposal id: fail if another proposal waits by now')
+      .option('--proposal <id>', 'id of the expected proposal: the command fails if another proposal waits by now')
       .option('--operation <id>', `${OPERATION} and reports the outcome`)
       .option('--wait <seconds>', 'wait this long for a worker to act (exit code 1 if none does)', readSeconds, 10);
   withConversationOptions(program.command('proposal <conversation>'))

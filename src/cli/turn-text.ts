@@ -61,7 +61,9 @@ export class TurnPage {
   add(part: TextProgress): void {
     if (part.type !== 'text') {
       this.breakLine();
-      this.#output.note(part.type === 'restart' ? '(the step starts again)' : '(a piece of text was lost)');
+      this.#output.note(
+        part.type === 'restart' ? '(the step starts again, ignore its text above)' : '(a piece of text was lost)',
+      );
       return;
     }
     if (part.step !== this.#step) this.breakLine();

@@ -34,7 +34,7 @@ export function nameTypedField(error: unknown, command: Command, others: TypedNa
   return name === undefined ? error : renameField(error, name);
 }
 
-/** Replaces the field in an error. If the message does not begin with the field, the error stays unchanged. */
+/** Replaces the field in an error. An error whose message does not begin with its field stays unchanged. */
 export function renameField(error: TurnfoldError, name: string): TurnfoldError {
   const { code, reason, message, details } = error;
   if (reason === message) return error;

@@ -17,11 +17,11 @@ export interface Appended {
 }
 
 /**
- * How often an append is tried if other writers append first. Each try appends behind their messages. With
- * `expectedHead` there is one try.
+ * How often an append is tried if other writers append first. Each try appends after the messages of those writers.
+ * With `expectedHead` there is one try.
  */
 const APPEND_TRIES = 5;
-/** An `expectedHead` that never matches, because a log ends at 0 or above. */
+/** An `expectedHead` that never matches, because the number of the last log message is 0 or more. */
 const NO_HEAD = -1;
 
 /**
@@ -98,7 +98,7 @@ async function concludeAppend(
     throw fieldError(
       'conflict',
       'expectedHead',
-      `the log now ends at message ${head}. Read the newer messages before you append`,
+      `the last message of the log is now number ${head}. Read the newer messages before you append`,
       {
         details: { head },
       },

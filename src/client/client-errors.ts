@@ -9,7 +9,7 @@ import { isRefusal } from '../redis/errors.ts';
 export interface RepeatableCall {
   readonly field: 'turn' | 'operation' | 'conversation';
   readonly id: string;
-  /** Other ids that the repeated call must contain. */
+  /** Ids other than `id` that the repeated call must contain. */
   readonly others?: Readonly<Record<string, string>>;
 }
 

@@ -4,8 +4,8 @@ import { beingCopied, checkDurability, noConversation } from './client-errors.ts
 import type { ClientPorts } from './ports.ts';
 
 /**
- * Requests a threshold check after an append. Nothing is requested while the context is smaller than the size that the
- * last check stored for its repetition.
+ * Requests a threshold check (does the context need compaction?) after an append. Each check stores the context size at
+ * which the next check is due. Below that size, nothing is requested.
  */
 export async function requestEvaluation(ports: ClientPorts, conversation: ConversationRef): Promise<void> {
   const state = await ports.contexts.readConversation(conversation);

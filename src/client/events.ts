@@ -94,8 +94,8 @@ async function* readPages(
 class Reading {
   #position: string | undefined;
   /**
-   * True if the caller asked for all kept events. Events that expired before the first read then do not count as
-   * lost.
+   * True if the caller passed `after: '0'`, which asks for all kept events. Events that expired before the first read
+   * then do not count as lost.
    */
   #startsAtOldest: boolean;
   #readAllAt = Number.NEGATIVE_INFINITY;
@@ -114,7 +114,7 @@ class Reading {
     return this.#position;
   }
 
-  /** Moves the read position behind a page of events. @returns whether events may be missing before that page */
+  /** Moves the read position to the end of a page of events. @returns whether events may be missing before that page */
   loses({ start, events, position, exists }: EventPage, readAt: number): boolean {
     const wasUpToDate = readAt - this.#readAllAt < EVENT_LIMITS.keptMs;
     const isLoss = start === 'missing' ? !this.#startsAtOldest : start === 'expired' && !wasUpToDate;

@@ -50,8 +50,8 @@ export async function redriveTurn(
   const failed = await ports.turns.readTurn(conversation, readTurnId(turn));
   if (failed === undefined) throw noTurn(conversation, turn);
   const { state, agent, inputSeq: seq } = failed;
-  // The Redis script checks the state of the turn again, so this early check may be out of date. The input of a failed
-  // turn is in the log, because the turn has started.
+  // The state read here may be out of date, because the Redis script checks the state of the turn again. The log
+  // contains the input of every failed turn, because each of them has started.
   if (state !== 'failed' || seq === undefined) throw notFailed(turn, state);
   const [entry] = await ports.contexts.readLog(conversation, [{ from: seq, to: seq }]);
   if (entry === undefined)

@@ -77,7 +77,7 @@ export async function forkConversation(
 }
 
 /**
- * Resumes the copy behind the last copied log entry. If a Redis failover lost some batches, the copy continues from the
+ * Resumes the copy after the last copied log entry. If a Redis failover lost some batches, the copy continues from the
  * entry that is left, and summary texts are copied first.
  */
 async function copy(ports: ClientPorts, fork: OpenFork, copied: number): Promise<Acknowledged<ForkEndResult>> {
@@ -132,8 +132,9 @@ async function readSourceVersion({ contexts }: ClientPorts, { source, version }:
 }
 
 /**
- * Creates the first version of a fork. It keeps the segments and summary labels of the original, so the model receives
- * the same bytes. The recorded reasons for the original version do not apply to the fork.
+ * Creates the first version of a fork. The version keeps the segments (message ranges and summaries) and summary labels
+ * of the original, so the model receives the same bytes. The recorded reasons for the original version do not apply to
+ * the fork.
  */
 function firstVersion(version: Version, now: number): Version {
   const { tokensAfter } = version;

@@ -112,7 +112,10 @@ export function readConversationName(name: ConversationName, at = 'conversation'
   return { id: parseInput(idSchema, id, at), tenant: parseInput(conversationFields.tenant, tenant, 'tenant') };
 }
 
-/** Accepts any values here. They are validated afterwards, so that errors use the field names that the caller used. */
+/**
+ * Accepts any value in each field of a conversation name. A later check validates the values, so that errors use the
+ * field names of the caller.
+ */
 const nameSchema = z.object({ tenant: z.unknown(), conversation: z.unknown() });
 
 /** @throws invalid_input */
@@ -138,7 +141,7 @@ const answerSchema = z.union(
 
 const answersSchema = z
   .record(z.string().min(1).max(256), answerSchema)
-  .refine((answers) => Object.keys(answers).length > 0, 'expected at least one answer, by call id');
+  .refine((answers) => Object.keys(answers).length > 0, 'expected at least one answer, under the id of its call');
 
 /**
  * Validates and encodes answers by call id. A worker that found an invalid answer later could only fail the turn. The
@@ -199,7 +202,10 @@ function checkBytes(text: string, field: string): void {
   );
 }
 
-/** False for null, which JavaScript callers can pass although the types exclude it. */
+/**
+ * True for `{tenant, id}`. False for an id alone, and for null, which JavaScript callers can pass although the types
+ * exclude it.
+ */
 function isMapping(name: ConversationName): name is Exclude<ConversationName, string> {
   return typeof name === 'object' && name !== null;
 }

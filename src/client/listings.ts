@@ -100,7 +100,7 @@ function readWaitingCursor(after: string): WaitingPosition {
 function readCursor<Parts>(schema: z.ZodType<Parts>, after: string): Parts {
   const parts = schema.safeParse(after.split('/'));
   if (parts.success) return parts.data;
-  throw fieldError('invalid_input', 'after', 'expected the value `next` of the previous page');
+  throw fieldError('invalid_input', 'after', 'expected the value `next` that the previous page returned');
 }
 
 const openTurnsSchema = z.strictObject({

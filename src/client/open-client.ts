@@ -96,8 +96,8 @@ const COMMAND_MS = 900;
 
 /**
  * Retries a call while Redis is unreachable, for at most `deadlineMs`. The call must be idempotent. Each write of the
- * store is, because the ids in its input identify it (I5). An attempt that is in flight at the deadline may end 0.9 s
- * later.
+ * store is idempotent, because the ids in its input identify the write (invariant I5). An attempt that is in flight at
+ * the deadline may end 0.9 s later.
  * @throws redis_unavailable after the deadline
  * @throws any other error at once, and refusals by Redis that waiting does not cure
  */

@@ -178,8 +178,8 @@ async function describeProposal(
 }
 
 /**
- * Rejects edits of message ranges that have no summary, before the decision is stored. Skipped if the proposal can no
- * longer be read.
+ * Rejects edits of message ranges that have no summary, before the decision is stored. If the proposal can no longer be
+ * read, this check is skipped.
  */
 function checkRanges({ proposal }: WaitingProposal, edited: readonly string[]): void {
   const ranges = Object.values(proposal.summaries).map(rangeName);
@@ -225,7 +225,7 @@ async function decide(
 }
 
 /**
- * Translates the stored outcome of a decision.
+ * Converts the stored outcome of a decision to the result of `approve` or `reject`.
  * @throws proposal_stale if the compaction pass ended another way
  * @throws the error of an approval that the worker refused
  */
@@ -241,7 +241,7 @@ function conclude(operation: string, proposal: string, answer: DecisionAnswer): 
       throw fieldError(code, field, message);
     }
     case 'superseded':
-      throw staleProposal(proposal, 'its compaction pass ended before a worker acted on the decision');
+      throw staleProposal(proposal, 'the compaction pass of this proposal ended before a worker acted on the decision');
   }
 }
 
@@ -249,9 +249,10 @@ type Refusal = Exclude<DecisionResult, { readonly status: 'decided' | 'concluded
 
 const STALE: Readonly<Record<Extract<Refusal, { status: 'stale' }>['why'], string>> = {
   unknown: 'no proposal with this id waits for approval. It was superseded, decided or expired, or never existed',
-  decided: 'it is already decided',
-  expired: 'it expired without a decision',
-  version_changed: 'its base is no longer the live version of the context',
+  decided: 'another decision about this proposal is already stored',
+  expired: 'the proposal expired without a decision',
+  version_changed:
+    'the context has a newer version than the one that the proposal was made for. `proposal` returns a current one, if any',
 };
 
 function refusalOf(conversation: ConversationRef, proposal: string, refusal: Refusal): TurnfoldError {

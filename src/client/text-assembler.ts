@@ -44,7 +44,8 @@ export class TextAssembler {
 
   add({ turn, epoch, step, offset, piece }: TextDelta): void {
     const isOld = epoch < this.#epoch || (epoch === this.#epoch && step < this.#step);
-    // Drops a piece that does not belong here or exceeds the limit. The next accepted piece then reports a gap.
+    // Drops a piece of text that belongs to another turn, an earlier worker or an earlier step, or that exceeds the
+    // limit. The next accepted piece then reports a gap.
     if (turn !== this.#turn || isOld || this.#characters >= MOST_CHARACTERS) return;
     const isAgain = step <= this.#step && (epoch > this.#epoch || offset < this.#offset);
     if (isAgain) this.#parts.push({ type: 'restart', step });

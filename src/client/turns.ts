@@ -40,7 +40,7 @@ export const followSchema = resultSchema.extend({
 
 /**
  * Stores a turn durably. Once this function returns, the turn is in Redis and will be settled exactly once, in order
- * (I2).
+ * (invariant I2).
  * @throws invalid_input, message_too_large, turn_conflict, agent_conflict, conversation_forking, fork_abandoned,
  * mailbox_full, accepted_unsure, redis_unavailable, redis_full
  */
@@ -137,7 +137,7 @@ export async function readResult(
 interface SettleWait {
   readonly waitMs: number;
   readonly signal?: AbortSignal;
-  /** Receives each state of the turn that was read while waiting. */
+  /** Called with each state of the turn that a poll reads before the turn has settled. */
   readonly onSnapshot?: (view: TurnView) => void;
 }
 

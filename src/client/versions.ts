@@ -55,7 +55,7 @@ export type RollbackInput = z.input<typeof rollbackSchema>;
 /** How often a new version is computed if concurrent commits or appends make it out of date. */
 const TRIES = 5;
 
-/** Snapshot of the conversation from which the new version is computed. */
+/** State of the conversation, read at one moment, from which the new version is computed. */
 interface Readings {
   readonly conversation: ConversationRef;
   readonly state: ConversationState;
@@ -226,7 +226,11 @@ function refusalOf(conversation: ConversationRef, refusal: Refusal): TurnfoldErr
       return fieldError('conflict', 'conversation', why, { details: { version, head } });
     }
     case 'text_gone':
-      return fieldError('version_gone', 'version', 'one of its summaries or other texts is no longer kept');
+      return fieldError(
+        'version_gone',
+        'version',
+        'a summary or another text of this version is no longer kept. Restore another version',
+      );
     case 'forking':
       return beingCopied(conversation, refusal);
     default:

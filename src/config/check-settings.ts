@@ -55,7 +55,7 @@ function listIdleTls(source: SettingSource): string[] {
   if (address !== undefined && usesTls(address)) return [];
   const texts = Object.values(TLS_SETTINGS).map((name) => findText(source, name));
   return texts.flatMap(({ text, field }) =>
-    text === undefined ? [] : [`${field}: no effect, because REDIS_URL does not begin with rediss`],
+    text === undefined ? [] : [`${field}: no effect, because REDIS_URL does not begin with rediss (TLS)`],
   );
 }
 

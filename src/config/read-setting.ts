@@ -39,9 +39,13 @@ export function findText({ env, readFile }: SettingSource, name: SettingName): F
   try {
     text = readFile(path).trim();
   } catch (cause) {
-    throw new TurnfoldError('invalid_config', `${field}: cannot read the file`, { field, cause });
+    throw new TurnfoldError('invalid_config', `${field}: cannot read the file that this variable names`, {
+      field,
+      cause,
+    });
   }
-  if (text === '') throw new TurnfoldError('invalid_config', `${field}: the file is empty`, { field });
+  if (text === '')
+    throw new TurnfoldError('invalid_config', `${field}: the file that this variable names is empty`, { field });
   return { text, origin: 'file', field };
 }
 

@@ -96,8 +96,8 @@ export function turnIdOf(index: number): string {
 }
 
 /**
- * Creates a model that follows the script. It finds turn and step in the idempotency key (`…/turn/accepted/model-n`),
- * so a retried step gets the same answer, whatever the context contains.
+ * Creates a model that follows the script. It reads the numbers of turn and step from the idempotency key
+ * (`…/turn/accepted/model-n`), so a retried step gets the same answer, whatever the context contains.
  */
 export function decideFrom(turns: readonly ScriptedTurn[]): (request: ModelRequest) => ModelAnswer {
   return ({ idempotencyKey, messages }) => {

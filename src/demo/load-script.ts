@@ -86,7 +86,7 @@ function leastWindow(weights: readonly RoleWeight[], fixedTokens: number): numbe
 
 /**
  * Returns the largest window within `WINDOW_SHARE` of the appended tokens. A smaller window clips tool results more,
- * which reduces the tokens again, so the function tries several sizes.
+ * which reduces the appended tokens again, so the function tries several window sizes.
  */
 function fitWindow(weights: readonly RoleWeight[]): number {
   const most = { system: 0, user: Infinity, assistant: Infinity, summary: Infinity };

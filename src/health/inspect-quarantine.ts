@@ -8,7 +8,10 @@ export interface QuarantineAccess extends Pick<DoctorOptions, 'explain'> {
   readonly wait: (location: RedisLocation, open: () => Promise<Inspection>) => Promise<Inspection>;
 }
 
-/** Calls `query` with the database that the settings name. @throws the error of an outage, with its likely cause */
+/**
+ * Connects to the Redis of the settings and calls `query` with that connection.
+ * @throws the error of an outage, with its likely cause
+ */
 export async function inspectQuarantine<T>(
   query: (inspection: Inspection, shards: number) => Promise<T>,
   { explain, wait }: QuarantineAccess,

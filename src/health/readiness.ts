@@ -38,8 +38,8 @@ function watch({ name, run, remedy }: Check, deadlineMs: number): () => Promise<
 }
 
 /**
- * Describes an error on the public readiness page. The text of foreign errors is hidden, because it may contain a
- * secret.
+ * Describes an error on the public readiness page. The text of an error without a turnfold code is hidden, because it
+ * may contain a secret.
  */
 function describe(error: unknown): string {
   return isTurnfoldError(error) ? `${error.code}: ${error.message}` : 'the check failed';

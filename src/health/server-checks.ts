@@ -82,7 +82,11 @@ function examineEviction({ evictionPolicy: policy, evictedKeys }: ServerFacts): 
   }
   if (evictedKeys === 0) return findOk(name, 'maxmemory-policy is noeviction');
   const remedy = 'Look for lost conversations (turnfold show), then reset the count with CONFIG RESETSTAT.';
-  return findWarning(name, `noeviction now, but ${evictedKeys} keys were evicted since the start of Redis`, remedy);
+  return findWarning(
+    name,
+    `maxmemory-policy is noeviction now, but Redis has evicted ${evictedKeys} keys since it started`,
+    remedy,
+  );
 }
 
 /**
@@ -119,7 +123,7 @@ function examineAppendOnly({ appendOnly: { isOn, hasFailed, fsync } }: ServerFac
       'the last write or rewrite of the append-only file failed',
       'Check the log and the disk of Redis.',
     );
-  if (fsync === undefined) return findOk(name, 'on, but appendfsync cannot be read');
+  if (fsync === undefined) return findOk(name, 'on, but Redis does not report appendfsync');
   if (fsync === 'no') {
     const remedy = 'Run CONFIG SET appendfsync everysec.';
     return findWarning(name, 'on, but appendfsync is no: a power loss loses up to 30 s of writes', remedy);

@@ -9,9 +9,9 @@ import { type Check, createReadiness } from './readiness.ts';
  */
 export interface WorkerPages {
   readonly metricsUrl: string | undefined;
-  /** Ends the starting state. From now on `/metrics` shows these metrics and `/ready` runs these checks. */
+  /** Call once the worker has started. From then on `/metrics` shows these metrics and `/ready` runs these checks. */
   begin(work: { readonly metrics: Pick<Metrics, 'render'>; readonly checks: readonly Check[] }): void;
-  /** From now on `/ready` answers 503, because the worker is stopping. */
+  /** Call when the worker begins to stop. From then on `/ready` answers 503. */
   stop(): void;
   close(): Promise<void>;
 }

@@ -31,8 +31,8 @@ export async function withConnection<T>(
   use: (client: Redis | Cluster) => Promise<T>,
 ): Promise<T> {
   const client = openRedis(location, { failsFast: true, isLazy: true, isTriedOnce: true, connectTimeoutMs: timeoutMs });
-  // ioredis rejects `connect()` with "Connection is closed.", and over Sentinels never. The actual reason arrives as an
-  // event.
+  // ioredis rejects `connect()` with the message "Connection is closed.", and over Sentinels it never rejects. The
+  // actual reason arrives as an event.
   let reason: Error | undefined;
   client.on('error', (error: Error) => {
     reason = error;

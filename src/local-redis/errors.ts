@@ -13,7 +13,10 @@ export class LocalRedisError extends Error {
   }
 }
 
-/** One way to start Redis does not work on this machine. The caller tries the next way. */
+/**
+ * One way to start a temporary Redis, such as a container, does not work on this machine. The caller tries the next
+ * way.
+ */
 export class SourceUnavailableError extends Error {
   override readonly name = 'SourceUnavailableError';
 }

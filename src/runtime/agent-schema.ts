@@ -102,7 +102,9 @@ export interface ReadAgents {
  */
 export function readAgents(values: unknown): ReadAgents {
   if (!Array.isArray(values) || values.length === 0) {
-    const why = Array.isArray(values) ? 'expected at least one agent' : 'expected a list of agents';
+    const why = Array.isArray(values)
+      ? 'expected at least one agent in the list'
+      : 'expected a list of agents, such as [defineAgent({…})]';
     return { agents: [], warnings: [], problems: [refuse('agents', why)] };
   }
   if (values.length > MAX_AGENTS) {

@@ -165,7 +165,7 @@ async function startRoles({ settings, onEvent, metrics, closers }: Startup, open
     metricsUrl: pages.metricsUrl,
     async close() {
       await closers.close();
-      // The workers are already closed, so this call only returns the outcome.
+      // The workers are already closed, so this second call of `close` only returns the outcome of the first.
       const outcome = await workers.close();
       return shutdown.cutOff > 0 ? 'deadline' : outcome;
     },

@@ -62,7 +62,7 @@ export async function createSummarizers(
 
 /**
  * Uses the compaction that a provider offers in its API.
- * @throws invalid_policy if the provider offers none, or the scope of the policy does not allow it
+ * @throws invalid_policy if the provider offers none, or the policy setting `scope` is not `prefix`
  */
 function nativeSummarizer(
   { agent, policy, system, tools, counter }: PreparedAgent,

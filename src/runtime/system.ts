@@ -12,6 +12,6 @@ export function createIdSource(): IdSource {
 
 /**
  * Lets a turn run alone after its worker died twice. All workers of the process share this lock, because a turn that
- * kills the process kills all of them (I10).
+ * kills the process kills all of them (invariant I10).
  */
 export const processLock = new SoloLock();

@@ -80,7 +80,7 @@ const workersSchema = z.strictObject({
   ...redisOptions,
   roles: z
     .array(z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }))
-    .min(1, 'expected at least one role')
+    .min(1, 'expected at least one role in the list')
     .default([...ROLES]),
   concurrency: z
     .strictObject({
@@ -98,7 +98,7 @@ const workersSchema = z.strictObject({
   onContent: functionSchema.optional(),
   tracesContent: z.boolean().optional(),
   secrets: z.array(z.string()).optional(),
-  // `readAgents` and `readPolicy` validate these two options.
+  // The schema accepts any value here, because `readAgents` and `readPolicy` validate agents and policies.
   agents: z.unknown().optional(),
   policy: z.unknown().optional(),
   shadow: z.unknown().optional(),
@@ -120,7 +120,8 @@ export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
   const { agents, warnings, problems } = readAgents(options.agents);
   if (problems[0] !== undefined) throw problems[0];
   return {
-    // Models and listeners are not validated here: a copy of a model would lose its class.
+    // The schema does not validate models and listeners, because it would copy them, and the copy of a model would lose
+    // its methods.
     ...options,
     redisUrl: read.redisUrl,
     redisTls: read.redisTls,

@@ -11,7 +11,7 @@ type Recorders = { readonly [Type in WorkerEvent['type']]: (instruments: Instrum
  */
 const SHORT_LIFE_MS = 300_000;
 
-/** Updates the metrics for each type of event. The type requires an entry for every event. */
+/** Updates the metrics for each type of event. The compiler reports a type of event without an entry. */
 const RECORDERS: Recorders = {
   turn_claimed: ({ turnWait, turnSuspended, turnReclaims }, { waitMs, suspended, attempt }) => {
     if (waitMs !== undefined) turnWait.observe(toSeconds(waitMs));
@@ -155,7 +155,9 @@ function toSeconds(durationMs: number): number {
   return durationMs / 1_000;
 }
 
-/** Rank of the reasons for a compaction. A reason that leaves less choice, such as a hard limit, ranks higher. */
+/**
+ * Rank of the reasons for a compaction. A reason that makes compaction more urgent, such as a hard limit, ranks higher.
+ */
 const STRENGTH: Readonly<Record<Reason, number>> = {
   overflow: 8,
   hard_limit: 7,

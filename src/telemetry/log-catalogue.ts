@@ -27,7 +27,8 @@ const QUIET: ReadonlySet<ModelOutcome> = new Set(['answered', 'lost', 'stopped']
 const LOG_LINES: LogLines = {
   turn_claimed: ({ agent, attempt, waitMs }) => ({
     level: attempt > 1 ? 'warn' : 'debug',
-    message: attempt > 1 ? 'turn claimed again: its last claim had no outcome' : 'turn claimed',
+    message:
+      attempt > 1 ? 'turn claimed again: its previous worker neither settled it nor handed it back' : 'turn claimed',
     fields: { agent, attempt, waitMs },
   }),
   turn_settled: ({ outcome, code, durationMs }) => ({
@@ -55,7 +56,7 @@ const LOG_LINES: LogLines = {
   }),
   pass_requested: ({ reasons, isJoined }) => ({
     level: 'debug',
-    message: isJoined ? 'reasons added to the open compaction pass' : 'compaction pass requested',
+    message: isJoined ? 'further reasons to compact added to the open compaction pass' : 'compaction pass requested',
     fields: { reasons },
   }),
   model_passed_over: ({ purpose, model, outcome }) => ({
@@ -85,7 +86,7 @@ const LOG_LINES: LogLines = {
   }),
   approval_refused: ({ code, field, message }) => ({
     level: 'warn',
-    message: 'approval could not be carried out',
+    message: 'approval of a proposed compaction could not be carried out',
     fields: { code, field, why: message },
   }),
   pass_ended: (event) => ({
@@ -95,7 +96,7 @@ const LOG_LINES: LogLines = {
   }),
   pass_shadowed: ({ live, shadow }) => ({
     level: shadow === undefined ? 'debug' : 'info',
-    message: shadow === undefined ? 'shadow policy not measured' : 'shadow policy measured',
+    message: shadow === undefined ? 'shadow policy could not be measured' : 'shadow policy measured',
     fields: { ...describeMeasure('live', live), ...(shadow && describeMeasure('shadow', shadow)) },
   }),
   summary_ended: ({ outcome, durationMs, sourceTokens, tokens, written, why }) => ({
@@ -117,7 +118,7 @@ const LOG_LINES: LogLines = {
       : { level: 'warn', message: `lease lost: ${what} is owned by another worker, or was erased`, fields: { why } },
   write_held: ({ write, code }) => ({
     level: 'warn',
-    message: 'write held for retry: redis refuses writes',
+    message: 'write kept in memory for a retry: redis refuses writes',
     fields: { write, code },
   }),
   write_taken: ({ write, heldMs }) => ({
@@ -220,8 +221,8 @@ function describeMeasure(
 }
 
 /**
- * Copies the named fields of an event. Fields are named explicitly, so that a new field of an event does not reach the
- * logs by accident.
+ * Copies the named fields of an event. Each field is listed in the code, so that a new field of an event does not reach
+ * the logs by accident.
  */
 function pick<Event, Name extends keyof Event>(event: Event, ...names: readonly Name[]): Pick<Event, Name> {
   return Object.fromEntries(names.map((name) => [name, event[name]])) as Pick<Event, Name>;

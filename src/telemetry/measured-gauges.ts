@@ -84,7 +84,7 @@ interface GaugeSource {
   readonly list: (value: never) => readonly Series[];
 }
 
-/** For each shared gauge, its measurement and how to read its values. The type requires an entry for every gauge. */
+/** For each shared gauge, its measurement and how to read its values. The compiler reports a gauge without an entry. */
 const GAUGE_SOURCES: { readonly [Key in keyof typeof SHARED_GAUGES]: GaugeSource } = {
   waitingTurns: from('countJobs', (counts) => one(countWaitingTurns(counts))),
   oldestWaitingTurn: from('measureWaits', (waits) => one(toSeconds(waits.get(QUEUES.turn) ?? 0))),

@@ -28,8 +28,8 @@ interface OpenSpan {
   readonly kind: SpanSubject['kind'];
   readonly shared: Attributes;
   /**
-   * True once an event has set the status of the span. A later exception is less precise, so it does not change the
-   * status.
+   * True once an event has set the status of the span. An exception that follows says less than the event, so it does
+   * not change the status.
    */
   hasEnded: boolean;
 }

@@ -53,7 +53,10 @@ test('enqueue --stream prints the whole answer if a piece of text was lost', asy
 
 test('enqueue --stream notes that a step starts again', async () => {
   const again = [text('It is bl'), { type: 'restart', step: 1 } as const, text('It is red.'), answered('It is red.')];
-  expect(await print(again)).toMatchObject({ stdout: 'It is bl\nIt is red.\n', stderr: '(the step starts again)\n' });
+  expect(await print(again)).toMatchObject({
+    stdout: 'It is bl\nIt is red.\n',
+    stderr: '(the step starts again, ignore its text above)\n',
+  });
 });
 
 test('enqueue --stream prints why there is no answer and exits with 1', async () => {

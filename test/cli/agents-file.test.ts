@@ -34,7 +34,7 @@ test('a command prints nothing about an agents file that left nothing open', asy
 test('a command ends with one error for an invalid agents file that keeps the event loop alive', async () => {
   const { code, stdout, stderr } = await check('setInterval(() => {}, 1000);\nexport const agents = 5;');
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
-  expect(stdout).toContain('invalid_config: --agents: expected a list of agents');
+  expect(stdout).toContain('invalid_config: --agents: expected a list of agents, such as [defineAgent({…})]');
 });
 
 test.each<[string, string, string]>([

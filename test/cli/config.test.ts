@@ -66,7 +66,7 @@ describe('config check', () => {
     expect(warnings).toEqual(['TURNFOLD_SHADRS: unknown setting', expect.stringContaining('`transforms` is retired')]);
   });
 
-  test('config check reads the policies of agents by the rules of a policy file', async () => {
+  test('config check validates the policies of agents like a policy file', async () => {
     const wrong = { max_tokens: 1_000, thresholdRatio: 85, retention_window: -3, strategy: 'foo', typo: 1 };
     const agents = await writeAgents(wrong, { transforms: [] }, { max_tokens: 200, token_threshold: 20 });
     const run = await runTurnfold(['config', 'check', '--json', '--agents', agents], { env: SET });
@@ -94,7 +94,7 @@ describe('config check', () => {
   });
 
   test.each(['--policy', '--shadow'])(
-    'config check without agents checks the limits of the file of %s',
+    'config check without agents checks whether the limits in the policy file of %s can work',
     async (option) => {
       const file = await writeTemporary('policy.yaml', 'token_threshold: 100\nmax_tokens: 6000');
       const run = await runTurnfold(['config', 'check', option, file]);
@@ -106,7 +106,7 @@ describe('config check', () => {
     },
   );
 
-  test('config check reports what keeps a worker from starting, in the words of the worker', async () => {
+  test('config check reports what keeps a worker from starting, with the error text of the worker', async () => {
     const wrong = [{ summarizer: { models: ['anthropic/claude-haiku-5-5'] } }, { summarizer: 'native' }, {}];
     const agents = await writeAgents(...wrong);
     const shadow = await writeTemporary('shadow.yaml', 'token_threshold: 30000\nmax_tokens: 20000');
@@ -148,7 +148,9 @@ describe('config check', () => {
   test('config check names --agents if the module exports no list of agents', async () => {
     const agents = await writeTemporary('agents.ts', 'export const agents = 5;');
     const run = await runTurnfold(['config', 'check', '--agents', agents], { env: SET });
-    expect(run.stdout).toBe('wrong    invalid_config: --agents: expected a list of agents\n');
+    expect(run.stdout).toBe(
+      'wrong    invalid_config: --agents: expected a list of agents, such as [defineAgent({…})]\n',
+    );
   });
 
   test.each(["import 'node:fs';", ''])(

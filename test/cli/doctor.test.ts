@@ -218,6 +218,6 @@ test('doctor --redis overrides REDIS_URL_FILE, and its errors name --redis', asy
   expect(checks[0]).toEqual({ name: 'settings', state: 'ok', what: 'all settings are valid' });
   const idle = await examine({ REDIS_SERVER_NAME: 'redis' }, '--redis', url);
   expect(idle.checks[0]).toMatchObject({
-    what: 'REDIS_SERVER_NAME: no effect, because --redis does not begin with rediss',
+    what: 'REDIS_SERVER_NAME: no effect, because --redis does not begin with rediss (TLS)',
   });
 }, 60_000);

@@ -169,7 +169,7 @@ describe('lists over all conversations', () => {
     expect(await turnfold('waiting', '--tenant', 'lists', '--for', 'tools')).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'no turns wait for an answer\n',
+      stderr: 'no turns wait for a tool result or an approval\n',
     });
     expect((await turnfold('waiting', '--for', 'luck')).stderr).toContain('invalid_input: --for: ');
   }, 60_000);

@@ -114,7 +114,7 @@ describe('an error names the option or argument that was typed', () => {
     expect(message).toMatch(new RegExp(`^${name}: `));
   });
 
-  test('an error keeps the API field if its option was not typed and has no default', () => {
+  test('an error names the API field instead of the option if that option was not typed and has no default', () => {
     const command = new Command('fork')
       .option('--version <n>')
       .option('--tenant <id>', '', '_')
@@ -133,23 +133,23 @@ describe('an error names the option or argument that was typed', () => {
   test.each([
     [
       ['w1', 't1', 'c2_0', '--approve'],
-      '--approve: turn t1 waits for a tool result, but an approval was given. Use --content or --file.',
+      '--approve: turn t1 waits for a tool result, but the command gives an approval. Use --content or --file.',
     ],
     [
       ['a1', 't1', 'c2_0', '--content', 'x'],
-      '--content: turn t1 waits for an approval, but a tool result was given. Use --approve or --deny.',
+      '--content: turn t1 waits for an approval, but the command gives a tool result. Use --approve or --deny.',
     ],
-  ])('answer names the option that the wait of the turn needs: %j', async (args, message) => {
+  ])('the error of answer names the option that the waiting turn needs: %j', async (args, message) => {
     expect(await refusalOf(['answer', ...args])).toMatchObject({ code: 'invalid_input', message });
   });
 
-  test('answer names --file if the file is too large', async () => {
+  test('the error of answer names --file if the file is too large', async () => {
     const file = await writeTemporary('big.txt', 'x'.repeat(1_100_000));
     const error = await refusalOf(['answer', 'w1', 't1', 'c2_0', '--file', file]);
     expect(error).toMatchObject({ code: 'message_too_large', field: '--file' });
   });
 
-  test('rollback names the turn if the context would exceed the hard limit', async () => {
+  test('the error of rollback names the turn if the restored context would exceed the hard limit', async () => {
     const module = `import { scriptedModel } from '${SOURCE}/models/scripted.ts';
       const model = scriptedModel({ window: 8, decide: () => ({ content: '' }) });
       const profile = { ...model.profile, windowTokens: 10, outputCapTokens: 5 };

@@ -34,7 +34,7 @@ describe('a secret may come from a file', () => {
     expect(readConfig(env, readFile).redisUrl).toBe('redis://:s3cret@redis:6380/2');
   });
 
-  test('a variable wins over its file, and a warning names the ignored file', () => {
+  test('an environment variable takes precedence over its `_FILE` variable, and a warning names the ignored file', () => {
     const source = sourceOf({ REDIS_URL: 'redis://other', REDIS_URL_FILE: '/run/nowhere' });
     expect(readConfig(source.env, source.readFile).redisUrl).toBe('redis://other');
     expect(checkSettings(source)).toEqual({
@@ -44,8 +44,8 @@ describe('a secret may come from a file', () => {
   });
 
   test.each([
-    ['/run/nowhere', 'REDIS_URL_FILE: cannot read the file'],
-    ['/run/empty', 'REDIS_URL_FILE: the file is empty'],
+    ['/run/nowhere', 'REDIS_URL_FILE: cannot read the file that this variable names'],
+    ['/run/empty', 'REDIS_URL_FILE: the file that this variable names is empty'],
   ])('a setting from the file %s is refused: %s', (path, message) => {
     expect(checkSettings(sourceOf({ REDIS_URL_FILE: path })).errors).toMatchObject([
       { code: 'invalid_config', field: 'REDIS_URL_FILE', message },
@@ -132,7 +132,7 @@ describe('the JSON Schema of a policy', () => {
     { strategy: { evict: 2 } },
     { summarizer: { models: ['a'], maxToken: 200 } },
     { mode: 'sometimes' },
-  ])('the JSON Schema of a policy judges %j as the program does', (policy) => {
+  ])('the JSON Schema of a policy accepts or refuses %j like the policy reader', (policy) => {
     expect(doesFit(describePolicySchema(), policy)).toBe(examinePolicy(policy).problems.length === 0);
   });
 
@@ -148,7 +148,7 @@ describe('the JSON Schema of a policy', () => {
   });
 });
 
-test('examinePolicy reports all problems of a policy in the order of reading', () => {
+test('examinePolicy reports all problems of a policy in the order in which the policy is read', () => {
   const { problems } = examinePolicy({
     compact: { max_tokens: 'many', maxTokens: 5, hardRatio: 3, tokens: 1, summarizer: { models: [], model: 'x' } },
     pins: [],

@@ -56,7 +56,7 @@ describe.skipIf(obstacle !== undefined)(`certificates (${obstacle ?? 'they can b
 
   test.each<[string, string, (own: { cert: string; key: string; other: string }) => Record<string, string>]>([
     ['REDIS_CA', 'must be one or more certificates in PEM', () => ({ REDIS_CA: 's3cret' })],
-    ['REDIS_CA_FILE', 'cannot read the file', () => ({ REDIS_CA_FILE: '/nowhere' })],
+    ['REDIS_CA_FILE', 'cannot read the file that this variable names', () => ({ REDIS_CA_FILE: '/nowhere' })],
     ['REDIS_CA_FILE', 'must be one or more certificates in PEM', ({ key }) => ({ REDIS_CA_FILE: '/it', it: key })],
     ['REDIS_CA', 'must be one or more certificates in PEM', ({ cert }) => ({ REDIS_CA: cert.replace('MI', 's3') })],
     ['REDIS_KEY', 'must be a private key in PEM, without a passphrase', ({ cert }) => ({ REDIS_KEY: cert })],
@@ -87,8 +87,8 @@ describe.skipIf(obstacle !== undefined)(`certificates (${obstacle ?? 'they can b
       expect(checkSettings(source)).toEqual({
         errors: [],
         warnings: [
-          'REDIS_CA: no effect, because REDIS_URL does not begin with rediss',
-          'REDIS_SERVER_NAME: no effect, because REDIS_URL does not begin with rediss',
+          'REDIS_CA: no effect, because REDIS_URL does not begin with rediss (TLS)',
+          'REDIS_SERVER_NAME: no effect, because REDIS_URL does not begin with rediss (TLS)',
         ],
       });
     },

@@ -137,7 +137,7 @@ const SUMMARIES: readonly Panel[] = [
 const TROUBLE: readonly Panel[] = [
   graph({
     title: 'Passes that deviated from their plan',
-    description: 'Missing summaries, eviction instead, a relaxed floor, or a takeover by a turn.',
+    description: 'Missing summaries, eviction instead, fewer recent messages kept, or a takeover by a turn.',
     unit: 'passes/s',
     width: 6,
     isStacked: true,

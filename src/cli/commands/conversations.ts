@@ -67,7 +67,7 @@ export async function showWaiting(
     left -= page.turns.length;
     after = page.next;
   } while (after !== undefined && left > 0);
-  if (left === limit) output.note('no turns wait for an answer');
+  if (left === limit) output.note('no turns wait for a tool result or an approval');
   if (after !== undefined) output.note(`For more entries, add: --after ${after}`);
   if (!json && left < limit)
     output.note('For whole arguments and the commands that answer, run: turnfold turns <conversation>');

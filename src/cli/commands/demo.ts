@@ -20,7 +20,7 @@ import { describeVersions } from './show.ts';
 export interface DemoOptions {
   readonly file?: string;
   readonly json?: boolean;
-  /** Model `provider/model` to use instead of the script. */
+  /** Model `provider/model` to use instead of the scripted model. */
   readonly model?: string;
 }
 

@@ -60,7 +60,7 @@ export async function redrive(
       throw fieldError(
         'invalid_input',
         field,
-        `needs a turn. Name the failed turn, or omit ${field} to request a compaction.`,
+        `this option needs a turn. Name the failed turn, or omit ${field} to request a compaction.`,
       );
     }
     const pass = await client.compact({ tenant, conversation: id });

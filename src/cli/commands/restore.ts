@@ -74,7 +74,7 @@ async function readLimit(
 
 interface MadeVersion extends ConversationOptions {
   readonly id: string;
-  /** Text that says from where the context was restored. */
+  /** Describes for the output which version or turn the context was restored from. */
   readonly what: string;
 }
 

@@ -58,7 +58,7 @@ export async function answer(
     if (error.code === 'conflict') throw renameField(error, 'call');
     throw renameField(wordWrongKind(error, turn), nameAnswer(options));
   });
-  const state = outcome === 'answered' ? 'continues' : 'still waits for other calls';
+  const state = outcome === 'answered' ? 'continues' : 'the turn still waits for answers to other calls';
   writeResult(output, options.json, { ...name, turn, outcome }, `${turn}  ${state}`);
   return 0;
 }
@@ -72,8 +72,8 @@ function wordWrongKind(error: TurnfoldError, turn: string): TurnfoldError {
   if (details?.['for'] === undefined) return error;
   const expected =
     details['for'] === 'tools'
-      ? 'a tool result, but an approval was given. Use --content or --file.'
-      : 'an approval, but a tool result was given. Use --approve or --deny.';
+      ? 'a tool result, but the command gives an approval. Use --content or --file.'
+      : 'an approval, but the command gives a tool result. Use --approve or --deny.';
   return fieldError(code, field, `turn ${turn} waits for ${expected}`, { details, cause: error });
 }
 

@@ -142,8 +142,8 @@ export class Talk {
   }
 
   /**
-   * Asks the person to answer each call that the turn waits for. If the turn waits for compaction or a retry, only a
-   * message is shown.
+   * Asks the person to answer each call that the turn waits for. If the turn waits for compaction or a retry, there is
+   * nothing to answer, and only its state is printed.
    */
   async #askAnswers(waiting: Waiting, { turn, canceling: { signal } }: OpenTurn): Promise<void> {
     const { client, conversation } = this.#options;

@@ -19,7 +19,7 @@ export interface MetricSpec<Label extends string = string> {
 
 export type LabelSet = Readonly<Record<string, string>>;
 
-/** Known values of each label. An empty list stands for values that are unknown at the start, such as model names. */
+/** Known values of each label. An empty list means that the values are unknown at the start, as for model names. */
 type Values<Label extends string> = { readonly [Name in Label]: readonly string[] };
 
 /**

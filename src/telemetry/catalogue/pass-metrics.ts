@@ -42,7 +42,7 @@ export const PASS_METRICS = {
   ),
   passFallbacks: counter(
     'turnfold_pass_fallbacks_total',
-    'Deviations of compaction passes from their plan: missing summaries, eviction, a relaxed floor, or a takeover by a turn.',
+    'Deviations of compaction passes from their plan: missing summaries, eviction, fewer recent messages kept, or a takeover by a turn.',
     { fallback: PASS_FALLBACKS },
   ),
   passProposals: counter(
