@@ -30,7 +30,7 @@ const conversation = fc
     isBehind ? [...toolTurns(turns), ...odd] : [...odd, ...toolTurns(turns)],
   );
 
-test('compactConversation fits any history into the budget or explains the token sum, always with the same valid result', async () => {
+test('compactConversation makes any history fit the token budget or explains why it cannot, and a repetition gives the same result', async () => {
   await fc.assert(
     fc.asyncProperty(
       conversation,

@@ -96,7 +96,7 @@ describe('a compacted conversation in JSON', () => {
     expect(violationsOf(line.messages)).toStrictEqual([]);
   });
 
-  test('compact with enabled: false changes nothing and reports `none`', async () => {
+  test('compact with the policy `enabled: false` changes nothing and reports the kind `none`', async () => {
     const line = await compactOne([system, ...toolTurns(3)], 'enabled: false\nmax_tokens: 100');
     expect(line.messages).toHaveLength(13);
     expect(line.report).toMatchObject({ kind: 'none', reasons: [], archived: 0, steps: [] });
@@ -112,7 +112,7 @@ describe('a compacted conversation in JSON', () => {
 });
 
 describe('refused input', () => {
-  test('compact reports the token sum and a remedy if a conversation cannot become small enough, and compacts the others', async () => {
+  test('compact reports the token count and a remedy if a conversation cannot become small enough, and compacts the other conversations', async () => {
     const large = { id: 'large', messages: [{ role: 'system', content: 'rule '.repeat(500) }, user('go')] };
     const small = { id: 'small', messages: [system, user('go')] };
     const { code, stdout, stderr } = await compact([large, small], 'max_tokens: 200', '--json');
@@ -161,7 +161,7 @@ function byteLength({ content, toolCalls = [] }: Message): number {
   return Buffer.byteLength(content + called + widened);
 }
 
-test('compact sends pins byte for byte and counts them', async () => {
+test('compact puts the pinned texts of the policy first, byte for byte, and counts their tokens', async () => {
   const pin = 'Answer in French.\n"Always".';
   const plain = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200');
   const pinned = await compactOne([system, ...toolTurns(6)], `max_tokens: 2200\npins: [${JSON.stringify(pin)}]`);

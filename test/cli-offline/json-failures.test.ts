@@ -34,7 +34,7 @@ describe('failures with --json', () => {
     expect(stderr).toContain('(see --help)');
   });
 
-  test('a --json behind -- is an argument, not the option', async () => {
+  test('a --json after -- is an argument, not the option', async () => {
     const { stderr } = await runTurnfold(['enqueue', '--wait', 'x', '--', 'v1', '--json']);
     expect(stderr).toMatch(/^error: /);
   });

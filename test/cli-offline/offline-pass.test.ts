@@ -26,13 +26,13 @@ async function open(tokenThreshold: number) {
 }
 
 describe('the state after an evaluated pass', () => {
-  it('an offline compaction pass keeps the backoff and its counts while a model thinks across tool calls', async () => {
+  it('an offline compaction pass leaves the backoff (pause of compaction) and its counts unchanged while a model thinks across tool calls', async () => {
     const passes = await open(300);
     expect(await passes.run(['token_threshold'])).toEqual({ kind: 'thinking', reasons: ['token_threshold'] });
     expect(passes.conversation.state).toMatchObject({ backoff: NO_BACKOFF, passed: { head: 0, turns: 0 } });
   });
 
-  it('an offline compaction pass without a reason to compact starts a backoff and keeps the counts', async () => {
+  it('an offline compaction pass without a reason to compact starts a backoff (pause of compaction) and keeps its counts', async () => {
     const passes = await open(5_000);
     expect(await passes.run(['token_threshold'])).toEqual({ kind: 'no_reason', reasons: [] });
     const { backoff, passed } = passes.conversation.state;

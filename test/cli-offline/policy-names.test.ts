@@ -11,35 +11,41 @@ async function refusalOf(...args: string[]): Promise<string> {
 }
 
 describe('an error of an offline command names the option that was typed', () => {
-  test.each(['compact', 'replay'])('%s names --window if the window is too small for the policy', async (command) => {
-    const policy = await writeTemporary('policy.yaml', 'max_tokens: 12000');
-    const stderr = await refusalOf(command, '--policy', policy, '--window', '8000');
-    expect(stderr).toMatch(/^turnfold: invalid_policy: --window: thresholdRatio 0\.85 × usable 8000 = 6800 < /);
-  });
+  test.each(['compact', 'replay'])(
+    'the error of %s names --window if the window is too small for the policy',
+    async (command) => {
+      const policy = await writeTemporary('policy.yaml', 'max_tokens: 12000');
+      const stderr = await refusalOf(command, '--policy', policy, '--window', '8000');
+      expect(stderr).toMatch(/^turnfold: invalid_policy: --window: thresholdRatio 0\.85 × usable 8000 = 6800 < /);
+    },
+  );
 
-  test.each(['compact', 'replay'])('%s names the policy file if the policy fails in any window', async (command) => {
-    const policy = await writeTemporary('policy.yaml', 'max_tokens: 6000\ntoken_threshold: 100');
-    const stderr = await refusalOf(command, '--policy', policy, '--window', '8000');
-    expect(stderr).toContain(
-      `turnfold: invalid_policy: ${policy}:2: token_threshold: token_threshold 100 < max_tokens 6000`,
-    );
-  });
+  test.each(['compact', 'replay'])(
+    'the error of %s names the policy file if the policy can work in no window',
+    async (command) => {
+      const policy = await writeTemporary('policy.yaml', 'max_tokens: 6000\ntoken_threshold: 100');
+      const stderr = await refusalOf(command, '--policy', policy, '--window', '8000');
+      expect(stderr).toContain(
+        `turnfold: invalid_policy: ${policy}:2: token_threshold: token_threshold 100 < max_tokens 6000`,
+      );
+    },
+  );
 
-  test('replay names --model if its window is too small or the model is unknown', async () => {
+  test('the error of replay names --model if the window of the model is too small or the model is unknown', async () => {
     const policy = await writeTemporary('policy.yaml', 'max_tokens: 5000000');
     const model = ['--model', 'openai/gpt-6.1-sol'];
     expect(await refusalOf('replay', '--policy', policy, ...model)).toMatch(/^turnfold: invalid_policy: --model: /);
     expect(await refusalOf('replay', '--model', 'nope')).toMatch(/^turnfold: invalid_config: --model: /);
   });
 
-  test('replay names the invalid file of --policy and --against', async () => {
+  test('the error of replay names which of the files of --policy and --against is invalid', async () => {
     const good = await writeTemporary('good.yaml', 'max_tokens: 6000');
     const bad = await writeTemporary('bad.yaml', 'strategey: none');
     const stderr = await refusalOf('replay', '--policy', good, '--against', bad);
     expect(stderr).toContain(`turnfold: invalid_policy: ${bad}:1: strategey: no such setting`);
   });
 
-  test('compact names the policy file whose summarizer model has no API key', async () => {
+  test('the error of compact names the policy file whose summarizer model has no API key', async () => {
     const policy = await writeTemporary('policy.yaml', 'summarizer: { models: [anthropic/claude-haiku-5-5] }');
     const stderr = await refusalOf('compact', '--policy', policy);
     expect(stderr).toContain(

@@ -11,7 +11,7 @@ function item(seq: number, content = `message ${seq}`): ContextItem {
 }
 
 describe('cost of requests', () => {
-  test('the cost model reads the prefix of the previous request from the prompt cache and writes the rest', () => {
+  test('the cost estimate counts the prefix of the previous request as read from the prompt cache, and the rest as written', () => {
     const cache = new PromptCache(prices);
     const items = [item(1), item(2)];
     cache.add(items, 2 * M, 0);
@@ -21,7 +21,7 @@ describe('cost of requests', () => {
     expect(cache.cost).toStrictEqual({ withCache: 24 + 2 + 12 + 50, withoutCache: 20 + 30 + 50 });
   });
 
-  test('the cost model reads the prompt cache only up to the first change when the context has a new version', () => {
+  test('the cost estimate counts only the part before the first change as read from the prompt cache when the context has a new version', () => {
     const cache = new PromptCache(prices);
     cache.add([item(1), item(2), item(3)], 3 * M, 0);
     const before = cache.cost.withCache;

@@ -52,12 +52,12 @@ describe('a replay in JSON', () => {
     expect(line['tokensPeak']).toBeGreaterThan(7000);
   });
 
-  test('replay counts the requests behind a call without a result as invalid', async () => {
+  test('replay counts the requests after a tool call without a result as invalid', async () => {
     const messages = [user('go'), calls('lost'), user('well?'), says('sorry'), user('again'), says('no')];
     expect(await replayOne(messages, POLICY)).toMatchObject({ requests: 3, invalid: 2, compactions: 0 });
   });
 
-  test('replay measures the values of later tool calls that compaction keeps and a plain window of equal size loses', async () => {
+  test('replay counts the values in later tool calls that a compacted context still contains and a plain window of equal size lost', async () => {
     const path = 'src/billing/invoice-9913.ts';
     const messages = [
       system,

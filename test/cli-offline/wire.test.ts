@@ -55,7 +55,7 @@ describe('render', () => {
     expect(two).toMatchObject({ messages: [{ content: [{ text: 'Hi.' }] }] });
   });
 
-  test('render sends a provider-specific item only to the model that wrote it', async () => {
+  test('render includes a provider-specific item only in a request to the model that wrote it', async () => {
     const raw = {
       format: 'anthropic',
       model: 'claude',

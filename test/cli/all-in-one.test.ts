@@ -19,7 +19,7 @@ async function openShared(agent: string) {
 }
 
 test.each([[['demo']], [['dev']]])(
-  '%j refuses a Redis with turns of unknown agents',
+  '%j refuses to start on a Redis that has turns of unknown agents',
   async (args) => {
     const { client, run } = await openShared('support');
     const ended = await run(...args);

@@ -97,7 +97,7 @@ describe('import and export', () => {
     expect(exported).toStrictEqual({ id: 'i1', messages: expected });
   });
 
-  test('import of the same file again changes nothing, and refuses other messages under the same id', async () => {
+  test('a repeated import of a file changes nothing, and an import of other messages under the same conversation id is refused', async () => {
     const file = await writeTemporary('talk.jsonl', [{ id: 'i2', messages: messages('mine') }]);
     for (const _ of [1, 2]) expect(await turnfold('import', file, '--agent', 'workspace')).toMatchObject({ code: 0 });
     expect(await readOne('show', 'i2')).toMatchObject({ head: 5 });

@@ -26,7 +26,7 @@ async function settle(conversation: string, ...turns: string[]): Promise<void> {
   }
 }
 
-test('events prints one line per event, as text or JSON, and starts behind --after', async () => {
+test('events prints one line per event, as text or JSON, and starts after the event that --after names', async () => {
   await settle('c1', 't1', 't2');
   const run = await turnfold('events', 'c1');
   expect(run).toMatchObject({ code: 0, stderr: '' });

@@ -22,7 +22,7 @@ async function listenAndSay(words: string): Promise<string> {
   return `redis://127.0.0.1:${(listener.address() as AddressInfo).port}`;
 }
 
-test('protected mode is detected by the first bytes that Redis sends', async () => {
+test('a Redis in protected mode, which refuses remote clients, is detected by the first bytes that it sends', async () => {
   expect(await findRefusal({ url: await listenAndSay(DENIED) })).toBe(PROTECTED_MODE);
   expect(await findRefusal({ url: await listenAndSay('-ERR max number of clients reached\r\n') })).toBeUndefined();
   expect(await findRefusal({ url: await listenAndSay('') })).toBeUndefined();

@@ -63,7 +63,7 @@ test('a worker that waits for Redis at its start is alive and not ready, and exi
   expect(await worker.stop()).toBe(0);
 }, 60_000);
 
-test('a worker is ready only while Redis is usable, and alive whatever Redis does', async () => {
+test('a worker reports ready only while Redis is usable, and reports alive in any state of Redis', async () => {
   const redis = await openOwnRedis();
   const { pages } = await startWorker(AGENTS, { REDIS_URL: redis.url });
   await untilReady(pages, READY);

@@ -110,7 +110,7 @@ describe('an unconfirmed write names the command that repeats it', () => {
     expect(await turnfold(...args)).toMatchObject({ code: 0, stdout: 'u-import  1 messages\n' });
   });
 
-  test('the command to repeat keeps an argument that looks like an option behind --', async () => {
+  test('the printed command to repeat puts an argument that looks like an option after --', async () => {
     const again = await runUnconfirmed('enqueue', '--agent', 'reviewed', '--', 'u-dash', '-x');
     const [, turn = ''] = /^enqueue --agent reviewed --turn (\S+) -- u-dash -x$/.exec(again) ?? [];
     expect((await turnfold(...again.split(' '))).stdout).toMatch(new RegExp(`^${turn} {2}`));

@@ -81,7 +81,7 @@ describe('--context', () => {
     expect(readJsonLines(json.stderr)).toMatchObject([{ error: { code, field: '--context' } }]);
   });
 
-  test('--context names a file that is missing or is not JSON', async () => {
+  test('the error of --context names a file that is missing or is not JSON', async () => {
     const file = await writeTemporary('context.txt', 'gold-4711');
     const args = ['enqueue', 'c6', 'hello', '--agent', 'servant', '--context'];
     const broken = await turnfold(...args, `@${file}`);

@@ -63,7 +63,7 @@ test('a turn that outlasts the deadline of SIGTERM is handed back, and another w
   expect(await client.log('c1')).toHaveLength(2);
 }, 60_000);
 
-test('SIGTERM while a full Redis refuses an answer hands the turn back at the deadline and exits with 75', async () => {
+test('after SIGTERM, a worker whose answer a full Redis refuses hands the turn back at the deadline and exits with 75', async () => {
   const redis = await openOwnRedis();
   const client = await openTestClient(redis);
   const model = await openHeldModel();

@@ -150,7 +150,7 @@ describe('a worker refuses to start', () => {
     expect(run.stderr).toMatch(/^turnfold: invalid_config: TURNFOLD_METRICS_PORT: .*EADDRINUSE/);
   });
 
-  test('a worker does not start with a policy that cannot work for an agent, and names both', async () => {
+  test('a worker does not start with a policy that cannot work for an agent, and the error names the policy and the agent', async () => {
     const policy = await writeTemporary('policy.yaml', 'hard_ratio: 0.1');
     const run = await runTurnfold(['worker', '--agents', AGENTS, '--policy', policy], {
       env: { REDIS_URL: redis.url },

@@ -52,7 +52,7 @@ describe('an append repeated under its operation id', () => {
 });
 
 describe('an append with an expected head', () => {
-  test('append is refused if the log does not end at expectedHead, and the error contains the actual end', async () => {
+  test('append fails with a conflict if the last message of the log is not number expectedHead, and the error contains the actual number', async () => {
     await append('heads', [user('a')], { expectedHead: 0 });
     const late = append('heads', [user('b')], { expectedHead: 0 });
     await expect(late).rejects.toMatchObject({ code: 'conflict', field: 'expectedHead', details: { head: 1 } });
@@ -75,7 +75,7 @@ describe('an append with an expected head', () => {
 });
 
 describe('tool results in an append', () => {
-  test("appended tool results can answer calls of an earlier append, by the caller's call ids or those of the log", async () => {
+  test('appended tool results name the calls of an earlier append by the ids that the caller chose or the ids that the log assigned', async () => {
     await append('rounds', [user('a'), calls('mine-1', 'mine-2')]);
     await append('rounds', [result('mine-2')]);
     await append('rounds', [result('c2_0')]);
@@ -88,7 +88,7 @@ describe('tool results in an append', () => {
     expect((await fixture.client.describe('rounds')).openCalls).toStrictEqual([]);
   });
 
-  test('a call id may be used again once its call is answered', async () => {
+  test('append accepts a tool call under the id of an earlier call that is already answered', async () => {
     await append('reuse', [user('a'), calls('x'), result('x'), calls('x'), result('x')]);
     const ids = (await fixture.client.log('reuse')).map(
       ({ message }) => message.toolCallId ?? message.toolCalls?.[0]?.id,

@@ -66,7 +66,7 @@ describe('a conversation with versions', () => {
     expect(await fixture.client.context(conversation, { version: 1, head: 24 })).toStrictEqual(first);
   });
 
-  test('context returns a version at any later head, and refuses other heads', async () => {
+  test('context returns a version followed by the log up to any later message, and refuses other message numbers', async () => {
     const view = await fixture.client.context(conversation, { version: 1, head: 30 });
     expect(view).toMatchObject({ version: 1, head: 30 });
     expect(view.items.slice(-6).map(({ from }) => from)).toStrictEqual([25, 26, 27, 28, 29, 30]);

@@ -71,7 +71,7 @@ test('a delayed turn is scheduled until it is due', async () => {
   });
 });
 
-test('enqueueTurn fails with the number of queued turns at maxQueuedTurns, and succeeds once a turn has settled', async () => {
+test('enqueueTurn fails once maxQueuedTurns turns are queued, names their number, and succeeds after a turn has settled', async () => {
   const turn = { conversation: 'full', agent, input: 'x', maxQueuedTurns: 2 };
   await fixture.client.enqueueTurn({ ...turn, turn: 't1' });
   await fixture.client.enqueueTurn({ ...turn, turn: 't2' });

@@ -45,11 +45,11 @@ const expire = (db: MemoryDatabase): void => {
 };
 const erase = (db: MemoryDatabase): void => db.remove(ref);
 
-test('a follower that is up to date gets no `lost` entry when the last event expires after a day', async () => {
+test('a follower of events that has read all events gets no `lost` entry when the last event expires after a day', async () => {
   expect(await follow([pass(23), pass(1.5), expire, settle('t2')])).toEqual(['t1', 't2']);
 });
 
-test('a follower that has not read for a day gets a `lost` entry', async () => {
+test('a follower of events that has not read for a day gets a `lost` entry (events are missing)', async () => {
   expect(await follow([expire, settle('t2')], 25 * HOUR_MS)).toEqual(['t1', 'lost', 't2']);
   const later = (db: MemoryDatabase): void => {
     pass(25)(db);
@@ -58,7 +58,7 @@ test('a follower that has not read for a day gets a `lost` entry', async () => {
   expect(await follow([later, settle('t2')])).toEqual(['t1', 'lost', 't2']);
 });
 
-test('a follower gets a `lost` entry if a burst of events was trimmed before it read them', async () => {
+test('a follower of events gets a `lost` entry if Redis trimmed a burst of events before the follower read them', async () => {
   const burst = (count: number) => (db: MemoryDatabase) => {
     for (let nth = 1; nth <= count; nth += 1) settle('t')(db);
   };
@@ -67,12 +67,12 @@ test('a follower gets a `lost` entry if a burst of events was trimmed before it 
   expect((await follow([begin, pass(0), burst(500)])).filter((type) => type === 'lost')).toEqual(['lost', 'lost']);
 });
 
-test('a follower gets a `lost` entry when its conversation is erased and created again after its events expired', async () => {
+test('a follower of events gets a `lost` entry when its conversation is erased and created again after the events expired', async () => {
   const wasErased = [pass(23), pass(1.5), expire, pass(0), erase, pass(0), settle('t2')];
   expect(await follow(wasErased)).toEqual(['t1', 'lost', 't2']);
 });
 
-test('a follower gets a `lost` entry if events disappear before their day is over', async () => {
+test('a follower of events gets a `lost` entry if events disappear before they are a day old', async () => {
   expect(await follow([pass(23), expire, settle('t2')])).toEqual(['t1', 'lost', 't2']);
   expect(await follow([pass(25), pass(1), erase, settle('t2')])).toEqual(['t1', 'lost', 't2']);
 });

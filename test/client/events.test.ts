@@ -118,7 +118,7 @@ describe('events', () => {
 });
 
 describe('a `lost` entry', () => {
-  test('events yields a `lost` entry where events may be missing, but not at the start of all kept events', async () => {
+  test('events yields a `lost` entry where events may be missing, but not if the caller starts with the oldest kept event', async () => {
     const conversation = newName();
     await settle(conversation, 't1', 't2', 't3');
     const [first] = await readAll(conversation, { after: '0' });

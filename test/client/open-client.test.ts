@@ -26,12 +26,12 @@ test.each<[string, object]>([
   await expect(refused).rejects.not.toThrow('s3cret');
 });
 
-test('openClient refuses an invalid durability with invalid_input', async () => {
+test('openClient refuses an invalid `durability` option with invalid_input', async () => {
   const refused = open({ durability: { replicas: 1 } });
   await expect(refused).rejects.toMatchObject({ code: 'invalid_input', field: 'durability.timeoutMs' });
 });
 
-test('a call that needs an unknown encoding fails and writes nothing', async () => {
+test('a client call that needs an unknown token encoding fails and writes nothing', async () => {
   const redis = await provideRedis(readRedisSource());
   onTestFinished(() => redis.stop());
   const client = await openClient({ redisUrl: redis.url, encodingOf: () => 'foo' as never });

@@ -57,7 +57,7 @@ describe('Redis is full', () => {
   });
 });
 
-test('enqueueTurn and append succeed if only the wake is refused, and the sweeper wakes the turn', async () => {
+test('enqueueTurn and append succeed if Redis refuses only the job that wakes a worker, and the sweeper queues that job later', async () => {
   await fixture.redis.call('ACL', 'SETUSER', 'no-queue', 'on', '>secret', '~{tf*', '&*', '+@all');
   const errors: unknown[] = [];
   const url = fixture.url.replace(/^redis:..(.*@)?/, 'redis://no-queue:secret@');

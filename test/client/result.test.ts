@@ -55,7 +55,7 @@ describe('a caller that waits for a result', () => {
     });
   });
 
-  test('result with waitMs ends by a notice, without polling', async () => {
+  test('result with waitMs returns when a notice of the change arrives, without polling Redis', async () => {
     // The wait is an hour, so only a notice can end the call within the test's time limit.
     const client = await openClientWith((real) => ({ wait: (conversation) => real.wait(conversation, 3_600_000) }));
     const { turn } = await client.enqueueTurn({ conversation: 'noticed', agent, input: 'hello', delayMs: 300 });
@@ -63,7 +63,7 @@ describe('a caller that waits for a result', () => {
     expect(view.answer?.content).toBe('heard hello');
   });
 
-  test('result with waitMs polls if the notice is lost', async () => {
+  test('result with waitMs finds the answer by polling Redis if the notice of the change is lost', async () => {
     const waits: number[] = [];
     const client = await openClientWith(() => ({
       wait: async (_, ms) => {

@@ -57,7 +57,7 @@ describe('cancel', () => {
     expect((await fixture.client.describe('c-waiting')).openCalls).toStrictEqual([]);
   });
 
-  test('cancel keeps acknowledged answers as the results of their calls', async () => {
+  test('cancel keeps answers that were stored for tool calls as the results of these calls', async () => {
     await ask('c-answered', 'call ask,ask', 't1');
     const { waiting } = await inState('c-answered', 't1', 'waiting');
     const [first = '', second = ''] = waiting?.calls.map(({ id }) => id) ?? [];
@@ -103,7 +103,7 @@ describe('cancel', () => {
 });
 
 describe('answers to calls of a waiting turn', () => {
-  test('answers to calls may arrive one after the other, and the first answer counts', async () => {
+  test('the calls of a waiting turn can be answered one after the other, and the first answer to each call counts', async () => {
     await ask('a-tools', 'call ask,ask', 't1');
     const { waiting } = await inState('a-tools', 't1', 'waiting');
     const [first = '', second = ''] = (waiting?.calls ?? []).map(({ id }) => id);
@@ -128,7 +128,7 @@ describe('answers to calls of a waiting turn', () => {
     expect((await inState(conversation, 't1', 'completed')).answer?.content).toMatch(heard);
   });
 
-  test('an answer is a conflict if the turn does not wait for the call', async () => {
+  test('answer fails with a conflict if the turn does not wait for the answered tool call', async () => {
     await ask('a-conflict', 'call ask', 't1');
     await inState('a-conflict', 't1', 'waiting');
     await ask('a-conflict', 'x', 't2');
@@ -153,7 +153,7 @@ describe('answers to calls of a waiting turn', () => {
     expect(await fixture.client.result('a-malformed', 't1')).toMatchObject({ state: 'waiting' });
   });
 
-  test('answers are stored all together or not at all', async () => {
+  test('the answers that are passed to one call of answer are stored all together or not at all', async () => {
     await ask('a-mixed', 'call risk,ask', 't1');
     const { waiting } = await inState('a-mixed', 't1', 'waiting');
     const [risk = '', asked = ''] = (await fixture.client.describe('a-mixed')).openCalls.map(({ id }) => id);

@@ -42,6 +42,6 @@ test('a stream delivers the text that is still in transit when the turn settles 
   });
 });
 
-test('a stream that lost every delta still delivers the result', async () => {
+test('a stream that lost every piece of text still delivers the result of the turn', async () => {
   expect(await follow([])).toEqual({ parts: [{ type: 'result', view }], listeners: 0 });
 });

@@ -178,7 +178,7 @@ test.each<[string, string, string, StreamOptions]>([
   await expect(parts.next()).rejects.toMatchObject({ code, field });
 });
 
-test('a stream restarts the step of a killed worker, and has the whole result once', async () => {
+test('a stream restarts the text of a step whose worker was killed, and delivers the whole result once', async () => {
   const own = await openFixture();
   onTestFinished(() => own.close());
   const { turn } = await own.client.enqueueTurn({ conversation: 'c1', agent, input: 'hello' });

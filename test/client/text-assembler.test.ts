@@ -14,7 +14,7 @@ function partsOf(...deltas: readonly Partial<TextDelta>[]): TextProgress[] {
 }
 
 describe('text assembled from deltas', () => {
-  test('text from deltas joins the pieces of one step and separates steps', () => {
+  test('the assembler of streamed text joins the pieces of one step and separates steps', () => {
     const deltas = [{ piece: 'ab' }, { offset: 2, piece: 'c' }, { step: 2, piece: 'd' }];
     expect(partsOf(...deltas)).toEqual([
       { type: 'text', step: 1, piece: 'abc' },
@@ -22,7 +22,7 @@ describe('text assembled from deltas', () => {
     ]);
   });
 
-  test('text from deltas reports gaps at the start, in between and in a later step', () => {
+  test('the assembler of streamed text reports gaps at the start, in between and in a later step', () => {
     const deltas = [
       { offset: 5, piece: 'ab' },
       { offset: 8, piece: 'c' },
@@ -38,7 +38,7 @@ describe('text assembled from deltas', () => {
     ]);
   });
 
-  test('text from deltas restarts with a new owner or a repeated step, and ignores the earlier owner', () => {
+  test('the assembler of streamed text restarts when another worker owns the turn or a step repeats, and ignores the earlier worker', () => {
     const again = { type: 'restart', step: 1 };
     const said = (piece: string): unknown => ({ type: 'text', step: 1, piece });
     const deltas = [{ piece: 'ab' }, { epoch: 2, piece: 'c' }, { offset: 2, piece: 'old' }];
@@ -46,7 +46,7 @@ describe('text assembled from deltas', () => {
     expect(partsOf({ piece: 'ab' }, { piece: 'c' })).toEqual([said('ab'), again, said('c')]);
   });
 
-  test('text from deltas restarts with a gap if the start of the new text was lost', () => {
+  test('the assembler of streamed text restarts and reports a gap if the start of the new text was lost', () => {
     expect(partsOf({ piece: 'ab' }, { epoch: 2, offset: 2, piece: 'c' })).toEqual([
       { type: 'text', step: 1, piece: 'ab' },
       { type: 'restart', step: 1 },
@@ -55,7 +55,7 @@ describe('text assembled from deltas', () => {
     ]);
   });
 
-  test('text from deltas restarts once at an empty first piece', () => {
+  test('the assembler of streamed text restarts once if the first piece of the repeated text is empty', () => {
     const again = { type: 'restart', step: 1 };
     const said = (piece: string): unknown => ({ type: 'text', step: 1, piece });
     const taken = [{ piece: 'ab' }, { piece: '' }];
@@ -64,13 +64,13 @@ describe('text assembled from deltas', () => {
     expect(partsOf({ piece: '' }, { piece: 'c' }), 'no text was received before').toEqual([said('c')]);
   });
 
-  test('text from deltas ignores other turns and finished steps', () => {
+  test('the assembler of streamed text ignores pieces of other turns and of finished steps', () => {
     expect(partsOf({ turn: 't2' }, { step: 2 }, { step: 1, offset: 0 })).toEqual([
       { type: 'text', step: 2, piece: 'x' },
     ]);
   });
 
-  test('text from deltas that is not read is kept up to a limit, and a gap is reported for the rest', () => {
+  test('the assembler of streamed text keeps unread text up to a limit, and reports a gap for the rest', () => {
     const assembler = new TextAssembler('t1');
     const piece = 'x'.repeat(300_000);
     for (let count = 0; count < 20; count += 1) assembler.add(delta({ offset: count * piece.length, piece }));
@@ -126,7 +126,7 @@ function show(parts: readonly TextProgress[]): Map<number, { text: string; hasGa
   return shown;
 }
 
-test('text from deltas with any losses is the newest text of each step, or reports a gap', () => {
+test('the assembler of streamed text returns the newest text of each step or reports a gap, whatever pieces are lost', () => {
   fc.assert(
     fc.property(publications, ({ deltas, isLost, taken }) => {
       const assembler = new TextAssembler('t1');

@@ -6,7 +6,7 @@ cyclic['self'] = cyclic;
 const deep = JSON.parse(`${'{"a":'.repeat(40)}1${'}'.repeat(40)}`) as unknown;
 
 describe("validation of a turn's context", () => {
-  test('writeContext ignores the order of keys', () => {
+  test('writeContext encodes the context object of a turn the same for any order of its keys', () => {
     expect(writeContext({ b: [1, { d: 1, c: 2 }], a: 'x' })).toBe('{"a":"x","b":[1,{"c":2,"d":1}]}');
     expect(writeContext({ a: 'x', b: [1, { c: 2, d: 1 }] })).toBe('{"a":"x","b":[1,{"c":2,"d":1}]}');
   });
@@ -18,13 +18,13 @@ describe("validation of a turn's context", () => {
     ['a cycle', cyclic],
     ['a BigInt', { id: 1n }],
     ['endless depth', deep],
-  ])('writeContext refuses %s with invalid_input and the field', (_, context) => {
+  ])('writeContext refuses %s as the context of a turn with invalid_input, and names the field', (_, context) => {
     expect(() => writeContext(context)).toThrow(
       expect.objectContaining({ code: 'invalid_input', field: expect.stringMatching(/^context/) as string }),
     );
   });
 
-  test('writeContext refuses more than 16 KiB', () => {
+  test('writeContext refuses a context object of a turn above 16 KiB', () => {
     const text = 'é'.repeat((MAX_CONTEXT_BYTES - '{"a":""}'.length) / 2);
     expect(writeContext({ a: text })).toHaveLength(MAX_CONTEXT_BYTES / 2 + 4);
     expect(() => writeContext({ a: `${text}x` })).toThrow(

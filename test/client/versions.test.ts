@@ -23,7 +23,7 @@ async function ask(conversation: string, input: string, turn?: string): Promise<
 }
 
 describe('restore', () => {
-  test('restore makes an old version live with newer messages behind it, and the next turn uses it', async () => {
+  test('restore makes an old version of the context live, followed by the newer messages, and the next turn uses it', async () => {
     const conversation = 'kept';
     await makeVersions(fixture, conversation);
     const expected = await contents(conversation, { version: 1, head: 49 });
@@ -61,7 +61,7 @@ describe('restore', () => {
     expect(await fixture.client.versions(conversation)).toHaveLength(3);
   });
 
-  test('restore refuses a context above hardTokens and reports the sum', async () => {
+  test('restore refuses a context above the limit hardTokens, and the error contains its token count', async () => {
     const conversation = 'large';
     await makeVersions(fixture, conversation);
     const whole = { version: 0, newer: 'keep' } as const;
@@ -173,7 +173,7 @@ describe('fork', () => {
     await compact(fixture, 'branch');
   });
 
-  test('fork copies an old version at an old head, and refuses heads that the version does not cover', async () => {
+  test('fork copies an old version up to an old message, and refuses message numbers that the version does not cover', async () => {
     await makeVersions(fixture, 'tree');
     await fixture.client.fork('tree', 'leaf-1', { version: 1, head: 30 });
     expect(await contents('leaf-1')).toStrictEqual(await contents('tree', { version: 1, head: 30 }));
@@ -196,7 +196,7 @@ describe('fork', () => {
     await expect(fixture.client.fork('nobody', 'leaf-4')).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('fork resumes an interrupted copy of 2,099 messages with an open call, and the copy takes no turns before', async () => {
+  test('fork resumes an interrupted copy of 2,099 messages with an open call, and the copy accepts no turns until it is complete', async () => {
     const calls = Array.from({ length: 700 }, (_, index) => [
       { role: 'user' as const, content: `q ${index}` },
       { role: 'assistant' as const, content: '', toolCalls: [{ id: 'x', name: 'echo', arguments: '{}' }] },

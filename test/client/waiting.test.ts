@@ -86,7 +86,7 @@ describe('a turn that waits for a decision', () => {
     expect(parts.at(-1)).toMatchObject({ view: { state: 'completed', answer: { content: 'paid back' } } });
   });
 
-  test('waiting lists a turn by kind and tenant with its arguments until the turn is answered', async () => {
+  test('waiting lists a turn by tenant and kind of wait, with the arguments of its calls, until the turn is answered', async () => {
     await ask('w-listed', 'refund', 'acme');
     await ask('w-outside', 'ask', 'acme');
     const list = async (options: object) =>
@@ -122,7 +122,7 @@ test('a tool call gets a timeout result at its deadline, and the turn keeps wait
 });
 
 describe('the list of conversations', () => {
-  test('conversations filters by tenant, agent and state, in pages', async () => {
+  test('conversations lists the conversations of a tenant, an agent or a state, in pages', async () => {
     const tenant = 'pages';
     for (const id of ['a', 'b', 'c']) {
       const messages = [{ role: 'user' as const, content: 'x' }];

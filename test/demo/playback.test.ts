@@ -57,13 +57,13 @@ describe('a recorded conversation becomes turns', () => {
     expect(turns.map((turn) => turn.answer([]))).toStrictEqual(['Seen.\n\nAll of it.', '(no answer was recorded)']);
   });
 
-  test('a playback starts with the text of the assistant before the first user message', () => {
+  test('a playback of a recorded conversation starts with the texts of the assistant before the first user message', () => {
     const { opening, turns } = play(says('Welcome.'), says('How can I help?'), asks('hi'), says('hello'));
     expect(opening).toStrictEqual([says('Welcome.'), says('How can I help?')]);
     expect(turns).toHaveLength(1);
   });
 
-  test('a playback replaces empty texts by placeholders', () => {
+  test('a playback of a recorded conversation replaces empty texts by placeholders', () => {
     const { turns } = play(asks(''), says(''), asks('x'), says(''), says('y'));
     expect(turns.map((turn) => [turn.ask, turn.answer([])])).toStrictEqual([
       ['(empty)', '(no answer was recorded)'],
@@ -88,7 +88,7 @@ describe('its tools answer as recorded', () => {
     result('a', 'second of x'),
   );
 
-  test('a playback has one tool for each recorded name', () => {
+  test('a playback of a recorded conversation has one tool for each recorded tool name', () => {
     expect(playback.tools.map(({ name }) => name)).toStrictEqual(['read', 'list']);
   });
 
@@ -118,7 +118,7 @@ test('a repeated call in a playback gets the recorded results in order, and then
 describe('the window of a playback', () => {
   const line = (...messages: Message[]): string => JSON.stringify({ id: 'talk', messages });
 
-  test('the window of a playback is at most a quarter of its log with clipped results', async () => {
+  test('the model window of a playback is at most a quarter of the tokens of its log, with clipped tool results', async () => {
     const rounds = Array.from({ length: 40 }, (_, round) => [
       calls('', [`x${round}`, 'read', '{}']),
       result(`x${round}`, 'word '.repeat(4_000)),
@@ -129,7 +129,7 @@ describe('the window of a playback', () => {
     expect(usable).toBeLessThanOrEqual((40 * (clipped + 20)) / 4);
   });
 
-  test('the window of a playback is so large that system prompt and question are below the compaction target', async () => {
+  test('the model window of a playback is so large that system prompt and question are below the compaction target', async () => {
     const system: Message = { role: 'system', content: 'rule '.repeat(1_000) };
     const { usable } = await loadPlaybackScript(line(system, asks('word '.repeat(500)), says('ok')), 1);
     expect(usable * TARGET_SHARE).toBeGreaterThanOrEqual(1_500);

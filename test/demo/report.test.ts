@@ -37,7 +37,7 @@ describe('the summary', () => {
     });
   });
 
-  test('the summary of the demo counts neither a call that fills the window nor a call that was not sent', () => {
+  test('the summary of the demo does not count as too large a model call that exactly fills the window or was not sent', () => {
     const requests = [...sent(250), { tokens: 900, isSent: false }];
     expect(summarizeRun(run({ requests }), 250)).toMatchObject({ tokensPeak: 250, overLimit: 0 });
   });
@@ -81,7 +81,7 @@ describe('the table of versions', () => {
     durationMs: 95,
   });
 
-  test('the table of versions is aligned', () => {
+  test('the demo aligns the columns of its table of context versions', () => {
     const second = version(10, {
       strategy: 'evict',
       reasons: ['manual'],
@@ -96,13 +96,13 @@ describe('the table of versions', () => {
     ]);
   });
 
-  test('the table of versions has a column of notes only if a version has a note', () => {
+  test("the demo's table of context versions has a column of notes only if a version has a note", () => {
     const noted = describeVersions([{ ...first, explained: ['retention_floor'], floorRelaxed: true }]);
     expect(noted[0]?.endsWith('  notes')).toBe(true);
     expect(noted.slice(1).join(' ')).toMatch(/ {2}retention_floor,.*floor_relaxed/);
   });
 
-  test('the table of versions has only its header if there is no version', () => {
+  test("the demo's table of context versions has only its header if there is no version", () => {
     expect(describeVersions([])).toHaveLength(1);
   });
 });

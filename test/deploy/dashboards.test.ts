@@ -53,7 +53,7 @@ describe.each(names)('%s', (name) => {
     expect(source && printDashboard(source)).toBe(read(`dashboards/${name}.json`));
   });
 
-  it('a panel without a series shows 0, or a text if 0 would be false', () => {
+  it('a dashboard panel without a series shows 0, or a text if 0 would be wrong', () => {
     const texts = panels.map(({ title, fieldConfig }) => [title, fieldConfig.defaults.noValue ?? 'No data'] as const);
     const others = texts.filter(([, text]) => text !== '0');
     expect(others.filter(([title, text]) => WITHOUT_ZERO[title] !== text)).toEqual([]);
@@ -121,7 +121,7 @@ describe.each(names)('%s', (name) => {
     }
   });
 
-  it('a dashboard takes the max of shared gauges, and the rate of counters', () => {
+  it('a dashboard queries the maximum of gauges that several workers may show, and the rate of counters', () => {
     const shared = new Set<string>(Object.values(SHARED_GAUGES).map((gauge) => gauge.name));
     for (const query of listQueries(dashboard)) {
       for (const { metric, within } of readSelectors(query)) {

@@ -186,7 +186,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  test('KEDA scales by the job of the PodMonitor only', () => {
+  test('the KEDA queries select metrics by the `job` label of the PodMonitor', () => {
     const [endpoint] = monitorSchema.parse(ofKind('PodMonitor')[0]).spec.podMetricsEndpoints;
     const job = endpoint.relabelings.find(({ targetLabel }) => targetLabel === 'job')?.replacement;
     expect(job).toMatch(/^turnfold/);

@@ -47,7 +47,9 @@ function exprOf(name: string): string {
   return found.expr;
 }
 
-it('alerts report killed workers, not stopped ones, and page after three early deaths', async ({ skip }) => {
+it('alerts report killed workers but not stopped ones, and page a person after three early deaths', async ({
+  skip,
+}) => {
   const program = await findPrometheusProgram('prometheus');
   if (program === undefined) return skip('no prometheus on PATH, and no apt that could download it');
   const redis = await openOwnRedis();

@@ -103,7 +103,7 @@ function hasMoved({ values }: Series): boolean {
   return values.some(([, value]) => Number(value) > 0);
 }
 
-it('every dashboard query and recording has a result after traffic of every kind', async ({ skip }) => {
+it('every dashboard query and recording rule has a result after traffic of every kind', async ({ skip }) => {
   const program = await findPrometheusProgram('prometheus');
   if (program === undefined) return skip('no prometheus on PATH, and no apt that could download it');
   await scrapeTraffic(program);

@@ -47,7 +47,7 @@ describe('rules', () => {
     expect(ALERTS.length).toBeGreaterThan(20);
   });
 
-  test('rules have unique names in the form of their kind', () => {
+  test('recording rules and alerts have unique names in the form of their kind', () => {
     const names = all.map((rule) => ('record' in rule ? rule.record : rule.alert));
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
     for (const { alert } of ALERTS) expect(alert).toMatch(/^Turnfold[A-Z][A-Za-z]+$/);
@@ -62,7 +62,7 @@ describe('rules', () => {
     },
   );
 
-  test('rules take the max of shared gauges over a minute, and the rate of counters', () => {
+  test('alert rules query the maximum over a minute of gauges that several workers may show, and the rate of counters', () => {
     for (const { expr } of all) {
       for (const { metric, within } of readSelectors(expr)) {
         if (shared.has(metric)) expect(within.slice(0, 2), expr).toEqual(['max_over_time', 'max']);

@@ -30,7 +30,7 @@ test('every file that the architecture page names exists', () => {
   expect(files.filter((file) => !existsSync(new URL(file, ROOT)))).toEqual([]);
 });
 
-test('every function that the architecture page names is in the file before it', () => {
+test('every function that the architecture page names is in the file named before that function', () => {
   const lines = page.split('\n').filter((line) => /^(?:\d+\. |\| )/.test(line));
   const named = lines.flatMap((line) => [...line.matchAll(/`((?:[\w-]+\/)+[\w-]+\.ts)` `(\w+)`/g)]);
   const missing = named.filter(

@@ -19,7 +19,7 @@ describe('the workspace example', () => {
     ['read package.json', '"name": "turnfold"'],
     ['read ../secret', 'is outside the workspace'],
     ['hello', 'Ask me'],
-  ])('answers "%s"', async (input, answer) => {
+  ])('the workspace example answers "%s"', async (input, answer) => {
     const { turn } = await own.client.enqueueTurn({ conversation: 'files', agent: 'workspace', input });
     const view = await own.client.result('files', turn, WAIT);
     expect(view).toMatchObject({ state: 'completed', answer: { content: expect.stringContaining(answer) as string } });
@@ -48,7 +48,7 @@ describe('the support example', () => {
   test.each([
     [{ approved: true }, 'refunded o-17'],
     [{ approved: false }, 'denied'],
-  ])('asks for approval before a refund: %j', async (decision, answer) => {
+  ])('the support example asks for approval before a refund: %j', async (decision, answer) => {
     const turn = await ask('Please refund o-17');
     await answerCall(turn, decision);
     expect((await own.client.result('shop', turn, WAIT)).answer?.content).toContain(answer);

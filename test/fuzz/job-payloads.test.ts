@@ -71,7 +71,7 @@ function plain(value: unknown): unknown {
 }
 
 test(
-  'workers still answer turns after jobs with any payload',
+  'workers still answer turns after they received jobs with arbitrary payloads',
   async () => {
     const connection = new Redis(fixture.url, { maxRetriesPerRequest: null });
     const queues = new Map(

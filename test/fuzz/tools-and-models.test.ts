@@ -209,7 +209,7 @@ test(
 );
 
 test(
-  'a summary call ends with a known status, whatever its model throws or answers',
+  'a summarization call ends with a known status, whatever its model throws or answers',
   async () => {
     const request = { system: '', content: 'text', tokens: 1, maxOutputTokens: 100 };
     const ask = async (generate: () => Promise<ModelAnswer>): Promise<void> => {

@@ -45,7 +45,7 @@ const violations: ReadonlyArray<{ path: string; text: string; says: string }> = 
   },
 ];
 
-test('the ceilings gate names file, line and reason of each violation', async () => {
+test('the ceilings gate (size limits of files and functions) names file, line and reason of each violation', async () => {
   using fixture = buildFixture();
   fixture.write(Object.fromEntries(violations.map(({ path, text }) => [path, text])));
   const { code, output } = await fixture.run('ceilings');
@@ -54,7 +54,7 @@ test('the ceilings gate names file, line and reason of each violation', async ()
   expect(output).toContain(` ${violations.length} violations`);
 });
 
-test('the ceilings gate accepts a file exactly at its limits, a long test and comments of a script', async () => {
+test('the ceilings gate accepts a file exactly at its size limits, a long test and comments of a script', async () => {
   using fixture = buildFixture();
   fixture.write({
     'src/domain/long.ts': lines(300, 'export {};'),

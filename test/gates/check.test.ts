@@ -43,7 +43,7 @@ test('npm run check refuses a gate that package.json does not have', async () =>
   expect(output).toContain('package.json has no script "unused"');
 });
 
-test.each(['>=99.0.0', '>=24.99.0'])('npm run check stops first if this Node is not %s', async (node) => {
+test.each(['>=99.0.0', '>=24.99.0'])('npm run check stops before any gate if this Node is not %s', async (node) => {
   using fixture = buildFixture();
   fixture.write({ 'package.json': JSON.stringify({ type: 'module', engines: { node }, scripts: passing }) });
   const { code, output } = await fixture.run('check');

@@ -11,7 +11,7 @@ test('no two top-level folders (rooms) of src may import each other', () => {
   expect(unknown).toEqual([]);
 });
 
-test('the imports gate names exactly the imports that the table of rooms forbids', async () => {
+test('the imports gate names exactly the imports that the table of rooms (folders of src) forbids', async () => {
   using fixture = buildFixture();
   const names = Object.keys(rooms);
   const pairs = names.flatMap((from) => names.filter((to) => to !== from).map((to) => ({ from, to })));
@@ -32,7 +32,7 @@ test('the imports gate names exactly the imports that the table of rooms forbids
   expect(output).toContain(` ${forbidden.length} violations`);
 });
 
-test('the imports gate lets only the rooms that own a package import it', async () => {
+test('the imports gate lets only the rooms (folders of src) that own an npm package import it', async () => {
   using fixture = buildFixture();
   const installed = Object.entries(owners).filter(([name]) => !['openai', '@anthropic-ai'].includes(name));
   const importers = installed.flatMap(([name, allowed]) =>

@@ -43,7 +43,7 @@ test('the lint gate reports focused and disabled tests', async () => {
   expect(output).toContain('no-disabled-tests');
 });
 
-test('the lint gate reports a command that writes past its Output', async () => {
+test('the lint gate reports a command that writes to standard output without its `Output` object', async () => {
   using fixture = buildFixture();
   fixture.write({
     'src/cli/one.ts': `export const say = (): void => console.log('said');\n`,

@@ -17,7 +17,7 @@ describe('a sentence', () => {
     ['opening', 'where a lease is lost'],
     ['semicolon', 'The lease is lost; the worker stops.'],
     ['length', LONG],
-  ])('breaks the rule %s: %s', (rule, sentence) => {
+  ])('a sentence breaks the prose rule %s: %s', (rule, sentence) => {
     expect(checkSentence(sentence).map((violation) => violation.rule)).toContain(rule);
   });
 
@@ -26,7 +26,7 @@ describe('a sentence', () => {
     'What does an epoch protect?',
     'ms since epoch, UTC',
     'The sweeper re-queues a turn whose lease has lapsed.',
-  ])('is accepted: %s', (sentence) => {
+  ])('the prose rules accept the sentence: %s', (sentence) => {
     expect(checkSentence(sentence)).toEqual([]);
   });
 
@@ -40,7 +40,7 @@ describe('a sentence', () => {
 });
 
 describe('the prose of a file', () => {
-  test('the prose of TypeScript is each comment, each tag alone, and each text for people', () => {
+  test('the prose gate checks in TypeScript each comment, each tag on its own, and each text for people', () => {
     const text = `/**
  * First sentence.
  * @param at Position in the log.
@@ -56,19 +56,19 @@ const key = 'turn:wake';
     ]);
   });
 
-  test('the prose of a test is its titles, with placeholders as one word', () => {
+  test('the prose gate checks in a test file the titles, and reads a placeholder as one word', () => {
     const text =
       "describe('a lease', () => {\n  test(`is lost after ${ms} ms`, () => check('any text at all'));\n});\n";
     expect(readTypeScript('test/a.test.ts', text).map((one) => one.text)).toEqual(['a lease', 'is lost after Code ms']);
   });
 
-  test('the prose of Lua is each comment that is no list of arguments', () => {
+  test('the prose gate checks in a Lua script each comment except lists of arguments', () => {
     expect(readLua('-- Renews a lease.\n-- ARGV: turn; owner\nreturn 1\n').map((one) => one.text)).toEqual([
       'Renews a lease.',
     ]);
   });
 
-  test('the prose of a page is each paragraph, item and cell, without headings and code', () => {
+  test('the prose gate checks on a Markdown page each paragraph, list item and table cell, without headings and code', () => {
     const text =
       '# Of a title\n\nOne line\ngoes on.\n\n- An `item`.\n\n```ts\nOf code;\n```\n\n| a | b |\n|---|---|\n| c | d |\n';
     const found = readMarkdown(text).map((one) => one.text.trim());

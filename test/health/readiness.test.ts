@@ -9,7 +9,7 @@ function checkOf(name: string, run: Check['run']): Check {
   return { name, run, remedy: `mend ${name}` };
 }
 
-test('/ready lists all checks in order, and hides the texts of foreign errors', async () => {
+test('/ready lists all checks in order, and hides the messages of errors that turnfold did not create', async () => {
   const ready = createReadiness(
     [
       checkOf('well', () => findOk('well', 'fine')),

@@ -35,7 +35,7 @@ describe('an address', () => {
     ['rediss://me:hush@host/2', 'rediss://***@host/2'],
     ['redis://:hush@host', 'redis://***@host'],
     ['redis://host/0?password=hush', 'redis://host/0'],
-  ])('the address %s is shown as %s', (url, shown) => {
+  ])('the Redis address %s is shown without credentials as %s', (url, shown) => {
     expect(redactUrl(url)).toBe(shown);
   });
 

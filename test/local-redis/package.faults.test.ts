@@ -75,7 +75,7 @@ describe('the package of the distribution', () => {
   );
 
   test(
-    'package lists are fetched if the system has none',
+    'the lists of Debian packages are downloaded if the system has none',
     async () => {
       const lists = join(folder, 'no-lists');
       const config = join(folder, 'apt.conf');

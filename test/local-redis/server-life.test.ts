@@ -59,7 +59,7 @@ describe('a server from PATH', () => {
     expect(redis.description).toMatch(/^(Redis|Valkey) \d+\.\d+\.\d+ from PATH, port \d+$/);
   });
 
-  test('arguments of the caller override the defaults of a server, but not its address and folder', async () => {
+  test('arguments of the caller override the defaults of a temporary Redis server, but not its address and folder', async () => {
     const redis = await startFromPath(['--appendonly', 'no', '--bind', '0.0.0.0', '--dir', '/']);
     const client = connect(redis.url);
 
@@ -77,7 +77,7 @@ describe('a server from PATH', () => {
     expect(one.pid).not.toBe(other.pid);
   });
 
-  test('provideRedis shows the output of a server that refuses its arguments, and leaves nothing behind', async () => {
+  test('the error of provideRedis contains the output of a server that refuses its arguments, and no process or folder is left', async () => {
     const dataRoot = await useDataRoot('refused');
     const start = provideRedis({ env, sources: ['path'], serverArgs: ['--no-such-setting', 'yes'] });
 
@@ -88,7 +88,7 @@ describe('a server from PATH', () => {
     expect(await readdir(dataRoot)).toEqual([]);
   });
 
-  test('provideRedis rejects a server that is too old, and leaves nothing behind', async ({ skip }) => {
+  test('provideRedis refuses a server that is too old, and leaves no process or folder behind', async ({ skip }) => {
     const folder = await makeOldServer();
     skip(folder === undefined, 'the server here is started by a script, or its program must not be changed');
     const dataRoot = await useDataRoot('old');
@@ -103,7 +103,7 @@ describe('a server from PATH', () => {
     expect(await readdir(dataRoot)).toEqual([]);
   });
 
-  test('an abort ends the start of a server and leaves nothing behind', async () => {
+  test('an abort ends the start of a Redis server and leaves no process or folder behind', async () => {
     const dataRoot = await useDataRoot('aborted');
     const reason = new Error('enough');
     const aborting = new AbortController();

@@ -45,7 +45,7 @@ describe('the hint to install Redis', () => {
   });
 });
 
-test('findOnPath takes executable files of absolute folders only, redis-server before valkey-server', async () => {
+test('findOnPath finds only executable files in absolute folders, and prefers redis-server to valkey-server', async () => {
   const [one, two] = [join(folder, 'one'), join(folder, 'two')];
   await mkdir(join(one, 'redis-server'), { recursive: true }); // a folder
   await mkdir(two);

@@ -41,7 +41,7 @@ it.each([
   ['turnfold/client', 'openClient'],
   ['turnfold/testing', 'openTestWorkers'],
 ])(
-  'can be imported as %s',
+  'the installed package can be imported as %s',
   async (name, exported) => {
     const script = `const { ${exported} } = await import('${name}'); console.log(typeof ${exported});`;
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: PROJECT });

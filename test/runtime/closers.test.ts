@@ -16,7 +16,7 @@ it('Closers close each resource once in reverse order, even after a failed close
   expect(closed).toEqual(['last', broken, 'first']);
 });
 
-it('Closers close a resource that is added too late, and stop its opener', async () => {
+it('Closers close a resource that is registered after the close, and stop the code that opened it', async () => {
   const closed: unknown[] = [];
   const closers = new Closers((error) => closed.push(error));
   await closers.close();

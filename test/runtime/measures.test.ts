@@ -26,7 +26,7 @@ async function listShared(workers: RunningWorkers): Promise<string[]> {
 const ABSENT: readonly string[] = [SHARED_GAUGES.modelCalibration.name, SHARED_GAUGES.redisMemory.name];
 const ALL = Object.values(SHARED_GAUGES).flatMap(({ name }) => (ABSENT.includes(name) ? [] : [name]));
 
-test('one of three workers owns the measuring lease and shows the gauges of shared state', async () => {
+test('one of three workers owns the lease to measure the shared state, and only that worker shows the shared gauges', async () => {
   const workers = [await start(), await start(), await start()];
   expect(await listShared(workers[0] as RunningWorkers)).toEqual(ALL);
   for (let round = 0; round < 3; round += 1) {
@@ -37,7 +37,7 @@ test('one of three workers owns the measuring lease and shows the gauges of shar
   expect(measuring).toEqual([1, 0, 0]);
 });
 
-test('a worker that stops gives the measuring lease to another worker at the next scrape', async () => {
+test('a worker that stops hands the measuring lease (the right to show shared gauges) to another worker at the next scrape', async () => {
   const [first, second] = [await start(), await start()];
   expect(await listShared(first)).toEqual(ALL);
   expect(await listShared(second)).toEqual([]);
@@ -45,7 +45,7 @@ test('a worker that stops gives the measuring lease to another worker at the nex
   expect(await listShared(second)).toEqual(ALL);
 });
 
-test('a worker takes the measuring lease once the lease of a dead worker has lapsed', async () => {
+test('a worker takes the measuring lease (the right to show shared gauges) once the lease of a dead worker has lapsed', async () => {
   await fixture.redis.set('{tf}:measuring', 'a worker that died', 'PX', 1_500);
   const workers = await start();
   expect(await listShared(workers)).toEqual([]);
@@ -55,7 +55,7 @@ test('a worker takes the measuring lease once the lease of a dead worker has lap
   );
 });
 
-test('a worker whose metrics page is never read does not take the measuring lease', async () => {
+test('a worker whose metrics page is never read does not take the lease to measure the shared state', async () => {
   await start();
   expect(await fixture.redis.exists('{tf}:measuring')).toBe(0);
 });
@@ -77,7 +77,7 @@ test('a worker takes at least one job of each queue shard, and shows that concur
   expect(taken).toEqual([8, 6, 6]);
 });
 
-test('a lost Redis connection counts as a failure of the worker', async () => {
+test('the failure metric of a worker counts a lost Redis connection', async () => {
   const workers = await start();
   await fixture.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
   await fixture.redis.config('SET', 'maxclients', 1);

@@ -20,7 +20,7 @@ function createAgent(asked: ModelRequest[], pins: string[]): Agent {
   });
 }
 
-it('every model request has the pinned texts of the policy, and show returns the pins that a version was made with', async () => {
+it('every model request has the pinned texts of the policy, and show returns the pinned texts that a version was made with', async () => {
   const asked: ModelRequest[] = [];
   const workers = await fixture.startWorkers(createAgent(asked, [PIN]));
   const pinned = { role: 'user' as const, content: 'My account is 4711.', pinned: true };

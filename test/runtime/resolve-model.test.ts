@@ -12,13 +12,13 @@ test.each([
   ['anthropic/claude-sonnet-4-5', 'anthropic'],
   ['openai/gpt-5', 'openai-responses'],
   ['openai-chat/gpt-4o', 'openai-chat'],
-])('%s uses %s', (name, format) => {
+])('resolveModel gives the model %s the provider format %s', (name, format) => {
   const { profile } = resolveModel(name, { settings });
   expect(profile).toMatchObject({ id: name.split('/')[1], format });
   expect(profile.windowTokens).toBeGreaterThan(100_000);
 });
 
-test('a dated model name has the profile of its family, under its own id', () => {
+test('resolveModel gives a dated model name the profile of its model family, under the dated id', () => {
   expect(findProfile('anthropic', 'claude-sonnet-4-5-20250929')).toMatchObject({ id: 'claude-sonnet-4-5-20250929' });
   expect(findProfile('openai', 'gpt-4o-2024-08-06').windowTokens).toBe(128_000);
 });
@@ -36,7 +36,7 @@ test.each([
   ['claude', 'model', 'anthropic/…'],
   ['google/gemini', 'model', 'anthropic/…'],
   ['openai/nobody', 'model', 'Pass a profile'],
-])('%s is refused', (name, field, says) => {
+])('resolveModel refuses the model name %s and explains why', (name, field, says) => {
   const error = errorOf(() => resolveModel(name, { settings }));
   expect(error).toMatchObject({ code: 'invalid_config', field });
   expect(error.message).toContain(says);
@@ -53,7 +53,7 @@ test('resolveModel enables thinking of an Anthropic model', async () => {
   expect(error).toMatchObject({ code: 'invalid_config', field: 'thinking' });
 });
 
-test('resolveModel names the variable of a missing key', () => {
+test('the error of resolveModel names the environment variable of a missing API key', () => {
   const error = errorOf(() => resolveModel('openai/gpt-5', { settings: readProviderSettings({}) }));
   expect(error).toMatchObject({ code: 'invalid_config', field: 'OPENAI_API_KEY' });
 });

@@ -88,7 +88,7 @@ describe('a pass under review', () => {
     expect(await fixture.client.versions('r2')).toEqual([]);
   });
 
-  it('a compaction at the hard limit supersedes a proposal, and a late approval fails as proposal_stale', async () => {
+  it('a compaction at the hard limit supersedes a proposed compaction, and a late approval fails as proposal_stale', async () => {
     await fixture.useWorkers(reviewedAgent());
     await fixture.appendSequences('r3');
     const { proposal } = await untilProposed('r3');
@@ -101,7 +101,7 @@ describe('a pass under review', () => {
     await expect(late).rejects.toMatchObject({ code: 'proposal_stale', field: 'proposal' });
   });
 
-  it('a proposal does not block a turn that needs compaction to fit', async () => {
+  it('a proposed compaction that waits for approval does not block a turn that must be compacted to fit', async () => {
     const profile = { windowTokens: 4_000, outputCapTokens: 500 };
     const agent = reviewedAgent([], { thresholdRatio: 0.91 });
     const { model } = agentOf({ profile, decide: () => ({ content: 'done' }) });
@@ -113,7 +113,7 @@ describe('a pass under review', () => {
     expect(eventsOf(running, 'pass_ended')).toMatchObject([{ outcome: 'committed' }]);
   });
 
-  it('a restore supersedes a proposal, and a late approval fails without effect', async () => {
+  it('a restore supersedes a proposed compaction, and a late approval fails without effect', async () => {
     await fixture.useWorkers(reviewedAgent());
     await fixture.appendSequences('r5');
     const { proposal } = await untilProposed('r5');
@@ -124,7 +124,7 @@ describe('a pass under review', () => {
     expect(await fixture.client.versions('r5')).toEqual(before);
   });
 
-  it('a proposal without a decision expires when the sweeper finds it overdue', async () => {
+  it('a proposed compaction without a decision expires when the sweeper finds it overdue', async () => {
     const running = await fixture.useWorkers(reviewedAgent([], { reviewTtl: 1_500 }));
     await fixture.appendSequences('r6');
     await untilProposed('r6');
@@ -136,7 +136,7 @@ describe('a pass under review', () => {
     expect(await fixture.client.versions('r6')).toEqual([]);
   });
 
-  it('a proposal stays open after a refused edit, and the error names the field', async () => {
+  it('a proposed compaction keeps waiting after a refused edit, and the error names the field', async () => {
     await fixture.useWorkers(reviewedAgent());
     await fixture.appendSequences('r7');
     const { proposal } = await untilProposed('r7');

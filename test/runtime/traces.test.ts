@@ -246,7 +246,7 @@ describe('the span of a pass', () => {
     expect(spans.text).not.toMatch(/word|private/);
   });
 
-  it('the spans of model calls over a compacted context are marked', async () => {
+  it('the spans of model calls have an attribute that is true if the context was compacted', async () => {
     await fixture.startWorkers(agentOf());
     const said = { role: 'assistant' as const, content: words(400) };
     const messages = [{ role: 'user' as const, content: 'hello' }, said, said, said, said, said, said, said, said];

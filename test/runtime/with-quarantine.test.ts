@@ -60,7 +60,7 @@ describe('withQuarantine', () => {
       (error: Error): Error => new BrokenDelivery({ tenant: '_', conversation: 'c1' }, error),
     ],
   ])(
-    'withQuarantine quarantines the entry and rethrows the error of a corrupt record that is thrown %s',
+    'withQuarantine sets a corrupt record aside and rethrows its error when the error is thrown %s',
     async (_, wrap) => {
       const conversation = newConversation();
       await acceptAndClaim(store, conversation, 't1');
@@ -78,7 +78,7 @@ describe('withQuarantine', () => {
     },
   );
 
-  test('withQuarantine keeps the entry if its handler fails for another reason than a corrupt record', async () => {
+  test('withQuarantine leaves a record where it is if its handler fails for another reason than a corrupt record', async () => {
     const conversation = newConversation();
     await acceptAndClaim(store, conversation, 't1');
     const { ports, events } = openWorld();
@@ -87,7 +87,7 @@ describe('withQuarantine', () => {
     expect([events, await isDue(conversation)]).toEqual([[], true]);
   });
 
-  test('withQuarantine does not report an entry that another worker has already quarantined', async () => {
+  test('withQuarantine does not report a corrupt record that another worker has already quarantined', async () => {
     const conversation = newConversation();
     const { ports, events } = openWorld();
     const thrown = corruptRecord('k', '', 'the key must be a hash');
@@ -157,7 +157,7 @@ describe('withReadableSummaries', () => {
     expect(await readable.claimSummary(conversation, hash, 'another')).toEqual({ status: 'claimed' });
   });
 
-  test('withReadableSummaries rethrows other errors', async () => {
+  test('withReadableSummaries rethrows errors that are not about a corrupt summary', async () => {
     const conversation = await makeConversation(store);
     const thrown = corruptRecord(suite.keyspace.key(conversation, 'c'), 'head', 'the value must consist of integers');
     const { ports, events } = openWorld();

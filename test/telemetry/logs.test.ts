@@ -70,7 +70,7 @@ describe('log catalogue', () => {
     expect(Object.keys(line ?? {})).toEqual(['level', 'time', 'pid', 'hostname', 'event', 'where', 'msg']);
   });
 
-  test('the log line of an ended pass has all its figures', () => {
+  test('the log line of an ended compaction pass contains all figures of the pass', () => {
     const { outcome, code, strategy, reasons, durationMs, version, sequences } = samples.pass_ended;
     const { tokensBefore, tokensAfter, archived } = samples.pass_ended;
     const sizes = { tokensBefore, tokensAfter, archived, sequences };
@@ -78,7 +78,7 @@ describe('log catalogue', () => {
     expect(line).toMatchObject({ outcome, code, strategy, reasons, durationMs, version, ...sizes });
   });
 
-  test('one log line compares the shadow policy with the live policy', () => {
+  test('one log line has the sizes under the live policy and under the shadow policy, which is measured and never applied', () => {
     const [line] = logAll('info', samples.pass_shadowed);
     expect(line).toMatchObject({
       liveOutcome: 'committed',
@@ -189,7 +189,7 @@ describe('errors in logs', () => {
     });
   });
 
-  test('an error is logged with its place even if its message looks like a stack', () => {
+  test('an error is logged with its first stack frame even if its message looks like a stack', () => {
     const error = new Error('oops\n    at private text');
     const place = expect.stringContaining('logs.test.ts');
     expect(logError({}, error)).toEqual({ name: 'Error', at: place });

@@ -15,7 +15,7 @@ test('each series that exists from the start has the labels of its metric, and e
   }
 });
 
-test('the failure counter starts at 0 for every place that the sources name', () => {
+test('the failure counter starts at 0 for every value of its label `where` that the source code names', () => {
   const root = new URL('../../src/', import.meta.url);
   const sources = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   const named = sources.flatMap((name) =>

@@ -142,7 +142,7 @@ test.each(Object.values(samples).map((event) => [event.type, event] as const))(
   },
 );
 
-test('all events together move every metric but failed measurements', async () => {
+test('the worker events together change every metric except the counter of failed measurements', async () => {
   const moved = Object.keys(await measureEffect(...Object.values(samples), { ...samples.turn_claimed, attempt: 2 }));
   const still = Object.values(METRICS).filter(({ name }) => !moved.some((series) => series.startsWith(name)));
   expect(still).toEqual([METRICS.measureFailures]);

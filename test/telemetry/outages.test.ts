@@ -62,7 +62,7 @@ test('a failure to explain an outage is logged, and the next outage is logged ag
   await vi.waitFor(() => expect(logged()).toStrictEqual(['store', 'outage', 'connection', 'outage']));
 });
 
-test('an outage that ends because Redis denies access is logged with the denial, and watching ends', async () => {
+test('when Redis is back after an outage and denies access, the denial is logged and turnfold stops watching Redis', async () => {
   const { notify, lines, ends, onDenied } = openFold();
   notify(away('store'));
   await vi.waitFor(() => expect(ends).toHaveLength(1));

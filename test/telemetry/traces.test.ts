@@ -31,7 +31,7 @@ const call: SpanSubject = {
 };
 
 describe('without an SDK', () => {
-  test('without an SDK, traced work runs, throws its errors and stores no traceparent', async () => {
+  test('without an OpenTelemetry SDK, traced work runs, throws its errors and stores no traceparent', async () => {
     const { tracing, listener } = createTraces();
     const done = tracing.inSpan(turnSpan(), async () => {
       listener(samples.turn_settled);
@@ -139,7 +139,7 @@ describe('with an SDK', () => {
     expect(only().attributes).toMatchObject({ 'error.type': 'lease_fenced', 'turnfold.outcome': 'lost' });
   });
 
-  test('the span of a canceled turn is no error, even if its work throws', async () => {
+  test('the span of a canceled turn is not marked as failed, even if its work throws', async () => {
     const lost = tracing.inSpan(turnSpan(), async () => {
       listener({ ...samples.lease_lost, why: 'canceled' });
       throw new Error('lost');
