@@ -87,7 +87,7 @@ test.each<readonly [defect: string, rule: string, change: Partial<StoredConversa
     },
   ],
   ['a turn in the mailbox', 'no work is left', { mailbox: ['t2'] }],
-])('the final checks report %s', (_, rule, change) => {
+])('the final checks of the chaos test report %s', (_, rule, change) => {
   expect(listBroken({ ...healthy, ...change })).toContain(rule);
 });
 

@@ -23,19 +23,22 @@ test.each<[string, object, string]>([
     { role: 'user', content: [{ type: 'odd', in: nestDeeply(1_000) }] },
     'messages[600].content[0].in.in',
   ],
-])('import writes nothing of a conversation that has %s in its second batch', async (_, wrong, why) => {
-  const path = await writeTemporary('talks.jsonl', [
-    { id: 'bad', messages: [...many, wrong] },
-    { id: 'good', messages: many },
-  ]);
-  const store = openMemoryStore(new MemoryDatabase(() => Date.now()));
-  const { output, printed } = collectOutput();
-  const context = { client: createMemoryClient(store), output, wordError };
-  expect(await importFile(context, path, { agent: 'a', tenant: '_' })).toBe(1);
-  expect(await store.readConversation({ tenant: '_', id: 'bad' }), 'nothing of it is written').toBeUndefined();
-  expect((await store.readConversation({ tenant: '_', id: 'good' }))?.head).toBe(600);
-  expect(printed).toEqual({ stdout: 'good  600 messages\n', stderr: expect.stringContaining(why) as string });
-});
+])(
+  'import writes nothing of a conversation that has %s among the messages of its second batch',
+  async (_, wrong, why) => {
+    const path = await writeTemporary('talks.jsonl', [
+      { id: 'bad', messages: [...many, wrong] },
+      { id: 'good', messages: many },
+    ]);
+    const store = openMemoryStore(new MemoryDatabase(() => Date.now()));
+    const { output, printed } = collectOutput();
+    const context = { client: createMemoryClient(store), output, wordError };
+    expect(await importFile(context, path, { agent: 'a', tenant: '_' })).toBe(1);
+    expect(await store.readConversation({ tenant: '_', id: 'bad' }), 'nothing of it is written').toBeUndefined();
+    expect((await store.readConversation({ tenant: '_', id: 'good' }))?.head).toBe(600);
+    expect(printed).toEqual({ stdout: 'good  600 messages\n', stderr: expect.stringContaining(why) as string });
+  },
+);
 
 test('import reports a file that holds no conversations once, not line by line', async () => {
   const path = await writeTemporary('package.json', '{\n  "name": "x",\n  "version": "1"\n}\n');

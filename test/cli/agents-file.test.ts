@@ -49,7 +49,7 @@ test.each<[string, string, string]>([
     'throw new Error("\\u001b]0;title\\u0007");',
     String.raw`\u001b]0;title\u0007`,
   ],
-])('a command names in one line an agents file that %s', async (_, code, why) => {
+])('the error of a command is one line that names the agents file if the file %s', async (_, code, why) => {
   const run = await check(code);
   expect(run.stdout + run.stderr).toContain(`invalid_config: --agents: ${run.path} cannot be loaded: ${why}\n`);
   expect(run.code).toBe(1);

@@ -139,7 +139,7 @@ describe('config check', () => {
   test.each([
     ['a missing policy file', ['--policy', '/nowhere/policy.yaml'], 'not_found: /nowhere/policy.yaml'],
     ['a missing agents module', ['--agents', '/nowhere/agents.ts'], 'invalid_config: --agents'],
-  ])('config check reports %s as wrong', async (_, args, says) => {
+  ])('config check reports %s as a problem', async (_, args, says) => {
     const run = await runTurnfold(['config', 'check', ...args]);
     expect(run.code).toBe(1);
     expect(run.stdout).toContain(`wrong    ${says}`);

@@ -264,7 +264,7 @@ describe('restore, rollback and fork', () => {
     ['not_found', '--version', ['restore', 'r1', '--version', '9', '--drop']],
     ['not_found', 'turn', ['rollback', 'r1', 'nothing']],
     ['conflict', 'new', ['fork', 'r2', 'r1']],
-  ])('a refused command fails with %s and names %s: %j', async (code, field, args) => {
+  ])('a refused command fails with %s and the error names the option or argument %s: %j', async (code, field, args) => {
     const run = await turnfold(...args, '--json');
     expect({ code: run.code, stdout: run.stdout }).toStrictEqual({ code: 1, stdout: '' });
     expect(JSON.parse(run.stderr)).toMatchObject({ error: { code, field } });

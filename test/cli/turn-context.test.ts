@@ -70,16 +70,19 @@ describe('--context', () => {
     ['broken JSON', '{"user":"gold-4711"', 'invalid_input'],
     ['no object', '["gold-4711"]', 'invalid_input'],
     ['too large', JSON.stringify({ user: 'gold-4711'.repeat(2_000) }), 'message_too_large'],
-  ])('--context that is %s is refused by name and is not quoted', async (_, context, code) => {
-    for (const command of [['enqueue', 'c5', 'hello', '--agent', 'servant'], ['dev'], ['redrive', 'c4', 't1']]) {
-      const { code: exit, stderr } = await turnfold(...command, '--context', context);
-      expect(exit).toBe(1);
-      expect(stderr).toMatch(new RegExp(`^turnfold: ${code}: --context: `));
-      expect(stderr).not.toContain('gold-4711');
-    }
-    const json = await turnfold('enqueue', 'c5', 'x', '--agent', 'servant', '--json', '--context', context);
-    expect(readJsonLines(json.stderr)).toMatchObject([{ error: { code, field: '--context' } }]);
-  });
+  ])(
+    'an invalid --context (%s) is refused with an error that names the option and not its value',
+    async (_, context, code) => {
+      for (const command of [['enqueue', 'c5', 'hello', '--agent', 'servant'], ['dev'], ['redrive', 'c4', 't1']]) {
+        const { code: exit, stderr } = await turnfold(...command, '--context', context);
+        expect(exit).toBe(1);
+        expect(stderr).toMatch(new RegExp(`^turnfold: ${code}: --context: `));
+        expect(stderr).not.toContain('gold-4711');
+      }
+      const json = await turnfold('enqueue', 'c5', 'x', '--agent', 'servant', '--json', '--context', context);
+      expect(readJsonLines(json.stderr)).toMatchObject([{ error: { code, field: '--context' } }]);
+    },
+  );
 
   test('the error of --context names a file that is missing or is not JSON', async () => {
     const file = await writeTemporary('context.txt', 'gold-4711');

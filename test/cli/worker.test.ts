@@ -132,11 +132,14 @@ describe('a worker refuses to start', () => {
     ['REDIS_URL', ['worker', '--agents', AGENTS], {}],
     ['--roles', ['worker', '--agents', AGENTS, '--roles', 'turn,cook'], {}],
     ['TURNFOLD_LOG_LEVEL', ['worker', '--agents', AGENTS], { TURNFOLD_LOG_LEVEL: 'loud' }],
-  ])('a worker that does not start names the invalid %s', async (field, args, env) => {
-    const run = await runTurnfold(args, { env });
-    expect(run).toMatchObject({ code: 1, stdout: '' });
-    expect(run.stderr.startsWith(`turnfold: invalid_config: ${field}: `)).toBe(true);
-  });
+  ])(
+    'a worker with an invalid or missing %s does not start, and the error names that setting',
+    async (field, args, env) => {
+      const run = await runTurnfold(args, { env });
+      expect(run).toMatchObject({ code: 1, stdout: '' });
+      expect(run.stderr.startsWith(`turnfold: invalid_config: ${field}: `)).toBe(true);
+    },
+  );
 
   test('a worker does not start on a metrics port that another process uses, and names the setting', async () => {
     const other = createServer().listen(0, '127.0.0.1');

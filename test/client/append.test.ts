@@ -102,7 +102,7 @@ describe('tool results in an append', () => {
     ['orphan_result', 'messages[0].toolCallId', [{ role: 'tool', content: 'of nothing' }]],
     ['duplicate_call', 'messages[2].toolCallId', [calls('x'), result('x'), result('x')]],
     ['duplicate_call', 'messages[0].toolCalls[1].id', [calls('x', 'x')]],
-  ])('an append fails with %s, names %s, and writes nothing', async (code, field, messages) => {
+  ])('an append fails with %s, the error names the field %s, and nothing is written', async (code, field, messages) => {
     const conversation = `refused-${code}-${messages.length}-${messages[0]?.role}`;
     await expect(append(conversation, messages)).rejects.toMatchObject({ code, field });
     await expect(fixture.client.describe(conversation)).rejects.toMatchObject({ code: 'not_found' });
@@ -150,7 +150,7 @@ test.each<[string, object]>([
   ['operation', { operation: 'a b' }],
   ['expectedHead', { expectedHead: -1 }],
   ['conversation', { conversation: '' }],
-])('an append with an invalid field names %s', async (field, change) => {
+])('the error of an append with an invalid field names the field %s', async (field, change) => {
   const payload = { conversation: 'malformed', agent, messages: [user('a')], ...change } as AppendInput;
   await expect(fixture.client.append(payload)).rejects.toMatchObject({ code: 'invalid_input', field });
 });

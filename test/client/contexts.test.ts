@@ -37,7 +37,7 @@ describe('a conversation with versions', () => {
     await makeVersions(fixture, conversation);
   });
 
-  test('versions lists the kept versions, oldest first', async () => {
+  test('versions lists the kept versions of a context, oldest first', async () => {
     const versions = await fixture.client.versions(conversation);
     expect(versions.map(({ number, parent, base }) => [number, parent, base])).toStrictEqual([
       [1, 0, 24],
@@ -84,7 +84,7 @@ describe('a conversation with versions', () => {
     expect(await fixture.client.diff(conversation, 1, 1)).toStrictEqual([]);
   });
 
-  test('log returns all messages of a compacted conversation', async () => {
+  test('log returns all messages of a conversation, including those that compaction removed from the context', async () => {
     const log = await fixture.client.log(conversation);
     expect(log.map(({ seq }) => seq)).toStrictEqual(Array.from({ length: 49 }, (_, index) => index + 1));
     expect(log[1]?.message.content).toBe(talk(1)[1]?.content);
@@ -103,7 +103,7 @@ describe('a conversation with versions', () => {
     ['invalid_input', 'version', { version: -1 }],
     ['invalid_input', 'version', { version: 1.5 }],
     ['invalid_input', 'head', { head: Number.NaN }],
-  ])('context fails with %s and names the field %s', async (code, field, at) => {
+  ])('context fails with %s and the error names the field %s', async (code, field, at) => {
     await expect(fixture.client.context(conversation, at)).rejects.toMatchObject({ code, field });
   });
 

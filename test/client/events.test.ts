@@ -177,6 +177,6 @@ test.each<[string, string, EventOptions]>([
   ['invalid_input', 'after', { after: '' }],
   ['invalid_input', 'after', { after: '99999999999999999999-0' }],
   ['invalid_input', 'waitMs', { waitMs: -1 }],
-])('events fails with %s and names %s: %j', async (code, field, options) => {
+])('events fails with %s and the error names the field %s: %j', async (code, field, options) => {
   await expect(readAll('nobody', options)).rejects.toMatchObject({ code, field });
 });

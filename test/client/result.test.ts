@@ -110,7 +110,7 @@ test.each<[string, string, string, number | undefined]>([
   ['invalid_input', 'turn', 'a:b', undefined],
   ['invalid_input', 'waitMs', 't1', -1],
   ['invalid_input', 'waitMs', 't1', Number.NaN],
-])('result fails with %s and names %s', async (code, field, turn, waitMs) => {
+])('result fails with %s and the error names the field %s', async (code, field, turn, waitMs) => {
   const call = fixture.client.result('waits', turn, waitMs === undefined ? {} : { waitMs });
   await expect(call).rejects.toMatchObject({ code, field });
 });
@@ -120,7 +120,7 @@ test.each<[string, unknown]>([
   ['conversation', undefined],
   ['conversation', { tenant: '_', conversation: '' }],
   ['tenant', { tenant: 'a/b', conversation: 'x' }],
-])('result names the invalid %s of the conversation %j', async (field, name) => {
+])('the error of result names the invalid %s of the conversation %j', async (field, name) => {
   const call = fixture.client.result(name as string, 't1');
   await expect(call).rejects.toMatchObject({ code: 'invalid_input', field });
 });

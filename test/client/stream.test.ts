@@ -173,7 +173,7 @@ test.each<[string, string, string, StreamOptions]>([
   ['not_found', 'turn', 'nobody', {}],
   ['invalid_input', 'turn', 'a:b', {}],
   ['invalid_input', 'waitMs', 't1', { waitMs: -1 }],
-])('a stream fails with %s and names %s', async (code, field, turn, options) => {
+])('a stream fails with %s and the error names the field %s', async (code, field, turn, options) => {
   const parts = fixture.client.stream('whole', turn, options)[Symbol.asyncIterator]();
   await expect(parts.next()).rejects.toMatchObject({ code, field });
 });

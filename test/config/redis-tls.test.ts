@@ -68,19 +68,22 @@ describe.skipIf(obstacle !== undefined)(`certificates (${obstacle ?? 'they can b
       'is not the key of the certificate',
       ({ cert, other }) => ({ REDIS_CERT: cert, REDIS_KEY_FILE: '/it', it: other }),
     ],
-  ])('unusable TLS settings are refused as %s: %s', async (field, message, make) => {
-    const authority = await createAuthority();
-    const { cert, key } = await authority.issue('DNS:worker');
-    const { it, ...env } = make({ cert, key, other: authority.key });
-    const source = sourceOf({ ...URL, ...env }, it === undefined ? {} : { '/it': it });
-    const { errors } = checkSettings(source);
-    expect(errors).toMatchObject([{ code: 'invalid_config', field, message: `${field}: ${message}` }]);
-    expect(JSON.stringify(errors)).not.toContain('s3cret');
-    expect(() => readConfig(source.env, source.readFile)).toThrow(message);
-  });
+  ])(
+    'the error of an unusable TLS setting names the variable and the problem: %s: %s',
+    async (field, message, make) => {
+      const authority = await createAuthority();
+      const { cert, key } = await authority.issue('DNS:worker');
+      const { it, ...env } = make({ cert, key, other: authority.key });
+      const source = sourceOf({ ...URL, ...env }, it === undefined ? {} : { '/it': it });
+      const { errors } = checkSettings(source);
+      expect(errors).toMatchObject([{ code: 'invalid_config', field, message: `${field}: ${message}` }]);
+      expect(JSON.stringify(errors)).not.toContain('s3cret');
+      expect(() => readConfig(source.env, source.readFile)).toThrow(message);
+    },
+  );
 
   test.each([{ REDIS_URL: 'redis://redis.example' }, {}])(
-    'checkSettings warns about TLS settings without effect beside %j',
+    'checkSettings warns about TLS settings that have no effect with the settings %j',
     async (env) => {
       const { cert } = await createAuthority();
       const source = sourceOf({ ...env, REDIS_CA: cert, REDIS_SERVER_NAME: 'redis' });

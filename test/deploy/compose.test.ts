@@ -62,13 +62,16 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test.each(workers)('compose sets only settings that %s reads, and gives it time to close', (_, worker) => {
-    expect(listVariables()).toEqual(expect.arrayContaining(Object.keys(worker.environment)));
-    const { redisUrl, shutdownMs } = readConfig(givenBy(worker.environment));
-    expect(redisUrl).toBe('redis://redis:6379');
-    expect(worker.stop_grace_period).toBeGreaterThan(shutdownMs);
-    expect(worker.init).toBe(true);
-  });
+  test.each(workers)(
+    'docker-compose.yml sets only settings that %s reads, and gives that worker time to close',
+    (_, worker) => {
+      expect(listVariables()).toEqual(expect.arrayContaining(Object.keys(worker.environment)));
+      const { redisUrl, shutdownMs } = readConfig(givenBy(worker.environment));
+      expect(redisUrl).toBe('redis://redis:6379');
+      expect(worker.stop_grace_period).toBeGreaterThan(shutdownMs);
+      expect(worker.init).toBe(true);
+    },
+  );
 
   test.each(workers)(
     "compose passes %s every setting of the caller's environment except fixed ones and secrets",

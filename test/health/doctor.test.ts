@@ -26,10 +26,13 @@ test.each<[string, Partial<QueueReport>, string, string]>([
   ['no worker is connected and a job waits', { workers: 0, waitMs: 900 }, 'ok', 'wrong'],
   ['no worker is connected and a job has just been added', { workers: 0, waitMs: 0 }, 'ok', 'wrong'],
   ['Redis does not list its clients', { workers: undefined, waitMs: 900 }, 'ok', 'ok'],
-])('the doctor judges a queue by the worse of its two shards, where %s', (_, of, intake, workers) => {
-  const findings = examineQueues([report({}), report({ shard: 1, ...of })], 60_000);
-  expect(findings.map(({ name, state }) => [name, state])).toEqual([
-    ['queue turn', intake],
-    ['turn workers', workers],
-  ]);
-});
+])(
+  'the doctor takes the worse of two shards as the state of a queue if in one of them %s',
+  (_, of, intake, workers) => {
+    const findings = examineQueues([report({}), report({ shard: 1, ...of })], 60_000);
+    expect(findings.map(({ name, state }) => [name, state])).toEqual([
+      ['queue turn', intake],
+      ['turn workers', workers],
+    ]);
+  },
+);

@@ -40,9 +40,12 @@ describe('the hint to install Redis', () => {
     ['linux', 'ID=alpine\n', 'apk add redis'],
     ['linux', '', 'redis-server is on PATH'],
     ['win32', '', 'WSL'],
-  ] as const)('the hint to install Redis on %s with os-release %j contains %s', (platform, osRelease, expected) => {
-    expect(describeInstallation(platform, osRelease)).toContain(expected);
-  });
+  ] as const)(
+    'the hint to install Redis on the platform %s with the os-release file %j contains %s',
+    (platform, osRelease, expected) => {
+      expect(describeInstallation(platform, osRelease)).toContain(expected);
+    },
+  );
 });
 
 test('findOnPath finds only executable files in absolute folders, and prefers redis-server to valkey-server', async () => {

@@ -49,7 +49,7 @@ describe('startWorkers names invalid options', () => {
     ...ROLES.flatMap((role) =>
       NOT_NUMBERS.map((value): [string, object] => [`concurrency.${role}`, { concurrency: { [role]: value } }]),
     ),
-  ])('%s: %j', async (field, options) => {
+  ])('startWorkers refuses the invalid option %s: %j', async (field, options) => {
     const refused = start(options);
     await expect(refused).rejects.toMatchObject({ name: 'TurnfoldError', code: 'invalid_config', field });
     await expect(refused).rejects.not.toThrow('s3cret');

@@ -138,7 +138,7 @@ it.each([
 const RECORD = '## Goal\nFind the word.\n## Next step\nSay it again.';
 
 it.each(['pass_fanned_out', 'model_called'] as const)(
-  'a compaction that a full Redis interrupts continues afterwards without paying for a summary twice: at %s',
+  'a compaction that a full Redis interrupts at %s continues afterwards without paying for a summary twice',
   async (type) => {
     const fixture = await openFixture();
     onTestFinished(() => fixture.close());

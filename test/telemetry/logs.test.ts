@@ -342,7 +342,7 @@ describe('logged contents', () => {
   );
 
   test.each(Object.values(samples).map((event) => [event.type, event] as const))(
-    'the log line of a %s event never holds contents, at any level',
+    'the log line of a %s event contains no message texts at any log level',
     (_, event) => {
       const error = new Error('my private text', { cause: new Error('private too') });
       const said = { content: 'private', messages: ['private'], arguments: 'private' };

@@ -136,7 +136,7 @@ const { tokens: _tokens, ...emptySummary } = samples.summary_ended;
 const claim = { type: 'turn_claimed', ...scope, agent: 'support' } as const;
 
 test.each(Object.values(samples).map((event) => [event.type, event] as const))(
-  'the event %s moves exactly its metrics',
+  'the worker event %s changes exactly the metrics that belong to it',
   async (type, event) => {
     expect(await measureEffect(event)).toEqual(expected[type]);
   },
@@ -162,7 +162,7 @@ test.each<[string, WorkerEvent, Record<string, number>]>([
     { 'turnfold_turns_total{code="none",outcome="completed"}': 1 },
   ],
   [
-    'a model call that failed has a duration and no tokens',
+    'the metrics of a failed model call have a duration and no tokens',
     {
       type: 'model_called',
       ...scope,
@@ -180,7 +180,7 @@ test.each<[string, WorkerEvent, Record<string, number>]>([
     },
   ],
   [
-    'a shadow policy that could not be measured has no sizes',
+    'the metrics of a shadow policy (measured, never applied) have no sizes if the measurement failed',
     failedShadow,
     {
       'turnfold_shadow_passes_total{outcome="committed",policy="live",strategy="summarize"}': 1,
@@ -192,9 +192,21 @@ test.each<[string, WorkerEvent, Record<string, number>]>([
 });
 
 test.each<[string, WorkerEvent, RegExp]>([
-  ['a pass without a version records no sizes', { ...samples.pass_ended, outcome: 'no_gain' }, /tokens|archived/],
-  ['a pass that a claim ended records no duration', { ...unmeasuredPass, outcome: 'failed' }, /pass_duration/],
-  ['a refused summary records no sizes', { ...emptySummary, outcome: 'refused' }, /tokens/],
+  [
+    'a compaction pass that created no version of the context records no sizes in the metrics',
+    { ...samples.pass_ended, outcome: 'no_gain' },
+    /tokens|archived/,
+  ],
+  [
+    'a compaction pass that ended at its claim records no duration in the metrics',
+    { ...unmeasuredPass, outcome: 'failed' },
+    /pass_duration/,
+  ],
+  [
+    'a summary that the model refused to write records no sizes in the metrics',
+    { ...emptySummary, outcome: 'refused' },
+    /tokens/,
+  ],
 ])('%s', async (_, event, absent) => {
   expect(Object.keys(await measureEffect(event)).filter((series) => absent.test(series))).toEqual([]);
 });

@@ -151,7 +151,7 @@ describe('with an SDK', () => {
   });
 
   test.each(Object.values(samples).map((event) => [event.type, event] as const))(
-    'the event %s changes no span of another kind, and needs no span',
+    'the worker event %s changes only spans of its own kind, and causes no error without a span',
     async (type, event) => {
       listener(event);
       await tracing.inSpan({ kind: 'tool_call', name: 'look', call: 'c2_0' }, async () => listener(event));
