@@ -17,7 +17,8 @@ const WARM_UP = 15;
 const TARGET_MS = 30;
 
 /** Length of the messages in UTF-16 units. */
-const HISTORIES = { 'short messages': 250, 'long messages': 4_000 } as const;
+/** Characters of a message. Shorter ones would give more than the 2,048 messages that OpenAI accepts. */
+const HISTORIES = { 'short messages': 420, 'long messages': 4_000 } as const;
 
 interface Row {
   readonly history: string;
