@@ -82,7 +82,7 @@ class JsonRefusal extends Error {
 /** A list or an object whose members are being written. */
 interface Frame {
   readonly source: object;
-  /** Keys of an object that are written in order. Undefined for a list. */
+  /** Keys of the object, in the order in which they are written. Undefined for a list. */
   readonly keys: readonly string[] | undefined;
   readonly length: number;
   next: number;

@@ -105,7 +105,7 @@ export function weighItems(items: readonly Weight[]): Weight {
 function readEntry(log: ReadonlyMap<number, LogEntry>, seq: number): LogEntry {
   const entry = log.get(seq);
   if (entry === undefined)
-    throw new TurnfoldError('not_found', `log entry ${seq} does not exist`, { details: { seq } });
+    throw new TurnfoldError('not_found', `the log of the conversation has no entry ${seq}`, { details: { seq } });
   return entry;
 }
 

@@ -64,9 +64,9 @@ export interface Backoff {
   /** Size below which a compaction pass would again gain too little. 0 if there is no such size. */
   readonly noGainBelowTokens: number;
   /**
-   * Tokens of all messages below which an append requests no compaction pass: the larger backoff, or the hard limit if
-   * that is lower. An append knows only the messages, not the rest of a request. Absent: every append may request a
-   * pass.
+   * If all messages together have fewer tokens than this, appending messages requests no compaction pass. The value is
+   * the larger of the two backoff sizes, or the hard limit if that is lower. An append knows only the messages, not the
+   * system prompt and tools. Absent: every append can request a pass.
    */
   readonly appendsBelowMessageTokens?: number;
 }

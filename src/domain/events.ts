@@ -8,7 +8,7 @@ import type { WaitKind } from './turn.ts';
 export interface EventScope extends NamedConversation {
   /** Id of the turn, if the event concerns one. */
   readonly turn?: string;
-  /** Id of the pass, if the event concerns one. */
+  /** Id of the compaction pass, if the event concerns one. */
   readonly passId?: string;
 }
 
@@ -64,7 +64,7 @@ type TurnEvent =
       readonly code?: string;
       /**
        * Milliseconds from the acceptance of the turn to its end, waits included. For a scheduled turn, counted from its
-       * due time. Absent if the turn failed as poison.
+       * due time. Absent if the turn failed with the code `poison`.
        */
       readonly durationMs?: number;
     }
@@ -134,7 +134,7 @@ type ModelEvent =
 type LossEvent = {
   readonly type: 'lease_lost';
   readonly what: 'turn' | 'pass';
-  /** Why the worker may not write any more. */
+  /** Why the worker must not write any more. */
   readonly why?: 'fenced' | 'gone' | 'canceled' | 'expired';
 };
 

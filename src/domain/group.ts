@@ -79,14 +79,18 @@ function findRound(
   if (callId === undefined || round === undefined) {
     throw new TurnfoldError(
       'orphan_result',
-      `${field}: no earlier message makes the call ${callId ?? '(no id given)'}`,
+      `${field}: no earlier message contains the tool call ${callId ?? '(no id given)'}, which this result answers`,
       {
         field,
       },
     );
   }
   if (answered.has(callId)) {
-    throw new TurnfoldError('duplicate_call', `${field}: call ${callId} already has a result`, { field });
+    throw new TurnfoldError(
+      'duplicate_call',
+      `${field}: the tool call ${callId} already has a result. Send one result per call`,
+      { field },
+    );
   }
   answered.add(callId);
   return round;

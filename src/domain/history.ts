@@ -111,8 +111,8 @@ function answerCall(message: Message, open: OpenCalls, answered: Set<string>, fi
     const code = answered.has(named) ? 'duplicate_call' : 'orphan_result';
     const why =
       code === 'duplicate_call'
-        ? `call ${named} already has a result`
-        : `no earlier unanswered call has the id ${named || '(no id given)'}`;
+        ? `the tool call ${named} already has a result. Send one result per call`
+        : `no earlier message has an unanswered tool call with the id ${named || '(no id given)'}`;
     throw new TurnfoldError(code, `${field}: ${why}`, { field });
   }
   answered.add(named);

@@ -33,7 +33,7 @@ const partsSchema = z
   .pipe(jsonSchema as z.ZodType<unknown[], unknown[]>);
 
 /**
- * Schema of a list that checks the length before it reads the members. It refuses a list of length 1,000,000,000 at
+ * Schema of a list. It checks the length before it reads the members. It refuses a list of length 1,000,000,000 at
  * once.
  */
 export function boundedList<Schema extends z.ZodType>(
@@ -110,7 +110,7 @@ export interface WeighedMessage extends Weight {
 export interface LogEntry extends WeighedMessage {
   /** Number of the entry in the log, from 1. */
   readonly seq: number;
-  /** Weight of the log up to and including this entry. The weight of any range is one subtraction. */
+  /** Size of the log up to and including this entry. The size of any range is the difference of two such values. */
   readonly total: Weight;
   /** Turn that wrote the entry. Absent for messages that a caller appended or imported. */
   readonly turn?: string;

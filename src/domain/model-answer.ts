@@ -67,8 +67,8 @@ function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: strin
 
 const ERROR_CODE_CHARACTERS = 200;
 /**
- * Maximum characters of the outline of a refused request. Only the few entries that the provider's error names are
- * kept.
+ * Maximum characters of the outline (structure without contents) of a refused request. It has only the few entries that
+ * the provider's error names.
  */
 const ERROR_FORM_CHARACTERS = 64 * 1024;
 /** Ten years in ms. A longer retry delay must be the provider's mistake and is ignored. */
@@ -116,7 +116,7 @@ export function readUsage(usage: unknown): ModelUsage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined;
   const counts = COUNTS.map((name) => [name, readSafely(usage, name)] as const);
   const numbers = counts.filter(([, count]) => typeof count === 'number');
-  // A missing count stays missing, and `checkUsage` then ignores the whole report.
+  // A missing token count stays missing, and `checkUsage` then ignores the whole usage report.
   return Object.fromEntries(numbers) as unknown as ModelUsage;
 }
 

@@ -14,7 +14,7 @@ export type PassOutcome =
    * again later.
    */
   | { readonly kind: 'thinking' }
-  /** A threshold was reached, but compaction may not remove any message. */
+  /** A threshold was reached, but compaction is not allowed to remove any message. */
   | { readonly kind: 'none' }
   /** Compaction would have saved too few tokens for a new version. */
   | { readonly kind: 'no_gain' }

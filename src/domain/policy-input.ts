@@ -53,7 +53,7 @@ export function examinePolicy(value: unknown, at = ''): PolicyExamination {
 function examineValue(value: unknown, at: string): PolicyExamination {
   if (value === null || value === undefined) return { policy: {}, warnings: [], problems: [] };
   if (typeof value !== 'object' || Array.isArray(value)) {
-    const error = new TurnfoldError('invalid_policy', `${at || 'policy'}: expected a mapping of settings`, {
+    const error = new TurnfoldError('invalid_policy', `${at || 'policy'}: expected an object with settings`, {
       field: at,
     });
     return { policy: {}, warnings: [], problems: [error] };
@@ -77,7 +77,7 @@ function examineCompact({ compact, ...others }: Record<string, unknown>, at: str
 
 function examineFields(fields: Record<string, unknown>, at: string): PolicyExamination {
   const unknown = Object.keys(fields).filter((key) => !isKnown(key));
-  const strays = unknown.map((key) => refusal(joinKeys(at, key), 'no such setting'));
+  const strays = unknown.map((key) => refusal(joinKeys(at, key), 'a policy has no such setting'));
   const known = Object.fromEntries(Object.entries(fields).filter(([key]) => isKnown(key)));
   const { success, data, error } = policyInputSchema.safeParse(known);
   const problems = [...strays, ...(success ? [] : nameIssues(error, at, 'invalid_policy'))];

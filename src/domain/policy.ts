@@ -36,7 +36,10 @@ export type EvictionStrategy =
       readonly max: readonly EvictionStrategy[];
     };
 
-/** Maximum nesting of strategies. A YAML anchor can contain itself, and reading such a strategy would never end. */
+/**
+ * Maximum nesting of strategies. A YAML reference (anchor) can make a strategy contain itself, and reading it would
+ * never end.
+ */
 const MAX_STRATEGY_DEPTH = 4;
 const strategyError = `expected exactly one of evict, retain, min, max, nested at most ${MAX_STRATEGY_DEPTH} levels deep`;
 

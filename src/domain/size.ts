@@ -32,7 +32,7 @@ export interface SizeRecord {
   readonly baseTotal: Weight;
   /** Size of the whole log. */
   readonly headTotal: Weight;
-  /** Latest plausible count by a provider, if there is one. */
+  /** Latest plausible token count by a provider, if there is one. */
   readonly anchor?: SizeAnchor;
 }
 

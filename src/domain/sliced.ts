@@ -26,7 +26,7 @@ export function* forEachInSlices<Item>(items: readonly Item[], act: (item: Item,
   }
 }
 
-/** Decides whether a loop should yield after the item at this index. */
+/** Decides whether a loop should yield to other work after the item at this index. */
 export function endsSlice(index: number): boolean {
   return (index + 1) % SLICE_ITEMS === 0;
 }

@@ -75,7 +75,7 @@ export function brandErrors(type: { readonly prototype: Error }, brand: symbol):
   Object.defineProperty(type.prototype, brand, { value: true });
 }
 
-/** Checks for the mark. Never throws, not even on a proxy. */
+/** Checks whether a value is an error of a class that has this mark. Never throws, not even on a proxy. */
 export function hasBrand(error: unknown, brand: symbol): boolean {
   return readSafely(error, brand) === true;
 }

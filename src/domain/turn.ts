@@ -105,8 +105,8 @@ export const ANSWER_ENDS = ['cut_off', 'refusal'] as const;
 export type AnswerEnd = (typeof ANSWER_ENDS)[number];
 
 /**
- * Stored record of a step. A step that is `started` without an outcome was interrupted by a crash, and may or may not
- * have taken effect.
+ * Stored record of a step. A step that is `started` without an outcome was interrupted by a crash. It is unknown
+ * whether it took effect.
  */
 export const stepRecordSchema = z.discriminatedUnion('status', [
   z.object({ status: z.literal('started'), at: z.number() }),

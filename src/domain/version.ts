@@ -173,7 +173,7 @@ export function checkHead(
   if (Number.isInteger(head) && head >= version.base && head <= last) return;
   throw new TurnfoldError(
     'invalid_input',
-    `head: must be from ${version.base} to ${last} for version ${version.number}, got ${head}`,
+    `head: must be a log position from ${version.base} to ${last} for context version ${version.number}, got ${head}`,
     { field: 'head', details: { head, version: version.number, base: version.base, last } },
   );
 }
@@ -193,7 +193,7 @@ export function checkNumber({
   const field = 'version.number';
   throw new TurnfoldError(
     'conflict',
-    `${field}: ${version.number} does not follow the current version ${expectedVersion}`,
+    `${field}: version ${version.number} is not the next one after the current version ${expectedVersion}`,
     {
       field,
       details: { expectedVersion, number: version.number },

@@ -127,7 +127,7 @@ const NAMES: Readonly<Record<Part, string>> = {
 const ADVICE: Readonly<Record<Part, string>> = {
   fixed: 'shorten the system prompt',
   pinned: 'shorten the pins of the policy, or unpin a message',
-  open: 'shorten the last user message, or the calls and results behind it',
+  open: 'shorten the last user message, or the tool calls and results after it',
   floor: 'lower retentionWindow',
 };
 

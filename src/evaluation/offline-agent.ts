@@ -23,7 +23,7 @@ export interface OfflineWindow {
   readonly model?: string;
 }
 
-/** So large that no request reaches any share of this window. */
+/** Window of a model without a size limit: so large that no request reaches a threshold that is a share of it. */
 const NO_WINDOW = Number.MAX_SAFE_INTEGER;
 /** Window of the placeholder model, if the policy sets no sizes. */
 const DEFAULT_WINDOW = 32_000;
@@ -87,7 +87,7 @@ export async function weighConversation(
   return await Promise.all(adoptMessages(messages, 1).messages.map(weigh));
 }
 
-/** A chain with the structural summarizer only, which calls no model. */
+/** A list of summarizers that contains only `structural`, which writes summaries in code, without a model. */
 export async function createOfflineSummarizers(counts = new RememberedCounts()): Promise<SummarizerChain> {
   const counter = await counts.load('o200k_base');
   const structural = createStructuralSummarizer({ countTokens: (text) => counter.count(text) });

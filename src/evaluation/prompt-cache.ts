@@ -12,7 +12,7 @@ const TOKENS_PRICED = 1_000_000;
 /**
  * Computes the cost of a conversation's requests, with and without the provider's prompt cache. In this model of the
  * cache, a request reads the prefix that it shares with the request before it. It writes the rest to the cache. So
- * after a new version of the context, everything behind the first change is written again. Minimum sizes and the expiry
+ * after a new version of the context, everything after the first change is written again. Minimum sizes and the expiry
  * of caches are ignored.
  */
 export class PromptCache {

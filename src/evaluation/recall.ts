@@ -5,28 +5,37 @@ import type { Policy } from '../domain/policy.ts';
 import { findLiterals, findWords } from '../models/structural/literals.ts';
 import type { EvaluatedConversation } from './evaluated-conversation.ts';
 
-/** Shares of the literals that later calls repeat, as far as a context still holds them. 1 if no call repeats one. */
+/**
+ * Shares of the literals (ids, paths, numbers, dates) that later tool calls repeat and a context still contains. 1 if
+ * no call repeats a literal.
+ */
 export interface RecallScore {
-  /** Share that the compacted context holds. */
+  /** Share of the literals that the compacted context contains. */
   readonly compacted: number;
-  /** Share that a sliding window of the same size would hold: what the policy always keeps, and the newest groups. */
+  /**
+   * Share of the literals that a sliding window of the same size would contain. The window has the messages that the
+   * policy always keeps, and the newest messages.
+   */
   readonly evicted: number;
-  /** Number of literals. */
+  /** Number of literals that later tool calls repeat. */
   readonly literals: number;
 }
 
 /**
- * Measures how many ids, paths, numbers and dates of later calls a context still holds, among those that the log held before
- * the call. Calls before the first version are not counted, because the context was whole.
+ * Measures how many ids, paths, numbers and dates of later tool calls a context still contains. Only those count that
+ * the log contained before the call. Calls before the first version are not counted, because the context was whole.
  */
 export class RecallMeter {
   readonly #messages: readonly WeighedMessage[];
   readonly #groups: readonly Group[];
   /** Literals by the position of the message that repeats them. */
   readonly #asked = new Map<number, readonly string[]>();
-  /** Literal → seqs of the log that hold it, ascending. */
+  /** For each literal, the numbers of the log entries that contain it, ascending. */
   readonly #seqsOf = new Map<string, number[]>();
-  /** Seqs in every sliding window: system messages, pins, and the first user message if the policy keeps it. */
+  /**
+   * Numbers of the log entries in every sliding window: system messages, pinned messages, and the first user message if
+   * the policy keeps it.
+   */
   readonly #keptSeqs = new Set<number>();
   /** Seq of the first user message, or 0 if the policy does not keep that message. */
   readonly #firstUserSeq: number;
@@ -53,7 +62,10 @@ export class RecallMeter {
     return { compacted: shareOf(this.#compacted), evicted: shareOf(this.#evicted), literals: this.#literals };
   }
 
-  /** Measures the literals of the next recorded message. @param tokens size of the context's items */
+  /**
+   * Measures how many literals of the next recorded message the context contains. @param tokens size of the context's
+   * items
+   */
   measure({ head, context }: Pick<EvaluatedConversation, 'head' | 'context'>, tokens: number): void {
     const { version, items } = context;
     const asked = this.#asked.get(head);
@@ -84,7 +96,7 @@ export class RecallMeter {
     }
   }
 
-  /** First seq of the newest whole groups that fit. */
+  /** Number of the first log entry of the newest whole groups of messages that fit into the sliding window. */
   #findWindow(head: number, tokens: number): number {
     let left = tokens;
     for (const seq of this.#keptSeqs) left -= (this.#messages[seq - 1] as WeighedMessage).tokens;
@@ -103,7 +115,10 @@ export class RecallMeter {
   }
 }
 
-/** The part of the log that a version shows: whole messages, and the words of summaries, masks and clips. */
+/**
+ * The part of the log that a context version contains: whole messages, and the words of summaries, placeholders and
+ * clipped messages.
+ */
 class Shown {
   readonly version: number;
   readonly #base: number;
@@ -129,14 +144,14 @@ function* wordsOf({ content, toolCalls = [] }: Message): Generator<string> {
   for (const call of toolCalls) for (const text of textsOf(call)) yield* findWords(text);
 }
 
-/** Literals of a call, without counts: no later call needs the numbers of a listing. */
+/** Literals of a tool call, without plain counts, because no later call needs the line numbers of a listing. */
 function literalsOf(call: ToolCall): string[] {
   return textsOf(call).flatMap((text) =>
     [...findLiterals(text)].filter(({ kind }) => kind !== 'count').map(({ text: literal }) => literal),
   );
 }
 
-/** Texts and numbers of arguments. JSON is parsed, because its escapes (`\n`) are no part of a word. */
+/** Texts and numbers of arguments. JSON is parsed first, because escapes such as `\n` are not part of a word. */
 function textsOf({ arguments: text }: ToolCall): string[] {
   try {
     return leavesOf(JSON.parse(text));
@@ -147,6 +162,6 @@ function textsOf({ arguments: text }: ToolCall): string[] {
 
 function leavesOf(value: unknown): string[] {
   if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(leavesOf);
-  // Written as in an assignment: a number alone would be a `count`.
+  // The number is written as in an assignment, because a number alone would be classified as a `count`.
   return [typeof value === 'number' ? `=${value}` : String(value)];
 }

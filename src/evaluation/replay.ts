@@ -125,13 +125,13 @@ export class Replay {
 }
 
 /**
- * Counts requests that break a rule of one of the three provider formats. It checks the last request over each context
- * version, and each request that ends in an open tool round or an assistant message. Other requests are beginnings of a
- * checked one. Checking every request would double the time of a replay.
+ * Counts requests that break a rule of one of the three provider formats. It checks the last request with each context
+ * version, and each request that ends in unanswered tool calls or an assistant message. Every other request is the
+ * beginning of a request that is checked. Checking every request would double the time of a replay.
  */
 class RequestCheck {
   readonly #openCalls = new Set<string>();
-  /** The last request over the current version, not checked yet. */
+  /** The last request with the current context version, if the checks have not seen it yet. */
   #last: Context | undefined;
   #invalid = 0;
 

@@ -98,7 +98,7 @@ async function addChildren(queue: Queue, parent: Job<unknown>, children: readonl
 /**
  * Repeats a command for a waiting compaction pass while Redis refuses writes, at most as long as a pass may wait.
  * Without the retry, the pass would wait for child jobs that were never added.
- * @param listeners get the first refusal
+ * @param listeners receive the first refusal by Redis
  * @param send may run several times without adding a job twice
  */
 async function retryRefused<T>({ report }: DeliveryListeners, send: () => Promise<T>): Promise<T> {

@@ -58,8 +58,8 @@ const MAX_TRIES = 4;
 
 /**
  * Counts the workers of a queue in this database. If the server cannot list its clients, BullMQ returns one client
- * named GCP. If this Redis user may not list them, BullMQ throws. Redis lists the clients of all databases. BullMQ
- * selects clients by a name that is the same in each database, so they are filtered here.
+ * named GCP. If the ACL of the Redis user forbids listing clients, BullMQ throws. Redis lists the clients of all
+ * databases. BullMQ selects clients by a name that is the same in each database, so they are filtered here.
  */
 async function countWorkers(queue: Queue, database: number, tries = MAX_TRIES): Promise<number | undefined> {
   try {

@@ -59,7 +59,7 @@ export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
   return {
     async start() {
       if (running !== undefined || closing !== undefined)
-        throw new Error('start may be called only once for the queue workers of a process, and not after close');
+        throw new Error('the queue workers were started twice or after close. Open new queue workers instead');
       const connection = openQueueConnection(options);
       const opened = openOrCut(options, connection);
       intakes.push(...opened.map(({ intake }) => intake));

@@ -154,7 +154,7 @@ function hasDelay(opts: string | null | undefined): boolean {
   return delay > 0;
 }
 
-/** Times when jobs began to wait, by job id. Read from the events of their queue, by the clock of Redis. */
+/** Times when jobs began to wait, by job id. They come from the events of the queue, so the clock of Redis applies. */
 interface Arrivals {
   readonly byJob: ReadonlyMap<string, number>;
   /**

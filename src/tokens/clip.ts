@@ -7,8 +7,8 @@ import { type EncodingTables, tokenize } from './tokenization.ts';
 const UNITS_A_TOKEN = 8;
 
 /**
- * Tokens near the cut that are not trusted, because a longer text can have fewer tokens: 500 blanks are five tokens,
- * 512 are four.
+ * Number of tokens next to the cut that clipping does not rely on. A longer text can have fewer tokens: 500 blanks are
+ * five tokens, 512 are four.
  */
 const MARGIN_TOKENS = 8;
 

@@ -104,7 +104,10 @@ export async function importRanks(encoding: Encoding): Promise<string> {
       : await import('js-tiktoken/ranks/cl100k_base');
   const ranks = module.default.bpe_ranks;
   // Older files, e.g. for gpt2, have several lines with separate offsets. These two files have one line.
-  if (!ranks.startsWith(HEADER) || ranks.includes('\n')) throw new Error(`unknown rank file format for ${encoding}`);
+  if (!ranks.startsWith(HEADER) || ranks.includes('\n'))
+    throw new Error(
+      `js-tiktoken has a token table of unknown format for ${encoding}. Install the version in turnfold's lock file`,
+    );
   return ranks.slice(HEADER.length);
 }
 

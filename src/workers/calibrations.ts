@@ -60,7 +60,7 @@ export class Calibrations {
   /**
    * Records the token count that a provider returned. The caller does not wait for the write. If the write fails, the
    * factor stays as it was.
-   * @param counted turnfold's own count of the same request in tokens, without anchor and calibration
+   * @param counted turnfold's own token count of the same request, before any correction by a provider's counts
    */
   async observe(model: string, providerTokens: number, counted: number): Promise<void> {
     const store = this.#store;

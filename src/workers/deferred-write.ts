@@ -22,9 +22,9 @@ export interface DeferredWriteOptions {
 
 /**
  * Sends a write to Redis, and repeats the write while Redis refuses writes, until the signal aborts. The answer of a
- * model or a tool is already paid for and may have had effects, so turnfold must not lose it (I11).
+ * model or a tool is already paid for and may have had effects, so turnfold must not lose it (invariant I11).
  * @param send sends the same operation under the same ids each time
- * @throws other errors of the store, and the signal's reason
+ * @throws every error of the store that is not such a refusal, and the signal's reason
  */
 export async function deferWrite<T>(
   ports: DeferredWritePorts,

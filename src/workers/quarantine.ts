@@ -15,9 +15,9 @@ export interface QuarantinePorts {
 }
 
 /**
- * Sets an unreadable record aside (I12). If workers cannot create that record again, the conversation's entry in the
- * list of due work is set aside. Otherwise every sweep would wake a worker that can only fail. The operator who repairs
- * the record puts the entry back.
+ * Sets an unreadable record aside (invariant I12). If workers cannot create that record again, the conversation's entry
+ * in the list of due work is set aside. Otherwise every sweep would wake a worker that can only fail. The operator who
+ * repairs the record puts the entry back.
  * @returns true if `error` reports an unreadable record
  */
 export async function quarantineCorrupt(ports: QuarantinePorts, entry: DueEntry, error: unknown): Promise<boolean> {
@@ -63,7 +63,7 @@ function describePlace({ key = '', field = '' }: Readonly<Record<string, unknown
 /**
  * Wraps a job handler. If the handler finds an unreadable record, the record's conversation is set aside and its
  * accepted turns are kept.
- * @param entryOf returns the due entry that makes the sweeper deliver this job again
+ * @param entryOf returns the entry in the list of due work that makes the sweeper add this job again
  */
 export function withQuarantine<Delivery, Result>(
   ports: QuarantinePorts,

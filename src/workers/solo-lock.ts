@@ -1,5 +1,5 @@
 export interface SoloHold {
-  /** Releases the hold. A second call does nothing. */
+  /** Releases the lock. A second call does nothing. */
   release(): void;
   /**
    * Changes an exclusive hold into a shared one, without letting other work in between. Does nothing to a shared hold.
@@ -11,7 +11,8 @@ type Grant = () => void;
 
 /**
  * A readers-writer lock for the work of one process. Turns, compaction passes and summaries share the lock. A turn
- * during which two processes crashed gets the lock exclusively, so that a third crash harms no other work (I10).
+ * during which two processes crashed gets the lock exclusively, so that a third crash harms no other work (invariant
+ * I10).
  *
  * No side starves. New work waits if a turn is waiting for the exclusive lock. When that turn ends, all waiting work
  * runs before the next exclusive turn.

@@ -22,7 +22,10 @@ export async function enterPlace({ shutdown, solo, timers }: WorkPlace): Promise
   return await waitWithin({ timers, waitMs: ENTER_WAIT_MS, ends: [shutdown.begun] }, (signal) => solo.share(signal));
 }
 
-/** The result of a delivery that could not start: the queue delivers the job again later. */
+/**
+ * Result of a delivery that could not start because a turn runs alone in the process. The queue delivers the job again
+ * later.
+ */
 export function postpone({ shutdown }: Pick<WorkPlace, 'shutdown'>): Postponed {
   return { status: 'postponed', delayMs: shutdown.begun.aborted ? 0 : POSTPONE_MS };
 }

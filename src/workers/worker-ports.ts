@@ -5,7 +5,7 @@ import type { PreparedAgents } from './prepared-agent.ts';
 import type { Shutdown } from './shutdown.ts';
 import type { Timers } from './timers.ts';
 
-/** Ports that every job handler needs. Each kind of work adds its own stores and queues. */
+/** Interfaces that every job handler needs. Each kind of work adds its own stores and queues. */
 export interface WorkerPorts {
   readonly agents: PreparedAgents;
   readonly clock: Clock;

@@ -42,7 +42,7 @@ describe('an error of an offline command names the option that was typed', () =>
     const good = await writeTemporary('good.yaml', 'max_tokens: 6000');
     const bad = await writeTemporary('bad.yaml', 'strategey: none');
     const stderr = await refusalOf('replay', '--policy', good, '--against', bad);
-    expect(stderr).toContain(`turnfold: invalid_policy: ${bad}:1: strategey: no such setting`);
+    expect(stderr).toContain(`turnfold: invalid_policy: ${bad}:1: strategey: a policy has no such setting`);
   });
 
   test('the error of compact names the policy file whose summarizer model has no API key', async () => {

@@ -87,8 +87,8 @@ describe('config check', () => {
     const run = await runTurnfold(['config', 'check', '--policy', policy, '--shadow', shadow]);
     expect(run).toMatchObject({ code: 1, stderr: '' });
     expect(run.stdout.split('\n').slice(0, 3)).toEqual([
-      `wrong    invalid_policy: ${policy}:1: strategey: no such setting`,
-      `wrong    invalid_policy: ${shadow}:1: tokens: no such setting`,
+      `wrong    invalid_policy: ${policy}:1: strategey: a policy has no such setting`,
+      `wrong    invalid_policy: ${shadow}:1: tokens: a policy has no such setting`,
       `warning  ${policy}: \`transforms\` is retired and ignored. Put the settings under \`compact\``,
     ]);
   });

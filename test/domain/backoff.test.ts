@@ -28,7 +28,7 @@ describe('backoff', () => {
     expect(isBackedOff(backoff, 1_001)).toBe(false);
   });
 
-  test('a commit ends the backoff, and a failed or postponed compaction leaves it unchanged', () => {
+  test('a committed compaction ends the backoff, and a failed or postponed compaction leaves the backoff unchanged', () => {
     const shut = afterPasses([noGain, noGain]);
     expect(nextBackoff(shut, { kind: 'committed', version: 4 }, 1_000, 256)).toStrictEqual(NO_BACKOFF);
     expect(nextBackoff(shut, { kind: 'failed', code: 'conflict' }, 1_000, 256)).toBe(shut);
@@ -37,7 +37,7 @@ describe('backoff', () => {
   });
 });
 
-describe('the size below which an append requests no pass', () => {
+describe('the context size below which appended messages request no compaction pass', () => {
   const shut: Backoff = { nothingBelowTokens: 1_256, gainlessPasses: 0, noGainBelowTokens: 0 };
   const at = { tokens: 1_000, messageTokens: 300, calibration: 1 };
 
@@ -48,11 +48,11 @@ describe('the size below which an append requests no pass', () => {
     ['the end of the backoff, if the hard limit is reached already', shut, { ...at, hardTokens: 1_000 }, 556],
     ['fewer tokens, if the model counts more tokens than we do', shut, { ...at, calibration: 2 }, 428],
     ['the present size, if the backoff has ended since', shut, { ...at, tokens: 2_000, messageTokens: 1_300 }, 1_300],
-  ])('the context size below which an append requests no compaction is %s', (_, backoff, size, expected) => {
+  ])('the context size below which appended messages request no compaction is %s', (_, backoff, size, expected) => {
     expect(backOffAppends(backoff, size)).toStrictEqual({ ...backoff, appendsBelowMessageTokens: expected });
   });
 
-  test('an append may request compaction at any size if no backoff is active', () => {
+  test('appended messages can request compaction at any context size if no backoff is active', () => {
     expect(backOffAppends(NO_BACKOFF, at)).toBe(NO_BACKOFF);
   });
 });

@@ -65,7 +65,7 @@ describe('event records', () => {
     expect(decodeEvent(ID, { type: 'proposal_decided', ...approve })).toMatchObject({ verdict: 'approve' });
   });
 
-  test('decodeEvent reads the waiting calls of a turn with their deadlines, and marks cut arguments', () => {
+  test('decodeEvent reads the waiting calls of a turn with their deadlines, and marks arguments that the event contains only in part', () => {
     const text = 'x'.repeat(5_000);
     const calls = encodeWaitingCalls([
       { id: 'c1_0', name: 'refund', arguments: '{}', waitMs: 5 },
@@ -94,11 +94,11 @@ describe('event records', () => {
 });
 
 describe('a version', () => {
-  test('shownKeys lists the keys of the summaries in a context version', () => {
+  test('shownKeys lists the keys under which the summaries of a context version are stored', () => {
     expect(shownKeys(version)).toEqual(['k1']);
   });
 
-  test('checkHead accepts log positions from the end of the segments to the end of the log', () => {
+  test('checkHead accepts log positions from the last message that a context version covers to the end of the log', () => {
     expect(() => checkHead(3, { head: 9, version })).not.toThrow();
     for (const head of [2, 10, 3.5]) {
       expect(errorOf(() => checkHead(head, { head: 9, version }))).toMatchObject({
@@ -108,14 +108,14 @@ describe('a version', () => {
     }
   });
 
-  test('checkNumber refuses a version number that leaves a gap', () => {
+  test('checkNumber refuses a context version whose number is not the next one', () => {
     expect(() => checkNumber({ expectedVersion: 3, version })).not.toThrow();
     expect(errorOf(() => checkNumber({ expectedVersion: 4, version }))).toMatchObject({ code: 'conflict' });
   });
 });
 
 describe('an error', () => {
-  test('the reason of a TurnfoldError is its message without the field', () => {
+  test('the reason of a TurnfoldError is its message without the field name at the start', () => {
     expect(new TurnfoldError('invalid_input', 'a.b: too long', { field: 'a.b' }).reason).toBe('too long');
     expect(new TurnfoldError('gone', 'erased').reason).toBe('erased');
   });

@@ -67,7 +67,7 @@ describe('strategies', () => {
     expect(cutLine('u', { strategy: { evict: 1 } }).left).toBe('u');
   });
 
-  test('the strategy `retain` counts messages, and removes a tool round either whole or not at all', () => {
+  test('the eviction strategy `retain` counts messages, and removes a tool round either whole or not at all', () => {
     expect(cutLine('su t{1,2} r1 r2 a u', { strategy: { retain: 5 } }).left).toBe('sutrrau');
     expect(cutLine('su t{1,2} r1 r2 a u', { strategy: { retain: 4 } }).left).toBe('su...au');
   });
@@ -140,11 +140,11 @@ describe('the first message after system', () => {
     expect(cutLine('suaaaaua', { ...free, strategy: { retain: 7 } }).left).toBe('s.....ua');
   });
 
-  test('the context after an eviction may start with a summary', () => {
+  test('an eviction accepts a summary as the first message of the remaining context', () => {
     expect(cutLine('sua S aaua', { ...free, strategy: { retain: 7 } }).left).toBe('s..Saaua');
   });
 
-  test('an eviction that removes more to start with a user message stops before protected messages', () => {
+  test('an eviction that continues until a user message comes first stops before protected messages', () => {
     expect(cutLine('suaaaa', { ...free, retentionWindow: 2, excess: 1_000 }).left).toBe('su..aa');
     const floor = cutLine('suu aaaa u', { ...free, retentionWindow: 4, excess: 10 });
     expect(floor.left).toBe('s.uaaaau');

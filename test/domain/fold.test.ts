@@ -39,7 +39,7 @@ describe('old pairs of a user message and its summary', () => {
     ]);
   });
 
-  test('with scope prefix, old pairs inside the range to summarize are not merged separately', () => {
+  test('with the setting `scope: prefix`, old pairs inside the range to summarize are not merged separately', () => {
     const line = 's u (uS)x8 u a:200 a:200 u a';
     const prefix = { ...policy, maxTokens: 400, scope: 'prefix' } as const;
     const { sequences } = planLine(line, { policy: prefix, reasons: ['ratio'] });

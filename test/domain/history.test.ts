@@ -106,7 +106,7 @@ function tryAdopt(messages: readonly Message[], firstSeq: number): AdoptedMessag
 }
 
 describe('any messages', () => {
-  test('adopted messages have unique call ids and one earlier call for each result, or all are refused', () => {
+  test('adoptMessages returns messages with unique call ids and one earlier call for each result, or refuses all of them', () => {
     let adopted = 0;
     fc.assert(
       fc.property(toolTalk, fc.integer({ min: 1, max: 5 }), (talk, firstSeq) => {

@@ -52,7 +52,7 @@ describe('masks', () => {
   ];
   const policy = { maskToolResults: true, retentionWindow: 1, maxTokens: 300, minGain: 0 };
 
-  test('compaction masks old tool results, and writes no summary if masking is enough', () => {
+  test('compaction replaces old tool results by placeholders, and writes no summary if this is enough', () => {
     const { plan, settled, items } = settle(talk, policy, 'token_threshold');
     expect(plan.kind).toBe('trim');
     expect(settled).toMatchObject({ strategy: 'trim', archived: 0, steps: [{ step: 'mask' }] });
@@ -62,7 +62,7 @@ describe('masks', () => {
     expect([items[1], items[3]]).toEqual([talk[1], talk[3]]);
   });
 
-  test('masking leaves the retention window and unanswered tool rounds unchanged', () => {
+  test('masking of old tool results leaves the retention window and unanswered tool rounds unchanged', () => {
     const { items } = settle(talk, { ...policy, retentionWindow: 3, maxTokens: 1_300 }, 'token_threshold');
     expect(items[2]?.content).toContain('masked');
     expect(items[4]?.content).toBe(long);
@@ -70,7 +70,7 @@ describe('masks', () => {
     expect(settle([...open, user('And?')], policy, 'token_threshold').items[3]).toEqual(open[3]);
   });
 
-  test('masked tool results of neighbouring rounds become one segment of the version', () => {
+  test('masked tool results of neighbouring tool rounds become one segment (range of messages) of the context version', () => {
     const { settled } = settle(talk, policy, 'token_threshold');
     const kinds =
       settled.kind === 'version' ? settled.segments.map(({ kind, from, to }) => `${kind} ${from}-${to}`) : [];
@@ -216,7 +216,7 @@ describe('clips', () => {
 });
 
 describe('the ladder', () => {
-  test('settling a plan skips a summary if its range now contains only a part of a tool round', () => {
+  test('settling a compaction plan skips a summary if its range now contains only a part of a tool round', () => {
     const drop = { droppable: true };
     const filler = 'word '.repeat(400);
     const round = { call: { ...calls('c1'), ...drop }, result: result('c1', 'x', drop) };

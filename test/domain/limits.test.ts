@@ -26,14 +26,14 @@ describe('limits of a policy with a model', () => {
     expect(given).toMatchObject({ maxTokens: 7_000, tokenThreshold: 8_000 });
   });
 
-  test('a share of the window is multiplied as in decimal arithmetic', () => {
+  test('a threshold that is a share of the window is multiplied as in decimal arithmetic', () => {
     // In binary floating point, 0.55 × 100 is 55.00000000000001, which 55 tokens would not reach.
     const policy = completePolicy({ thresholdRatio: 0.55, hardRatio: 0.55 });
     const limits = resolveLimits(policy, { ...model, windowTokens: 2_100 });
     expect(limits).toMatchObject({ usable: 100, ratioTokens: 55, hardTokens: 55 });
   });
 
-  test('soft compaction starts before turns must wait, even if the tokens of a model are counted imprecisely', () => {
+  test('soft compaction is requested before turns must wait for compaction, even if turnfold counts a model’s tokens imprecisely', () => {
     const unsure = { ...model, upperBoundFactor: 1.35 };
     const { ratioTokens = 0, usable = 0 } = resolveLimits(completePolicy({}), unsure);
     expect(ratioTokens * 1.35).toBeLessThan(usable);
@@ -41,7 +41,7 @@ describe('limits of a policy with a model', () => {
     expect(resolveLimits(completePolicy({ thresholdRatio: 0.5 }), unsure).ratioTokens).toBe(5_000);
   });
 
-  test('after a request is refused as too long, maxTokens is at most half of its size', () => {
+  test('after a provider refuses a request as too long, maxTokens is at most half of the size of that request', () => {
     const limits = { maxTokens: 5_000, upperBoundFactor: 1.1 };
     expect(limitsAfterOverflow(limits, 3_300).maxTokens).toBe(1_650);
     expect(limitsAfterOverflow(limits, 22_000).maxTokens).toBe(5_000);
@@ -73,7 +73,7 @@ function calculate(sum: string): number {
 }
 
 describe('the sum of a refused ratio', () => {
-  test('the error about an impossible ratio shows a correct calculation with every factor', () => {
+  test('the error about an impossible thresholdRatio contains a correct calculation with every factor', () => {
     const shares = fc.integer({ min: 1, max: 100 }).map((percent) => percent / 100);
     const windows = fc.record({
       windowTokens: fc.integer({ min: 10_000, max: 2_000_000 }),

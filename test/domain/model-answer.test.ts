@@ -68,7 +68,7 @@ function broken(): object {
 }
 
 describe('a compaction of a provider', () => {
-  test('checkCompaction copies the text, items and usage of a compaction by the provider', () => {
+  test('checkCompaction copies the text, original items and token usage of a compaction by the provider', () => {
     expect(checkCompaction({ text: 'short', raw: [1], usage, more: 1 })).toEqual({ text: 'short', raw: [1], usage });
     expect(checkCompaction({ text: null, raw: null })).toEqual({ raw: null });
   });

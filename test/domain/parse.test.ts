@@ -42,7 +42,7 @@ describe('an input', () => {
     expect(error.message.startsWith(`${field === '' ? 'input' : field}: `)).toBe(true);
   });
 
-  test('parseInput uses the error code that its caller gives, and accepts a path that starts with an index', () => {
+  test('parseInput uses the error code that its caller passes, and accepts a field path that starts with an index', () => {
     expect(parseInput(schema, { messages: [user] }, 'body')).toStrictEqual({ messages: [user] });
     const error = errorOf(() => parseInput(z.array(z.number()), [1, 'x'], '', 'invalid_config'));
     expect(error).toMatchObject({ code: 'invalid_config', field: '[1]' });
@@ -88,7 +88,7 @@ describe('coded errors', () => {
     expect(error.cause).toBeUndefined();
   });
 
-  test('each error code states who must act: caller, worker, agent or operator', () => {
+  test('each error code of turnfold states who must act: caller, worker, agent or operator', () => {
     expect(new Set(Object.values(ERROR_CODES))).toStrictEqual(new Set(['caller', 'worker', 'turn', 'service']));
   });
 });

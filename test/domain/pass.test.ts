@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isCounted } from '../../src/domain/pass.ts';
 
-test('turnThreshold counts from the end of every compaction pass except no_reason and thinking', () => {
+test('turnThreshold counts turns since the last compaction pass that did not end as no_reason or thinking', () => {
   const kinds = [
     'committed',
     'none',

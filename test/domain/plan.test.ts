@@ -8,7 +8,7 @@ import { maskPlan, planLine, planPass, requestOver, weighText } from './passes.t
 const sequence = 'su(a:200)x2';
 
 describe('plan', () => {
-  test('the plan is to do nothing if there is no reason or compaction is off', () => {
+  test('the compaction plan is to do nothing if there is no reason to compact or compaction is off', () => {
     expect(planLine(sequence, { policy: { retentionWindow: 0 }, reasons: [] })).toMatchObject({
       kind: 'none',
       explained: [],
@@ -32,7 +32,7 @@ describe('plan', () => {
     expect(passPlanSchema.parse(JSON.parse(JSON.stringify(plan)))).toStrictEqual(plan);
   });
 
-  test('an eviction reaches maxTokens if a token limit was the reason, and otherwise may stay above', () => {
+  test('a planned eviction reduces the context to maxTokens only if a token limit was the reason for the compaction', () => {
     const line = 's(u a)x10 u';
     const policy = { retentionWindow: 0, strategy: { retain: 20 }, maxTokens: 103 };
     const goal = planLine(line, { policy, reasons: ['token_threshold', 'turn_end'] });
@@ -46,7 +46,7 @@ describe('plan', () => {
     ).toStrictEqual([]);
   });
 
-  test('a soft plan leaves the retention window in place and says so, and a hard plan removes messages from it', () => {
+  test('a soft compaction plan keeps the retention window and states this, and a hard plan removes messages from the window', () => {
     const line = 's(ua)x4';
     const policy = { retentionWindow: 4, maxTokens: 40, keepFirstUser: false };
     const soft = planLine(line, { policy, reasons: ['ratio'] });
@@ -62,7 +62,7 @@ describe('plan', () => {
     expect(plan).toMatchObject({ kind: 'evict', explained: ['nothing_removable'] });
   });
 
-  test('a plan without removable messages does nothing below the limit, and is infeasible with a calculation above it', () => {
+  test('a compaction plan without removable messages does nothing below the token limit, and is infeasible above that limit', () => {
     expect(planLine('su', { reasons: ['turn_end'] })).toMatchObject({ kind: 'none', explained: ['nothing_removable'] });
     const policy = { maxTokens: 100, retentionWindow: 1 };
     const overhead = { tokens: 40, bytes: 0, calibration: 1 };

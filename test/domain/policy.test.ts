@@ -150,7 +150,7 @@ describe('reading', () => {
     { value: { mode: 'off' }, field: 'mode', why: /auto/ },
     { value: { enabled: 'yes' }, field: 'enabled', why: /boolean/ },
     { value: { summarizer: { models: [] } }, field: 'summarizer.models', why: /./ },
-    { value: { eviction_window: 0.2 }, field: 'eviction_window', why: /no such setting/ },
+    { value: { eviction_window: 0.2 }, field: 'eviction_window', why: /a policy has no such setting/ },
     { value: { compact: { evictionWindow: 1 } }, field: 'compact.evictionWindow', why: /no such setting/ },
     { value: { constructor: 1 }, field: 'constructor', why: /no such setting/ },
     { value: { toString: 1 }, field: 'toString', why: /no such setting/ },
@@ -164,9 +164,9 @@ describe('reading', () => {
     },
     { value: { compact: {}, maxTokens: 5 }, field: 'maxTokens', why: /beside `compact`/ },
     { value: { compact: {}, maxTokens: 5 }, at: 'agents.a', field: 'agents.a.maxTokens', why: /beside `compact`/ },
-    { value: [], field: '', why: /^policy: expected a mapping/ },
-    { value: 'compact', field: '', why: /expected a mapping/ },
-    { value: { compact: 3 }, field: 'compact', why: /^compact: expected a mapping/ },
+    { value: [], field: '', why: /^policy: expected an object/ },
+    { value: 'compact', field: '', why: /expected an object/ },
+    { value: { compact: 3 }, field: 'compact', why: /^compact: expected an object/ },
   ])('readPolicy refuses the policy $value and names the field "$field"', ({ value, at, field, why }) => {
     const error = errorOf(() => readPolicy(value, at));
     expect(error).toMatchObject({ code: 'invalid_policy', field });

@@ -57,11 +57,11 @@ describe('a proposal with another text', () => {
   });
 });
 
-test('editing a proposal without summaries keeps the name of its model', () => {
+test('editing a proposal without new summaries keeps the model name of the proposed version', () => {
   const bare = { ...proposal, version: { ...proposal.version, segments: [] }, summaries: {} };
   expect(editProposal(bare, [], overhead).version.model).toBe('recorder');
 });
 
-test('a person names the summary to edit by its range', () => {
+test('a person names the summary to edit by its range of messages, e.g. 5-9', () => {
   expect(rangeName(summaryOf('a', 5, 'recorder'))).toBe('5-6');
 });

@@ -44,7 +44,7 @@ function storyOf(pass: TakenPass, version: Version, texts: readonly (readonly [s
 const picks = fc.array(fc.boolean(), { minLength: 1, maxLength: 7 });
 
 describe('a plan whose live version changed', () => {
-  test('a compaction plan whose messages did not change still produces a valid version after another commit', () => {
+  test('a compaction plan still produces a valid version after another version was committed that left the planned messages unchanged', () => {
     let settledPasses = 0;
     fc.assert(
       fc.property(scenarios, picks, (scenario, pick) => {
@@ -93,7 +93,7 @@ describe('a plan whose live version changed', () => {
     expect(settledPasses).toBeGreaterThan(100);
   });
 
-  test('a compaction plan no longer applies after another commit removed some of its messages', () => {
+  test('a compaction plan no longer applies after another committed version removed some of the planned messages', () => {
     fc.assert(
       fc.property(scenarios, fc.nat(), (scenario, pick) => {
         const pass = playScenario(scenario).at(-1) as TakenPass;
@@ -106,7 +106,7 @@ describe('a plan whose live version changed', () => {
     );
   });
 
-  test('a compaction plan no longer applies after its own eviction was committed', () => {
+  test('a compaction plan does not apply a second time after the eviction that it planned was committed', () => {
     fc.assert(
       fc.property(scenarios, (scenario) => {
         const evictions = playScenario(scenario).filter((pass) => isCommitted(pass) && pass.plan.kind === 'evict');

@@ -17,7 +17,7 @@ const spans = fc
   );
 
 describe('span index', () => {
-  test('the span index returns each span that contains a position exactly once', () => {
+  test('the span index, which finds ranges by position, returns each range that contains a position exactly once', () => {
     fc.assert(
       fc.property(spans, fc.array(fc.nat(105), { maxLength: 20 }), (given, positions) => {
         const index = new SpanIndex(given);
@@ -32,7 +32,7 @@ describe('span index', () => {
     );
   });
 
-  test('the span index returns nothing without spans', () => {
+  test('the span index, which finds ranges by position, returns nothing if it has no ranges', () => {
     expect(new SpanIndex([]).takeAround(0)).toStrictEqual([]);
   });
 });
@@ -95,19 +95,19 @@ describe('sequences', () => {
   };
   const prefix = { scope: 'prefix', retentionWindow: 2, minSequenceTokens: 0 } as const;
 
-  test('with scope prefix, one range covers everything older than the retention window, including user messages', () => {
+  test('with the setting `scope: prefix`, one range covers everything older than the retention window, including user messages', () => {
     expect(sequencesOf('s u a u tr a u a u a', prefix)).toEqual(['2-9']);
     expect(sequencesOf('s u a u tr a u a u a', { ...prefix, scope: 'sequences' })).toEqual(['5-7']);
   });
 
-  test('with scope prefix, the range to summarize ends at a protected message', () => {
+  test('with the setting `scope: prefix`, the range to summarize ends at a protected message', () => {
     expect(sequencesOf('s u a u! a u a u a', prefix)).toEqual(['2-3', '5-7']);
     // The last user message is followed by a long turn.
     expect(sequencesOf('s u a u tr tr tr tr', prefix)).toEqual(['2-3', '5-10']);
     expect(sequencesOf('s u t u a u r u a', prefix)).toEqual(['2-7']);
   });
 
-  test('with scope prefix, an old summary is merged once the new messages have as many tokens', () => {
+  test('with the setting `scope: prefix`, an old summary is summarized again with the new messages once these have as many tokens as the summary', () => {
     expect(sequencesOf('s S:50 u a u a u a', prefix)).toEqual([]);
     expect(sequencesOf('s S:50 u a:40 u a u a', prefix)).toEqual(['2-6']);
   });

@@ -16,7 +16,7 @@ const model = { windowTokens: 1_100, outputCapTokens: 100, upperBoundFactor: 1 }
 const loose = { retentionWindow: 0, keepFirstUser: false };
 
 describe('summaries in a version', () => {
-  test('settling a plan replaces messages by their summaries and reports segments and sizes', () => {
+  test('settling a compaction plan replaces messages by their summaries and reports segments and sizes', () => {
     expect(settledLine('su(a:200)x2 u(a:300)x2', { policy: loose }, [50, 60])).toStrictEqual({
       kind: 'version',
       strategy: 'summarize',
@@ -53,7 +53,7 @@ describe('summaries in a version', () => {
     });
   });
 
-  test('settling a plan skips a summary of messages that are not in the context', () => {
+  test('settling a compaction plan skips a summary of messages that are not in the context', () => {
     const request = requestOver(contextOf('su(a:200)x4'), { policy: loose });
     const plan = planLine('su(a:200)x4', { policy: loose });
     const strange = [
@@ -64,7 +64,7 @@ describe('summaries in a version', () => {
     expect(settlePass({ ...request, plan, summaries: strange })).toStrictEqual({ kind: 'none' });
   });
 
-  test('settling a plan evicts summaries last if the context is still too large', () => {
+  test('settling a compaction plan evicts summaries last if the context is still too large', () => {
     const line = 'su a:150 a:150 u a u(a:200)x2 u';
     const setting: PassSetting = { policy: { retentionWindow: 0, maxTokens: 150 }, reasons: ['ratio'] };
     const settled = settledLine(line, setting, [50, 50]);
@@ -74,11 +74,11 @@ describe('summaries in a version', () => {
     expect(maskSettled(line, tighter)).toBe('su.....11u');
   });
 
-  test('settling a plan without summaries changes nothing if no token limit was the reason', () => {
+  test('settling a compaction plan without summaries changes nothing if no token limit was the reason for the compaction', () => {
     expect(settleLine('su(a:200)x2', { policy: loose }, [])).toStrictEqual({ kind: 'none' });
   });
 
-  test('settling a plan explains a size above maxTokens if no token limit was the reason', () => {
+  test('settling a compaction plan explains a size above maxTokens if no token limit was the reason for the compaction', () => {
     const policy = { ...loose, maxTokens: 50 };
     expect(settledLine('su(a:200)x2 u:200', { policy }, [50]).explained).toStrictEqual(['no_token_reason']);
   });
@@ -88,14 +88,14 @@ describe('floor against budget', () => {
   const line = 's(ua)x5';
   const policy = { retentionWindow: 4, maxTokens: 40 };
 
-  test('settling a soft plan leaves the retention window in place and names it as the reason for the size', () => {
+  test('settling a soft compaction plan leaves the retention window in place and names it as the reason for the size', () => {
     const settled = settledLine(line, { policy, reasons: ['ratio'] });
     expect(maskSettled(line, settled)).toBe('su.....uaua');
     expect(settled).toMatchObject({ explained: ['retention_floor'], isFloorRelaxed: false });
   });
 
   test.each<Reason>(['hard_limit', 'overflow', 'manual'])(
-    'settling a plan for %s removes the oldest messages of the retention window and reports it',
+    'settling a compaction plan for %s removes the oldest messages of the retention window and reports it',
     (reason) => {
       const relax = (maxTokens: number) =>
         settledLine(line, { policy: { ...policy, maxTokens }, reasons: ['ratio', reason] });
@@ -175,7 +175,7 @@ describe('gain', () => {
     expect(settleLine(line, setting, [999])).toMatchObject({ kind: 'version', tokensAfter: 1_022 });
   });
 
-  test('removing messages without tokens makes no new version, even in a hard compaction', () => {
+  test('removing messages that have zero tokens makes no new version, even in a hard compaction', () => {
     const setting: PassSetting = { policy: { ...loose, strategy: { retain: 0 } }, reasons: ['manual'] };
     expect(settleLine('su:0 a:0 u', setting)).toMatchObject({ kind: 'no_gain', tokensBefore: 23, tokensAfter: 23 });
   });

@@ -34,7 +34,7 @@ describe('size of a context', () => {
     expect(contextSize({ ...counted, anchor }, { ...overhead, fingerprint: 'before' }).tokens).toBe(430);
   });
 
-  test('the size uses a provider count if the count or the request has no fingerprint', () => {
+  test('the size uses a provider count if the count or the request has no fingerprint (hash of model, system prompt and tools)', () => {
     const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1 };
     expect(contextSize({ ...counted, anchor }, { ...overhead, fingerprint: 'after' }).tokens).toBe(430);
     expect(contextSize({ ...counted, anchor: { ...anchor, fingerprint: 'before' } }, overhead).tokens).toBe(430);
@@ -47,7 +47,7 @@ describe('size of a context', () => {
     expect(contextSize(counted, calibrated).tokens).toBe(Math.round(183 * 1.2));
   });
 
-  test('an upper bound is never below the count itself, and exact for an exact product', () => {
+  test('the upper bound of a token count is never below the count, and equals count times factor if that is a whole number', () => {
     expect(upperBoundTokens(0, 1.1)).toBe(0);
     expect(upperBoundTokens(1, 1.1)).toBe(2);
     // In binary floating point, 1.1 × 50 is 55.00000000000001.

@@ -34,13 +34,13 @@ describe('thresholds', () => {
     expect(evaluate(input, below)).toStrictEqual([]);
   });
 
-  test('the threshold check reports all reasons that apply, in the order of REASONS', () => {
+  test('the threshold check reports all reasons to compact that apply, in the order of REASONS', () => {
     const input = { tokenThreshold: 5_000, turnThreshold: 1, messageThreshold: 1, onTurnEnd: true };
     const measures = { tokens: 9_900, turns: 1, messages: 2, hasTurnEnded: true };
     expect(evaluate(input, measures)).toStrictEqual(REASONS.slice(0, 6));
   });
 
-  test('mode manual switches off soft reasons, and enabled false switches off all reasons', () => {
+  test('the setting `mode: manual` switches off soft reasons to compact, and `enabled: false` switches off all reasons', () => {
     const input = { tokenThreshold: 5_000, turnThreshold: 1, messageThreshold: 1, onTurnEnd: true };
     const measures = { tokens: 9_900, turns: 1, messages: 2, hasTurnEnded: true };
     expect(evaluate({ ...input, mode: 'manual' }, measures)).toStrictEqual(['hard_limit']);
@@ -53,7 +53,7 @@ describe('thresholds', () => {
     ).toEqual([]);
   });
 
-  test('a turn waits for compaction below hardRatio if the provider could refuse the request', () => {
+  test('a turn waits for compaction even below the share hardRatio of the window if the provider could refuse its request', () => {
     const limits = resolveLimits(completePolicy({}), { ...model, upperBoundFactor: 1.25 });
     expect(isSendable(limits, 8_000)).toBe(true);
     expect(isSendable(limits, 8_001)).toBe(false);
@@ -62,7 +62,7 @@ describe('thresholds', () => {
     expect(isSendable({ upperBoundFactor: 9 }, 1e9)).toBe(true);
   });
 
-  test('the hard reasons and the token reasons are those in the documentation', () => {
+  test('the reasons to compact for which turns wait, and the reasons that concern tokens, are those in the documentation', () => {
     const soft = REASONS.filter((reason) => !hasHardReason([reason]));
     expect(soft).toStrictEqual(['token_threshold', 'ratio', 'turn_threshold', 'message_threshold', 'turn_end']);
     const token = REASONS.filter((reason) => hasTokenReason([reason]));

@@ -61,7 +61,7 @@ const rows: readonly Row[] = [
 ];
 
 describe('sequences: what earlier systems got wrong', () => {
-  test.each(rows)('the compaction plan for $line is $plan: $name', ({ line, setting, plan }) => {
+  test.each(rows)('$name: the compaction plan for the history $line is $plan', ({ line, setting, plan }) => {
     expect(maskPlan(line, planLine(line, setting ?? all))).toBe(plan);
   });
 

@@ -103,7 +103,7 @@ const rows: readonly Row[] = [
 ];
 
 describe('window eviction: what earlier systems got wrong', () => {
-  test.each(rows)('an eviction turns the history $line into $left: $name', ({ line, policy, left }) => {
+  test.each(rows)('$name: an eviction turns the history $line into $left', ({ line, policy, left }) => {
     const { plan } = explainPlan(logOf(line), completePolicy(policy), weighText);
     expect(maskPlan(line, plan)).toBe(left);
     expect(plan.kind).toBe(left === lettersOf(line) ? 'none' : 'evict');

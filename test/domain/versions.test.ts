@@ -70,7 +70,7 @@ describe('context of a version', () => {
     expect(JSON.stringify(atTen.slice(0, 5))).toBe(JSON.stringify(buildContext({ ...source, head: 8 }).items));
   });
 
-  test('building a context reads the entries of unchanged segments and all later entries', () => {
+  test('building a context reads the log entries that the version leaves unchanged, and all entries after the version', () => {
     expect(rangesToRead(version, 10)).toStrictEqual([
       { from: 1, to: 2 },
       { from: 7, to: 10 },
@@ -173,7 +173,7 @@ describe('rebase', () => {
     expect(canRebase(plan, planned, live)).toBe(can);
   });
 
-  test('canRebase accepts an eviction only if all its messages are still in the context', () => {
+  test('canRebase accepts a planned eviction only if all its messages are still in the context', () => {
     const evicting: PassPlan = { ...plan, kind: 'evict', sequences: [], evict: [{ from: 1, to: 2 }] };
     expect(canRebase(evicting, planned, versionWith(2, raw(1, 2), evicted(3, 10)))).toBe(true);
     expect(canRebase(evicting, planned, versionWith(2, evicted(1, 1), raw(2, 10)))).toBe(false);

@@ -29,7 +29,7 @@ async function playAll(arbitrary: fc.Arbitrary<Scenario>, numRuns: number): Prom
 
 /** `npm run properties -- --runs 20000` runs the same checks on more histories. */
 describe('passes over random histories, policies and summarizers', () => {
-  test('compaction of random histories breaks no check, and a second run gives the same result', async () => {
+  test('compaction of random histories breaks no invariant, and a second run gives the same result', async () => {
     const tally = await playAll(scenarios, RUNS);
     const steps = ['drop', 'mask', 'summarize', 'evict', 'clip', 'relax'].map((step) => `step ${step}`);
     const ends = ['version', 'infeasible', 'retention_floor', 'nothing_removable', 'no_token_reason', 'floor relaxed'];
@@ -38,7 +38,7 @@ describe('passes over random histories, policies and summarizers', () => {
     for (const end of [...steps, ...ends]) expect(tally.countOf(end), end).toBeGreaterThan(0);
   }, 240_000);
 
-  test('compaction of histories with thousands of messages breaks no check, and a second run gives the same result', async () => {
+  test('compaction of histories with thousands of messages breaks no invariant, and a second run gives the same result', async () => {
     expect((await playAll(longScenarios, LONG_RUNS)).counts).not.toEqual([]);
   }, 240_000);
 });

@@ -17,7 +17,7 @@ async function takeAndDie(fixture: Fixture): Promise<void> {
   await once(worker, 'exit');
 }
 
-test('the queue delivers a wake again after its worker was killed, even after several kills', async () => {
+test('the queue delivers a wake job again after its worker was killed, even after several kills', async () => {
   const fixture = useFixture();
   await fixture.openWakes().wake('turn', conversation('c1'), 'w1');
   // Two crashes, because BullMQ's own limit is one: the job would fail for good at the second crash.

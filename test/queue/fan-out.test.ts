@@ -188,7 +188,7 @@ test('two queue jobs of the same compaction pass can add child jobs at the same 
   expect(fixture.errors).toEqual([]);
 });
 
-test('after a worker added child jobs and died, the next delivery decides by the child jobs, not by the number of deliveries', async () => {
+test('after a worker added child jobs and died, the next delivery checks the child jobs instead of counting deliveries', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const children = fixture.openRaw('summarization');
@@ -222,7 +222,7 @@ test('after a worker added child jobs and died, the next delivery decides by the
     ]);
 });
 
-test('a wake of a compaction pass that waits for child jobs is not pending, so another wake can be added', async () => {
+test('the wake job of a compaction pass that waits for child jobs is not pending, so another wake job can be added', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await fixture

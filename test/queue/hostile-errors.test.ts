@@ -5,7 +5,7 @@ import { conversation, useFixture } from './fixture.ts';
 
 const SOON = { timeout: 30_000, interval: 20 };
 
-test('a job handler that throws any value fails its attempt, and the jobs behind it are delivered', async () => {
+test('a job handler that throws any value fails its attempt, and the next jobs in the queue are delivered', async () => {
   const fixture = useFixture();
   const seen: string[] = [];
   const handler: PassHandler = async ({ conversation: { id } }) => {

@@ -80,7 +80,7 @@ test.for(['before', 'after'])(
   },
 );
 
-test('while Redis is down, a worker’s call to add a wake waits, but its gauges fail within a second', async (context) => {
+test('while Redis is down, a worker’s call to add a wake job waits, but reading its queue metrics fails within a second', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture(redis);
   const wakes = fixture.openWakes();
@@ -145,7 +145,7 @@ test('many calls during a connect to Redis cause no warning about leaked listene
   expect(warnings).toEqual([]);
 });
 
-test('a report of many queue shards waits for a slow Redis, but gauges fail within a second', async (context) => {
+test('a report of many queue shards waits for a slow Redis, but reading queue metrics fails within a second', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture({ ...redis, shards: 16 });
   const wakes = fixture.openWakes({ failsFast: true });

@@ -56,7 +56,7 @@ async function bringPassBack(fixture: Fixture, wakes: OpenWakeQueue): Promise<{ 
   return { backAt: Date.now() };
 }
 
-test('the wait of a compaction pass counts from the return of its child jobs, not from the time when the pass was added', async () => {
+test('the reported queue wait of a compaction pass counts from the end of its child jobs, not from the time when the pass was added', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { backAt } = await bringPassBack(fixture, wakes);
@@ -68,7 +68,7 @@ test('the wait of a compaction pass counts from the return of its child jobs, no
   expect(waitMs).toBeLessThan(60 * SECOND_MS);
 });
 
-test('the wait of a job counts from the oldest queue event if no event shows when the job came back', async () => {
+test('the reported queue wait of a job counts from the oldest queue event if no event shows when the job came back', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await bringPassBack(fixture, wakes);
@@ -88,7 +88,7 @@ test('the wait of a job counts from the oldest queue event if no event shows whe
   expect(await readWait(wakes, 'compaction')).toBeLessThan(660 * SECOND_MS);
 });
 
-test('the wait of a retried job counts from its return to the queue, not from the time when it was added', async () => {
+test('the reported queue wait of a retried job counts from its return to the queue, not from the time when it was added', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const hold = Promise.withResolvers<void>();
@@ -118,7 +118,7 @@ test('the wait of a retried job counts from its return to the queue, not from th
   await expect.poll(() => readWait(wakes, 'summarization'), SOON).toBeGreaterThan(100);
 });
 
-test('the wait of a delayed job counts from its due time, even if no worker has moved the job yet', async () => {
+test('the reported queue wait of a delayed job counts from its due time, even if no worker has moved the job yet', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const raw = fixture.openRaw('turn');

@@ -3,7 +3,7 @@ import { conversation, countAll, turnRole, useFixture } from './fixture.ts';
 
 const SOON = { timeout: 60_000, interval: 20 };
 
-test('a wake that is added to the queue twice is delivered once', async () => {
+test('a wake job that is added to the queue twice is delivered once', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const seen: string[] = [];
@@ -17,7 +17,7 @@ test('a wake that is added to the queue twice is delivered once', async () => {
   expect(seen).toEqual(['c1']);
 });
 
-test('every wake in every queue shard is delivered once when several workers run', async () => {
+test('every wake job in every queue shard is delivered once when several workers run', async () => {
   const fixture = useFixture({ shards: 3 });
   const wakes = fixture.openWakes();
   const seen: string[] = [];
@@ -31,7 +31,7 @@ test('every wake in every queue shard is delivered once when several workers run
   expect(new Set(seen)).toEqual(new Set(ids));
 });
 
-test('all wakes of a conversation are in one queue shard, and conversations are spread over all shards', async () => {
+test('all wake jobs of a conversation are in one queue shard, and conversations are spread over all shards', async () => {
   const fixture = useFixture({ shards: 2 });
   const wakes = fixture.openWakes();
   await Promise.all(['a', 'b', 'c'].map((wake) => wakes.wake('turn', conversation('c1'), wake)));
@@ -45,7 +45,7 @@ test('all wakes of a conversation are in one queue shard, and conversations are 
   expect(Math.min(...(await lengths()))).toBeGreaterThan(5);
 });
 
-test('a wake is delivered with the tenant of its conversation', async () => {
+test('a wake job is delivered with the tenant of its conversation', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const seen: unknown[] = [];
@@ -55,7 +55,7 @@ test('a wake is delivered with the tenant of its conversation', async () => {
   await expect.poll(() => seen, SOON).toEqual([{ tenant: 'acme', id: 'c1' }]);
 });
 
-test('wakes with a lower priority number are delivered first, and the default number is 10', async () => {
+test('wake jobs with a lower priority number are delivered first, and the default number is 10', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await wakes.wake('turn', conversation('late'), 'w1', { priority: 20 });
@@ -77,7 +77,7 @@ test('the queue accepts a wake id that consists of digits only', async () => {
   expect(await wakes.isPending('pass', conversation('c1'), '42')).toBe(true);
 });
 
-test('a wake counts as pending while its job is prioritized, waiting or delayed', async () => {
+test('a wake job counts as pending while it is prioritized, waiting or delayed', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const raw = fixture.openRaw('turn');
@@ -95,7 +95,7 @@ test('a wake counts as pending while its job is prioritized, waiting or delayed'
   expect(await wakes.isPending('pass', conversation('c1'), 'c')).toBe(false);
 });
 
-test('a wake does not count as pending while or after a worker handles its job', async () => {
+test('a wake job does not count as pending while a worker handles it, or after that', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const gate = Promise.withResolvers<void>();

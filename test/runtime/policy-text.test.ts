@@ -23,11 +23,11 @@ describe('a problem of a policy names the setting as the text writes it, with it
       'policy:4: strategy.min[0].evict: ',
     ],
     ['summarizer:\n  prompt: 7', 'summarizer', 'policy:1: summarizer: '],
-    ['\n\nmin_sequence_tokns: 3', 'min_sequence_tokns', 'policy:3: min_sequence_tokns: no such setting'],
+    ['\n\nmin_sequence_tokns: 3', 'min_sequence_tokns', 'policy:3: min_sequence_tokns: a policy has no such setting'],
     ['max_tokens: 3\nmaxTokens: 4', 'max_tokens', 'policy:1: max_tokens: set twice, as maxTokens and'],
     ['max_tokens: 3\ncompact: {}', 'max_tokens', 'policy:1: max_tokens: is beside `compact`'],
     ['max_tokens: [', 'policy', 'policy: '],
-    ['- max_tokens', '', 'policy: expected a mapping of settings'],
+    ['- max_tokens', '', 'policy: expected an object with settings'],
   ])('an error of the policy text %j names the setting as written: %s', (yaml, field, message) => {
     const error = errorOf(() => parsePolicy(yaml));
     expect(error).toMatchObject({ code: 'invalid_policy' });

@@ -58,7 +58,7 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
     ...scope,
     code: 'invalid_input',
     field: 'edits',
-    message: 'the new context has 30100 tokens, but must have fewer than the 30000 before',
+    message: 'the new context has 30100 tokens, but must have fewer than the 30000 of the current one',
   },
   pass_ended: {
     type: 'pass_ended',

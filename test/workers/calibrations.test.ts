@@ -17,11 +17,14 @@ it.each([
   [1_100, 1_000, 1.1],
   [5_000, 1_000, 2],
   [500, 1_000, 0.5],
-])('when a provider counts %i tokens and turnfold %i, the calibration ratio is %d', (provider, counted, ratio) => {
-  expect(calibrationRatio(provider, counted)).toBe(ratio);
-});
+])(
+  'when a provider counts %i tokens and turnfold %i for the same request, the calibration ratio is %d',
+  (provider, counted, ratio) => {
+    expect(calibrationRatio(provider, counted)).toBe(ratio);
+  },
+);
 
-it('a request with few or no tokens gives no calibration ratio', () => {
+it('a request with few or no tokens gives no calibration ratio (provider count divided by turnfold’s)', () => {
   expect(calibrationRatio(500, 255)).toBeUndefined();
   expect(calibrationRatio(0, 1_000)).toBeUndefined();
   expect(calibrationRatio(499, 1_000)).toBeUndefined();
@@ -83,7 +86,7 @@ it('a worker keeps its calibration factors and reports the failure when the stor
   expect(events).toMatchObject([{ type: 'worker_failed', where: 'calibration' }]);
 });
 
-it('a stopped worker reads no more calibration factors', async () => {
+it('a stopped worker reads no more calibration factors from the store', async () => {
   const { store, timers, calibrations } = open();
   await calibrations.start(store);
   calibrations.stop();

@@ -22,7 +22,7 @@ function failing(kind: ModelErrorKind, id = 'away'): Model {
   return { profile: { ...SCRIPTED_PROFILE, id }, generate: () => Promise.reject(error) };
 }
 
-it('the package recognizes errors of a second loaded copy of itself by a mark on the error', () => {
+it('the package recognizes errors of a second loaded copy of itself by a property that marks its error classes', () => {
   const error = new other.ModelError('retry', 'limit');
   expect(error).not.toBeInstanceOf(ModelError);
   expect([isModelError(error), isModelError(error, 'retry'), isModelError(error, 'fatal')]).toEqual([
@@ -63,7 +63,7 @@ it('a fatal error thrown by a second loaded copy of the package fails the turn w
   expect(await world.view('t1')).toMatchObject({ state: 'failed', failure });
 });
 
-it('a model chain skips a model that throws an error of a second loaded copy of the package', async () => {
+it('a list of fallback models skips a model that throws an error of a second loaded copy of the package', async () => {
   const world = await Fixture.open({
     model: modelChain([failing('retry'), scriptedModel({ decide: () => ({ content: 'there' }) })]),
   });

@@ -61,7 +61,7 @@ test('the process lock runs all waiting work before the next turn that must run 
   expect(second.isAnswered).toBe(true);
 });
 
-test('the process lock lets a turn continue beside other work after the turn admitted other work', async () => {
+test('the process lock lets a turn continue beside other work after the turn gave up its exclusive lock', async () => {
   const lock = new SoloLock();
   const solo = await lock.alone(NEVER);
   const [work, next] = [ask(lock, false), ask(lock, true)];
@@ -88,7 +88,7 @@ test('the process lock does not wait for work that gave up waiting', async () =>
   expect(await lock.alone(giveUp.signal), 'given up before it asked').toBeUndefined();
 });
 
-test('the process lock ignores a second release of the same hold', async () => {
+test('the process lock ignores a second release by the same work', async () => {
   const lock = new SoloLock();
   const [one] = [await lock.share(NEVER), await lock.share(NEVER)];
   one?.release();

@@ -1,7 +1,7 @@
 import type { ConversationEvent } from '../conversation-event.ts';
 import type { ConversationRef } from '../ids.ts';
 
-/** Position before the first event. */
+/** Position before a conversation's first event. */
 export const FIRST_POSITION = '0-0';
 
 export interface EventQuery {

@@ -16,7 +16,7 @@ export interface PassLease {
   readonly owner: string;
 }
 
-/** Why a worker no longer owns its compaction pass. After this answer it may not write any more. */
+/** Why a worker no longer owns its compaction pass. After this answer the worker must not write any more. */
 export type PassLost =
   /** The lease expired and another worker claimed the pass, or the conversation was erased and created again. */
   | { readonly status: 'fenced' }

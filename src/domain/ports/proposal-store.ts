@@ -50,7 +50,7 @@ export type DecisionResult =
 export interface ProposalStore {
   /** @returns undefined if no proposal waits for a decision */
   readProposal(conversation: ConversationRef): Promise<WaitingProposal | undefined>;
-  /** Stores a person's decision. A compaction worker carries it out. */
+  /** Stores a person's decision about a proposal. A compaction worker carries the decision out. */
   decideProposal(decision: Decision): Promise<Acknowledged<DecisionResult>>;
   /** @returns undefined if the decision does not exist or is more than a day old */
   readDecision(conversation: ConversationRef, operation: string): Promise<DecisionAnswer | undefined>;

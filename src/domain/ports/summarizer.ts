@@ -62,7 +62,7 @@ export type SummaryAnswer =
       readonly text: string;
       /** True if existing summaries were extended with later messages. */
       readonly isUpdate?: boolean;
-      /** Items and token count of the provider's own compaction. Other models get the text instead. */
+      /** Original items and token count of the provider's own compaction. Other models get the summary text instead. */
       readonly own?: { readonly raw: RawItems; readonly tokens: number };
     }
   /** The range is too small for this summarizer. The next one of the list is used instead. */

@@ -52,8 +52,8 @@ export interface SummaryStore {
   releaseSummary(conversation: ConversationRef, hash: string, owner: string): Promise<void>;
   readPart(conversation: ConversationRef, key: string): Promise<string | undefined>;
   /**
-   * Stores a finished part of a summary for 7 days, under the same conditions. The first value of a key is never
-   * replaced.
+   * Stores a finished part of a summary for 7 days, under the same conditions as a whole summary. The first value of a
+   * key is never replaced.
    */
   recordPart(lease: SummaryLease, key: string, text: string): Promise<SummaryRecorded>;
 }

@@ -1,8 +1,8 @@
 import type { ConversationRef } from '../ids.ts';
 
 /**
- * An entry that the sweeper must look at now. It is a turn, a compaction pass, a scheduled turn, or a conversation that
- * may have been idle for its TTL.
+ * Due work that the sweeper must look at now. It is a turn, a compaction pass, a scheduled turn, or a conversation that
+ * possibly reached its idle TTL.
  */
 export interface DueEntry {
   readonly kind: 'turn' | 'pass' | 'scheduled' | 'idle';
@@ -37,16 +37,19 @@ export interface UnreadableRecord {
 /** Result of one sweep over several shards. */
 export interface Sweep {
   readonly quarantined: readonly QuarantineEntry[];
-  /** Entries that are due. Includes late answers of shards to an earlier sweep. */
+  /** Entries of due work. Includes late answers of shards to an earlier sweep. */
   readonly due: readonly DueEntry[];
   /** Error of one shard that could not be examined. */
   readonly failure?: Error;
 }
 
 export type SweepDecision =
-  /** No worker owns the entry, and its queue job may be lost. The sweeper checks whether the job is in the queue. */
+  /**
+   * No worker owns the due work, and its queue job is possibly lost. The sweeper checks whether the job is in the
+   * queue.
+   */
   | { readonly status: 'lapsed'; readonly recordedWake?: string }
-  /** A worker owns the entry, or the entry waits, or it has no work left. The sweeper does nothing. */
+  /** A worker owns the due work, or the work waits, or nothing is left to do. The sweeper does nothing. */
   | { readonly status: 'quiet' };
 
 /** Backlog of all shards. Ages are in ms, 0 if there is no such entry. */

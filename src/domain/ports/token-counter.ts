@@ -3,7 +3,7 @@
  * than 50 ms.
  */
 export interface TokenCounter {
-  /** Bytes of the longest token. A text of n tokens has at most n times as many. */
+  /** Bytes of the longest token. A text of n tokens has at most n times this many bytes. */
   readonly longestTokenBytes: number;
   count(text: string): Promise<number>;
   /** Counts synchronously. Use it only for short texts. */

@@ -25,7 +25,7 @@ export interface TurnLease {
  * How a worker loses its turn: to another worker (`fenced`), to an erase (`gone`), or because the turn was canceled.
  */
 export const LOSSES = ['fenced', 'gone', 'canceled'] as const;
-/** Answer to a worker that has lost its turn. The worker may not write any more. */
+/** Answer to a worker that has lost its turn. The worker must not write any more. */
 export type Lost = { readonly status: (typeof LOSSES)[number] };
 
 export function isLost(result: { readonly status: string }): result is Lost {
@@ -39,7 +39,10 @@ export interface AcceptRequest {
   readonly agent: string;
   /** User message that starts the turn, with its size. */
   readonly input: WeighedMessage;
-  /** Hash of the caller's input. If the turn id was accepted before with another hash, the answer is a conflict. */
+  /**
+   * Hash of the caller's input. If the turn id was accepted before with another hash, the store answers with a
+   * conflict.
+   */
   readonly payloadHash: string;
   /** Id of the queue job to add if the answer has `needsWake`. It must be new for each call. */
   readonly wake: string;
@@ -121,13 +124,13 @@ export interface ClaimedTurn {
   /** True for the first claim since the turn was accepted or last suspended, even if that claim is repeated. */
   readonly isFirstClaim: boolean;
   readonly acceptedAt: number;
-  /** Time from which the turn could run: its acceptance, or the due time of a scheduled turn. By the clock of Redis. */
+  /** Time from which the turn was allowed to run (acceptance, or due time if scheduled), by the clock of Redis. */
   readonly dueAt: number;
   readonly askedIn?: TraceParent;
   /** Time of the claim by the clock of Redis, as for all times of the log. */
   readonly claimedAt: number;
   readonly inputSeq: number;
-  /** User message of the turn, if it is the last log entry. It saves workers that know the earlier log a read. */
+  /** User message of the turn, if it is the last log entry. Workers that know the earlier log need not read it. */
   readonly input?: Message;
   readonly conversation: ConversationState;
   /** Present if the caller attached context data, which `readBriefing` reads. */

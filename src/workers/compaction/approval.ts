@@ -77,8 +77,8 @@ async function weighEdits(
 }
 
 /**
- * Returns why an approved context version may not be committed. The version must meet the same rules as any other
- * version of a compaction pass (I16).
+ * Returns why an approved context version must not be committed. The version must meet the same rules as any other
+ * version of a compaction pass (invariant I16).
  */
 function* findRefusal(
   { edits, snapshot: { state, prepared } }: PassState<'check_approval'>,
@@ -92,7 +92,7 @@ function* findRefusal(
   const misfit = findMisfit(version, prepared);
   if (misfit !== undefined) return refuse(edits, misfit);
   if (state.quarantine?.segments === hashSegments(version.segments)) {
-    return refuse(edits, 'the provider refused an earlier version with the same segments');
+    return refuse(edits, 'the provider refused an earlier context version that changed the log in the same way');
   }
   const appended = segmentBehind(version, live.head, items);
   const segments = [...version.segments, ...appended];
@@ -106,8 +106,8 @@ function* findRefusal(
 function findMisfit(version: Proposal['version'], { limits, overhead }: PreparedAgent): string | undefined {
   const { tokensBefore, tokensAfter } = version;
   if (tokensAfter >= tokensBefore)
-    return `the new context has ${tokensAfter} tokens, but must have fewer than the ${tokensBefore} before`;
-  // An explained version may exceed its budget: the proposal states the reason.
+    return `the new context has ${tokensAfter} tokens, but must have fewer than the ${tokensBefore} of the current one`;
+  // A version whose proposal states why it is too large can exceed the token budget.
   if (version.explained.some((why) => why !== 'summaries_missing')) return undefined;
   const reasons = version.reasons as Reason[];
   const { tokens, bytes } = excessWeight({ limits, overhead, reasons }, version.weight);
@@ -116,8 +116,8 @@ function findMisfit(version: Proposal['version'], { limits, overhead }: Prepared
 }
 
 /**
- * Builds the refusal of an approval. With edits, the edits are at fault. Without edits, the proposal itself has become
- * stale.
+ * Builds the error that answers an approval. If the person edited texts, the error blames the edits. Otherwise it
+ * reports that the proposal is outdated.
  */
 function refuse(edits: Edits, message: string): ApprovalRefusal {
   const hasEdits = Object.keys(edits).length > 0;
@@ -126,7 +126,9 @@ function refuse(edits: Edits, message: string): ApprovalRefusal {
     : { code: 'proposal_stale', field: 'proposal', message };
 }
 
-/** The messages that were appended after the last message of the context version, as one raw segment. */
+/**
+ * The messages that were appended after the last message of the context version, as one segment of unchanged messages.
+ */
 function segmentBehind({ base }: Proposal['version'], head: number, items: readonly ContextItem[]): readonly Segment[] {
   if (head <= base) return [];
   return [{ kind: 'raw', from: base + 1, to: head, weight: weighItems(items.filter(({ from }) => from > base)) }];

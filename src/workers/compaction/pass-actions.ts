@@ -67,8 +67,8 @@ async function planLive({ ports, pass, firstUserSeq }: RunningPass, state: PassS
 }
 
 /**
- * Creates one child job for each sequence that has no summary record. A sequence whose summary was refused has a
- * record.
+ * Creates one child job for each sequence (range of messages to summarize) without a stored result. A refused summary
+ * is a stored result.
  */
 async function findMissing(
   { ports, pass, prepared }: RunningPass,
@@ -120,8 +120,8 @@ async function settleLive(run: RunningPass, state: PassState<'settle'>): Promise
   const { plan, reasons, snapshot, live } = state;
   const shown = await eventLoopShare.run(buildInSlices(live));
   if (waitsForAnswer(reasons, messagesOf(shown))) return { status: 'thinking' };
-  // Messages that were appended after the plan stay raw behind the context version. If a turn waits for the compaction
-  // pass, they are covered instead, because the whole request must fit.
+  // Messages that were appended after the plan follow the new context version unchanged. If a turn waits for the pass,
+  // the version covers these messages as well, because the whole request must fit into the window.
   const head = hasHardReason(reasons) ? live.head : plan.head;
   const at = { version: live.version.number, head };
   const source = live.head === head ? live : await ports.contexts.readContext(conversation, at);

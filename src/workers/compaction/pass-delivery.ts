@@ -72,8 +72,8 @@ async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, childJobs:
   const { conversation } = pass.lease;
   const found = ports.agents.find(pass.conversation.agent);
   if (found === undefined) return await failUnknown(ports, pass);
-  // The copy keeps one calibration factor for the whole delivery. If a requester of the compaction pass had a larger
-  // factor, that one is used.
+  // The copied agent keeps one calibration factor (correction of token counts) for the whole delivery. If a requester
+  // of the compaction pass had a larger factor, that one is used.
   const prepared = { ...(await prepareAsLastTurn(ports.contexts, conversation, found)) };
   const heartbeat = ports.timers.every(PASS_LIMITS.heartbeatMs, async () => {
     await ports.passes.heartbeatPass(pass.lease);
@@ -127,9 +127,9 @@ async function conclude(run: RunningPass, final: FinalState): Promise<void> {
 }
 
 /**
- * Requests another compaction pass if the messages that were appended after `head` meet a threshold. Their writer
- * joined the pass that now ends, so no other caller requests one. If the worker dies here, the next message's threshold
- * check requests the pass.
+ * Requests another compaction pass if the messages that were appended after `head` meet a threshold. The writer of
+ * these messages added its reasons to the pass that now ends, so no caller requests another pass. If the worker dies
+ * here, the next message's threshold check requests the pass.
  */
 async function requestFollowUp({ ports, pass }: RunningPass, prepared: PreparedAgent, head: number): Promise<void> {
   const { conversation } = pass.lease;

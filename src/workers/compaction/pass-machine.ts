@@ -82,7 +82,7 @@ import type {
   WorkStep,
 } from './pass-states.ts';
 
-/** Number of replans within one delivery, after which the compaction pass fails with code `conflict`. */
+/** Number of new plans within one delivery of the job, after which the compaction pass fails with code `conflict`. */
 const MAX_REPLANS = 5;
 
 export function startPass(pass: ClaimedPass, childJobs: ChildJobs): PassState<WorkStep> {
@@ -94,8 +94,8 @@ export function startPass(pass: ClaimedPass, childJobs: ChildJobs): PassState<Wo
 }
 
 /**
- * Decides for which sequences this delivery may create child jobs. If child jobs were lost, they may be created once
- * more. On the last attempt, none is created and the compaction pass uses the summaries that exist.
+ * Decides for which sequences this delivery is allowed to create child jobs. Lost child jobs can be created once more.
+ * On the last attempt, none is created and the compaction pass uses the summaries that exist.
  */
 export function chooseChildJobs(
   { attempt, isResumed }: Pick<ClaimedPass, 'attempt' | 'isResumed'>,
@@ -186,7 +186,7 @@ const TRANSITIONS: {
   },
   commit_approved: (state, facts) => {
     const { progress, proposal } = state;
-    // The messages after the approved context version were part of no plan.
+    // No plan covered the messages that came after the approved context version.
     const covered = { ...progress, head: proposal.version.base };
     return afterWrite({ ...state, progress: covered }, 'approved', facts);
   },

@@ -50,7 +50,7 @@ export async function readSnapshot(
   return { status: 'read', snapshot: { state, requested, refusedTokens, prepared: counted } };
 }
 
-/** Reasons that hold because a caller asserted them. State and policy do not matter. */
+/** Reasons to compact that hold because a caller stated them, whatever the conversation's state and policy. */
 const ASSERTED: ReadonlySet<Reason> = new Set(['overflow', 'manual']);
 
 /**
@@ -65,7 +65,7 @@ export function evaluateRequest(
   const { policy, limits, overhead } = prepared;
   if (!policy.enabled) return [];
   const { tokens } = contextSize(conversation.size, overhead);
-  // A caller also asserts the end of a turn, but the policy decides whether that is a reason to compact.
+  // A caller also states the end of a turn, but the policy decides whether that is a reason to compact.
   const hasTurnEnded = requested.includes('turn_end');
   const measures = { tokens, ...sinceLastPass(conversation), hasTurnEnded };
   const holding = new Set<Reason>(evaluateThresholds(policy, limits, measures));

@@ -40,7 +40,7 @@ type Children = Extract<PassDeliveryResult, { readonly status: 'parked' }>['chil
 /** Data that a delivery carries from state to state. */
 export interface PassProgress {
   readonly childJobs: ChildJobs;
-  /** Reasons when the compaction pass was claimed. A replan may add others. */
+  /** Reasons to compact when the worker claimed the pass. A new plan can add further reasons. */
   readonly claimed: readonly Reason[];
   readonly replans: number;
   /** Seq of the last message that was planned or settled. Later messages may need another compaction pass. */
@@ -72,7 +72,10 @@ interface Reviewed extends Evaluated {
   readonly proposal: Proposal;
 }
 
-/** A context that the compaction pass planned or settled over. The shadow policy is measured over the same context. */
+/**
+ * A context for which the compaction pass made a plan or built a new version. The shadow policy is measured over the
+ * same context.
+ */
 export interface Measured {
   readonly source: ContextSource;
   readonly settled: SettledContext | undefined;
@@ -143,7 +146,10 @@ export interface Facts {
   evaluate: SnapshotResult;
   plan:
     | { readonly status: 'planned'; readonly plan: PassPlan; readonly source: ContextSource }
-    /** A model has sent thinking and not yet answered. An edit of the context would break its thinking. */
+    /**
+     * A model has sent thinking with tool calls and no final answer yet. An edit of the context would invalidate that
+     * thinking.
+     */
     | { readonly status: 'thinking' }
     | { readonly status: 'gone' };
   record_plan: { readonly status: 'recorded' } | PassLost;

@@ -36,8 +36,8 @@ export function sequenceKey(
 
 /**
  * Key by which a context version refers to the text of a summary: the hash of all fields. After a summary record has
- * expired, or in a fork, a range may get another text. A version that is still kept must then still show the first text
- * (I15).
+ * expired, or in a fork, a range may get another text. A version that is still kept must then still contain the first
+ * text (invariant I15).
  */
 export function summaryKey(summary: Summary): string {
   return hashOf(JSON.stringify(summary));

@@ -9,9 +9,9 @@ import type { Sliced } from '../../domain/sliced.ts';
 import type { Violation } from '../../wire/wire-request.ts';
 import { hashSegments } from '../content-hash.ts';
 
-/** States why a new context version may not be committed. */
+/** States why a new context version must not be committed. */
 export interface Refusal {
-  /** Ids of the broken rules, or `quarantined`. */
+  /** Ids of the broken format rules, or `quarantined` if the provider refused the same segments before. */
   readonly codes: readonly string[];
   /** A message without contents of the conversation. */
   readonly message: string;
@@ -19,7 +19,7 @@ export interface Refusal {
 
 const QUARANTINED: Refusal = {
   codes: ['quarantined'],
-  message: 'the provider refused an earlier version with the same segments',
+  message: 'the provider refused an earlier context version that changed the log in the same way',
 };
 
 /** The outcome if every possible version breaks a rule, even the one without summaries. */

@@ -59,8 +59,8 @@ export interface ShadowPorts extends Pick<SummarizationPorts, 'clock' | 'ids' | 
 
 /**
  * Measures a second policy, but only at passes of the live policy, when the context has been read anyway. It cannot
- * show when the second policy would compact: after its first own pass, that policy would have another context. The
- * command `replay` shows that.
+ * show when the second policy would compact: after the first pass of its own, that policy would have another context.
+ * The command `replay` shows that.
  */
 export function createShadow(ports: ShadowPorts): Shadow {
   let hasFailed = false;
@@ -69,7 +69,7 @@ export function createShadow(ports: ShadowPorts): Shadow {
       const known = ports.agents.find(pass.state.agent);
       if (known === undefined) return;
       const found = await prepareAsLastTurn(ports.contexts, pass.conversation, known);
-      // The copy keeps one calibration factor for the whole measurement.
+      // The copied agent keeps one calibration factor (correction of token counts) for the whole measurement.
       const prepared = { ...found };
       const context = await eventLoopShare.run(buildInSlices(pass.source));
       const { conversation, passId } = pass;
@@ -79,7 +79,8 @@ export function createShadow(ports: ShadowPorts): Shadow {
         ports.onEvent({ type: 'pass_shadowed', ...nameConversation(conversation), passId, live, shadow });
       } catch (error) {
         ports.onEvent({ type: 'pass_shadowed', ...nameConversation(conversation), passId, live });
-        // The same failure may occur at every compaction pass. Each failure is counted, but only the first is reported.
+        // The shadow policy can fail in the same way at every compaction pass. Each failure is counted, but only the
+        // first is reported.
         if (!hasFailed)
           ports.onEvent({ type: 'worker_failed', where: 'shadow', ...nameConversation(conversation), passId, error });
         hasFailed = true;
@@ -95,7 +96,7 @@ async function tryShadow(
   context: Context,
 ): Promise<PassMeasure> {
   const { conversation, source, requested, firstUserSeq, refusedTokens } = pass;
-  // The backoff is a result of the live policy, so it does not apply to the shadow policy.
+  // The backoff (pause of compaction) results from the live policy, so it does not apply to the shadow policy.
   const state = { ...pass.state, backoff: NO_BACKOFF };
   const contexts: SummarizationPorts['contexts'] = {
     readConversation: async () => state,

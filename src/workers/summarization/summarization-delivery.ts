@@ -130,8 +130,8 @@ async function runClaimed(
 }
 
 /**
- * Repeats writes of paid texts until Redis accepts them or the worker stops (I11). Meanwhile the claim on the sequence
- * is renewed, which Redis accepts even when its memory is full.
+ * Repeats writes of paid texts until Redis accepts them or the worker stops (invariant I11). Meanwhile the claim on the
+ * sequence is renewed, which Redis accepts even when its memory is full.
  */
 function holdRecords(ports: SummarizationPorts, { task }: SummarizationDelivery): SummarizationPorts {
   const { conversation, passId } = task;

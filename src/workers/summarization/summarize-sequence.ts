@@ -83,7 +83,7 @@ async function trySummarizer(
   // A model may ignore the token limit in its request.
   const text = await prepared.counter.clipStart(answer.text, request.maxTokens);
   const summary = {
-    // The copied texts of users alone are not a summary.
+    // A text that has only copied user messages is not a summary.
     text: text.trim() === '' ? '' : userTexts + text,
     covers: request.range,
     sources: isUpdate ? [...attempt.earlier.keys] : [],
@@ -129,7 +129,7 @@ async function acceptSummary(
   if (weight.tokens >= sequence.tokens)
     return {
       status: 'refused',
-      why: `the summary has ${weight.tokens} tokens, but must have fewer than the ${sequence.tokens} of its source`,
+      why: `the summary has ${weight.tokens} tokens, but must have fewer than the ${sequence.tokens} of the messages that it replaces`,
     };
   return { status: 'accepted', summary: own === undefined ? summary : { ...summary, raw: own.raw }, weight };
 }

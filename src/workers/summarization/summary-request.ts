@@ -13,7 +13,7 @@ import type { SummarizationPorts } from './ports.ts';
 import { copyUserTexts, withoutUserTexts } from './user-texts.ts';
 
 const DEFAULT_CAP_TOKENS = 2000;
-/** Largest size of a summary, as a share of its source's tokens. */
+/** Largest size of a summary, as a share of the tokens of the messages that it replaces. */
 const CAP_SHARE = 0.25;
 /** Share of a summary's tokens for copied texts of users. The rest is for the summary itself. */
 const USER_TEXTS_SHARE = 0.5;
@@ -93,7 +93,8 @@ interface FoundSummary {
  * Chooses the earlier summaries that are updated with the new messages, which costs less than reading the log again.
  * The log is read again if the text would otherwise be summarized too many times over. The log is also read again if
  * code wrote one of the summaries, because a model's summary contains more. Summaries by a provider's own compaction
- * have no such limit, because the provider compacts its own items again. The log behind them may exceed the window.
+ * have no such limit, because the provider compacts its own items again. The log messages that they replace can exceed
+ * the window.
  */
 function chooseEarlier(found: readonly FoundSummary[], policy: Policy): EarlierSummaries | undefined {
   const depth = 1 + Math.max(0, ...found.map(({ summary }) => summary.depth));
@@ -108,15 +109,15 @@ function chooseEarlier(found: readonly FoundSummary[], policy: Policy): EarlierS
   return { summaries, keys: found.map(({ key }) => key), depth };
 }
 
-/** True if no sent segment comes before the sequence. Evicted segments are not sent. */
+/** True if the model gets no message before the sequence, because all earlier segments of the version are evicted. */
 function opensContext(segments: Version['segments'], from: number): boolean {
   if (segments.length === 0) return from === 1;
   return segments.every((segment) => segment.from >= from || segment.kind === 'evicted');
 }
 
 /**
- * Builds the request for a summarizer. Refuses if no text could be smaller than the sequence and still contain some
- * words of its users.
+ * Builds the request for a summarizer. Refuses if no text could be smaller than the sequence and still contain a part
+ * of a user message.
  */
 export async function createRequest(
   { contexts, onEvent, shutdown }: SummarizationPorts,
@@ -131,7 +132,7 @@ export async function createRequest(
   const userTexts = await copyUserTexts(counter, entries, Math.max(share, least));
   if (userTexts === undefined)
     return refuse(
-      `the sequence has ${sequence.tokens} tokens, too few for a smaller summary with any words of its users`,
+      `the sequence has ${sequence.tokens} tokens, too few for a smaller summary that keeps a user message`,
     );
   const userTokens = await counter.count(userTexts);
   // If the users' texts exceed their share, the summary's share is not reduced.
@@ -159,16 +160,22 @@ function refuse(why: string): RefusedSource {
   return { status: 'refused', why };
 }
 
-/** Most tokens of a summary: a quarter of its source's tokens in the log, or the limit of the policy. */
+/**
+ * Maximum tokens of a summary: a quarter of the tokens of the log messages that it replaces, or the limit of the
+ * policy.
+ */
 function summaryCap({ policy }: PreparedAgent, entries: readonly LogEntry[]): number {
   const sourceTokens = entries.reduce((sum, entry) => sum + entry.tokens, 0);
   const cap = typeof policy.summarizer === 'string' ? undefined : policy.summarizer.maxTokens;
   return Math.min(cap ?? DEFAULT_CAP_TOKENS, Math.floor(sourceTokens * CAP_SHARE));
 }
 
-/** Most tokens of a text that is smaller than its sequence even after it is rendered. */
+/**
+ * Maximum tokens of a summary text that, together with its tags, is still smaller than the messages that it replaces.
+ */
 function summaryRoom({ counter }: PreparedAgent, sequence: SummarizationTask['sequence']): number {
-  // The frame is counted with a text in it. Without a text, its two line breaks would count as a single token.
+  // The tags around a summary are counted together with a text. Without a text, the two line breaks between the tags
+  // would count as one token.
   const frameTokens = counter.countSync(renderWidestSummary('x', sequence)) + MESSAGE_TOKENS;
   return sequence.tokens - frameTokens - 1;
 }

@@ -9,7 +9,7 @@ const CLOSE = '</user_messages>';
  */
 const OWN_TAG = /<(?=[\s/]*(?:user_messages|message)\b)/gi;
 
-/** Fewest tokens of a clipped text. A shorter clip would mean nothing. */
+/** Minimum tokens of a clipped user message. A shorter piece would be useless. */
 const MIN_CLIPPED_TOKENS = 16;
 
 /**

@@ -1,19 +1,22 @@
 import type { DueEntry } from '../../domain/ports/sweep-store.ts';
 import type { Timers } from '../timers.ts';
 
-/** Number of due entries that are handled at the same time. */
+/** Number of entries of due work (turns or passes to wake) that are handled at the same time. */
 const WIDTH = 16;
-/** ms after which an entry counts as slow. Usually, one read and one wake take a small fraction of this. */
+/**
+ * ms after which an entry of due work counts as slow. Reading it and adding its wake job usually take a small fraction
+ * of this.
+ */
 const ENTRY_MS = 2_000;
 /** The same limit while other entries are slow. With 2 s for each, 96 slow entries delayed the next entry by 12 s. */
 const HURRIED_MS = 50;
-/** Most entries in flight. Each slow entry uses memory and has a waiting Redis command. */
+/** Maximum number of entries of due work in progress. Each slow entry uses memory and has a waiting Redis command. */
 const MAX_IN_FLIGHT_ENTRIES = 2_000;
 
 /**
- * Handles many due entries in parallel lanes. An entry is slow if, for instance, the Redis master of its queue is down.
- * A slow entry leaves its lane and continues in the background, and is not started a second time meanwhile. If too many
- * entries are slow, the remaining entries are handled by a later sweep.
+ * Handles many entries of due work in parallel lanes. An entry is slow if, for instance, the Redis master of its queue
+ * is down. A slow entry leaves its lane and continues in the background, and is not started a second time meanwhile. If
+ * too many entries are slow, the remaining entries are handled by a later sweep.
  */
 export class EntryLanes {
   readonly #handle: (entry: DueEntry) => Promise<boolean>;

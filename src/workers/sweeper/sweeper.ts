@@ -16,7 +16,7 @@ export interface SweeperPorts {
 }
 
 const INTERVAL_MS = 1_000;
-/** Number of due entries that are read from one shard at a time. */
+/** Number of entries of due work that are read from one shard at a time. */
 const BATCH = 100;
 
 export interface Sweeper {
@@ -53,8 +53,8 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
     }
   };
   /**
-   * Handles one entry. Its failure must not delay other entries (I12), because its next due time is already up to a
-   * minute later.
+   * Handles one entry. Its failure must not delay other entries (invariant I12), because its next due time is already
+   * up to a minute later.
    */
   const tryEntry = async (entry: DueEntry): Promise<boolean> => {
     try {

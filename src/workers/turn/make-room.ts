@@ -16,7 +16,7 @@ import type { PassNeed, Recount } from './turn-ports.ts';
  */
 const MAX_UNSETTLED = 3;
 
-/** The model step must be decided again, because the conversation's state has changed. */
+/** The worker must decide again how the model step continues, because the conversation's state has changed. */
 export interface DecideAgain {
   readonly kind: 'again';
 }
@@ -40,9 +40,9 @@ export async function waitForRoom(run: RunningTurn, step: string, need: PassNeed
 }
 
 /**
- * Fails a step whose request is too large, but only if the request is still too large for the current context (I14). If
- * the context has changed meanwhile, the step is decided again. If a compaction pass could make the request small
- * enough, the turn runs that pass.
+ * Fails a step whose request is too large, but only if the request over the current context is still too large
+ * (invariant I14). If the context has changed meanwhile, the worker decides again how the step continues. If a
+ * compaction pass could make the request small enough, the turn runs that pass.
  * @param doesFit returns true if the request fits for the journal's state
  */
 export async function failIfInfeasible(

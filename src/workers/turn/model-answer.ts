@@ -9,7 +9,10 @@ import type { AnswerEnd } from '../../domain/turn.ts';
 import { checkUsage } from '../../domain/usage.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
-/** The stored content of an answer without text. Providers refuse a later request that contains an empty message. */
+/**
+ * Text that is stored for a model answer without text, because providers refuse later requests that contain an empty
+ * message.
+ */
 const EMPTY_ANSWER = '(empty)';
 
 /** The model's answer violates the model interface. `why` names the wrong field, but never its content. */
@@ -33,7 +36,7 @@ export interface AnsweredRequest {
   readonly version: number;
   /** Hash of model, system prompt and tool schemas. */
   readonly fingerprint?: string | undefined;
-  /** turnfold's own count of the request in tokens, without anchor and calibration. */
+  /** turnfold's own token count of the request, before any correction by a provider's counts. */
   readonly countedTokens: number;
   /** The part of `countedTokens` that is for pictures. */
   readonly pictureTokens: number;
@@ -56,7 +59,7 @@ export async function readAnswer(
   if (weighed.bytes > MAX_MESSAGE_BYTES) {
     return {
       status: 'unusable',
-      why: `the answer has ${weighed.bytes} bytes, but a message may have at most ${MAX_MESSAGE_BYTES}`,
+      why: `the answer has ${weighed.bytes} bytes, but the limit of a message is ${MAX_MESSAGE_BYTES} bytes`,
     };
   }
   const recorded = { key, expectedHead: head, closes: [], answeredVersion: version, ...readUsage(answer) };

@@ -26,7 +26,7 @@ export interface ModelFailure {
   /** The error's message, without contents of the conversation. */
   readonly message: string;
   readonly retryAt?: number | undefined;
-  /** The provider's error code, or the id of the rule that turnfold checks. */
+  /** The provider's error code, or the id of the message-format rule that turnfold found broken. */
   readonly code?: string | undefined;
   /** Structure of the refused request as JSON, without contents. */
   readonly form?: string | undefined;

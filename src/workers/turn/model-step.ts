@@ -36,9 +36,13 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
   const step = modelKey(number);
   const maxSteps = prepared.agent.maxSteps ?? TURN_LIMITS.maxSteps;
   if (countSteps(journal.steps) >= maxSteps)
-    return failTurn('step_limit', `the turn has used all of its ${maxSteps} steps (maxSteps) without a final answer`, {
-      maxSteps,
-    });
+    return failTurn(
+      'step_limit',
+      `the turn has used all of its ${maxSteps} steps (maxSteps) without a final answer. Raise maxSteps of the agent`,
+      {
+        maxSteps,
+      },
+    );
 
   const decision = checkThresholds(run, step);
   const { tokens } = decision.size;
@@ -68,7 +72,7 @@ function checkThresholds({ journal, prepared }: RunningTurn, step: string): Step
   return decideStep(prepared, journal.conversation, mayWaitForPass(journal.waitsOf(step), 'threshold'));
 }
 
-/** Handles a request that exceeds the window although the step may not wait for another compaction pass. */
+/** Handles a request that exceeds the window although the step is not allowed to wait for another compaction pass. */
 function failUnlessSmaller(run: RunningTurn, step: string, tokens: number): ReturnType<typeof failIfInfeasible> {
   const { journal, prepared } = run;
   const doesFit = (): boolean => decideStep(prepared, journal.conversation, false).kind !== 'refuse';
@@ -146,7 +150,7 @@ async function recordAnswer(
   return { kind: 'answered', step: request.key, seq: request.head + 1, message, end: outcome.end };
 }
 
-/** turnfold's own count of the request in tokens, without any provider's count. */
+/** turnfold's own token count of the request, before any correction by a provider's counts. */
 function countRequest({ journal, prepared }: RunningTurn): number {
   const { anchor: _, ...size } = journal.conversation.size;
   return contextSize(size, { ...prepared.overhead, calibration: 1 }).tokens;
@@ -185,8 +189,8 @@ async function continueAfterFailure(
     }
     case 'invalid': {
       const isRolledBack = await rollBackRefused(run, { step, version }, failure);
-      // If the older context version is too large, and the step may not wait again, the turn fails with the provider's
-      // refusal.
+      // If the older context version is too large, and the step is not allowed to wait again, the turn fails with the
+      // provider's refusal.
       if (!isRolledBack || checkThresholds(run, step).kind === 'refuse') return failModel(run, failure);
       return takeModelStep(run);
     }

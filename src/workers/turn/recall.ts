@@ -146,8 +146,8 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
           const whole: ReadMessage = { seq, role: message.role, text: recallText(message).slice(skipped) };
           const fitting = await this.#fit(whole, left);
           const isWhole = fitting.text.length === whole.text.length;
-          // Only a first message is cut, because it may be too large for any answer. Every other message is returned in
-          // full, in the next answer if necessary.
+          // Only the first message of a recall answer is cut, because it can be too large for any answer. Every other
+          // message is returned in full, if necessary by the next recall call.
           if (!isWhole && messages.length > 0) return { messages, next: { from: seq } };
           messages.push(fitting);
           if (!isWhole) return { messages, next: { from: seq, offset: skipped + fitting.text.length } };
@@ -202,7 +202,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     }
   }
 
-  /** Tokens of one item as JSON, with its separator. */
+  /** Tokens of one hit or message as JSON, with its separator. */
   async #count(item: unknown): Promise<number> {
     return (await this.#counter.count(JSON.stringify(item))) + 1;
   }
@@ -220,8 +220,8 @@ function* addAll(search: RecallSearch, entries: readonly LogEntry[]): Generator<
 }
 
 /**
- * Bytes that one read of the log aims at. They are parsed in about a millisecond. A single message may be four times as
- * large.
+ * Approximate bytes of one read of the log. Parsing them takes about a millisecond. A single message may be four times
+ * as large.
  */
 const BATCH_BYTES = 262_144;
 
@@ -237,7 +237,10 @@ interface LogPlace {
   readonly conversation: ConversationRef;
 }
 
-/** Reads log entries in the order of `seqs`, in batches of limited size. Skips seqs that have no entry. */
+/**
+ * Reads the log entries with the numbers `seqs`, in that order and in batches of limited size. Skips numbers without an
+ * entry.
+ */
 async function* readBatches(
   { contexts, conversation }: LogPlace,
   seqs: Iterable<number>,
@@ -258,7 +261,7 @@ async function* readBatches(
   }
 }
 
-/** Yields all seqs from `from` to `to`, both included. */
+/** Yields all sequence numbers from `from` to `to`, both included. */
 function* countSeqs(from: number, to: number): Generator<number> {
   for (let seq = from; seq <= to; seq += 1) yield seq;
 }

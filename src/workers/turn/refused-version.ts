@@ -45,8 +45,8 @@ export async function rollBackRefused(
   if (shown.cause !== 'pass' || isAnswered) return false;
   const version = restoreVersion(run, refused, await readVersion(run, shown.parent));
   keeper.signal.throwIfAborted();
-  // This is recorded before the rollback. A crash between the two writes grants the step one wait too many. In the
-  // other order, a crash would fail the turn.
+  // The additional wait is recorded before the rollback. A crash between the two writes then leaves the step one wait
+  // too many. In the other order, a crash would make the turn fail.
   if (hasWaitedForPass(journal.waitsOf(step))) await journal.recordWait(step, 'rolled_back');
   const rollback = {
     expectedVersion: refused,
@@ -85,8 +85,8 @@ async function readVersion({ ports, keeper }: RunningTurn, number: number | null
 }
 
 /**
- * Finds the context version whose segments a version has. A version that replaced a refused one has the segments of an
- * older version.
+ * Finds the context version from which a version copied its segments. A version that replaced a refused one has the
+ * segments of an older version.
  */
 async function findShown(run: RunningTurn, version: Version): Promise<Version> {
   if (version.cause !== 'rollback' || !version.explained.includes(VERSION_REFUSED)) return version;
@@ -94,7 +94,7 @@ async function findShown(run: RunningTurn, version: Version): Promise<Version> {
   return findShown(run, await readVersion(run, refused.parent));
 }
 
-/** Builds a new context version with the segments of `shown`, over the current log. */
+/** Builds a new context version for the current log with the segments of the older version `shown`. */
 function restoreVersion({ ports, journal, prepared }: RunningTurn, refused: number, shown: Version): Version {
   const { weight, baseTotal } = shown;
   const { size, head } = journal.conversation;

@@ -27,7 +27,8 @@ export async function callWithin<T>(deadline: StepDeadline, call: (signal: Abort
   const step = new AbortController();
   const ended = Promise.withResolvers<never>();
   const leave = (reason: unknown): void => {
-    // The rejection precedes the abort. Otherwise the caller would see the error that the abort causes inside the call.
+    // The promise is rejected before the call is aborted. Otherwise the caller would get the error that the abort
+    // causes inside the call.
     ended.reject(reason);
     step.abort(reason);
   };

@@ -21,7 +21,9 @@ export interface StepWaits {
    * that result was rolled back.
    */
   readonly rollback: 'not_granted' | 'available' | 'used';
-  /** Number of compaction passes that ended without deciding on the context's size. They use up no wait (I13). */
+  /**
+   * Number of compaction passes that ended without deciding on the context's size. They use up no wait (invariant I13).
+   */
   readonly unsettledPasses: number;
   /** Number of waits for the provider, which `maxSuspensions` limits. */
   readonly retries: number;
@@ -30,12 +32,12 @@ export interface StepWaits {
 export type WaitEvent = 'size_refused' | 'rolled_back' | 'pass_settled' | 'pass_unsettled' | 'retry_due';
 
 export interface WaitTransition {
-  /** Key of the marker record for the event. Recording it a second time changes nothing (I5). */
+  /** Key of the marker record for the event. Recording it a second time changes nothing (invariant I5). */
   readonly mark: string;
   readonly waits: StepWaits;
 }
 
-/** Computes the waits after an event. The caller records `mark` before it acts on them. */
+/** Computes the waits after an event. The caller stores the marker record `mark` before it acts on the waits. */
 export function applyWaitEvent(waits: StepWaits, event: WaitEvent): WaitTransition {
   const { step } = waits;
   switch (event) {

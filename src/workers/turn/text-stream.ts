@@ -7,11 +7,11 @@ import type { Timers } from '../timers.ts';
 
 /** ms during which the pieces of text from a model are collected into one published delta. */
 export const PUBLISH_EVERY_MS = 50;
-/** Number of collected characters from which they are published at once. */
+/** Once this many characters are collected, they are published without a delay. */
 export const PUBLISH_CHARACTERS = 4_096;
-/** Most deltas of a turn whose publication Redis has not yet confirmed. Further deltas are dropped. */
+/** Maximum number of text pieces (deltas) of a turn that Redis has not yet confirmed. Further pieces are dropped. */
 export const MAX_IN_FLIGHT = 16;
-/** Most characters of one delta. A larger piece is split. */
+/** Maximum characters of one published piece of text (delta). A longer piece is split. */
 const MAX_CHARACTERS = 64 * 1024;
 
 export interface TextStreamOptions {

@@ -9,8 +9,8 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 type Sized = Pick<PreparedAgent, 'policy' | 'limits' | 'overhead'>;
 
 /**
- * Reasons for a compaction pass for which the turn does not wait. Empty if there are none. If a backoff suppresses
- * them, the cause of the backoff.
+ * Reasons for a compaction pass for which the turn does not wait. Empty if there are none. If a backoff suppresses the
+ * reasons, the value is the cause of the backoff.
  */
 export interface SoftPass {
   readonly reasons: readonly Reason[];
@@ -22,7 +22,7 @@ export type StepDecision =
   | ({ readonly kind: 'send'; readonly size: Weight } & SoftPass)
   /** Request a compaction pass and wait until it ends. */
   | { readonly kind: 'wait'; readonly size: Weight; readonly reasons: readonly Reason[] }
-  /** The request exceeds the model's window, and the step may not wait again. */
+  /** The request exceeds the model's window, and the step has used up its waits. */
   | { readonly kind: 'refuse'; readonly size: Weight };
 
 /**
@@ -34,8 +34,8 @@ export function decideStep(agent: Sized, state: StepState, mayWait: boolean): St
   const { size, reasons } = evaluate(agent, state, false);
   if (hasHardReason(reasons) && mayWait) return { kind: 'wait', size, reasons };
   if (!isSendable(agent.limits, size.tokens)) return { kind: 'refuse', size };
-  // A step with a hard reason has already waited for a compaction pass. Another pass that it does not wait for would
-  // not help.
+  // A step with a hard reason (for which turns wait) has already waited for a pass. A further pass in the background
+  // would not help.
   return { kind: 'send', size, ...(hasHardReason(reasons) ? { reasons: [] } : checkBackoff(state, size, reasons)) };
 }
 

@@ -59,7 +59,7 @@ function decideOutsideCall(callId: string, facts: CallFacts): CallDecision {
   const brought = facts.answers.get(callId);
   if (brought !== undefined) return { kind: 'answer', ...readBroughtOutput(brought) };
   if (isPastDeadline('tools', callId, facts))
-    return answerError('timeout', 'the call got no result before its deadline');
+    return answerError('timeout', 'the tool call got no result before its deadline');
   return { kind: 'wait', for: 'tools' };
 }
 

@@ -29,8 +29,8 @@ export function errorAnswer(outcome: Exclude<ToolOutcome, 'done'>, why: string):
 }
 
 /**
- * Limits for writing a tool's result as JSON. The work limit is twice the usual one, because the result is only written
- * and not parsed again. It is enough for 20,000 rows of five columns.
+ * Limits for writing a tool's result as JSON. The limit on the number of JSON values is twice the usual one, because
+ * the result is only written and not parsed again. It is enough for 20,000 rows of five columns.
  */
 const RESULT_BOUNDS = { maxCharacters: MAX_MESSAGE_BYTES, maxWork: 550_000 };
 
@@ -40,7 +40,7 @@ export function readOutput(value: unknown): ToolAnswer {
 
 /** Reads a result that is text, or an object of the form `{content, isError?}` without other fields. */
 function readExact(value: unknown): ToolAnswer | undefined {
-  // This check precedes the schema, which would visit all keys of the object, possibly millions.
+  // This check runs before the schema, because the schema would visit all keys of the object, possibly millions.
   if (typeof value === 'object' && typeof readSafely(value, 'content') !== 'string') return undefined;
   const parsed = safeParse(outputSchema, value, 'result', 'invalid_input');
   if (!parsed.success) return undefined;
@@ -63,7 +63,7 @@ function readObject(value: unknown): ToolAnswer {
   if (bytes > MAX_MESSAGE_BYTES) {
     return errorAnswer(
       'invalid_result',
-      `the tool returned ${bytes} bytes of JSON, but a result may have at most ${MAX_MESSAGE_BYTES}`,
+      `the tool returned ${bytes} bytes of JSON, but the limit of a tool result is ${MAX_MESSAGE_BYTES} bytes`,
     );
   }
   return { output: { content: written.json }, outcome: 'done' };

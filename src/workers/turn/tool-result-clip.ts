@@ -21,13 +21,14 @@ export interface ClipBounds {
 }
 
 /**
- * Nearly no token is longer than this, in UTF-16 units. A text that is longer by this measure is clipped without
- * counting the whole of it.
+ * UTF-16 units that nearly no token exceeds. A text with more units than this per allowed token is clipped without
+ * counting all of it.
  */
 const UNITS_A_TOKEN = 8;
 
 /**
- * If the cut would remove no more than this, the text is counted exactly, because head and tail may be the whole text.
+ * If the cut would remove no more than this, the text is counted exactly, because its head and tail are possibly the
+ * whole text.
  */
 const NARROW_GAP_UNITS = 4_096;
 
@@ -59,7 +60,7 @@ export async function clipResult(
 }
 
 async function fits(counter: TokenCounter, text: string, maxTokens: number): Promise<boolean> {
-  // Each token has at least one byte, so a text with few bytes needs no counting.
+  // Each token has at least one byte, so a text with no more bytes than `maxTokens` is not counted.
   if (Buffer.byteLength(text) <= maxTokens) return true;
   if (text.length > maxTokens * UNITS_A_TOKEN) {
     const [head, tail] = await clipEnds(counter, text, maxTokens);

@@ -27,7 +27,7 @@ interface DecidedCall<Decision extends CallDecision = CallDecision> {
 
 type AnswerableCall = DecidedCall<Exclude<CallDecision, { kind: 'wait' }>>;
 
-/** `closed`: every tool call of the assistant message has a result. */
+/** `closed`: the tool round is complete, because every tool call of the assistant message has a result. */
 export type RoundEnd = { readonly kind: 'closed' } | TurnEnd;
 
 /**
@@ -41,7 +41,11 @@ export async function takeToolSteps(run: RunningTurn, answered: Answered): Promi
   const maxSteps = prepared.agent.maxSteps ?? TURN_LIMITS.maxSteps;
   const steps = countSteps(journal.steps) + calls.filter(({ id }) => !journal.steps.has(toolKey(id))).length;
   if (steps > maxSteps) {
-    return failTurn('step_limit', `the turn would need ${steps} steps, but maxSteps is ${maxSteps}`, { maxSteps });
+    return failTurn(
+      'step_limit',
+      `the turn would need ${steps} steps, but maxSteps is ${maxSteps}. Raise maxSteps of the agent`,
+      { maxSteps },
+    );
   }
   const { answers, waited, claimedAt } = claimed;
   const facts = { tools: toolsOf(run), steps: journal.steps, answers, waited, claimedAt };
@@ -179,7 +183,7 @@ async function runTool(
     keeper.signal.throwIfAborted();
     // The abort may have caused the error, so it is unknown whether the call had its effect.
     if (stop.aborted) throw new StoppedWork();
-    return errorAnswer('timeout', (error as StepTimeout).message); // runSafely throws after an abort only
+    return errorAnswer('timeout', (error as StepTimeout).message); // runSafely throws only after an abort
   }
 }
 

@@ -129,7 +129,11 @@ export class TurnDelivery {
     }
     const prepared = this.#ports.agents.find(agent);
     if (prepared === undefined) {
-      const end = failTurn('unknown_agent', `this worker has no agent named "${agent}"`, { agent });
+      const end = failTurn(
+        'unknown_agent',
+        `this worker has no agent named "${agent}". Add the agent to the agents of the workers`,
+        { agent },
+      );
       return await endTurn(this.#ports, { claimed, keeper, startedAt, end, mayClaimNext: this.#hasShareLeft() });
     }
     const { run, end } = await runTurn(this.#openTurn(claimed, keeper, prepared));
@@ -138,7 +142,8 @@ export class TurnDelivery {
   }
 
   /**
-   * Waits until no other work runs in this process (I10). Returns false if that takes too long or if the process stops.
+   * Waits until no other work runs in this process (invariant I10). Returns false if that takes too long or if the
+   * process stops.
    * @throws LostTurn if the turn's lease was lost
    */
   async #becomeAlone(keeper: LeaseKeeper): Promise<boolean> {
@@ -190,8 +195,8 @@ export class TurnDelivery {
   }
 
   /**
-   * Reports a turn that was settled as failed because each of its claims ended without an outcome (I10). The next turn
-   * gets its own wake and delivery.
+   * Reports a turn that was settled as failed because each of its claims ended without an outcome (invariant I10). The
+   * next turn gets its own wake and delivery.
    */
   async #reportPoison({ turn, wake }: Extract<ClaimResult, { status: 'poison' }>): Promise<void> {
     const { onEvent, wakes } = this.#ports;

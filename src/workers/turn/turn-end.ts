@@ -7,7 +7,9 @@ import { type LeaseKeeper, writeUnderLease } from './lease-keeper.ts';
 import { LostTurn } from './turn-errors.ts';
 import type { TurnPorts } from './turn-ports.ts';
 
-/** How the work on a claimed turn ends. Any step may decide it, but only `endTurn` writes it to the store. */
+/**
+ * How the work on a claimed turn ends. Any step can decide this, but only `endTurn` writes the decision to the store.
+ */
 export type TurnEnd =
   | { readonly kind: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd | undefined }
   | { readonly kind: 'failed'; readonly failure: TurnFailure }
@@ -52,7 +54,7 @@ export interface EndedWork {
 
 /**
  * Writes how the work on a claimed turn ended. No other write gives the turn's lease back.
- * @returns the next turn, if this delivery claimed it together with the settlement (I7)
+ * @returns the next turn, if this delivery claimed it together with the settlement (invariant I7)
  * @throws LostTurn if the turn's lease was lost
  */
 export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<ClaimedTurn | undefined> {

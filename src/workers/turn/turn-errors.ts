@@ -9,7 +9,7 @@ export class LostTurn extends Error {
   readonly why: Lost['status'] | 'expired';
 
   constructor(why: LostTurn['why']) {
-    super(`the worker may write nothing more for this turn, because its lease ended (${why})`);
+    super(`the worker must not write anything more for this turn, because it lost the turn's lease (${why})`);
     this.name = 'LostTurn';
     this.why = why;
   }

@@ -140,13 +140,13 @@ async function writeSystem(
     return { why: `the system function must return text, but returned ${typeof written}` };
   const bytes = Buffer.byteLength(written);
   if (bytes > MAX_MESSAGE_BYTES)
-    return { why: `the system prompt has ${bytes} bytes, but may have at most ${MAX_MESSAGE_BYTES}` };
+    return { why: `the system prompt has ${bytes} bytes, but its limit is ${MAX_MESSAGE_BYTES} bytes` };
   return written;
 }
 
 /**
- * Records the end of a model step's wait. Because of this record, the step waits once per cause, and longer for each
- * retry.
+ * Records the end of a model step's wait. With this record, a repeated step knows that it has waited for this cause
+ * before, and how many retries it made.
  */
 async function closeWait(run: RunningTurn): Promise<void> {
   const { claimed, journal } = run;
@@ -178,13 +178,13 @@ async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise
   const step = modelKey(count);
   const record = journal.steps.get(step);
   const done = record?.status === 'done' ? record : undefined;
-  // The message has the first seq of the record. The results of refused calls follow.
+  // The record's first sequence number is that of the message. The results of refused calls follow.
   const seq = done?.seqs?.from;
   // The message is read from the log, because a compaction pass may have archived it.
   const [entry] =
     seq === undefined ? [] : await ports.contexts.readLog(claimed.lease.conversation, [{ from: seq, to: seq }]);
   if (entry === undefined) {
-    throw new TurnfoldError('not_found', `the answer of step ${step} is missing in the log`, {
+    throw new TurnfoldError('not_found', `the log has no message of model step ${step}, which is recorded as done`, {
       details: { step, seq },
     });
   }

@@ -13,7 +13,7 @@ import type { Calibrations } from '../calibrations.ts';
 import type { SoloLock } from '../solo-lock.ts';
 import type { WorkerPorts } from '../worker-ports.ts';
 
-/** Why a turn needs a smaller context. */
+/** Why a turn needs a smaller context before its next model call. */
 export interface PassNeed {
   readonly reasons: readonly Reason[];
   /** Tokens (upper bound) of the request that the provider refused as too long. */
@@ -27,7 +27,7 @@ export type Recount =
       readonly status: 'too_large';
       /** Sizes of the parts of the context that a compaction pass must keep. */
       readonly details: BudgetInfeasible;
-      /** Rules of the model's format that a smaller context would break. Often empty. */
+      /** Rules of the model's message format that a smaller context would break. Often empty. */
       readonly rules: readonly string[];
     }
   | { readonly status: 'gone' };
@@ -55,7 +55,7 @@ export interface TurnSettings {
    * a worker.
    */
   readonly maxTurns: number;
-  /** Age in ms after which a delivery claims no further turn. */
+  /** ms after its start from which a delivery claims no further turn. */
   readonly maxDeliveryMs: number;
   readonly stepTimeoutMs: number;
   readonly heartbeatMs: number;

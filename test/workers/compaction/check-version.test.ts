@@ -102,7 +102,7 @@ test('the rule for alternating roles (C5) accepts a request rendered for a templ
   expect(await check([ask, calls('a'), ask], [raw(1, 3)], strict)).toEqual([]);
 });
 
-test('the thinking rules (A7, A8) accept an open thinking loop without its earlier thinking if thinking is switched off', async () => {
+test('the thinking rules (A7, A8) accept unanswered tool calls without the thinking before them if thinking is switched off', async () => {
   const items = [
     { type: 'thinking', thinking: 'hm', signature: 's=' },
     { type: 'tool_use', id: 'a', name: 'read', input: {} },

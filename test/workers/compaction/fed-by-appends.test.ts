@@ -51,10 +51,10 @@ class Fed {
   }
 }
 
-describe.each([0, 2_000, 4_000])('a conversation of appended messages, with %d tokens of pins', (pinned) => {
+describe.each([0, 2_000, 4_000])('a conversation of appended messages, with %d tokens of pinned texts', (pinned) => {
   const policy: PolicyInput = pinned === 0 ? {} : { pins: [words(pinned)] };
 
-  it(`with ${pinned} tokens of pins, appended messages request a compaction pass soon after the threshold, without a check of each message`, async () => {
+  it(`with ${pinned} tokens of pinned texts, appended messages request a compaction pass soon after the threshold, without a check of each message`, async () => {
     const fed = await Fed.open(policy);
     const looks: number[] = [];
     for (let message = 0; message < 130; message += 1) {
@@ -71,7 +71,7 @@ describe.each([0, 2_000, 4_000])('a conversation of appended messages, with %d t
     expect(looks.length).toBeLessThanOrEqual(130 / 3 + 1 + committed.length);
   });
 
-  it(`with ${pinned} tokens of pins, appended messages request a compaction pass at the hard limit in spite of any backoff`, async () => {
+  it(`with ${pinned} tokens of pinned texts, appended messages request a compaction pass at the hard limit in spite of any backoff`, async () => {
     const fed = await Fed.open({ ...policy, thresholdRatio: 0.92 });
     while (fed.tokens < 7_000) if ((await fed.append()) !== undefined) await fed.runPass();
     const conversation = fed.world.db.find(ref);

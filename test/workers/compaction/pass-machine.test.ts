@@ -412,7 +412,7 @@ it.each(ROWS.map((row) => ({ title: row[0], row })))('a compaction pass in state
 });
 
 it.each(['fenced', 'superseded', 'gone'] as const)(
-  'a delivery writes nothing more after the store answers that its compaction pass is %s',
+  'a delivered turn job writes nothing more after the store answers that its compaction pass is %s',
   (status) => {
     const writes = ROWS.map((row) => row[1]).filter((state) => !READ_ONLY.has(state.step));
     expect(new Set(writes.map((state) => state.step)).size).toBe(11);
@@ -460,7 +460,7 @@ it.each([
   ['any plan if the ended children are not its own', { attempt: 1, isResumed: false }, true, ANY],
   ['no plan at the third attempt', { attempt: 3, isResumed: true }, true, NEVER],
 ] as const)(
-  'a delivered compaction pass may add summarization jobs for %s',
+  'a delivered compaction pass is allowed to add summarization jobs for %s',
   (...[, claim, haveChildrenEnded, childJobs]) => {
     expect(chooseChildJobs(claim, 'job', haveChildrenEnded)).toEqual(childJobs);
   },

@@ -53,7 +53,7 @@ it.each(['turn_end', 'overflow', 'manual'] as const)(
   },
 );
 
-it('the evaluation of a compaction pass drops the reason turn_end if the policy does not compact at a turn’s end', () => {
+it('the evaluation of a compaction pass ignores the reason turn_end if the policy does not compact at a turn’s end', () => {
   expect(evaluate(stateOf(100), ['turn_end'])).toEqual([]);
   expect(evaluate(stateOf(100), ['turn_end'], { onTurnEnd: true, mode: 'manual' })).toEqual([]);
 });

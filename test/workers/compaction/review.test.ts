@@ -127,7 +127,7 @@ it('an approval is refused if its edit makes the new context no smaller than the
     refusal: {
       code: 'invalid_input',
       field: 'edits',
-      message: expect.stringMatching(/must have fewer than the \d+ before$/),
+      message: expect.stringMatching(/must have fewer than the \d+ of the current one$/),
     },
   });
   expect(await approve(world, { '2-3': words(1_200) }, 'op2')).toEqual({ status: 'approved', version: 1 });
@@ -247,7 +247,7 @@ it('an approved compaction pass requests another pass if the messages appended s
   expect((await world.store.readProposal(ref))?.proposal.version).toMatchObject({ number: 2, parent: 1 });
 });
 
-it('an approval is refused during a thinking loop of the model, which an edit of the context would break', async () => {
+it('an approval is refused while the model thinks between tool calls, because an edit of the context would invalidate its thinking', async () => {
   const world = await propose();
   const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm' }] };
   const toolCalls = [{ id: 'c19_0', name: 'read', arguments: '{}' }];

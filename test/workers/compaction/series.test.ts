@@ -13,7 +13,7 @@ async function runSoftPass(world: Fixture): Promise<void> {
   await world.runPass(world.nextId());
 }
 
-it('several compaction passes make one version of the context after the other, and leave the log unchanged', async () => {
+it('several compaction passes create one version of the context after the other, and leave the log unchanged', async () => {
   const world = await Fixture.open();
   for (let round = 1; round <= 4; round += 1) {
     await world.append(FIVE_SEQUENCES);

@@ -177,7 +177,7 @@ it('a compaction pass adds no second summarization job for a refused summary', a
   expect(await world.fanOut('job2')).toHaveLength(4);
 });
 
-it('a compaction pass removes messages of the retention window to meet the budget if a hard reason is added before it builds the new context', async () => {
+it('a compaction pass removes messages of the retention window if a reason for which a turn waits is added before the new context is built', async () => {
   const world = await openPass({ policy: { retentionWindow: 8 }, summarizers: [refusing] });
   for (const child of await world.fanOut()) await world.summarize(child);
   await world.request('manual');
@@ -235,7 +235,7 @@ it('messages that are appended while a compaction pass runs follow the compacted
   expect(world.db.find(ref)?.passed, 'appended messages count from here').toEqual({ head: 20, turns: 8 });
 });
 
-it('a compaction pass with an added hard reason also compacts the messages appended during it, because a turn waits for a small context', async () => {
+it('a compaction pass with an added reason for which a turn waits also compacts the messages appended during the pass', async () => {
   const world = await openPass({ policy: { maxTokens: 900, tokenThreshold: 900 } });
   const children = await world.fanOut();
   await world.append('a400 a400 u20 a20');

@@ -51,7 +51,7 @@ function stateOf(world: Fixture): string {
   return JSON.stringify(held, (_, value: unknown) => (value instanceof Map ? [...value] : value));
 }
 
-it('a shadow policy’s measurement reports the results of both policies for the same context', async () => {
+it('the measurement of a shadow policy, which is tried without effect, reports the results of both policies for the same context', async () => {
   const world = await openShadowed({ shadow: EVICTING });
   await world.runPass();
   const [measured, ...others] = world.eventsOf('pass_shadowed');
@@ -102,7 +102,7 @@ it('a shadow policy changes neither the store nor the events of a compaction pas
   expect(shadowed.eventsOf('pass_ended')).toEqual(plain.eventsOf('pass_ended'));
 });
 
-it('a shadow policy’s measurement reports that the policy would remove nothing', async () => {
+it('the measurement of a shadow policy, which is tried without effect, reports that the policy would remove nothing', async () => {
   const world = await openShadowed({ shadow: { tokenThreshold: 50_000 } });
   await world.runPass();
   const [measured] = world.eventsOf('pass_shadowed');

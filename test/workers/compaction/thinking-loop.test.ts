@@ -50,7 +50,7 @@ async function think(world: Fixture) {
   });
 }
 
-it('during a thinking loop of the model, a soft compaction pass changes no context, adds no summarization job, and keeps counts and backoff', async () => {
+it('while the model thinks between tool calls, a soft compaction pass changes no context, adds no summarization job, and keeps counts and backoff', async () => {
   const world = await openLoop();
   await think(world);
   const before = world.db.find(ref)?.backoff;
@@ -60,7 +60,7 @@ it('during a thinking loop of the model, a soft compaction pass changes no conte
   expect(world.db.find(ref)).toMatchObject({ passed: { head: 0, turns: 0 }, backoff: before });
 });
 
-it('a soft compaction pass that a thinking loop stopped runs again at the end of the turn, even after a small answer', async () => {
+it('a soft compaction pass that stopped because the model was thinking runs again at the end of the turn, even after a small answer', async () => {
   const world = await openLoop();
   await think(world);
   await world.request('token_threshold');
@@ -75,7 +75,7 @@ it('a soft compaction pass that a thinking loop stopped runs again at the end of
   expect(world.version).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
 });
 
-it('a soft compaction pass that a thinking loop stopped keeps its summaries for the next pass', async () => {
+it('a soft compaction pass that stopped because the model was thinking keeps its summaries for the next pass', async () => {
   const world = await openLoop();
   await world.request('token_threshold');
   for (const child of await world.fanOut()) await world.summarize(child);
@@ -88,7 +88,7 @@ it('a soft compaction pass that a thinking loop stopped keeps its summaries for 
   expect(world.version).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
 });
 
-it('a compaction pass compacts during a thinking loop if a turn starts to wait for the pass at the last moment', async () => {
+it('a compaction pass compacts while the model thinks between tool calls if a turn starts to wait for the pass at the last moment', async () => {
   let isAsked = false;
   const world: Fixture = await Fixture.open({
     wrap: (ports) => ({
@@ -111,7 +111,7 @@ it('a compaction pass compacts during a thinking loop if a turn starts to wait f
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
 });
 
-it('a hard compaction pass compacts during a thinking loop, because the turn cannot continue without it', async () => {
+it('a hard compaction pass compacts while the model thinks between tool calls, because the turn cannot continue without it', async () => {
   const world = await openLoop();
   await think(world);
   await world.request('manual');

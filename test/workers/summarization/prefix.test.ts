@@ -11,7 +11,7 @@ async function summaryText(world: Fixture): Promise<string | undefined> {
   return [...(source?.summaries.values() ?? [])].at(-1)?.text;
 }
 
-it('a compaction pass with scope prefix writes one summary that begins with the users’ words, and later passes update this summary', async () => {
+it('a compaction pass with `scope: prefix` writes one summary that begins with copied user messages, and later passes update this summary', async () => {
   const summarizer = brief('guide');
   const world = await Fixture.open({ policy: { scope }, summarizers: [summarizer] });
   await world.append('u20 a300 u30 a300 u20 a300 u20 a20');
@@ -57,7 +57,7 @@ it.each([
   },
 );
 
-it('a compaction pass with scope prefix keeps some of the users’ words and a summary even for a very small range', async () => {
+it('a compaction pass with `scope: prefix` copies some user messages and writes a summary even for a very small range', async () => {
   const summarizer = brief();
   const policy = { scope, tokenThreshold: 130, maxTokens: 125, minSequenceTokens: 16 };
   const world = await Fixture.open({ policy, summarizers: [summarizer] });
@@ -69,7 +69,7 @@ it('a compaction pass with scope prefix keeps some of the users’ words and a s
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_gain' }]);
 });
 
-it('a compaction pass with scope prefix evicts a range that is too small for any of the users’ words', async () => {
+it('a compaction pass with `scope: prefix` evicts a range whose token limit is too small to keep any user message', async () => {
   const summarizer = brief();
   const policy = { scope, tokenThreshold: 80, maxTokens: 75, minSequenceTokens: 16 };
   const world = await Fixture.open({ policy, summarizers: [summarizer] });
@@ -81,7 +81,7 @@ it('a compaction pass with scope prefix evicts a range that is too small for any
   expect(world.eventsOf('summary_ended')).toMatchObject([
     {
       outcome: 'refused',
-      why: 'the sequence has 48 tokens, too few for a smaller summary with any words of its users',
+      why: 'the sequence has 48 tokens, too few for a smaller summary that keeps a user message',
     },
   ]);
   expect(world.segments).toEqual(['raw 1-1', 'evicted 2-2', 'raw 3-4']);
@@ -89,7 +89,7 @@ it('a compaction pass with scope prefix evicts a range that is too small for any
   expect(await world.store.readLog(ref, [{ from: 1, to: 4 }])).toHaveLength(4);
 });
 
-it('a compaction pass with scope prefix gives the model the earlier summary without the users’ texts, and code copies these texts again', async () => {
+it('a compaction pass with `scope: prefix` sends the model the earlier summary without its copied user messages, and code copies them again', async () => {
   const summarizer = brief('guide');
   const policy = { scope, summarizer: { models: ['guide'] } };
   const world = await Fixture.open({ policy, summarizers: [summarizer] });

@@ -326,12 +326,12 @@ it('a summary is accepted only if its rendered text has fewer tokens than the me
   const sequence = { ...child.sequence, tokens: 90 };
   expect(await world.summarize({ ...child, sequence })).toMatchObject({ outcome: 'refused' });
   expect(await readRecord(opened)).toMatchObject({
-    why: expect.stringMatching(/\d+ tokens, but must have fewer than the 90 of its source/),
+    why: expect.stringMatching(/\d+ tokens, but must have fewer than the 90 of the messages that it replaces/),
   });
 });
 
 it.each([
-  { what: 'a quarter of its source', log: 'u20 a300 a300 u20 a20', tokens: 608, cap: 152 },
+  { what: 'a quarter of the tokens that it replaces', log: 'u20 a300 a300 u20 a20', tokens: 608, cap: 152 },
   { what: '2,000 at most', log: 'u20 a6000 a6000 u20 a20', tokens: 12_008, cap: 2_000 },
 ])('the token limit of a summary is $what', async ({ log, tokens, cap }) => {
   const summarizer = brief();

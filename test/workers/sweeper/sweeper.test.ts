@@ -285,7 +285,7 @@ it('the sweeper does not report an idle conversation whose erase failed, and a l
   expect(world.eventsOf('conversation_expired')).toHaveLength(1);
 });
 
-it('a sweep continues with the other due entries after one entry fails, and reports the failure', async () => {
+it('a sweep continues with the other entries of due work after one entry fails, and reports the failure', async () => {
   const world: Fixture = await Fixture.open({
     wrap: (ports) => ({
       ...ports,
@@ -310,7 +310,7 @@ it('a sweep continues with the other due entries after one entry fails, and repo
   ]);
 });
 
-it('a sweep continues with the other due entries while one entry hangs, and does not start that entry again', async () => {
+it('a sweep continues with the other entries of due work while one entry hangs, and does not start that entry again', async () => {
   const gate = Promise.withResolvers<void>();
   const begun: string[] = [];
   const world: Fixture = await Fixture.open({

@@ -50,7 +50,7 @@ it('a turn over a soft threshold requests one compaction pass and continues with
   expect(world.events.map(({ type }) => type).slice(0, 3)).toEqual(['turn_claimed', 'pass_requested', 'model_called']);
 });
 
-it('a turn in a thinking loop requests no soft compaction pass until the turn ends', async () => {
+it('a turn whose model thinks between tool calls requests no soft compaction pass until the turn ends', async () => {
   const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm' }] };
   const call = { toolCalls: [{ name: 'nothing', arguments: {} }], raw };
   const model = deciding(({ messages }) => (messages.length < 8 ? call : { content: 'done' }));
@@ -156,7 +156,7 @@ it('a turn fails with the sizes of its request if a compaction pass changed noth
   expect(world.passRequests).toHaveLength(1);
 });
 
-it('a turn takes over the compaction pass that it waited for after the deadline of the wait', async () => {
+it('after the deadline of its wait, a turn takes over the compaction pass that it waited for', async () => {
   const world = await openWith(deciding());
   await world.accept('t1', words(1_900));
   await world.deliver();

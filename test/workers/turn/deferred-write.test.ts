@@ -118,7 +118,7 @@ it.each(Object.entries(WRITES))(
   },
 );
 
-it('a worker repeats a write that a full Redis refuses only as long as it has its lease', async () => {
+it('a worker repeats a write that a full Redis refuses only as long as the worker has the turn’s lease', async () => {
   const lost = await open();
   const { world, full, runs } = lost;
   await world.accept('t1', 'go');

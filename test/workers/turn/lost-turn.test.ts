@@ -131,7 +131,7 @@ it.each(['recordStep', 'settle'] as const)(
   },
 );
 
-it('a delivery ends without an error when its conversation is erased', async () => {
+it('a delivered turn job ends without an error when its conversation is erased', async () => {
   const gate = Promise.withResolvers<{ content: string }>();
   const world = await Fixture.open({ model: scriptedModel({ decide: () => gate.promise }) });
   await world.accept('t1', 'Hi');
@@ -181,7 +181,7 @@ it('a worker keeps its turn after unanswered heartbeats while the lease is valid
 it.each([
   [new TurnfoldError('redis_unavailable', 'Redis does not answer'), undefined],
   [new Error('WRONGTYPE'), { scope: nameConversation(ref) }],
-])('a delivery throws the store’s error when it cannot claim a turn: %s', async (failed, told) => {
+])('a delivered turn job throws the store’s error when it cannot claim a turn: %s', async (failed, told) => {
   const world = await Fixture.open({
     model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
     wrap: (ports) => ({ ...ports, turns: { ...ports.turns, claim: () => Promise.reject(failed) } }),
@@ -191,7 +191,7 @@ it.each([
   else expect(thrown).toMatchObject({ ...told, cause: failed });
 });
 
-it('a delivery throws the error of a failing store, and the sweeper wakes the turn later', async () => {
+it('a delivered turn job fails with the error of a failing store, and the sweeper wakes the turn later', async () => {
   const away = new Error('redis is away');
   const world = await Fixture.open({
     model: scriptedModel({ decide: () => ({ content: 'ok' }) }),

@@ -33,7 +33,7 @@ it('a model’s answer becomes the outcome of its step, and the store refuses it
   });
 });
 
-it('a model’s answer without token usage gives no anchor for later context sizes', async () => {
+it('a model’s answer without token usage gives no provider count from which later context sizes are computed', async () => {
   const read = await readAnswer(
     { content: 'Hi', toolCalls: [] },
     { key: 'model-1', head: 1, version: 0, countedTokens: 9, pictureTokens: 0 },

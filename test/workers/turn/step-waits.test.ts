@@ -68,7 +68,7 @@ it.each<{ events: WaitEvent[]; state: Partial<StepWaits>; mark: string }>([
   expect(marks.at(-1)).toBe(mark);
 });
 
-it('the waits of a model step are computed from its own marker records only', () => {
+it('the waits of a model step are computed only from the marker records that this step has stored', () => {
   const event = constantFrom<WaitEvent>('size_refused', 'rolled_back', 'pass_settled', 'pass_unsettled', 'retry_due');
   assertProperty(
     property(array(event, { maxLength: 12 }), array(event, { maxLength: 12 }), (events, ofOther) => {

@@ -89,18 +89,18 @@ it('a tool call that needs approval is denied after its own deadline, and not af
   expect(decide('remove', waitedFor('tools', false))).toMatchObject({ kind: 'wait' });
 });
 
-it('a call of a tool without run waits for a result from a caller, and needs no approval', () => {
+it('a call of a tool without a `run` function waits for a result from a caller, and needs no approval', () => {
   expect(decide('ask')).toEqual({ kind: 'wait', for: 'tools' });
 });
 
-it('a call of a tool without run gets the result that a caller sent', () => {
+it('a call of a tool without a `run` function gets the result that a caller sent', () => {
   const answers = new Map([['c2_0', '{"content":"blue"}']]);
   expect(decide('ask', { answers })).toEqual({ kind: 'answer', outcome: 'done', output: { content: 'blue' } });
   const failed = new Map([['c2_0', '{"content":"nobody there","isError":true}']]);
   expect(decide('ask', { answers: failed })).toMatchObject({ outcome: 'failed', output: { isError: true } });
 });
 
-it('a call of a tool without run is answered with an error if the caller’s result is unreadable', () => {
+it('a call of a tool without a `run` function is answered with an error if the caller’s result is unreadable', () => {
   const unreadable = ['blue', '{"text":"blue"}', 'null'];
   for (const text of unreadable) {
     const answers = new Map([['c2_0', text]]);
@@ -108,7 +108,7 @@ it('a call of a tool without run is answered with an error if the caller’s res
   }
 });
 
-it('a call of a tool without run times out at its deadline, unless a result arrived before', () => {
+it('a call of a tool without a `run` function times out at its deadline, unless a result arrived before', () => {
   expect(decide('ask', waitedFor('tools', false))).toMatchObject(refused('timeout', /deadline/));
   const answers = new Map([['c2_0', '{"content":"blue"}']]);
   expect(decide('ask', { ...waitedFor('tools', false), answers })).toMatchObject({ outcome: 'done' });

@@ -87,7 +87,7 @@ it('a turn that continues at another worker keeps its system prompt', async () =
   expect(asked.map(({ system }) => system)).toStrictEqual(['Prompt 1.', 'Prompt 1.']);
 });
 
-it('the size of a request includes the turn’s system prompt, and ignores token counts under another prompt', async () => {
+it('the size of a request includes the turn’s system prompt, and ignores token counts that providers reported for another prompt', async () => {
   const { asked, world } = await open(({ user }) => (user === 'u1' ? 'Guide. '.repeat(200) : 'Guide.'));
   await accept(world, 't1', context);
   await accept(world, 't2');
@@ -106,7 +106,7 @@ it.each([
     /no such user/,
   ],
   ['returns a number', () => 7 as never, /must return text, but returned number/],
-  ['returns 1 MiB and one byte', () => 'x'.repeat(1_048_577), /1048577 bytes, but may have at most 1048576/],
+  ['returns 1 MiB and one byte', () => 'x'.repeat(1_048_577), /1048577 bytes, but its limit is 1048576 bytes/],
 ] as const)('only the current turn fails when the system function of its agent %s', async (_, system, why) => {
   const { asked, world } = await open(system);
   await accept(world, 't1');

@@ -27,7 +27,7 @@ function noteCalls(ports: TurnPorts, asked: string[]): TurnPorts {
   return { ...ports, turns: watch(ports.turns), contexts: watch(ports.contexts) };
 }
 
-it('a delivery completes a turn: the log has the question and the answer, and the turn’s record has the answer', async () => {
+it('a delivered turn job completes a turn: the log has the question and the answer, and the turn’s record has the answer', async () => {
   const model = scriptedModel({
     steps: [{ expect: { role: 'user', content: 'Hi', messages: 1 }, answer: { content: 'Hello' } }],
   });
@@ -43,7 +43,7 @@ it('a delivery completes a turn: the log has the question and the answer, and th
   expect(await world.countTimers()).toBe(0);
 });
 
-it('a delivery answers all queued turns of a conversation in order, and reads the context once', async () => {
+it('a delivered turn job answers all queued turns of a conversation in order, and reads the context once', async () => {
   const asked: string[] = [];
   const world = await Fixture.open({ model: echo(), wrap: (ports) => noteCalls(ports, asked) });
   for (const number of [1, 2, 3]) await world.accept(`t${number}`, `${number}`);
@@ -55,7 +55,7 @@ it('a delivery answers all queued turns of a conversation in order, and reads th
   expect(world.db.find(ref)?.mailbox).toEqual([]);
 });
 
-it('a delivery sends all earlier messages of the conversation with each turn', async () => {
+it('a delivered turn job sends all earlier messages of the conversation with each turn', async () => {
   const sent: string[][] = [];
   const model = scriptedModel({
     decide: ({ messages, system, tools }) => {
@@ -73,7 +73,7 @@ it('a delivery sends all earlier messages of the conversation with each turn', a
   expect(sent).toEqual([['one'], ['one', 'ok', 'two'], ['one', 'ok', 'two', 'ok', 'three']]);
 });
 
-it('a delivery ends after its limit of turns, and its last write records a wake for the remaining turns', async () => {
+it('a delivered turn job ends after its limit of turns, and its last write records a wake for the remaining turns', async () => {
   const world = await Fixture.open({ model: echo(), settings: { maxTurns: 2 } });
   for (const number of [1, 2, 3]) await world.accept(`t${number}`, `${number}`);
   await world.deliver();
@@ -84,7 +84,7 @@ it('a delivery ends after its limit of turns, and its last write records a wake 
   expect(world.wakes).toHaveLength(1);
 });
 
-it('a delivery claims no further turn after its time limit', async () => {
+it('a delivered turn job claims no further turn after its time limit', async () => {
   const model = scriptedModel({
     decide: async () => {
       await world.timers.advance(2_000);
@@ -100,7 +100,7 @@ it('a delivery claims no further turn after its time limit', async () => {
   expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
 });
 
-it('a delivery does nothing if the conversation has no open turn or another worker owns the turn', async () => {
+it('a delivered turn job does nothing if the conversation has no open turn or another worker owns the turn', async () => {
   const model = scriptedModel({ steps: [] });
   const world = await Fixture.open({ model });
   expect(await world.deliver()).toBe('done');
@@ -111,7 +111,7 @@ it('a delivery does nothing if the conversation has no open turn or another work
   expect(model.callCount).toBe(0);
 });
 
-it('a delivery fails the turn of an unknown agent and continues with the next turn', async () => {
+it('a delivered turn job fails the turn of an unknown agent and continues with the next turn', async () => {
   const world = await Fixture.open({ model: echo() });
   await world.accept('t1', 'Hi', 'stranger');
   await world.accept('t2', 'Ho', 'stranger');
@@ -126,7 +126,7 @@ it('a delivery fails the turn of an unknown agent and continues with the next tu
   ]);
 });
 
-it('a delivery fails a turn after three claims without progress, and wakes the next turn', async () => {
+it('a delivered turn job fails a turn after three claims without progress, and wakes the next turn', async () => {
   const world = await Fixture.open({ model: echo() });
   await world.accept('t1', 'poison');
   await world.accept('t2', 'Ho');
@@ -142,7 +142,7 @@ it('a delivery fails a turn after three claims without progress, and wakes the n
   expect(await world.view('t2')).toMatchObject({ state: 'completed' });
 });
 
-it('a delivery reports the wait and duration of a scheduled turn from its due time, by the store’s clock', async () => {
+it('a delivered turn job reports the wait and duration of a scheduled turn from its due time, by the store’s clock', async () => {
   const hour = 3_600_000;
   const world = await Fixture.open({
     model: echo(),
@@ -167,7 +167,7 @@ it('a delivery reports the wait and duration of a scheduled turn from its due ti
   expect(world.eventsOf('turn_settled')).toMatchObject([{ turn: 't1', durationMs: 700 }]);
 });
 
-it('a delivery reports events that have no contents of the conversation', async () => {
+it('a delivered turn job reports events that have no contents of the conversation', async () => {
   const usage = { inputTotal: 120, output: 30, outputKept: 20 };
   const model = scriptedModel({ steps: [{ answer: { content: 'the secret', usage } }] });
   const world = await Fixture.open({ model });
@@ -198,7 +198,7 @@ it('a delivery reports events that have no contents of the conversation', async 
   expect(world.db.find(ref)?.anchor).toMatchObject({ seq: 2, tokens: 140 });
 });
 
-it('a delivery records a model’s answer without text as a message that providers accept later', async () => {
+it('a delivered turn job records a model’s answer without text as a message that providers accept later', async () => {
   const world = await Fixture.open({ model: scriptedModel({ steps: [{ answer: { content: ' \n' } }] }) });
   await world.accept('t1', 'Hi');
   await world.deliver();
