@@ -198,7 +198,7 @@ export class MemoryDatabase {
     return (this.gone.get(nameOf(ref)) ?? 0) > this.now();
   }
 
-  /** Does in memory what `find_refusal` of `lua/shared/create.lua` does in Redis, after `findFork`. */
+  /** Returns the agent that owns the conversation if it is another one. `lua/shared/create.lua` checks this in Redis. */
   findOtherAgent(ref: ConversationRef, agent: string): string | undefined {
     const known = this.isGone(ref) ? undefined : this.find(ref)?.agent;
     return known === agent ? undefined : known;

@@ -2,7 +2,7 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 
 /**
- * Does in memory what `lua/shared/erase.lua` does in Redis, but in a single batch.
+ * Removes all records of a conversation, as `lua/shared/erase.lua` does in Redis, but in a single batch.
  * @returns number of removed keys
  */
 export function eraseRecords(db: MemoryDatabase, ref: ConversationRef): number {

@@ -10,7 +10,7 @@ export function openMemoryEventStore(db: MemoryDatabase): EventStore {
   return { readEvents: async (query) => readEvents(db, query) };
 }
 
-/** Does in memory what `lua/read-events.lua` does in Redis. */
+/** Reads a page of events, and whether earlier events were dropped, as `lua/read-events.lua` does in Redis. */
 function readEvents(db: MemoryDatabase, { conversation, after, limit }: EventQuery): EventPage {
   const found = db.find(conversation);
   const kept = (found?.events ?? []).map((event) => ({ id: idOf(event), event }));

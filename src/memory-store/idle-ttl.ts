@@ -6,7 +6,7 @@ import { idleEntry } from './members.ts';
 
 const BUSY_MS = 60_000;
 
-/** Does in memory what `start_idle_ttl` of `lua/shared/idle-ttl.lua` does in Redis. */
+/** Restarts the idle TTL after activity, as `start_idle_ttl` of `lua/shared/idle-ttl.lua` does in Redis. */
 export function restartIdleTtl(db: MemoryDatabase, conversation: MemoryConversation, newMs?: number): void {
   const ms = newMs ?? conversation.ttl?.ms ?? 0;
   if (ms === 0) {
@@ -19,7 +19,7 @@ export function restartIdleTtl(db: MemoryDatabase, conversation: MemoryConversat
   db.ready.set(idleEntry(conversation.ref), ends);
 }
 
-/** Does in memory what `lua/expire.lua` does in Redis. In memory an erase is one batch, so it is never interrupted. */
+/** Erases an idle conversation, as `lua/expire.lua` does in Redis. In memory an erase is never interrupted. */
 export function expire(db: MemoryDatabase, ref: ConversationRef, owner: string): ExpireResult {
   const member = idleEntry(ref);
   const conversation = db.find(ref);

@@ -5,7 +5,7 @@ import { addWeights, CLOSING_RESULT, NO_WEIGHT, type WeighedMessage } from '../d
 import type { MemoryConversation } from './database.ts';
 
 /**
- * Does in memory what `lua/shared/append.lua` does in Redis: appends messages.
+ * Appends messages to the log, as `lua/shared/append.lua` does in Redis.
  * @returns the seq of the last message
  */
 export function appendToLog(
@@ -23,7 +23,7 @@ export function appendToLog(
   return conversation.log.length;
 }
 
-/** Does in memory what `lua/shared/calls.lua` does in Redis: adds newly opened tool calls and removes answered ones. */
+/** Adds newly opened tool calls and removes answered ones, as `lua/shared/move-calls.lua` does in Redis. */
 export function moveCalls(
   conversation: MemoryConversation,
   opens: readonly OpenCall[],
@@ -33,7 +33,7 @@ export function moveCalls(
   for (const id of closes) conversation.openCalls.delete(id);
 }
 
-/** Does in memory what `lua/shared/close.lua` does in Redis. */
+/** Appends a result for every unanswered tool call, as `lua/shared/close.lua` does in Redis. */
 export function closeOpenCalls(conversation: MemoryConversation, turn: string, now: number): void {
   const { content, tokens, bytes } = CLOSING_RESULT;
   const ids = [...conversation.openCalls.keys()].toSorted(

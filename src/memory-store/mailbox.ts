@@ -6,13 +6,13 @@ import { readyEntry } from './members.ts';
 
 export const WAKE_GRACE_MS = 5_000;
 
-/** Does in memory what `lua/shared/wake.lua` does in Redis. */
+/** Records the wake (queue job) that the caller adds next, as `lua/shared/wake.lua` does in Redis. */
 export function wakeTurn(db: MemoryDatabase, conversation: MemoryConversation, wake: string): void {
   conversation.wake = wake;
   db.ready.set(readyEntry('t', conversation.ref), db.now() + WAKE_GRACE_MS);
 }
 
-/** Does in memory what `lua/shared/fulfil.lua` does in Redis. */
+/** Ends the wait of the first turn of the mailbox, as `lua/shared/fulfil.lua` does in Redis. */
 export function endWait(
   db: MemoryDatabase,
   conversation: MemoryConversation,
@@ -31,7 +31,7 @@ export function headTurn(conversation: MemoryConversation): MemoryTurn | undefin
   return id === undefined ? undefined : conversation.turnRecords.get(id);
 }
 
-/** Does in memory what `lua/shared/events.lua` does in Redis. */
+/** Stores an event of the conversation, as `emit` of `lua/shared/events.lua` does in Redis. */
 export function emit(
   db: MemoryDatabase,
   { events }: MemoryConversation,
@@ -41,7 +41,7 @@ export function emit(
   events.push({ nth: (events.at(-1)?.nth ?? 0) + 1, at: db.now(), type, fields });
 }
 
-/** Does in memory what `lua/shared/fence.lua` does in Redis. */
+/** Raises the epoch, so that writes of former owners are refused, as `lua/shared/fence.lua` does in Redis. */
 export function raiseEpoch(db: MemoryDatabase, conversation: MemoryConversation): void {
   conversation.epoch = Math.max(conversation.epoch + 1, db.now());
 }
@@ -53,7 +53,7 @@ type End = IdleTtl &
     | { readonly state: 'canceled'; readonly canceledBy: string }
   );
 
-/** Does in memory what `lua/shared/settle.lua` does in Redis. */
+/** Writes the end of a turn into its record, as `settle_turn` of `lua/shared/settle.lua` does in Redis. */
 export function settleRecord(
   db: MemoryDatabase,
   conversation: MemoryConversation,
@@ -74,7 +74,7 @@ export function settleRecord(
   restartIdleTtl(db, conversation, conversationTtl);
 }
 
-/** Does in memory what `lua/shared/settle.lua` does in Redis. */
+/** Removes the settled turn from the mailbox, as `pop_head` of `lua/shared/settle.lua` does in Redis. */
 export function popHead(db: MemoryDatabase, conversation: MemoryConversation, wake: string | undefined): boolean {
   conversation.mailbox.shift();
   conversation.owner = undefined;
@@ -89,7 +89,7 @@ export function popHead(db: MemoryDatabase, conversation: MemoryConversation, wa
   return true;
 }
 
-/** Does in memory what `lua/shared/settle.lua` does in Redis. */
+/** Returns true if the first call recorded this wake, as `needs_wake` of `lua/shared/settle.lua` does in Redis. */
 export function isRecorded(conversation: MemoryConversation, wake: string | undefined): wake is string {
   return wake !== undefined && conversation.wake === wake && conversation.mailbox.length > 0;
 }

@@ -7,20 +7,20 @@ import { emit, endWait } from './mailbox.ts';
 import { readyEntry } from './members.ts';
 import { answerDecision } from './proposal-store.ts';
 
-/** Does in memory what `supersede_owner` of `lua/shared/pass-fence.lua` does in Redis. */
+/** Records the owner of a pass before it is taken away, as `lua/shared/pass-fence.lua` does in Redis. */
 export function supersedeOwner(conversation: MemoryConversation): void {
   const { owner, parked, releasedBy } = conversation.pass ?? {};
   conversation.superseded = owner ?? parked?.by ?? releasedBy ?? conversation.superseded;
 }
 
-/** Does in memory what `find_end` of `lua/shared/pass-end.lua` does in Redis. */
+/** Returns the reply to a repeated call that ended the pass before, as `lua/shared/pass-end.lua` does in Redis. */
 export function findEnd(db: MemoryDatabase, lease: PassLease): PassEndResult | undefined {
   const last = db.find(lease.conversation)?.lastEnd;
   if (last?.passId !== lease.passId) return undefined;
   return { status: 'ended', ...(last.isAwaited && { wakeTurn: last.wakeTurn }) };
 }
 
-/** Does in memory what `end_pass` of `lua/shared/pass-end.lua` does in Redis. */
+/** Ends a compaction pass and wakes the turn that waits for it, as `lua/shared/pass-end.lua` does in Redis. */
 export function finishPass(
   db: MemoryDatabase,
   conversation: MemoryConversation,

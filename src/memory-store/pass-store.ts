@@ -159,7 +159,7 @@ function takeOverPass(db: MemoryDatabase, { conversation: ref, owner, passId }: 
   return claimed(conversation, pass);
 }
 
-/** Does in memory what `lua/release-pass.lua` does in Redis. */
+/** Gives a compaction pass back when its worker stops, as `lua/release-pass.lua` does in Redis. */
 function releasePass(db: MemoryDatabase, lease: PassLease): { readonly status: 'released' } | PassLost {
   const owned = findOwned(db, lease);
   if ('status' in owned) {
@@ -236,12 +236,12 @@ function proposeVersion(
   return { status: 'proposed' };
 }
 
-/** Does in memory what `has_new_reasons` of `lua/shared/pass-fence.lua` does in Redis. */
+/** Returns true if reasons to compact were added after the owner read them, as `lua/shared/pass-fence.lua` does. */
 function hasNewReasons({ reasons }: MemoryPass, { seenReasons }: Pick<PassEnd, 'seenReasons'>): boolean {
   return seenReasons !== undefined && seenReasons.join() !== reasons.join();
 }
 
-/** Does in memory what `find_pass_loss` of `lua/shared/pass-fence.lua` does in Redis. */
+/** Returns the leased pass, or the reason why the lease was lost, as `lua/shared/pass-fence.lua` does in Redis. */
 function findOwned(
   db: MemoryDatabase,
   lease: PassLease,

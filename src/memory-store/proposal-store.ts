@@ -53,7 +53,7 @@ function decideProposal(db: MemoryDatabase, decision: Decision): DecisionResult 
   return { status: 'decided', needsWake: true };
 }
 
-/** Does in memory what `lua/shared/review.lua` does in Redis. */
+/** Leaves a pass to a person who reviews its proposal, as `lua/shared/review.lua` does in Redis. */
 export function awaitReview(db: MemoryDatabase, { ref, pass }: MemoryConversation, by: string): void {
   const untilMs = pass?.review?.expiresAt ?? 0;
   Object.assign(pass ?? {}, {

@@ -3,7 +3,7 @@ import { shownKeys, type Version } from '../domain/version.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { emit } from './mailbox.ts';
 
-/** Does in memory what `lua/shared/put-version.lua` does in Redis. */
+/** Makes a context version the live one and drops old versions, as `lua/shared/put-version.lua` does in Redis. */
 export function putVersion(
   db: MemoryDatabase,
   conversation: MemoryConversation,

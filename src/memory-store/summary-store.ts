@@ -66,7 +66,7 @@ function findSummary(db: MemoryDatabase, ref: ConversationRef, hash: string): Me
   return found !== undefined && found.until > db.now() ? found : undefined;
 }
 
-/** Does in memory what `lua/record-summary.lua` does in Redis. */
+/** Returns the reason why a job must not record its summary, or undefined, as `lua/record-summary.lua` does. */
 function findLoss(
   db: MemoryDatabase,
   { conversation: ref, passId, hash, owner }: SummaryLease,

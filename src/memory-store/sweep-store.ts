@@ -102,7 +102,7 @@ function hasRecord(db: MemoryDatabase, member: string): boolean {
   return kind === 'turn' ? conversation !== undefined : conversation?.turnRecords.has(turn) === true;
 }
 
-/** Does in memory what `lua/shared/lapse.lua` does in Redis. */
+/** Checks whether a turn or pass has work but no worker, as `lua/shared/lapse.lua` does in Redis. */
 function inspect(db: MemoryDatabase, kind: 'turn' | 'pass', ref: ConversationRef): SweepDecision {
   const found = kind === 'turn' ? findTurn(db, ref) : findPass(db, ref);
   const member = readyEntry(kind === 'turn' ? 't' : 'p', ref);

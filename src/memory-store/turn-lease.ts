@@ -5,7 +5,7 @@ import { headTurn } from './mailbox.ts';
 import { readyEntry } from './members.ts';
 
 /**
- * Does in memory what `lua/shared/fence.lua` does in Redis: returns the leased turn, or the reason why the lease was lost.
+ * Returns the leased turn, or the reason why the lease was lost, as `lua/shared/fence.lua` does in Redis.
  */
 export function findOwned(
   db: MemoryDatabase,

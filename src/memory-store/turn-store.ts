@@ -97,7 +97,7 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
   return { status: 'claimed', turn: takeHead(db, conversation, record, owner) };
 }
 
-/** Does in memory what `lua/shared/take-head.lua` does in Redis. */
+/** Gives the first turn of the mailbox to a worker, as `lua/shared/take-head.lua` does in Redis. */
 function takeHead(
   db: MemoryDatabase,
   conversation: MemoryConversation,
@@ -131,7 +131,7 @@ function poison(db: MemoryDatabase, conversation: MemoryConversation, record: Me
   return { status: 'poison', turn, ...(popHead(db, conversation, wake) && { wake }) };
 }
 
-/** Does in memory what `lua/release-turn.lua` does in Redis. */
+/** Gives a turn back when its worker stops, as `lua/release-turn.lua` does in Redis. */
 function release(db: MemoryDatabase, lease: TurnLease, wake: string): { readonly status: 'released' } | Lost {
   const owned = findOwned(db, lease);
   if ('status' in owned) {

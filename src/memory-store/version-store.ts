@@ -149,7 +149,7 @@ function hasTexts({ summaries }: MemoryConversation, version: Version): boolean 
   return shownKeys(version).every((key) => summaries.has(key));
 }
 
-/** Does in memory what `lua/shared/fork-fence.lua` does in Redis. */
+/** Returns the fork if this operation still copies into it, as `lua/shared/fork-fence.lua` checks in Redis. */
 function findOpenFork(db: MemoryDatabase, ref: ConversationRef, operation: string): MemoryConversation | ForkLost {
   if (db.isGone(ref)) return { status: 'gone' };
   const conversation = db.find(ref);

@@ -6,7 +6,7 @@ import { emit } from './mailbox.ts';
 type Wait = NonNullable<MemoryTurn['waiting']>;
 
 /**
- * Does in memory what `lua/suspend-turn.lua` does in Redis: a tool call that was awaited before keeps its earlier deadline.
+ * Builds the wait of a turn. As in `lua/suspend-turn.lua`, a tool call that was awaited before keeps its earlier deadline.
  */
 export function makeWait(
   db: MemoryDatabase,
@@ -22,7 +22,7 @@ export function makeWait(
   return { ...wait, since: db.now(), until, calls: dated, steps: steps.size };
 }
 
-/** Does in memory what `lua/suspend-turn.lua` does in Redis. */
+/** Emits the event of a turn that starts to wait, as `lua/suspend-turn.lua` does in Redis. */
 export function emitWait(
   db: MemoryDatabase,
   conversation: MemoryConversation,
@@ -40,8 +40,7 @@ export function emitWait(
 }
 
 /**
- * Does in memory what `lua/answer-turn.lua` does in Redis: shortens the wait to the earliest deadline of an unanswered tool
- * call.
+ * Shortens the wait to the earliest deadline of an unanswered tool call, as `lua/answer-turn.lua` does in Redis.
  */
 export function shortenWait(record: MemoryTurn): void {
   const { waiting, answers } = record;

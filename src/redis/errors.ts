@@ -13,9 +13,9 @@ const OUTAGES: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/LOADING/, 'it is loading its data (LOADING)'],
   [/BUSY Redis/, 'a script keeps it busy (BUSY)'],
   [/MASTERDOWN/, 'it is a replica that has lost its master (MASTERDOWN)'],
-  [/UNBLOCKED/, 'it changed between master and replica during the call (UNBLOCKED)'],
+  [/UNBLOCKED/, 'it changed its role between master and replica during the call (UNBLOCKED)'],
   [/sentinels are unreachable/, 'no Sentinel knows a master of that name'],
-  [/CLUSTERDOWN/, 'the Cluster does not serve now (CLUSTERDOWN)'],
+  [/CLUSTERDOWN/, 'the Cluster serves no requests now (CLUSTERDOWN)'],
   [
     /TRYAGAIN|^ASK \d|Too many Cluster redirections|startup nodes|slots cache|Cluster isn't ready|No master node/,
     'no node of the Cluster answers for these keys',

@@ -20,7 +20,7 @@ export interface ServerFacts extends MemoryState {
   readonly version: string;
   /** Version of Redis whose commands the server supports. */
   readonly redisVersion: string;
-  /** Error with which the server refuses a write. Absent if it accepts writes. */
+  /** Error with which the server refuses a test write. Absent if the server accepts writes. */
   readonly writeRefusal?: string;
   readonly appendOnly: {
     readonly isOn: boolean;

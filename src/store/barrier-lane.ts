@@ -37,8 +37,8 @@ const MAX_BATCH = 200;
  * One connection that alternates between sending writes and waiting (WAIT) until replicas have them. Calls that arrive
  * during a wait are sent together afterwards and share the next wait, like commits that share one fsync.
  * WAIT covers only the writes of its own connection. Three rules follow:
- * - B1. The writes, a write of a mark key, and WAIT are sent as one pipeline on one connection. No command of the pipeline
- *   is sent again alone.
+ * - B1. The writes, a write of the mark (an empty key), and WAIT are sent as one pipeline on one connection. No command
+ *   of the pipeline is sent again alone.
  * - B2. The mark is always a write. If a turn is known already, another connection wrote it, and since Redis 7.2 WAIT
  *   ignores that write. The mark comes later in the replication stream, so a replica that has the mark has the turn too.
  * - B3. A master that was demoted to a replica refuses the mark, and then the result of WAIT does not count.
@@ -143,7 +143,7 @@ export class BarrierLane {
 
   /**
    * Decides whether enough replicas and disks have the writes.
-   * @param results reply of the mark, then of each wait
+   * @param results reply to the write of the mark key, then the reply of each WAIT
    */
   #judge(results: readonly Result[]): Shortfall | undefined {
     const { replicas, fsync } = this.#durability;

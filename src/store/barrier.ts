@@ -62,7 +62,7 @@ export class Barrier {
   }
 
   /**
-   * Makes an operation that runs a script behind the barrier.
+   * Makes an operation that runs a script and then waits for replicas or disks.
    * @param isDone true if a reply says that the write is done. Other replies are returned without waiting.
    */
   bind<Input extends readonly unknown[], Reply extends object>(

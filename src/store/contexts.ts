@@ -141,7 +141,9 @@ async function readSummaries(redis: Redis, key: string, version: Version): Promi
   );
 }
 
-/** Reads all kept versions of a conversation, oldest first. Version 0, which is the whole log, is never stored. */
+/**
+ * Reads all kept context versions of a conversation, oldest first. Version 0, which is the whole log, is never stored.
+ */
 async function listVersionRecords(redis: Redis, keyspace: Keyspace, conversation: ConversationRef): Promise<Version[]> {
   const key = keyspace.key(conversation, 'ver');
   const texts = Object.entries(await callStore(() => redis.hgetall(key)));

@@ -70,8 +70,8 @@ export const STEP_STATE_FIELDS =
   );
 
 /**
- * Decodes the state of a conversation without its open tool calls. A turn may have 1,000 of them, and the worker already
- * knows how each step changed them.
+ * Decodes the state of a conversation without its unanswered tool calls. A turn may have 1,000 of them, and the worker
+ * already knows how each step changed them.
  */
 export function decodeStepState(fields: RecordFields): StepState {
   const [tokens = 0, bytes = 0, , baseTokens = 0, baseBytes = 0] = fields.counts('liveSize');
@@ -105,10 +105,15 @@ function readHead(fields: RecordFields): number {
 
 function readTtl(fields: RecordFields): number {
   const [ttl, ends] = fields.counts('ttl');
-  return ttl === undefined || ends === undefined ? fields.refuse('ttl', 'the value must consist of two times') : ttl;
+  return ttl === undefined || ends === undefined
+    ? fields.refuse('ttl', 'the value must be two numbers of ms: the idle TTL and the time at which it ends')
+    : ttl;
 }
 
-/** Encodes an open tool call as scripts read it. The provider's id is JSON, because JSON escapes line breaks. */
+/**
+ * Encodes an open (unanswered) tool call as scripts read it. The provider's id is JSON, because JSON escapes line
+ * breaks.
+ */
 export function encodeOpenCall({ id, providerId }: OpenCall): string {
   return providerId === undefined ? id : `${id} ${JSON.stringify(providerId)}`;
 }

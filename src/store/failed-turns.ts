@@ -12,8 +12,8 @@ const READS = 200;
 
 /**
  * Lists failed turns, without a script. If the query has a filter by error code, full pages are read until enough turns
- * match. Full pages also replace turns that were removed, because ever smaller rounds would become one read after the
- * other.
+ * match. Full pages also replace turns that were removed in between. Reading only as many as are missing would lead to
+ * many small reads, one after the other.
  */
 export async function listFailed(redis: Redis, keyspace: Keyspace, query: FailedQuery): Promise<FailedTurn[]> {
   const found = new Map<string, FailedTurn>();
@@ -35,7 +35,7 @@ export async function listFailed(redis: Redis, keyspace: Keyspace, query: Failed
 }
 
 /**
- * Returns the earliest settlement time of which turns are still kept, by the clock of Redis. Entries of older turns are
+ * Returns the settlement time since which failed turns are kept, by the clock of Redis. Entries of older turns are
  * removed when another turn of the shard fails.
  */
 async function readKeptSince(redis: Redis): Promise<number> {

@@ -203,7 +203,7 @@ interface ShardWalk<Row> {
 
 /** Most names that one script call reads. The call blocks Redis for about a millisecond. */
 const NAMES_PER_SCRIPT = 250;
-/** Most names that one client call reads in total, even if none matches. */
+/** Most names that one client call reads in total, even if no name matches the query. */
 const NAMES_PER_CALL = 2_000;
 /**
  * Most shards that are read at the same time. In a small database most shards are empty, and reading one after the other

@@ -177,7 +177,7 @@ function isToolCall(value: unknown): boolean {
   return isNamed && (providerId === undefined || typeof providerId === 'string');
 }
 
-/** Encodes a log entry of the source of a fork, unchanged. */
+/** Encodes a log entry of the conversation that a fork copies, unchanged. */
 export function encodeLogEntry({ message, tokens, bytes, total, at, turn = '-' }: LogEntry): string {
   return `${[tokens, bytes, total.tokens, total.bytes, at, turn].join(' ')}\n${JSON.stringify(message)}`;
 }

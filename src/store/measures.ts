@@ -13,8 +13,8 @@ export interface StoreMeasures {
    */
   ping(): Promise<void>;
   /**
-   * Claims or renews the lease under which one worker measures for all. Returns true if `owner` has the lease now. With 0
-   * ms the lease is given back.
+   * Claims or renews the lease under which one worker measures the gauges for all workers. Returns true if `owner` has
+   * the lease now. With 0 ms the lease is given back.
    */
   holdMeasuring(owner: string, leaseMs: number): Promise<boolean>;
 }

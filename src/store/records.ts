@@ -147,7 +147,9 @@ export class RecordFields {
   }
 
   check<Value extends string>(field: string, text: string | undefined, values: readonly Value[]): Value {
-    return values.find((value) => value === text) ?? this.refuse(field, `it must be one of ${values.join(', ')}`);
+    return (
+      values.find((value) => value === text) ?? this.refuse(field, `the value must be one of ${values.join(', ')}`)
+    );
   }
 
   /** Reads an integer from 0 to 2^53 − 1. Returns undefined if the field is missing. */

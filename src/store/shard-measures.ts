@@ -33,7 +33,7 @@ export const measureShardScript: ScriptDefinition<[shard: number], ShardMeasure>
 export async function awaitShards(measures: readonly Promise<ShardMeasure>[]): Promise<ShardMeasure[]> {
   const replies = await Promise.all(measures.map((measure) => answerWithin(measure, MEASURED_MS)));
   const answers = replies.flatMap(({ answer }) => (answer === undefined ? [] : [answer]));
-  if (answers.length === 0) throw outageBecause('no shard could be measured');
+  if (answers.length === 0) throw outageBecause('no shard (part of the database) answered the measurement');
   return answers;
 }
 

@@ -66,7 +66,7 @@ const recordSummaryScript: ScriptOf<SummaryStore['recordSummary']> = {
   decode: (reply) => reply as SummaryRecorded,
 };
 
-/** An empty prefix matches every existing record, so the first record of a part stays. */
+/** An empty prefix matches every existing record, so the first recorded text of a part is never replaced. */
 const ANY_PREFIX = '';
 
 /** Key suffix under which a part of a summary is stored. Summaries use hexadecimal hashes, so the names cannot collide. */

@@ -92,7 +92,7 @@ function encodeStep({ turn, owner, epoch }: TurnLease, outcome: StepOutcome, tex
   return JSON.stringify({
     turn,
     owner,
-    // A text, because the script compares epochs as texts.
+    // The epoch, which fences former owners, is sent as a text, because the script compares epochs as texts.
     epoch: String(epoch),
     leaseMs: TURN_LIMITS.leaseMs,
     key: outcome.key,

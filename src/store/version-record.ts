@@ -35,7 +35,8 @@ export function checkVersionRecord({ key, field }: Place, value: unknown): Versi
   const { base, segments } = shell.data;
   let last = 0;
   for (const segment of segments) {
-    if (!isSegment(segment, last, base)) throw corruptRecord(key, field, 'a segment of the version is not valid');
+    if (!isSegment(segment, last, base))
+      throw corruptRecord(key, field, 'a segment (compacted range) of the context version is not valid');
     last = segment.to;
   }
   return value as Version; // the schema has checked all fields but the segments, and the loop above checks those

@@ -88,7 +88,7 @@ export interface Rendered<Body> {
 }
 
 export interface Violation {
-  /** Rule code as in docs/reference/wire.md, such as X1, A4, C1 or R2. */
+  /** Code of the wire rule as in docs/reference/wire.md, such as X1, A4, C1 or R2. */
   readonly rule: string;
   /** Path in the body, such as `messages[3].content[0]`. */
   readonly path: string;

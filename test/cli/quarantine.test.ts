@@ -11,7 +11,7 @@ test('the quarantine commands list unreadable records, restore one and delete an
   await redis.hset('{tf}:database', { schema: 1, shards: 256 });
   await redis.hset('{tf3}:quarantined', {
     'ready|t|_|c1': `${at} 5 corrupt {tf3}:_:c:c1 head`,
-    'ready|x': `${at} - unknown member`,
+    'ready|x': `${at} - the entry names no turn, pass or conversation`,
   });
   const env = { REDIS_URL: url };
 
@@ -24,7 +24,7 @@ test('the quarantine commands list unreadable records, restore one and delete an
   ).toEqual(
     expect.arrayContaining([
       { shard: 3, name: 'ready|t|_|c1', at, why: 'corrupt {tf3}:_:c:c1 head' },
-      { shard: 3, name: 'ready|x', at, why: 'unknown member' },
+      { shard: 3, name: 'ready|x', at, why: 'the entry names no turn, pass or conversation' },
     ]),
   );
   const doctor = await runTurnfold(['doctor', '--json'], { env });

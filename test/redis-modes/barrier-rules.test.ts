@@ -180,7 +180,7 @@ describe.skipIf(!hasServer)('rules of the durability barrier (skipped where PATH
     };
   }
 
-  test.each(RULES)('the durability barrier keeps the rule: $name', async ({ check }) => {
+  test.each(RULES)('the durability barrier (waiting for replicas) keeps the rule: $name', async ({ check }) => {
     await expect(check(opener(openClient))).resolves.toBeUndefined();
   });
 

@@ -41,12 +41,12 @@ describe('nameRedisError', () => {
     ['Command aborted due to connection close', 'the connection was lost'],
     ['Stream connection ended and command aborted. It might have been processed.', 'the connection was lost'],
     ['LOADING Redis is loading the dataset in memory', 'it is loading its data (LOADING)'],
-    ['CLUSTERDOWN The cluster is down', 'the Cluster does not serve now (CLUSTERDOWN)'],
+    ['CLUSTERDOWN The cluster is down', 'the Cluster serves no requests now (CLUSTERDOWN)'],
     [
       'UNBLOCKED force unblock from blocking operation',
-      'it changed between master and replica during the call (UNBLOCKED)',
+      'it changed its role between master and replica during the call (UNBLOCKED)',
     ],
-  ])('nameRedisError replaces the library’s message "%s" by our own words for the cause', (message, words) => {
+  ])('nameRedisError replaces the library’s message "%s" by turnfold’s own words for the cause', (message, words) => {
     expect(nameRedisError(new Error(message))).toMatchObject({ message: `Redis does not answer: ${words}` });
   });
 

@@ -15,7 +15,7 @@ describe.each([
   ['memory', openMemoryStoreHarness(), 300],
   ['Redis', redis, 120],
 ] as const)('texts of summaries, in %s', (_, harness, numRuns) => {
-  test('after any sequence of commits, restores, rollbacks and forks, exactly the texts that kept versions show are stored', {
+  test('after any sequence of commits, restores, rollbacks and forks, exactly the summary texts that kept versions show are stored', {
     timeout: 120_000,
   }, async () => {
     const run = fc.assert(
@@ -29,7 +29,7 @@ describe.each([
   });
 });
 
-describe('texts that versions leave behind', () => {
+describe('summary texts that no version shows any more', () => {
   const VERSIONS = 20;
   const { store } = redis;
 
@@ -68,7 +68,7 @@ describe('texts that versions leave behind', () => {
     return (await suite.redis.hkeys(suite.keyspace.key(conversation, 'txt'))).map((field) => field.slice('k:'.length));
   }
 
-  test('a text that no version shows is removed even if each version is larger than the search limit of a commit', async () => {
+  test('a summary text that no version shows is removed even if each version is larger than the search limit of a commit', async () => {
     const conversation = await makeConversation(store, HEAD);
     const [first = ''] = await commitVersions(conversation);
     for (let number = 1; number <= VERSIONS; number += 1) await swellOne(conversation, number);
@@ -80,7 +80,7 @@ describe('texts that versions leave behind', () => {
     expect(await readKeys(conversation)).not.toContain(first);
   });
 
-  test('commits search a few large versions each until a text that no version shows is removed', async () => {
+  test('commits search a few large versions each until a summary text that no version shows is removed', async () => {
     const conversation = await makeConversation(store, HEAD);
     const keys = await commitVersions(conversation);
     await swell(conversation);
@@ -101,7 +101,7 @@ describe('texts that versions leave behind', () => {
     ).toEqual([second]);
   });
 
-  test('a text that no version shows is removed with the next dropped version', async () => {
+  test('a summary text that no version shows is removed with the next dropped version', async () => {
     const conversation = await makeConversation(store, HEAD);
     const keys = await commitVersions(conversation);
     await suite.redis.hset(suite.keyspace.key(conversation, 'txt'), 'k:left', JSON.stringify(summaryOf(2).summary));

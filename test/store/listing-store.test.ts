@@ -78,7 +78,7 @@ describe('lists in Redis', () => {
     expect(found.toSorted()).toEqual(['w-1', 'w-2', 'w-3']);
   });
 
-  test('the event of a wait contains shortened arguments, marked as shortened, if they are long', async () => {
+  test('the event of a turn that starts to wait has long tool arguments shortened, and says that they are shortened', async () => {
     const conversation = { tenant: 'large', id: 'told' };
     const { lease } = await acceptAndClaim(store, conversation, 't1');
     await store.recordStep(lease, callsStep('model-1', 1, 1));

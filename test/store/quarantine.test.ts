@@ -24,7 +24,7 @@ test.each([
   ['openPasses', 'passes'],
   ['failed', 'failed'],
 ] as const)(
-  'a sweep quarantines unknown members of the set %s and still returns the due entries',
+  'a sweep moves unknown members of the Redis set %s to the quarantine and still returns the due entries',
   async (keyOf, set) => {
     const { shard, id } = await makeDue();
     // Tenant, id and turn may have any of these names.
@@ -47,7 +47,11 @@ test.each([
       )
       .toBe(garbage.length);
     expect(due).toContain(id);
-    expect(found).toEqual(expect.arrayContaining(garbage.map((name) => ({ shard, set, name, why: 'unknown member' }))));
+    expect(found).toEqual(
+      expect.arrayContaining(
+        garbage.map((name) => ({ shard, set, name, why: 'the entry names no turn, pass or conversation' })),
+      ),
+    );
     expect(await redis.zcard(keyspace[keyOf](shard))).toBe(keyOf === 'ready' ? 1 : 0);
     const kept = await redis.hkeys(keyspace.quarantined(shard));
     expect(kept.toSorted()).toEqual(garbage.map((name) => `${set}|${name}`).toSorted());
@@ -105,7 +109,7 @@ test('readLog stops at the end of the log if a range ends at 9e15', async () => 
   expect(entries.map(({ seq }) => seq)).toEqual([1]);
 });
 
-test('the error of readContext names key and field if the last seq is wrong or a log entry is missing', async () => {
+test('the error of readContext names key and field if the number of the last message is wrong or a log entry is missing', async () => {
   const conversation = newConversation();
   await acceptAndClaim(store, conversation, 't1');
   const [record, log] = [keyspace.key(conversation, 'c'), keyspace.key(conversation, 'log')];

@@ -124,7 +124,13 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
   job_reclaimed: { type: 'job_reclaimed', queue: 'compaction' },
   redis_nearly_full: { type: 'redis_nearly_full', usedBytes: 900, limitBytes: 1_000 },
   policy_warned: { type: 'policy_warned', message: 'policy: `transforms` is retired' },
-  record_quarantined: { type: 'record_quarantined', shard: 3, set: 'ready', name: 't|x y', why: 'unknown member' },
+  record_quarantined: {
+    type: 'record_quarantined',
+    shard: 3,
+    set: 'ready',
+    name: 't|x y',
+    why: 'the entry names no turn, pass or conversation',
+  },
   job_dropped: { type: 'job_dropped', queue: 'turn', job: 'w-1', error: new Error('it broke') },
   worker_failed: { type: 'worker_failed', ...scope, where: 'sweeper', error: new Error('it broke') },
 };

@@ -41,7 +41,7 @@ function render(
   return renderAnthropic(requestOf(messages, more), { hasCacheMarks: false, ...options }).body;
 }
 
-test('the Anthropic request has the agent’s prompt and the log’s system messages in its parameter `system` (A1)', () => {
+test('the Anthropic request has the agent’s prompt and the log’s system messages in its parameter `system` (wire rule A1)', () => {
   const system: Message = { role: 'system', content: 'Use French.' };
   const body = render([user('Hi'), says('Salut'), system, user('Go')], {}, { system: 'Be brief.' });
   expect(body.system).toEqual([text('Be brief.'), text('Use French.')]);
@@ -252,7 +252,7 @@ describe('thinking', () => {
     expect(render(history, {}, { system: 'Be brief.' }).messages[1]?.content).toHaveLength(1);
   });
 
-  test('thinking stays valid after the model invents a tool name, because the tool is described only after the tool loop (wire rule A8)', () => {
+  test('the Anthropic request keeps its thinking when the model invents a tool name: that tool is described only after the tool loop (wire rule A8)', () => {
     const madeUp = (id: string, items?: Record<string, unknown>[], binding: object = {}): Message => {
       const call: Message = { ...calls(id), toolCalls: [{ id, name: `made_up_${id}`, arguments: '{"path":"a"}' }] };
       return items === undefined ? call : own(call, items, binding);

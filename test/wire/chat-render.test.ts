@@ -57,7 +57,7 @@ describe('order and roles', () => {
     ]);
   });
 
-  test('the Chat Completions request has the text of a JSON object as arguments, even if the model wrote invalid JSON (C4, X7)', () => {
+  test('the Chat Completions request has the text of a JSON object as arguments, even if the model wrote invalid JSON (wire rules C4, X7)', () => {
     const broken: Message = { ...calls('a'), toolCalls: [{ id: 'a', name: 'read', arguments: '{"cut": "o' }] };
     const [, message] = render([user('Go'), broken, result('a')]).messages;
     expect(message).toMatchObject({

@@ -32,7 +32,7 @@ describe('our format', () => {
     expect(readConversationLine(line, 1)).toStrictEqual({ id: 'talk', messages });
   });
 
-  test('an imported line in turnfold’s format may have arguments as an object, and tool calls without content', () => {
+  test('an imported line in turnfold’s format is accepted with arguments as an object, and with tool calls without content', () => {
     const call = { id: 'a', name: 'list', arguments: { path: '.' } };
     const expected = { role: 'assistant', content: '', toolCalls: [{ ...call, arguments: '{"path":"."}' }] };
     expect(readOne({ role: 'assistant', content: null, toolCalls: [call] })).toStrictEqual(expected);
@@ -60,7 +60,7 @@ describe('our format', () => {
 });
 
 describe('OpenAI’s chat format', () => {
-  test('an imported line in OpenAI’s chat format may have tool calls, results and the developer role', () => {
+  test('an imported line in OpenAI’s chat format is accepted with tool calls, results and the developer role', () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'list', arguments: '{}' } };
     expect(
       read([
@@ -79,14 +79,14 @@ describe('OpenAI’s chat format', () => {
     ]);
   });
 
-  test('an imported line in OpenAI’s chat format may have arguments as an object', () => {
+  test('an imported line in OpenAI’s chat format is accepted with arguments as an object', () => {
     const call = { id: 'a', type: 'function', function: { name: 'list', arguments: { path: '.' } } };
     expect(readOne({ role: 'assistant', content: null, tool_calls: [call] })?.toolCalls).toStrictEqual([
       { id: 'a', name: 'list', arguments: '{"path":"."}' },
     ]);
   });
 
-  test('an imported line in OpenAI’s chat format may have content parts: their text becomes the content, and all other parts are kept', () => {
+  test('an imported line in OpenAI’s chat format is accepted with content parts: their text becomes the content, and all other parts are kept', () => {
     const text = { type: 'text', text: 'What is ' };
     const image = { type: 'image_url', image_url: { url: 'https://images.example/1.png' } };
     const parts = [text, image, { type: 'text', text: 'this?' }];
@@ -94,7 +94,7 @@ describe('OpenAI’s chat format', () => {
     expect(readOne({ role: 'user', content: [text] })).toStrictEqual({ role: 'user', content: 'What is ' });
   });
 
-  test('an imported line in OpenAI’s chat format may have turnfold’s flags on its messages', () => {
+  test('an imported line in OpenAI’s chat format is accepted with turnfold’s flags on its messages', () => {
     const message = { role: 'tool', tool_call_id: 'a', content: 'no such file', isError: true, pinned: true };
     expect(readOne(message)).toStrictEqual({
       role: 'tool',
@@ -106,7 +106,7 @@ describe('OpenAI’s chat format', () => {
   });
 });
 
-describe('a malformed line is rejected with the field', () => {
+describe('a malformed line of an import file is rejected with an error that names the field', () => {
   test.each<[string, string]>([
     ['{"id":', 'line 3'],
     ['5', 'line 3'],

@@ -29,7 +29,10 @@ export function readArguments(text: string): Argument[] {
   }));
 }
 
-/** Finds the literals in all values. A short value under a naming key is a literal too. */
+/**
+ * Finds the literals (ids, paths, dates, numbers) in all values. A short value under a key such as `branch` is a
+ * literal too.
+ */
 export function* findArgumentLiterals(given: readonly Argument[]): Generator<Literal> {
   for (const { key, value } of given) {
     const isName = NAMING_KEY.test(key) && value.length >= 3 && value.length <= MAX_NAME_CHARS;

@@ -8,13 +8,16 @@ export interface Candidate extends Line {
 
 export interface LineBudget {
   readonly maxTokens: number;
-  /** Tokens that each section gets first. The best lines of all sections then compete for the rest. */
+  /** Tokens that are reserved for each section. The best lines of all sections then compete for the rest. */
   readonly shareTokens: Readonly<Record<OutlineSection, number>>;
   readonly headingTokens: Readonly<Record<OutlineSection, number>>;
   readonly weightOf: (literal: string) => number;
 }
 
-/** A line whose gain fell below this share of its former gain waits for the next round. */
+/**
+ * Gain is what a line adds to the summary. A line whose gain fell below this share of its former gain waits for the
+ * next round.
+ */
 const STALE = 0.7;
 const MAX_ROUNDS = 6;
 

@@ -12,8 +12,8 @@ export interface Literal {
 const MAX_CHARS = 200;
 
 /**
- * URLs, dates with time, and runs between separators. Each branch repeats one class behind a fixed start, so matching
- * is linear in any text.
+ * Matches URLs, dates with time, and texts between separators. Each alternative repeats one character class after a
+ * fixed start, so matching takes linear time.
  */
 const WORDS = /https?:\/\/[^\s"'`<>\\)\]}]+|\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?|[^\s"'`,;:()[\]{}<>|=\\*&]+/g;
 const OUTER_MARKS = /^[$@!?…-]+(?=[\w/])|(?<![.!?…$+])[.!?…$+]+$/g;
@@ -65,10 +65,10 @@ function classifyAmid(word: string, text: string, from: number): LiteralKind | u
   return NAMING.test(text.slice(Math.max(0, from - 2), from)) ? kind : 'count';
 }
 
-/** @returns undefined for a run that is clipped, or longer than any literal */
+/** @returns undefined for a text that is clipped, or longer than any literal */
 function readWord(run: string): string | undefined {
   if (run.length > MAX_CHARS) return undefined;
-  // Most runs are words already. Two checked characters cost less than a replacement.
+  // Most matches need no trimming. Checking their first and last character costs less than a replacement.
   if (isAlphanumeric(run.charCodeAt(0)) && isAlphanumeric(run.charCodeAt(run.length - 1))) return run;
   if (run.startsWith(ELLIPSIS) || run.endsWith(ELLIPSIS)) return undefined;
   return run.replace(OUTER_MARKS, '');
@@ -118,7 +118,7 @@ export type LiteralSource = 'argument' | 'result' | 'text';
 
 const SOURCE_WEIGHT: Readonly<Record<LiteralSource, number>> = { argument: 3, text: 0.6, result: 1 };
 const KIND_WEIGHT: Readonly<Record<LiteralKind, number>> = { id: 1, path: 1, date: 1, number: 0.4, count: 0.05 };
-/** Weight of the oldest literal relative to the newest. */
+/** Weight of the oldest literal (id, path, date or number) relative to the newest. */
 const OLDEST = 0.5;
 const MAX_DEPTH = 16;
 

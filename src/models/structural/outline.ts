@@ -19,7 +19,10 @@ export const sectionNames = Object.keys(OUTLINE_SECTIONS) as OutlineSection[];
 export interface Line {
   readonly section: OutlineSection;
   readonly text: string;
-  /** Worth of the line without its literals. The unit is arbitrary: only ratios between lines matter. */
+  /**
+   * Importance of the line without its literals (ids, paths, dates, numbers). The unit is arbitrary: only ratios
+   * between lines matter.
+   */
   readonly worth: number;
 }
 
@@ -31,7 +34,7 @@ export function renderOutline(lines: readonly Line[]): string {
   return parts.join('\n');
 }
 
-/** Lines that `renderSummary` puts around every summary. They are no facts. */
+/** Lines that `renderSummary` puts around every summary. They are not read as facts of an earlier summary. */
 const frame = new Set(renderSummary('', { from: 1, to: 1 }).split('\n').filter(Boolean));
 const FRAME_TAG = /^<\/?summary\b[^>]{0,80}>$/;
 

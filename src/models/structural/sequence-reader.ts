@@ -12,7 +12,7 @@ const ERROR_WORTH = 1.2;
 const OPEN_CALL_WORTH = 3;
 const USER_REQUEST_WORTH = 4;
 const KEPT_WORTH = 1;
-/** Added to the worth of the last text, because that text describes the current state. */
+/** Added to the importance of the last text, because that text describes the current state. */
 const LAST_TEXT_BONUS = 1;
 /** Sentences with fewer characters are worth less: "It works." must not displace a reason. */
 const TELLING_CHARS = 80;
@@ -28,7 +28,9 @@ interface PlacedSentence extends Sentence {
   readonly position: number;
 }
 
-/** Collects the calls and literals of a sequence, and every other fact as one line. */
+/**
+ * Collects the tool calls and literals (ids, paths, dates, numbers) of the messages, and every other fact as one line.
+ */
 export class SequenceReader {
   readonly ledger: LiteralLedger;
   readonly #messageCount: number;

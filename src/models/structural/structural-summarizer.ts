@@ -11,7 +11,7 @@ export interface StructuralSummarizerOptions {
   readonly countTokens: (text: string) => Promise<number>;
 }
 
-/** Smallest token limit of a summary: one heading and one line fit. */
+/** Smallest token limit of a summary: enough for one heading and one line. */
 const MIN_TOKENS = 24;
 /** A summary that fills a smaller share of its token limit is written again, with longer call lines. */
 const WELL_FILLED = 0.85;

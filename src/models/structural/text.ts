@@ -9,7 +9,7 @@ const FENCE = /`{3,}|~{3,}/g;
 const HEAD_CHARS = 32_768;
 const TAIL_CHARS = 16_384;
 
-/** Marks omitted text. A word that touches this mark is clipped, so it counts as no literal. */
+/** Marks omitted text. A word next to this mark is incomplete, so it is not kept as an id, path or number. */
 export const ELLIPSIS = '…';
 
 /** Returns one line of well-formed text that cannot start a heading or a fence, so data cannot forge a section. */
@@ -31,7 +31,10 @@ export function clipHead(text: string, maxChars: number): string {
   return maxChars < 1 ? '' : ELLIPSIS + text.slice(endOfCodePoint(text, text.length - maxChars + 1));
 }
 
-/** Keeps the start and the end of a text, two to one, because commands often differ only at their end. */
+/**
+ * Keeps two thirds from the start of a text and one third from its end, because commands often differ only at their
+ * end.
+ */
 export function clipMiddle(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const tailChars = Math.floor(maxChars / 3);

@@ -24,7 +24,7 @@ export interface RecordWritingOptions extends ModelCallPorts {
 export type RecordResult =
   | { readonly status: 'written'; readonly sections: Sections; readonly isUpdate: boolean }
   | { readonly status: 'refused' | 'failed'; readonly why: string }
-  /** The provider refused a call with this many tokens as too large. */
+  /** Tokens of a model call that the provider refused as too large. */
   | { readonly status: 'overflow'; readonly tokens: number };
 
 type WrittenPart = { readonly status: 'written'; readonly text: string } | Exclude<RecordResult, { status: 'written' }>;

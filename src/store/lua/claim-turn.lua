@@ -1,6 +1,6 @@
--- Gives the first turn of the mailbox to a worker, under a new epoch. A turn whose workers keep dying without a recorded
--- outcome is settled as poison, if the last worker ran nothing but this turn (I10). If the worker ran other turns too, one
--- of those may be the cause.
+-- Gives the first turn of the mailbox to a worker, under a new epoch (a number that fences former owners). A turn whose
+-- workers keep dying without a recorded outcome is settled as failed (poison), if the last worker ran nothing but this
+-- turn (I10). If the worker ran other turns too, one of those may be the cause.
 -- ARGV: owner, wake, leaseMs, maxAttempts, failure of a poison turn (JSON), retentionMs, closing result (content as JSON,
 -- tokens, bytes)
 -- Reply: {'gone'} | {'empty'} | {'held'|'waiting', untilMs} | {'poison', turn, 1 if the wake is to be added} |

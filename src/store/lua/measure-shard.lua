@@ -1,6 +1,6 @@
--- Counts the overdue entries, open passes, failed turns, overdue idle conversations and quarantined records of a shard.
--- Writes nothing, because `doctor` calls the script too. A set whose key has the wrong type counts as empty, and the next
--- sweep quarantines it.
+-- Counts the overdue entries of the sweeper, open passes, failed turns, overdue idle conversations and quarantined
+-- records of a shard. Writes nothing, because `doctor` calls the script too. A set whose key has the wrong type counts
+-- as empty, and the next sweep quarantines it.
 -- KEYS: ready, open passes, failed, idle, quarantined. ARGV: limit of entries counted by kind, retentionMs
 -- Reply: {overdue turns, passes, scheduled turns, age of the oldest in ms, open passes, age of the oldest in ms, failed turns,
 -- overdue idle conversations, age of the oldest in ms, quarantined records}

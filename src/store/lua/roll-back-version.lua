@@ -1,5 +1,6 @@
--- After the provider refuses the context of the running turn, this script replaces the live version and quarantines the
--- refused segments. A version that a model has answered stays, because a provider accepted it.
+-- After the provider refuses the context of the running turn, this script replaces the live version and blocks the
+-- refused segments (compacted ranges) from reuse. A version that a model has answered stays, because a provider
+-- accepted it.
 -- ARGV: turn, owner, epoch, expected version, version with the refused segments, hash of these segments, then as put_version
 -- Reply: {'rolled_back'|'known', the conversation's fields} | {'version_changed', live version} | {'answered'} |
 -- {a loss by find_loss}

@@ -19,11 +19,11 @@ if key ~= pass and string.sub(key, 1, #summary_prefix) ~= summary_prefix then re
 if redis.call('EXISTS', key) == 0 or redis.call('EXISTS', gone) == 1 then return { 'kept' } end
 local decision = redis.pcall('HGET', pass, 'decision')
 local kept_as = move_key(key)
-why = why .. ', kept as ' .. kept_as
+why = why .. ', key renamed to ' .. kept_as
 quarantine('key', key, nil, why)
 if find_flaw() then return { 'set_aside', why, 0 } end
 index_key(kept_as)
 if key ~= pass then return { 'set_aside', why, 0 } end
--- Kept so that ending the pass also answers the person who decided on its proposal.
+-- These fields are kept, so that ending the pass also answers the person who decided on its proposal.
 if type(decision) == 'string' then redis.call('HSET', pass, 'decision', decision) end
 return { 'set_aside', why, end_pass(redis.call('HGET', c, 'pass') or '', 'failed', wake) }

@@ -1,9 +1,10 @@
--- Claims a shard for claimMs and returns its due entries. Each entry becomes due again after 1 s, in case the sweeper dies
--- before it adds the wakes. That time doubles up to 60 s, until a worker claims the entry. With 5 s instead of 1 s, the
--- turns of a killed worker took 13.2 s to continue (p99 of 1,815). A full Redis refuses this script, so due entries keep
--- their times. No wake could be added then anyway, and sweep-idle runs instead. Ended passes are removed from the open
--- passes. Members and records that cannot be read are quarantined one by one (I12). A repeated call returns nothing,
--- because the entries are due only later.
+-- Claims a shard for claimMs and returns its due entries: turns, passes and scheduled turns that the sweeper must
+-- check. Each entry becomes due again after 1 s, in case the sweeper dies before it adds the wakes. That time doubles
+-- up to 60 s, until a worker claims the entry. With 5 s instead of 1 s, the turns of a killed worker took 13.2 s to
+-- continue (p99 of 1,815). A full Redis refuses this script, so due entries keep their times. No wake could be added
+-- then anyway, and sweep-idle runs instead. Ended passes are removed from the open passes. Members and records that
+-- cannot be read are quarantined one by one (I12). A repeated call returns nothing, because the entries are due only
+-- later.
 -- KEYS: claim of the shard, ready, idle, open passes, failed. ARGV: limit, prefix of the shard's keys, claimMs
 -- Reply: {members of ready, longest due first, then a few of idle, because an erase may wait behind turns},
 -- {set aside: set, member, reason}
@@ -16,7 +17,7 @@ local shard = ARGV[2]
 -- @include take-idle
 local FIRST_PUSH_MS, LAST_PUSH_MS = 1000, 60000
 local MOST_CHECKED = 10
--- Key, by kind of entry, that counts how often sweeps returned the entry. A claim resets the count.
+-- Record, by kind of entry, whose field `sweeps` counts how often sweeps returned the entry. A claim resets the count.
 local RECORDS = { t = 'c', p = 'pass', d = 't' }
 if not claim_shard(claim, ARGV[3]) then return { {}, {} } end
 free_sets()
@@ -24,13 +25,14 @@ local due = {}
 
 local function push(member)
   local kind, tenant, name = read_member('ready', member)
-  if not kind then return quarantine_member('ready', member, 'unknown member') end
+  if not kind then return quarantine_member('ready', member, 'the entry names no turn, pass or conversation') end
   local record = shard .. tenant .. ':' .. RECORDS[kind] .. ':' .. (string.gsub(name, '|', ':'))
   if redis.call('EXISTS', record) == 0 then return redis.call('ZREM', ready, member) end
   local pushes = redis.pcall('HINCRBY', record, 'sweeps', 1)
   if type(pushes) ~= 'number' then
     local has_other_type = string.find(pushes.err, 'WRONGTYPE', 1, true)
-    -- Any other error does not come from a corrupt record, so it fails the sweep.
+    -- An error other than these two kinds (wrong type, not an integer) does not come from a corrupt record. It fails
+    -- the sweep.
     if not has_other_type and not string.find(pushes.err, 'integer') and not string.find(pushes.err, 'overflow') then
       error(pushes, 0)
     end
@@ -52,12 +54,12 @@ take_idle(idle, due)
 -- No worker takes members from this set. So each sweep checks a different part of it for unknown members.
 local start = math.floor(now / 1000) * MOST_CHECKED % math.max(redis.call('ZCARD', failed), 1)
 for _, member in ipairs(redis.call('ZRANGE', failed, start, start + MOST_CHECKED - 1)) do
-  if not read_member('failed', member) then quarantine_member('failed', member, 'unknown member') end
+  if not read_member('failed', member) then quarantine_member('failed', member, 'the entry names no turn, pass or conversation') end
 end
 -- A pass in progress always has an entry in `ready` (I6). A pass without an entry has ended.
 for _, member in ipairs(redis.call('ZRANGE', open_passes, 0, MOST_CHECKED - 1)) do
   if not read_member('passes', member) then
-    quarantine_member('passes', member, 'unknown member')
+    quarantine_member('passes', member, 'the entry names no turn, pass or conversation')
   elseif not redis.call('ZSCORE', ready, member) then
     redis.call('ZREM', open_passes, member)
   end

@@ -6,8 +6,9 @@ import type { Violation } from '../wire-request.ts';
 import { type AnthropicView, isMarked, type PlacedBlock, readBlock, viewAnthropic } from './view.ts';
 
 /**
- * Checks for Anthropic requests, by rule code. Rule A8 is missing here: the request body does not contain the tools and
- * system texts under which its thinking was written. `checkThinking` checks A8.
+ * Checks for Anthropic requests, by rule code. Rule A8 is missing here: thinking may be sent only under the tools and
+ * system texts under which it was written. The request body does not contain these.
+ * `checkThinking` checks rule A8.
  */
 const anthropicRules: Rules<AnthropicView> = {
   ...sharedRules,

@@ -165,7 +165,7 @@ function* hasUniqueIds({ items }: ResponsesView): Generator<Breach> {
   const seen = new Set<string>();
   for (const { path, id } of items) {
     if (id === undefined || id === null) continue;
-    if (seen.has(id)) yield { path, message: 'two input items have this id' };
+    if (seen.has(id)) yield { path, message: 'two input items have the same id' };
     seen.add(id);
   }
 }

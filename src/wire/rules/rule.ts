@@ -5,11 +5,11 @@ import type { Violation } from '../wire-request.ts';
 export interface RuleContext {
   /**
    * True if the body was rendered with an extra user message at its end, to check a context before its commit. Rules
-   * for the last message are then skipped (X4, part of A6). Tool calls that are still waiting for results at the end
-   * may lack them (wire rules X1, X2, A4, C1, R1).
+   * for the last message are then skipped (wire rule X4, part of A6). Tool calls that are still waiting for results at
+   * the end may lack them (wire rules X1, X2, A4, C1, R1).
    */
   readonly isProbed?: boolean;
-  /** Upper bound of the request's size in tokens. X9 compares it with `usableTokens`. */
+  /** Upper bound of the request's size in tokens. Wire rule X9 compares this bound with `usableTokens`. */
   readonly tokens?: number;
   readonly usableTokens?: number;
   /** Size limit of the provider for one request, in bytes (wire rule X9). */

@@ -4,8 +4,9 @@ import { type BodyView, findOpenable, NO_POSITION, type ViewedCall, type ViewedR
 import type { Breach, RuleContext, Rules } from './rule.ts';
 
 /**
- * Checks that apply to every format and need only the request body. X10, X12 and X13 also need the messages, so they
- * are in `version-checks.ts`. `form` reports parts that could not be read and that no other rule reports.
+ * Checks that apply to every format and need only the request body. Wire rules X10, X12 and X13 also need the messages
+ * of the log, so they are in `version-checks.ts`. `form` reports parts that could not be read and that no other rule
+ * reports.
  */
 export const sharedRules: Rules<BodyView> = {
   form: ({ malformed }) => malformed,

@@ -137,7 +137,10 @@ const SLICE_CHARACTERS = 1_000_000;
 /** Cost of searching a short text, counted as this number of characters. */
 const MIN_SEARCHED = 50;
 
-/** Wire rule X13: compaction changes no pinned message. Paths in violations refer to `before`. */
+/**
+ * Wire rule X13: compaction changes no pinned message (one that must stay in the context unchanged). Paths in
+ * violations refer to `before`.
+ */
 export function* checkPinned(before: readonly Message[], after: readonly Message[]): Sliced<Violation[]> {
   const kept = new Set<Message>();
   const byContent = new Map<string, Message[]>();
@@ -159,7 +162,7 @@ export function* checkPinned(before: readonly Message[], after: readonly Message
 
 /**
  * Wire rule X13: the policy's pinned texts and the texts of pinned messages are sent byte for byte.
- * @param pins pinned texts of the policy
+ * @param pins texts that the policy requires in every request, unchanged
  * @param rendered the rendered request
  */
 export function* checkPins(
@@ -188,7 +191,9 @@ export function* checkPins(
       yield;
     }
   }
-  return [...lost].map(({ path }) => breach(path, 'a pinned text is not sent byte for byte'));
+  return [...lost].map(({ path }) =>
+    breach(path, 'a pinned text (required in every request) is not sent byte for byte'),
+  );
 }
 
 function* collectTexts(body: unknown): Sliced<ReadonlySet<string>> {

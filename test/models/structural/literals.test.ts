@@ -22,11 +22,11 @@ describe('literals', () => {
     ['either/or, a/b, 10px, 250ms, 16GB, v1, <div></div>, 0x7f00a1b2', []],
     ['ERROR: IT FAILED', []],
     ['…/src/a.ts and src/b.ts…', []],
-  ])('the literals of %j are %j', (text, expected) => {
+  ])('the literals (ids, paths, dates, numbers) found in %j are %j', (text, expected) => {
     expect(find(text)).toEqual(expected);
   });
 
-  test('the words of any text are parts of the text, in order', () => {
+  test('the words that the structural summarizer finds in any text are parts of the text, in order', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
         let from = 0;
@@ -47,7 +47,7 @@ describe('clips', () => {
   );
 
   test.each([{ clip: clipCharacters }, { clip: clipHead }, { clip: clipMiddle }])(
-    '$clip.name returns at most the given number of units, in whole code points',
+    '$clip.name returns at most the given number of UTF-16 units, in whole code points',
     ({ clip }) => {
       fc.assert(
         fc.property(anyText, fc.nat(40), (text, maxChars) => {
@@ -60,7 +60,7 @@ describe('clips', () => {
     },
   );
 
-  test('a huge text is cut to both ends, and no literal spans the gap', () => {
+  test('a huge text is shortened to its start and its end, and no literal (id, path or number) spans the gap', () => {
     const text = `start ${'😀/abc1234'.repeat(20_000)} end`;
     const taken = takeEnds(text);
     expect(taken.length).toBeLessThan(50_000);
@@ -68,7 +68,7 @@ describe('clips', () => {
     expect(taken.isWellFormed()).toBe(true);
   });
 
-  test('a folded line folds to itself', () => {
+  test('folding a text to one line changes nothing the second time', () => {
     fc.assert(
       fc.property(
         fc.oneof(

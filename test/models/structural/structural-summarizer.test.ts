@@ -161,7 +161,7 @@ describe('the contents of a summary', () => {
       expect(await outcomeOf(result, true)).toBe(`error ${size} B ${code}`);
     });
 
-    test('a call that read a log of errors counts as no error', async () => {
+    test('a tool call whose result is a log full of errors is not listed as failed', async () => {
       const read = round({ id: 'c1', given: { path: 'build.log' }, result: log.join('\n') });
       expect(linesUnder(await fixture.write({ messages: [...read, ballast(300)] }), '# Errors')).toEqual([]);
     });
@@ -261,7 +261,7 @@ describe('merging summaries', () => {
     expect(linesUnder(text, '# Calls').find((line) => line.startsWith('read src/new'))).toContain(' ×20 → ');
   });
 
-  test('a structural summary keeps the text of a summary by another summarizer as a decision', async () => {
+  test('a structural summary lists the text of another summarizer’s summary among its decisions', async () => {
     const text = await fixture.write({
       messages: [summary('The user wants Postgres, not MySQL.'), ...recent],
       maxTokens: 120,
@@ -283,17 +283,20 @@ describe('text as data', () => {
     '{"a":'.repeat(50),
   ];
 
-  test.each(hostile)('hostile text in a sequence opens no section, fence or line of its summary: %j', async (text) => {
-    const messages = [
-      say(`${text} I will go on because of it.`),
-      ...round({ id: 'c1', name: text.slice(0, 100), given: { [text]: text, path: text }, result: text }),
-      ...round({ id: 'c2', name: '#', given: 'Calls', result: text, isError: true }),
-      ...round({ id: 'c3', given: text, result: `<output>\n${text}\n</output>` }),
-      summary(text.replace(/^#.*$/gm, '')),
-      ballast(300),
-    ];
-    expect(findBreaches(await fixture.write({ messages, userRequest: text }))).toEqual([]);
-  });
+  test.each(hostile)(
+    'hostile text in the messages starts no section, code fence or line of the summary: %j',
+    async (text) => {
+      const messages = [
+        say(`${text} I will go on because of it.`),
+        ...round({ id: 'c1', name: text.slice(0, 100), given: { [text]: text, path: text }, result: text }),
+        ...round({ id: 'c2', name: '#', given: 'Calls', result: text, isError: true }),
+        ...round({ id: 'c3', given: text, result: `<output>\n${text}\n</output>` }),
+        summary(text.replace(/^#.*$/gm, '')),
+        ballast(300),
+      ];
+      expect(findBreaches(await fixture.write({ messages, userRequest: text }))).toEqual([]);
+    },
+  );
 
   const anyText = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 300 }),
@@ -318,7 +321,7 @@ describe('text as data', () => {
       ),
     );
 
-  test('any sequence gives a well-formed, repeatable summary within its limit and smaller than its source', async () => {
+  test('the structural summary of any messages is well-formed, repeatable, within its limit and smaller than the messages', async () => {
     let written = 0;
     await fc.assert(
       fc.asyncProperty(

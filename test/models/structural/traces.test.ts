@@ -57,7 +57,7 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
     60_000,
   );
 
-  test('structural summaries fill 95 % of a quarter of their source, and keep 95 % of the literals in arguments', async () => {
+  test('structural summaries with a limit of a quarter of their source fill 95 % of it, and keep 95 % of the literals (ids, paths) in arguments', async () => {
     let fill = 0;
     let kept = 0;
     let literals = 0;
@@ -75,7 +75,7 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
     expect(kept / literals).toBeGreaterThan(0.95);
   }, 60_000);
 
-  test('a second structural summary over twice the source keeps 90 % of the literals of the first', async () => {
+  test('a second structural summary over twice the source keeps 90 % of the ids, paths and numbers of the first', async () => {
     let kept = 0;
     let literals = 0;
     for (const { sequence, tokens } of sequences) {

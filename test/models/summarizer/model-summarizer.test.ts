@@ -106,7 +106,7 @@ describe('the request to the model', () => {
     expect(content.match(/<[\s/]*(?:user_request|record)\b/gi)).toHaveLength(2 * 2);
   });
 
-  it('a summarizer’s request has the same idempotency key when it is repeated', async () => {
+  it('a model summarizer’s request has the same idempotency key when it is repeated', async () => {
     const world = await openWorld();
     await world.summarize();
     await world.summarize();
@@ -357,20 +357,23 @@ describe('messages larger than the model’s window', () => {
     it.each([
       ['the call for a later part', 3],
       ['the merging call', 5],
-    ])('a repeated summary writes no saved part again after %s failed', async (_, failsAt) => {
-      const { parts } = keepParts();
-      const asking = { messages, maxTokens: 1_000, parts };
-      const world = await openFailing(failsAt);
-      await expect(world.summarize(asking)).rejects.toMatchObject({ kind: 'retry' });
-      expect(await world.summarize(asking)).toMatchObject({ status: 'written' });
-      const keys = world.requests.map(({ idempotencyKey }) => idempotencyKey);
-      expect(keys).toHaveLength(6);
-      expect(keys[failsAt], 'asked again').toBe(keys[failsAt - 1]);
-      expect(new Set(keys).size).toBe(5);
-      const merged = contentOf(world.requests.at(-1) as (typeof world.requests)[0]);
-      const written = [1, 2, 3, 4, 5].filter((call) => call !== failsAt).slice(0, 4);
-      expect([...merged.matchAll(/Book the wagon\. (\d)/g)].map(([, call]) => Number(call))).toEqual(written);
-    });
+    ])(
+      'when a summary in parts is repeated after %s failed, the saved parts are not written again',
+      async (_, failsAt) => {
+        const { parts } = keepParts();
+        const asking = { messages, maxTokens: 1_000, parts };
+        const world = await openFailing(failsAt);
+        await expect(world.summarize(asking)).rejects.toMatchObject({ kind: 'retry' });
+        expect(await world.summarize(asking)).toMatchObject({ status: 'written' });
+        const keys = world.requests.map(({ idempotencyKey }) => idempotencyKey);
+        expect(keys).toHaveLength(6);
+        expect(keys[failsAt], 'asked again').toBe(keys[failsAt - 1]);
+        expect(new Set(keys).size).toBe(5);
+        const merged = contentOf(world.requests.at(-1) as (typeof world.requests)[0]);
+        const written = [1, 2, 3, 4, 5].filter((call) => call !== failsAt).slice(0, 4);
+        expect([...merged.matchAll(/Book the wagon\. (\d)/g)].map(([, call]) => Number(call))).toEqual(written);
+      },
+    );
 
     it('a summary with another model or prompt writes all parts again', async () => {
       const { kept, parts } = keepParts();

@@ -76,7 +76,7 @@ export function describeContextStore(given: Given): void {
     expect(await store.readConversation(conversation)).toMatchObject({ agent: 'other', head: 1 });
   });
 
-  test('an append is refused while a turn is queued or runs, but not while one is scheduled', async () => {
+  test('an append is refused while a turn is queued or runs, but not while a turn is only scheduled for later', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
     expect(await store.append(appendOf(conversation, 0, 2))).toMatchObject({ status: 'appended' });
@@ -135,7 +135,7 @@ export function describeContextStore(given: Given): void {
     expect(await store.readLog(newConversation(), [{ from: 1, to: 5 }])).toEqual([]);
   });
 
-  test('the full text of a clipped message is read by its hash, and a conversation without a compaction has no version', async () => {
+  test('a message that the context shows clipped can be read in full by its hash, and a conversation without a compaction has no context version', async () => {
     const { store, conversation, lease } = await given.running();
     await store.recordStep(lease, {
       ...textStep('model.1', 1),
@@ -170,7 +170,7 @@ export function describeContextStore(given: Given): void {
     }
   });
 
-  test('after an erase, writes of a worker of that conversation get the reply gone and leave no key', async () => {
+  test('after an erase, writes of a worker that still runs a turn of that conversation are refused as gone and leave no key', async () => {
     const { store } = given.harness();
     const conversation = await makeConversation(store, 4);
     const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -187,7 +187,7 @@ export function describeContextStore(given: Given): void {
     expect(await store.readConversation(conversation)).toBeUndefined();
   });
 
-  test('an append after an erase creates the conversation again, and ids of earlier operations are new', async () => {
+  test('an append after an erase creates the conversation again, and accepts the ids of earlier operations as new', async () => {
     const { store, conversation } = given.nothing();
     const request = appendOf(conversation, 0, 3);
     await store.append(request);
@@ -197,7 +197,7 @@ export function describeContextStore(given: Given): void {
     await claimPass(store, conversation);
   });
 
-  test('an accepted turn after an erase creates the conversation again, and writes of a worker from before are refused', async () => {
+  test('a turn that is accepted after an erase creates the conversation again, and writes of a worker from before the erase are refused', async () => {
     const { store, conversation, lease } = await given.running();
     await store.erase(conversation);
     const next = await acceptAndClaim(store, conversation, 't1');

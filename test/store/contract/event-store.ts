@@ -132,7 +132,7 @@ export function describeEventStore(given: Given): void {
     ]);
   });
 
-  test('if the event at the position was dropped, readEvents starts with the oldest kept event and reports missing', async () => {
+  test('if the event at the position was dropped, readEvents starts with the oldest kept event and reports missing events', async () => {
     const { conversation } = given.nothing();
     await settle(conversation, 't1', 't2', 't3', 't4');
     const [first = '', second = ''] = await readIds(conversation);
@@ -144,7 +144,7 @@ export function describeEventStore(given: Given): void {
     expect(turnsOf((await read(conversation, page.position)).events)).toEqual(['t4']);
   });
 
-  test('readEvents from the beginning reports missing if the stream is full, because events may have been dropped', async () => {
+  test('readEvents from the beginning reports missing events if the stream is full, because events may have been dropped', async () => {
     const { store, addEvents, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     const events = Array.from({ length: EVENT_LIMITS.kept - 1 }, () => ({ type: 'x' }));
@@ -154,7 +154,7 @@ export function describeEventStore(given: Given): void {
     expect(await read(conversation, FIRST_POSITION)).toMatchObject({ start: 'missing' });
   });
 
-  test('readEvents reports missing to a reader whose position is from before the conversation was created again', async () => {
+  test('readEvents reports missing events to a reader whose position is from before the conversation was created again', async () => {
     const { store, conversation } = given.nothing();
     await settle(conversation, 't1', 't2', 't3');
     const { position } = await read(conversation);
@@ -169,7 +169,7 @@ export function describeEventStore(given: Given): void {
     }
   });
 
-  test('if no events are kept, readEvents reports expired for an old position and missing for a recent one', async () => {
+  test('if no events are kept, readEvents reports an old position as expired, and reports missing events for a recent position', async () => {
     const { conversation } = given.nothing();
     await settle(conversation, 't1');
     await given.harness().trimEvents(conversation, 0);

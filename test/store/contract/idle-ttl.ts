@@ -157,7 +157,7 @@ export function describeIdleTtl(given: Given): void {
     expect(await store.readConversation(other)).toMatchObject({ head: 2 });
   });
 
-  test('expire removes as many keys as erase does, and both remove the idle entry', async () => {
+  test('expire removes as many keys as erase does, and both remove the sweeper’s entry for the idle conversation', async () => {
     const { store } = given.harness();
     const [one, other] = [await makeRested(), await makeRested()];
     const { removedKeys } = await store.erase(one);
@@ -168,7 +168,7 @@ export function describeIdleTtl(given: Given): void {
     });
   });
 
-  test('expire reports the expiry again to a repetition of the same call, but not to another call', async () => {
+  test('expire gives a repeated call the same report of the expiry, but gives another call none', async () => {
     const conversation = await makeRested();
     const told = await expire(conversation, 'one');
     expect(told).toMatchObject({ status: 'expired' });
@@ -235,7 +235,7 @@ export function describeIdleTtl(given: Given): void {
     expect(await dueIn(conversation, 'r')).toBeUndefined();
   });
 
-  test('a write after an expiry creates the conversation again, and ids of earlier operations are new', async () => {
+  test('a write after an expiry creates the conversation again, and accepts the ids of earlier operations as new', async () => {
     const { store, dueIn, makeOverdue } = given.harness();
     const conversation = await makeConversation(store, 1);
     await answerTurn(conversation, 't1', HOUR_MS);
@@ -269,7 +269,7 @@ export function describeIdleTtl(given: Given): void {
     expect(await store.append(appendOf(conversation, 0, 1)), 'not marked as erased').toMatchObject({ from: 1 });
   });
 
-  test('a sweep returns due turns and a few idle conversations, and makes the latter due again after 5 s', async () => {
+  test('a sweep returns due turns and a few idle conversations, and makes the idle conversations due again after 5 s', async () => {
     const { store, shards, makeOverdue, dueIn, allowSweep } = given.harness();
     const rested = await makeRested();
     const conversation = newConversation();
@@ -288,7 +288,7 @@ export function describeIdleTtl(given: Given): void {
     expect(next.filter(({ kind }) => kind === 'idle').length).toBeLessThanOrEqual(10 * shards.length);
   });
 
-  test('measureShards counts idle conversations apart from turns', async () => {
+  test('measureShards counts idle conversations separately from turns', async () => {
     const { store, makeOverdue, conversation } = given.nothing();
     await answerTurn(conversation, 't1', HOUR_MS);
     expect(await store.measureShards()).toMatchObject({ overdue: { idle: 0 }, oldestIdleMs: 0 });

@@ -86,7 +86,7 @@ export function describeListings(given: Given): void {
     expect(await listConversations({ tenant: conversation.tenant })).toEqual([]);
   });
 
-  test('listConversations reports agent, length, mailbox and how the last turn ended', async () => {
+  test('listConversations reports the agent, the log length, the unsettled turns and how the last turn ended', async () => {
     const { store } = given.harness();
     const conversation = { tenant: newTenant(), id: 'c' };
     const { lease, inputSeq } = await acceptAndClaim(store, conversation, 't1');
@@ -152,7 +152,7 @@ export function describeListings(given: Given): void {
     expect(rest.filter((id) => id !== 'd-new')).toEqual(expected.filter((id) => id !== later).toSorted());
   });
 
-  test('listConversations lists other tenants only if the query names no tenant', async () => {
+  test('listConversations lists the conversations of all tenants only if the query names no tenant', async () => {
     const { store } = given.harness();
     const tenant = newTenant();
     const like = `${tenant}.x`;
@@ -190,7 +190,7 @@ export function describeListings(given: Given): void {
     expect(everywhere.filter(({ waiting: { for: kind } }) => kind !== 'approval')).toEqual([]);
   });
 
-  test('listWaiting returns its pages in one order', async () => {
+  test('listWaiting keeps one order of turns across its pages', async () => {
     const tenant = newTenant();
     const ids = Array.from({ length: 12 }, (_, index) => `w-${index}`);
     for (const [index, id] of ids.entries())

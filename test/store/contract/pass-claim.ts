@@ -9,7 +9,7 @@ import type { Given } from './fixture.ts';
 const SLACK_MS = 2_000;
 
 export function describePassClaim(given: Given): void {
-  test('requestPass creates a compaction pass that the sweeper checks 5 s later, in case the wake is lost', async () => {
+  test('requestPass creates a compaction pass that the sweeper checks 5 s later, in case its queue job is lost', async () => {
     const { store, dueIn, conversation } = await given.log();
     const request = { conversation, reasons: ['ratio', 'turn_end'], passId: 'p1', wake: 'w1' } as const;
     expect(await store.requestPass(request)).toEqual({ status: 'requested', passId: 'p1', needsWake: true });
@@ -30,7 +30,7 @@ export function describePassClaim(given: Given): void {
     expect((await store.readConversation(conversation))?.passId, 'no pass is made of it').toBeUndefined();
   });
 
-  test('requestPass adds its reasons once to a compaction pass in progress, and needs no second wake', async () => {
+  test('requestPass adds its reasons once to a compaction pass in progress, and needs no second queue job', async () => {
     const { store, dueIn, conversation } = await given.log();
     const { lease } = await claimPass(store, conversation, { reasons: ['ratio'] });
     const before = (await dueIn(conversation, 'p')) ?? 0;
@@ -106,7 +106,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.claimPass(newConversation(), 'o', 'job', 'w')).toEqual({ status: 'empty' });
   });
 
-  test('claimPass is refused while another worker has the lease, and afterwards it fences that worker', async () => {
+  test('claimPass is refused while another worker has the lease, and a claim after the lease makes that worker’s writes fail', async () => {
     const { store, lapseLease, conversation, lease } = await given.pass();
     const held = await store.claimPass(conversation, 'other', 'job', 'w');
     expect(held).toEqual({ status: 'held', untilMs: expect.any(Number) });
@@ -122,7 +122,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.endPass(lease, endOf())).toEqual(fenced);
   });
 
-  test('a worker that lost a compaction pass is still fenced after the next owner has ended the pass', async () => {
+  test('writes of a worker that lost a compaction pass are still refused after the next owner has ended the pass', async () => {
     const { store, lapseLease, conversation, lease } = await given.pass();
     await lapseLease('pass', conversation);
     const claim = await store.claimPass(conversation, 'other', 'job', 'w');
@@ -134,7 +134,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.heartbeatPass(lease), 'another that has ended, too').toEqual({ status: 'fenced' });
   });
 
-  test('a worker that lost a compaction pass is still fenced after a waiting turn has taken the pass over', async () => {
+  test('writes of a worker that lost a compaction pass are still refused after a waiting turn has taken the pass over', async () => {
     const { store, lapseLease, conversation, lease } = await given.pass();
     await lapseLease('pass', conversation);
     const { lease: other } = await claimPass(store, conversation);
@@ -143,7 +143,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.heartbeatPass(other)).toEqual({ status: 'superseded' });
   });
 
-  test('the fourth claim of a compaction pass without a plan ends it as failed, and the waiting turn wakes with its wait unfulfilled', async () => {
+  test('the fourth claim of a compaction pass without a plan ends the pass as failed, and the waiting turn must check the context size itself', async () => {
     const { store, lapseLease, events, dueIn } = given.harness();
     const conversation = await makeConversation(store, 0);
     await waitForPass(store, conversation, 't1');
@@ -224,7 +224,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.parkPass(lease, 'parent', parkMs)).toEqual({ status: 'fenced' });
   });
 
-  test('parkPass is refused as fenced after a later delivery of the same job has parked the pass', async () => {
+  test('parkPass is refused after a later delivery of the same job has given back the pass by parkPass', async () => {
     const { store, conversation } = await given.log();
     const first = await claimPass(store, conversation, { job: 'parent' });
     await store.parkPass(first.lease, 'parent', PASS_LIMITS.parkMs);
@@ -233,7 +233,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.parkPass(first.lease, 'parent', PASS_LIMITS.parkMs)).toEqual({ status: 'fenced' });
   });
 
-  test('the parent job of a parked pass may claim it at any time, and then the pass is no longer reserved for that job', async () => {
+  test('the parent job of a parked pass (waiting for child jobs) can claim it at any time, which ends the reservation for that job', async () => {
     const { store, lapseLease, conversation } = await given.log();
     const { lease } = await claimPass(store, conversation, { job: 'parent' });
     await store.parkPass(lease, 'parent', PASS_LIMITS.parkMs);

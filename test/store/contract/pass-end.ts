@@ -19,7 +19,7 @@ const OUTCOMES: readonly PassOutcome[] = [
 const SETTLED: readonly string[] = ['none', 'no_gain', 'infeasible'];
 
 export function describePassEnd(given: Given): void {
-  test('endPass stores the backoff and the start of the thresholds, removes the sweeper’s entry of the pass and emits an event', async () => {
+  test('endPass stores the backoff and the point from which the compaction thresholds count, removes the sweeper’s entry of the pass and emits an event', async () => {
     const { store, dueIn, events, conversation, lease } = await given.pass();
     await store.append(appendOf(conversation, 8, 2));
     expect(await store.endPass(lease, endOf({ backoff: GATE }))).toEqual({ status: 'ended' });
@@ -31,7 +31,7 @@ export function describePassEnd(given: Given): void {
   });
 
   test.each(['no_reason', 'thinking'] as const)(
-    'a compaction pass that ends as %s does not restart the thresholds and emits no event',
+    'a compaction pass that ends as %s does not restart the counts of the compaction thresholds and emits no event',
     async (kind) => {
       const { store, events, conversation } = await given.log();
       const before = (await store.readConversation(conversation))?.passed;
@@ -130,7 +130,7 @@ export function describePassEnd(given: Given): void {
     expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
   });
 
-  test('writes of the owner of another compaction pass are fenced, and writes after an erase get the reply gone', async () => {
+  test('writes of the owner of another compaction pass are refused as fenced, and writes after an erase are refused as gone', async () => {
     const { store, markGone, conversation, lease } = await given.pass();
     const foreign = { ...lease, passId: 'another' };
     expect(await store.endPass(foreign, endOf())).toEqual({ status: 'fenced' });

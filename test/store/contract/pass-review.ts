@@ -39,7 +39,7 @@ export function describePassReview(given: Given): void {
     return { ...proposed, pass: claimed.pass };
   }
 
-  test('a pass with a proposed version cannot be claimed until the review expires, when the sweeper finds it due (I6)', async () => {
+  test('a pass with a proposed context version cannot be claimed until the review expires, and then the sweeper finds the pass due', async () => {
     const { store, dueIn, events } = given.harness();
     const { conversation, lease, proposal, request } = await propose();
     const waiting = await store.readProposal(conversation);
@@ -56,7 +56,7 @@ export function describePassReview(given: Given): void {
     ]);
   });
 
-  test('the count of open passes leaves out a pass during its review, and includes it again after the decision', async () => {
+  test('the count of open passes leaves out a pass while a person reviews its proposal, and includes it again after the decision', async () => {
     const { store } = given.harness();
     const { conversation, proposal } = await propose();
     expect(await store.measureShards()).toMatchObject({ openPasses: 0, oldestOpenPassMs: 0 });
@@ -71,7 +71,7 @@ export function describePassReview(given: Given): void {
     expect(await store.measureShards()).toMatchObject({ openPasses: 1 });
   });
 
-  test('after the review of a proposal expired, the pass can be claimed, and the claim has no decision', async () => {
+  test('after the review of a proposal expired, the pass can be claimed, and the claim returns no decision', async () => {
     const { store, expireProposal } = given.harness();
     const { conversation, proposal } = await propose();
     await expireProposal(conversation);
@@ -160,7 +160,7 @@ export function describePassReview(given: Given): void {
     });
   });
 
-  test('a decision on an unknown or decided proposal is stale and changes nothing', async () => {
+  test('a decision on an unknown or decided proposal is refused as stale and changes nothing', async () => {
     const { store, events } = given.harness();
     const { conversation, proposal } = await propose();
     const unknown = await store.decideProposal(decisionOf(conversation, 'another'));
@@ -250,7 +250,7 @@ export function describePassReview(given: Given): void {
     expect(await store.readProposal(conversation)).toBeUndefined();
   });
 
-  test('a rollback of the version under a proposal removes the proposal', async () => {
+  test('a rollback of the context version on which a proposal is based removes the proposal', async () => {
     const { store, dueIn, conversation, lease: first } = await given.pass();
     await store.commitVersion(first, commitOf(0, 2));
     const turn = await waitForPass(store, conversation, 't1');

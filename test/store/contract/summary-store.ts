@@ -48,7 +48,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.readSummaries(conversation, ['h'])).toEqual([record]);
   });
 
-  test('the first accepted summary stays, and replaces a refusal', async () => {
+  test('the first accepted summary is never overwritten, and replaces a stored refusal', async () => {
     const { store, expireSummary, conversation } = await given.log();
     const first = accepted('first');
     const { lease: pass } = await claimPass(store, conversation);
@@ -61,7 +61,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.readSummaries(conversation, ['h'])).toEqual([undefined]);
   });
 
-  test('the first recorded text of each part of a summary stays, and parts are stored apart from summaries', async () => {
+  test('the first recorded text of each part of a summary is never overwritten, and parts are stored separately from summaries', async () => {
     const { store, expireSummary, conversation } = await given.log();
     const lease = await claimSummary(store, conversation, 'h');
     expect(await store.readPart(conversation, 'k')).toBeUndefined();
@@ -87,7 +87,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.readPart(conversation, 'k')).toBeUndefined();
   });
 
-  test('a job that lost its claim records no summary, unless its pass is the present or the last one', async () => {
+  test('a job that lost its claim records no summary, unless its compaction pass is in progress or is the last that ended', async () => {
     const { store, expireSummary, conversation, lease: pass } = await given.pass();
     const lease = await claimSummary(store, conversation, 'h', pass.passId);
     await expireSummary(conversation, 'h');
@@ -119,7 +119,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.claimSummary(conversation, 'h', 'of the new one')).toEqual({ status: 'claimed' });
   });
 
-  test('readSummaries returns records in the order of the given hashes, and undefined where a summary is only claimed', async () => {
+  test('readSummaries returns records in the order of the given hashes, and undefined for a summary that a job is still writing', async () => {
     const { store, conversation } = await given.log();
     const record = accepted();
     await store.recordSummary(await claimSummary(store, conversation, 'b'), record);

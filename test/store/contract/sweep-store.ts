@@ -96,7 +96,7 @@ export function describeSweepStore(given: Given): void {
     expect(await store.readConversation(conversation)).toBeUndefined();
   });
 
-  test('inspectTurn and inspectPass return the recorded wake if no worker has the lease', async () => {
+  test('inspectTurn and inspectPass return the queue job that was requested last (the wake) if no worker has the lease', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1', { wake: 'w1' }));
     await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w2' });
@@ -104,7 +104,7 @@ export function describeSweepStore(given: Given): void {
     expect(await store.inspectPass(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w2' });
   });
 
-  test('inspectTurn and inspectPass reply quiet while a worker has the lease, and lapsed afterwards', async () => {
+  test('inspectTurn and inspectPass report quiet while a worker has the lease, and lapsed once the lease has ended', async () => {
     const { store, makeOverdue, dueIn, lapseLease, conversation } = given.nothing();
     await acceptAndClaim(store, conversation, 't1');
     await claimPass(store, conversation);
@@ -154,7 +154,7 @@ export function describeSweepStore(given: Given): void {
     expect(await store.claimPass(conversation, 'o', 'w9', 'w')).toMatchObject({ pass: { attempt: 2 } });
   });
 
-  test('inspectTurn and inspectPass remove an entry if there is no work or the conversation was erased', async () => {
+  test('inspectTurn and inspectPass remove the sweeper’s entry if there is no work or the conversation was erased', async () => {
     const { store, makeOverdue, dueIn, markGone, conversation } = await given.log();
     for (const entry of ['t', 'p'] as const) await makeOverdue(conversation, entry, 1);
     expect(await store.inspectTurn(conversation)).toEqual({ status: 'quiet' });
@@ -166,7 +166,7 @@ export function describeSweepStore(given: Given): void {
     expect(await store.recordWake({ kind: 'turn', conversation }, 'w')).toBe(false);
   });
 
-  test('recordWake records the wake, and the entry keeps the due time that the sweep gave it', async () => {
+  test('recordWake records the requested queue job (the wake), and the sweeper’s entry keeps the due time that the sweep gave it', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     await pushOut(conversation, 't');
@@ -187,7 +187,7 @@ export function describeSweepStore(given: Given): void {
     expect(await store.recordWake({ kind: 'scheduled', conversation, turn: 't1' }, 'w')).toBe(false);
   });
 
-  test('promoteScheduled moves a due turn to the tail of the mailbox, with a wake if the mailbox was empty', async () => {
+  test('promoteScheduled moves a due turn to the end of the mailbox, and asks for a queue job if the mailbox was empty', async () => {
     const { store, passDueTime, dueIn, conversation } = given.nothing();
     for (const turn of ['a', 'b']) {
       await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
@@ -256,7 +256,7 @@ export function describeSweepStore(given: Given): void {
     quarantined: 0,
   };
 
-  test('measureShards counts overdue entries and reports the age of the oldest entry', async () => {
+  test('measureShards counts the sweeper’s overdue entries and reports the age of the oldest one', async () => {
     const { store, makeOverdue } = given.harness();
     expect(await store.measureShards()).toEqual(nothing);
     const conversations = [newConversation(), newConversation(), newConversation()];

@@ -5,7 +5,7 @@ import type { Given } from './fixture.ts';
 const HOUR_MS = 3_600_000;
 
 export function describeAccept(given: Given): void {
-  test('the first turn in an empty mailbox needs a wake in the queue, and later turns need none', async () => {
+  test('the first turn in an empty mailbox needs a queue job, and later turns need none', async () => {
     const { store, observe, conversation } = given.nothing();
     const accepted = { status: 'accepted', state: 'queued' };
     expect(await store.accept(turnFor(conversation, 't1'))).toEqual({ ...accepted, needsWake: true });
@@ -14,7 +14,7 @@ export function describeAccept(given: Given): void {
     expect([shape.mailbox, shape.wake, shape.ready]).toEqual([['t1', 't2'], 'wake-t1', ['t']]);
   });
 
-  test('a repeated accept replies known, and still asks the caller to add the wake of the first call', async () => {
+  test('a repeated accept replies known, and still asks the caller to add the queue job of the first call', async () => {
     const { store, observe, conversation } = given.nothing();
     const request = turnFor(conversation, 't1');
     await store.accept(request);
@@ -52,7 +52,7 @@ export function describeAccept(given: Given): void {
     expect(await store.accept(third)).toMatchObject({ status: 'accepted' });
   });
 
-  test('a delayed turn is scheduled, without a place in the mailbox and without a wake', async () => {
+  test('a delayed turn is scheduled, without a place in the mailbox and without a queue job', async () => {
     const { store, observe, conversation } = given.nothing();
     const before = (await observe(conversation)).times.now;
     const later = turnFor(conversation, 'later', { delayMs: HOUR_MS, maxQueuedTurns: 1 });

@@ -29,7 +29,7 @@ export function describeBriefing(given: Given): void {
     expect(await store.readBriefing(conversation, 't1')).toStrictEqual({});
   });
 
-  test('keepSystem returns the first system prompt of a turn, even for another prompt', async () => {
+  test('keepSystem returns the first system prompt that was stored for a turn, even if a later call passes another prompt', async () => {
     const { store, conversation, lease } = await given.running();
     expect(await store.keepSystem(lease, 'You help\nu1.')).toStrictEqual({ status: 'kept', system: 'You help\nu1.' });
     expect(await store.keepSystem(lease, 'other')).toStrictEqual({ status: 'kept', system: 'You help\nu1.' });

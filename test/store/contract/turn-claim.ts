@@ -77,14 +77,14 @@ export function describeClaim(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(before.shape);
   });
 
-  test('a repeated claim gets the same turn under the same epoch', async () => {
+  test('a repeated claim gets the same turn and the same epoch (the number that fences former owners)', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     const first = await store.claim(conversation, 'o', 'w');
     expect(await store.claim(conversation, 'o', 'w')).toEqual(first);
   });
 
-  test('a claim after a lapsed lease raises the epoch and fences the former owner', async () => {
+  test('a claim after a lapsed lease raises the epoch, so that writes of the former owner are refused', async () => {
     const { store, lapseLease, conversation, claimed: first } = await given.running();
     await lapseLease('turn', conversation);
     const second = await claimHead(store, conversation);
@@ -97,7 +97,7 @@ export function describeClaim(given: Given): void {
     expect(await store.settle(first.lease, { state: 'completed', answerSeq: 1 }, 'w')).toEqual(fenced);
   });
 
-  test('if the same owner claims a turn again after a suspension, its former lease is fenced', async () => {
+  test('if the same owner claims a turn again after a suspension, writes under its former lease are refused', async () => {
     const { store, passDeadline, conversation, lease } = await given.running();
     await store.suspend(lease, { for: 'retry', step: 's', waitMs: 60_000, calls: [] });
     await passDeadline(conversation, 't1');
@@ -139,7 +139,7 @@ export function describeClaim(given: Given): void {
     expect(openCalls).toEqual({});
   });
 
-  test('a turn whose owner dies three times is settled as poison, and the next turn runs', async () => {
+  test('a turn whose owner dies three times is settled as failed (poison), and the next turn runs', async () => {
     const { store, observe, lapseLease, conversation } = given.nothing();
     for (const turn of ['bad', 'good']) await store.accept(turnFor(conversation, turn));
     const first = await claimHead(store, conversation);
@@ -162,7 +162,7 @@ export function describeClaim(given: Given): void {
     expect(await claimHead(store, conversation)).toMatchObject({ lease: { turn: 'good' }, attempt: 1 });
   });
 
-  test('settling a poison turn asks for no wake if the mailbox has no other turn', async () => {
+  test('settling a turn whose workers kept dying (poison) asks for no queue job if the mailbox has no other turn', async () => {
     const { store, observe, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 'bad'));
     await given.killOwners(conversation);
@@ -173,7 +173,7 @@ export function describeClaim(given: Given): void {
     expect((await observe(conversation)).shape.ready).toEqual([]);
   });
 
-  test('the tool calls without results of a poison turn get error results', async () => {
+  test('when a turn fails because its workers kept dying (poison), its tool calls without results get error results', async () => {
     const { store, observe, conversation } = given.nothing();
     const { lease } = await acceptAndClaim(store, conversation, 'bad');
     await store.recordStep(lease, callsStep('model.1', 1, 2));

@@ -7,7 +7,7 @@ import type { Given } from './fixture.ts';
 const FAILURE: TurnFailure = { code: 'model_failed', message: 'it broke: "[]"', details: { list: [] } };
 
 export function describeEnd(given: Given): void {
-  test('completed turns show their answers and wake the next turn, in order', async () => {
+  test('readTurn returns the answers of completed turns, and each completed turn wakes the next one', async () => {
     const { store, observe, conversation } = given.nothing();
     for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
     const order: string[] = [];
@@ -62,7 +62,7 @@ export function describeEnd(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(before.shape);
   });
 
-  test('settle without a wake also claims the next turn in the same script, and a repeated call returns the same claim', async () => {
+  test('settle without a queue job id (wake) also claims the next turn in the same script, and a repeated call returns the same claim', async () => {
     const { store, observe, conversation } = given.nothing();
     for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
     const { lease } = await claimHead(store, conversation);
@@ -79,7 +79,7 @@ export function describeEnd(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(shape);
   });
 
-  test('settle without a wake claims nothing if no turn is queued', async () => {
+  test('settle without a queue job id (wake) claims nothing if no turn is queued', async () => {
     const { store, observe, conversation, lease } = await given.running();
     const settlement = { state: 'completed', answerSeq: 1 } as const;
     expect(await store.settle(lease, settlement, undefined)).toEqual({ status: 'settled', hasNext: false });
@@ -87,7 +87,7 @@ export function describeEnd(given: Given): void {
     expect((await observe(conversation)).shape.owner).toBeUndefined();
   });
 
-  test('a turn that fails shows its failure, answers its open calls and raises the epoch', async () => {
+  test('when a turn fails, readTurn returns its failure, its unanswered tool calls get error results, and the epoch rises', async () => {
     const { store, observe, conversation, lease } = await given.running();
     await store.recordStep(lease, callsStep('model.1', 1, 12));
     await store.recordStep(lease, resultStep('tool:c2_1', 'c2_1'));
@@ -105,7 +105,7 @@ export function describeEnd(given: Given): void {
     expect(times.epoch).toBeGreaterThan(lease.epoch);
   });
 
-  test('settling a turn removes its stored answers, suspensions and wait, and keeps its steps', async () => {
+  test('settling a turn removes its stored tool answers, suspension counts and wait, and keeps its steps', async () => {
     const { store, observe, conversation, lease } = await given.running();
     await store.recordStep(lease, callsStep('model.1', 1, 1));
     await store.suspend(lease, { for: 'tools', step: 's', waitMs: 60_000, calls: toWaitFor(['c2_0']) });
@@ -143,7 +143,7 @@ export function describeEnd(given: Given): void {
     expect([shape.mailbox, shape.wake, shape.log]).toEqual([['t2'], 'w', []]);
   });
 
-  test('cancel of a running turn answers its open calls, fences its worker and wakes the next turn', async () => {
+  test('cancel of a running turn gives its unanswered tool calls error results, fences its worker and wakes the next turn', async () => {
     const { store, observe, conversation } = given.nothing();
     for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
     const { lease } = await claimHead(store, conversation);
@@ -182,7 +182,7 @@ export function describeEnd(given: Given): void {
     expect(await store.cancel(conversation, 't2', 'w')).toEqual({ status: 'not_found' });
   });
 
-  test('readTurn shows every state, and undefined for an unknown turn', async () => {
+  test('readTurn returns every state of a turn, and undefined for an unknown turn', async () => {
     const { store, conversation } = given.nothing();
     const seen = new Set<string>();
     const look = async (turn: string): Promise<void> => {
@@ -209,7 +209,7 @@ export function describeEnd(given: Given): void {
     expect(await store.readTurn(newConversation(), 't1')).toBeUndefined();
   });
 
-  test('readTurn shows the usage and the time of the settlement', async () => {
+  test('readTurn returns the token usage and the settlement time of a turn', async () => {
     const { store, conversation, lease } = await given.running();
     await store.recordStep(lease, { ...textStep('s', 1), usage: { inputTokens: 9, outputTokens: 0 } });
     await store.settle(lease, { state: 'completed', answerSeq: 2 }, 'w');

@@ -13,7 +13,7 @@ export function describeRedrive(given: Given): void {
     await store.settle(lease, { state: 'failed', failure: { ...FAILURE, code } }, `w-${turn}`);
   }
 
-  test('re-driving a failed turn appends a new turn to the mailbox, and each of the two records the id of the other', async () => {
+  test('re-driving (repeating) a failed turn appends a new turn to the mailbox, and each of the two records the id of the other', async () => {
     const { store, conversation } = given.nothing();
     await fail(conversation, 't1');
     await store.accept(turnFor(conversation, 't2'));
@@ -42,7 +42,7 @@ export function describeRedrive(given: Given): void {
     expect(await store.accept(again)).toEqual({ status: 'known', state: 'failed', needsWake: false });
   });
 
-  test('a re-drive is refused for a turn that has not failed or is unknown', async () => {
+  test('a re-drive (repetition) is refused for a turn that has not failed or is unknown', async () => {
     const { store, observe, markGone, conversation } = given.nothing();
     const again = turnFor(conversation, 'again', { redriveOf: 't1' });
     expect(await store.accept(again)).toEqual({ status: 'not_failed' });

@@ -37,7 +37,7 @@ export function describeRelease(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(shape);
   });
 
-  test('writes of a worker that has released its turn are fenced', async () => {
+  test('writes of a worker that has released its turn are refused as fenced', async () => {
     const { store, lease } = await given.running();
     await store.release(lease, 'back');
     expect(await store.recordStep(lease, textStep('s', 1))).toEqual({ status: 'fenced' });
@@ -68,7 +68,7 @@ export function describeRelease(given: Given): void {
     expect(await claimHead(store, conversation)).toMatchObject({ attempt: 2 });
   });
 
-  test('a turn that workers released four times is not settled as poison', async () => {
+  test('a turn that workers gave back four times is not settled as failed (poison)', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     for (let stops = 0; stops <= TURN_LIMITS.maxAttempts; stops += 1) {
@@ -88,7 +88,7 @@ export function describeRelease(given: Given): void {
     expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
   });
 
-  test('if the worker of the last attempt dies while it runs only this turn, the turn is settled as poison', async () => {
+  test('if the worker of the last attempt dies while it runs only this turn, the turn is settled as failed (poison)', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     const lease = await claimLast(conversation);
     expect(await store.startAlone(lease)).toEqual({ status: 'recorded' });
@@ -97,7 +97,7 @@ export function describeRelease(given: Given): void {
     expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'poison', turn: 'bad' });
   });
 
-  test('startAlone applies only to the claim under which it was called, not to a later claim', async () => {
+  test('startAlone (the worker runs nothing else) applies only to the claim under which it was called, not to a later claim', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     const lease = await claimLast(conversation);
     await store.startAlone(lease);

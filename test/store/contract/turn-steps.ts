@@ -42,7 +42,7 @@ export function describeSteps(given: Given): void {
     expect((await observe(conversation)).shape.openCalls).toEqual({});
   });
 
-  test('recordStep accepts several messages, or none, and keeps their seqs', async () => {
+  test('recordStep accepts several messages, or none, and keeps their numbers in the log', async () => {
     const { store, observe, conversation, lease } = await given.running();
     await store.recordStep(lease, callsStep('model.1', 1, 3));
     const results = ['c2_0', 'c2_1', 'c2_2'].map((call) => resultStep('', call));
@@ -58,7 +58,7 @@ export function describeSteps(given: Given): void {
     expect(steps?.['none']).toEqual({ status: 'done' });
   });
 
-  test('recordStep is fenced and writes nothing if the log has another length than the worker expects', async () => {
+  test('recordStep is refused as fenced and writes nothing if the log has another length than the worker expects', async () => {
     const { store, observe, conversation, lease } = await given.running();
     const before = await observe(conversation);
     expect(await store.recordStep(lease, callsStep('model.1', 7))).toEqual({ status: 'fenced' });
@@ -113,7 +113,7 @@ export function describeSteps(given: Given): void {
     expect(tool).toMatchObject({ status: 'recorded', conversation: { answeredVersion: 3 } });
   });
 
-  test('a size counted by the provider that was stored without a fingerprint is read back without one', async () => {
+  test('a context size counted by the provider is read back without a fingerprint if it was stored without one', async () => {
     const { store } = given.harness();
     const { lease } = await acceptAndClaim(store, newConversation(), 't1');
     const reply = await store.recordStep(lease, { ...textStep('s1', 1), anchor: { tokens: 107, version: 0 } });
@@ -122,7 +122,7 @@ export function describeSteps(given: Given): void {
     expect(reply.conversation.size.anchor).toHaveProperty('isWhole', true);
   });
 
-  test('an answer that the model did not complete is marked as incomplete in its step and in its turn', async () => {
+  test('an answer that the model did not complete is recorded as incomplete in its step and in its turn', async () => {
     const { store, observe, lapseLease, conversation, lease } = await given.running();
     await store.recordStep(lease, { ...textStep('s1', 1, 'Half an ans'), end: 'cut_off' });
     await store.recordStep(lease, textStep('s2', 2));
@@ -167,7 +167,7 @@ export function describeSteps(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(shape);
   });
 
-  test('writes of a worker get the reply gone after its conversation was erased', async () => {
+  test('writes of a worker are refused as gone after its conversation was erased', async () => {
     const { store, markGone, conversation, lease } = await given.running();
     await markGone(conversation);
     const gone = { status: 'gone' };

@@ -85,7 +85,7 @@ export function describeWaits(given: Given): void {
     expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'waiting' });
   });
 
-  test('a repeated suspend writes nothing, and is fenced after the next claim of the turn', async () => {
+  test('a repeated suspend writes nothing, and is refused as fenced after the next claim of the turn', async () => {
     const { store, observe, passDeadline } = given.harness();
     const { conversation, lease, wait, waiting } = await waitForTools();
     const before = await observe(conversation);
@@ -97,7 +97,7 @@ export function describeWaits(given: Given): void {
     expect(await store.suspend(lease, wait)).toEqual({ status: 'fenced' });
   });
 
-  test('a suspension does not count as an attempt, so four rate limits do not settle the turn as poison', async () => {
+  test('a suspension does not count as an attempt, so a turn continues after four rate limits', async () => {
     const { store, passDeadline, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     for (let count = 0; count < TURN_LIMITS.maxAttempts + 1; count += 1) {
@@ -198,7 +198,7 @@ export function describeWaits(given: Given): void {
     expect((await claimHead(store, conversation)).waited).toMatchObject({ isFulfilled: true });
   });
 
-  test('waits for tool results do not count against the limit of suspensions, so a turn may wait 25 times', async () => {
+  test('waits for tool results do not count against the limit of suspensions, so a turn can wait 25 times', async () => {
     const { store, passDeadline } = given.harness();
     const { conversation, wait } = await waitForTwo();
     for (let count = 0; count < TURN_LIMITS.maxSuspensions + 5; count += 1) {
@@ -250,7 +250,7 @@ export function describeWaits(given: Given): void {
     expect(await store.answerTurn(late), 'too late').toEqual({ status: 'not_waiting', call: 'c2_0' });
   });
 
-  test('the next worker still gets the wait of a turn until each awaited call has a result', async () => {
+  test('each claim of a turn returns its last wait until each awaited tool call has a result', async () => {
     const { store, passDeadline, lapseLease, conversation, claimed: first } = await given.running();
     await store.recordStep(first.lease, callsStep('model.1', 1, 2));
     await store.suspend(first.lease, waitFor('approval', ['c2_0', 'c2_1'], 'tool:c2_0'));

@@ -118,7 +118,7 @@ export function describeVersionFork(given: Given): void {
     expect(await store.endFork(conversation, OPERATION, firstVersion(START_VERSION))).toEqual({ status: 'done' });
   });
 
-  test('endFork refuses a fork whose log is shorter than planned', async () => {
+  test('endFork refuses to complete a fork whose log is shorter than planned', async () => {
     const { store } = given.harness();
     const source = await makeConversation(store, 4);
     const fork = await beginFork(source, 4);
@@ -130,7 +130,7 @@ export function describeVersionFork(given: Given): void {
     expect(await store.endFork(fork, OPERATION, firstVersion(START_VERSION))).toEqual({ status: 'done' });
   });
 
-  test('endFork refuses a fork that lost a summary in a failover', async () => {
+  test('endFork refuses to complete a fork that lost a summary in a failover', async () => {
     const { store } = given.harness();
     const source = await makeConversation(store, 4);
     const fork = await beginFork(source, 4);
@@ -156,7 +156,7 @@ export function describeVersionFork(given: Given): void {
     expect(conversation).toMatchObject({ head: 6, openCalls: [] });
   });
 
-  test('a fork accepts batches of its own operation only, and none after its end', async () => {
+  test('a fork accepts batches of copied messages only from its own operation, and none after its end', async () => {
     const { store } = given.harness();
     const source = await makeConversation(store, 2);
     const fork = await beginFork(source, 2);
@@ -182,7 +182,7 @@ export function describeVersionFork(given: Given): void {
     expect(other).toEqual({ status: 'other_agent', agent: 'agent' });
   });
 
-  test('writes to an abandoned fork get a reply that says so, until the fork’s operation continues', async () => {
+  test('writes to an abandoned fork are refused with a reply that calls it abandoned, until the fork’s operation continues', async () => {
     const { store, abandonFork } = given.harness();
     const source = await makeConversation(store, 4);
     const fork = await beginFork(source, 4);
@@ -232,7 +232,7 @@ export function describeVersionFork(given: Given): void {
     expect(turn).toMatchObject({ status: 'accepted' });
   });
 
-  test('an abandoned fork can be erased, and a turn can reuse its name', async () => {
+  test('an abandoned fork can be erased, and a turn can reuse its conversation id', async () => {
     const { store, abandonFork } = given.harness();
     const source = await makeConversation(store, 2);
     const conversation = await beginFork(source, 2);
@@ -242,7 +242,7 @@ export function describeVersionFork(given: Given): void {
     expect((await acceptAndClaim(store, conversation, 't1')).inputSeq).toBe(1);
   });
 
-  test('an erased fork replies gone, and its name can be used again', async () => {
+  test('writes to an erased fork are refused as gone, and its conversation id can be used again', async () => {
     const { store } = given.harness();
     const source = await makeConversation(store, 2);
     const conversation = await beginFork(source, 2);

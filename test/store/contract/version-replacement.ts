@@ -52,7 +52,7 @@ export function describeVersionReplacement(given: Given): void {
     return conversation;
   }
 
-  test('replaceVersion puts a version over the live one, starts the backoff and emits an event', async () => {
+  test('replaceVersion makes another context version the live one, starts a backoff of compaction and emits an event', async () => {
     const { store, events } = given.harness();
     const conversation = await makeCompacted();
     const replacement = replacementOver(conversation, 1, 8);
@@ -70,7 +70,7 @@ export function describeVersionReplacement(given: Given): void {
     ]);
   });
 
-  test('a repeated replaceVersion is known and writes nothing, even after the next version', async () => {
+  test('a repeated replaceVersion gets the reply known and writes nothing, even after the next version', async () => {
     const { store, events } = given.harness();
     const conversation = await makeCompacted();
     const replacement = replacementOver(conversation, 1, 8);
@@ -92,7 +92,7 @@ export function describeVersionReplacement(given: Given): void {
     expect(await store.readConversation(conversation)).toEqual(before);
   });
 
-  test('replaceVersion is refused while a turn runs, even after its lease, but not while a turn is queued', async () => {
+  test('replaceVersion is refused while a turn runs, even after its lease has ended, but not while a turn is queued', async () => {
     const { store, lapseLease } = given.harness();
     const conversation = await makeCompacted();
     await store.accept(turnFor(conversation, 't1'));
@@ -115,7 +115,7 @@ export function describeVersionReplacement(given: Given): void {
     expect(await store.replaceVersion(replacementOver(conversation, 1, 10))).toMatchObject({ status: 'replaced' });
   });
 
-  test('replaceVersion refuses to drop open calls of a caller’s own loop', async () => {
+  test('replaceVersion refuses a version that drops unanswered tool calls of a caller’s own model loop', async () => {
     const { store } = given.harness();
     const conversation = await makeConversation(store, 2);
     const { messages, opens } = callsStep('s', 2, 1);
@@ -128,7 +128,7 @@ export function describeVersionReplacement(given: Given): void {
     expect(await store.replaceVersion(after)).toMatchObject({ status: 'replaced' });
   });
 
-  test('replaceVersion ends the pass in progress and supersedes its owner', async () => {
+  test('replaceVersion ends the pass in progress, and later writes of its owner are refused as superseded', async () => {
     const { store, dueIn, events } = given.harness();
     const conversation = await makeCompacted();
     const { lease } = await claimPass(store, conversation);
@@ -151,7 +151,7 @@ export function describeVersionReplacement(given: Given): void {
     expect(await claimPass(store, conversation)).toMatchObject({ attempt: 1 });
   });
 
-  test('after replaceVersion, the present owner of the pass gets superseded, and an earlier owner still gets fenced', async () => {
+  test('after replaceVersion, writes of the present owner of the pass are refused as superseded, and those of an earlier owner as fenced', async () => {
     const { store, lapseLease } = given.harness();
     const conversation = await makeCompacted();
     const { lease } = await claimPass(store, conversation);
@@ -174,7 +174,7 @@ export function describeVersionReplacement(given: Given): void {
     expect((await claimHead(store, conversation)).waited).toMatchObject({ for: 'compaction', isFulfilled: false });
   });
 
-  test('replaceVersion refuses a version with a missing text', async () => {
+  test('replaceVersion refuses a version that shows a summary whose text is missing', async () => {
     const { store } = given.harness();
     const conversation = await makeCompacted();
     const before = await store.readConversation(conversation);
@@ -185,7 +185,7 @@ export function describeVersionReplacement(given: Given): void {
     expect(await store.readConversation(conversation)).toEqual(before);
   });
 
-  test('restore points, and the versions that they replaced, are kept besides the newest versions', async () => {
+  test('versions made by a restore (restore points), and the versions that they replaced, are kept besides the newest versions', async () => {
     const { store } = given.harness();
     const conversation = await makeCompacted();
     for (let live = 1; live <= 8; live += 1) {

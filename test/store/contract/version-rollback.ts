@@ -24,7 +24,7 @@ export function describeVersionRollback(given: Given): void {
     return { conversation, lease };
   }
 
-  test('rollBackVersion replaces the version that the provider refused, quarantines its segments, and the turn continues', async () => {
+  test('rollBackVersion replaces the version that the provider refused, blocks its segments (compacted ranges) from reuse, and the turn continues', async () => {
     const { store, events } = given.harness();
     const { conversation, lease } = await runTurn();
     const rollback = rollbackOver(1);
@@ -81,7 +81,7 @@ export function describeVersionRollback(given: Given): void {
     expect(await store.heartbeatPass(pass)).toEqual({ status: 'held' });
   });
 
-  test('rollBackVersion keeps a version with the same segments as a version that a model answered', async () => {
+  test('rollBackVersion keeps a version with the same segments (compacted ranges) as a version that a model answered', async () => {
     const { store } = given.harness();
     const { conversation, lease } = await runTurn();
     await store.recordStep(lease, { ...textStep('model.1', 9), answeredVersion: 1 });
@@ -93,7 +93,7 @@ export function describeVersionRollback(given: Given): void {
     expect(await store.readConversation(conversation)).toMatchObject({ size: { version: 3 } });
   });
 
-  test('a repeated rollBackVersion is known and writes nothing', async () => {
+  test('a repeated rollBackVersion gets the reply known and writes nothing', async () => {
     const { store, events } = given.harness();
     const { conversation, lease } = await runTurn();
     await store.rollBackVersion(lease, rollbackOver(1));

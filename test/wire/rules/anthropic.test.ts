@@ -274,7 +274,7 @@ describe('a request that is checked before a commit, with an added user message'
   const probe = user(result('a'), text('Go on.'));
   const open = says(use('a'), use('b'));
 
-  test('an Anthropic request that is checked before a commit may lack results of the last tool round, but a sent request may not', () => {
+  test('the Anthropic validator accepts missing results of the last tool round in a check before a commit, but not in a sent request', () => {
     const body = request([ask, open, probe]);
     expect(validateAnthropic(body, { isProbed: true })).toStrictEqual([]);
     expect(nameViolations(validateAnthropic(body))).toStrictEqual([
@@ -284,7 +284,7 @@ describe('a request that is checked before a commit, with an added user message'
     ]);
   });
 
-  test('an Anthropic request that is checked before a commit may not lack results of an earlier tool round', () => {
+  test('the Anthropic validator reports missing results of an earlier tool round, even in a check before a commit', () => {
     const body = request([ask, open, user(result('a')), says(use('c')), user(result('c'), text('Go on.'))]);
     expect(nameViolations(validateAnthropic(body, { isProbed: true }))).toStrictEqual([
       'X1 messages[1].content[1]',
@@ -293,7 +293,7 @@ describe('a request that is checked before a commit, with an added user message'
     ]);
   });
 
-  test('an Anthropic request that is checked before a commit may end with any message', () => {
+  test('the Anthropic validator accepts any last message in a check before a commit', () => {
     const body = request([ask, says(text('<summary messages="1-2">\nWell, '))]);
     expect(validateAnthropic(body, { isProbed: true })).toStrictEqual([]);
     expect(nameViolations(validateAnthropic(body))).toStrictEqual([
@@ -304,7 +304,7 @@ describe('a request that is checked before a commit, with an added user message'
   });
 });
 
-describe('X9', () => {
+describe('limits of an Anthropic request (wire rule X9)', () => {
   const body = request([user(text('é'.repeat(100)))]);
   const bytes = Buffer.byteLength(JSON.stringify(body));
 

@@ -185,7 +185,7 @@ test('the Chat Completions validator reports every malformed body and never thro
 });
 
 describe('a request that is checked before a commit, with an added user message', () => {
-  test('a Chat Completions request that is checked before a commit may lack results of the last tool round, but a sent request may not', () => {
+  test('the Chat Completions validator accepts missing results of the last tool round in a check before a commit, but not in a sent request', () => {
     const body = request([ask, calls(call('a'), call('b')), result('a'), ask]);
     expect(validateChat(body, { isProbed: true })).toStrictEqual([]);
     expect(nameViolations(validateChat(body))).toStrictEqual([
@@ -195,12 +195,12 @@ describe('a request that is checked before a commit, with an added user message'
     ]);
   });
 
-  test('a Chat Completions request that is checked before a commit may not have a misplaced result in its unfinished tool round (wire rule C1)', () => {
+  test('the Chat Completions validator reports a misplaced result in the unfinished tool round, even in a check before a commit (wire rule C1)', () => {
     const body = request([ask, calls(call('a')), ask, result('a')]);
     expect(nameViolations(validateChat(body, { isProbed: true }))).toStrictEqual(['C1 messages[1].tool_calls[0]']);
   });
 
-  test('a Chat Completions request that is checked before a commit may not lack results of an earlier tool round', () => {
+  test('the Chat Completions validator reports missing results of an earlier tool round, even in a check before a commit', () => {
     const body = request([ask, calls(call('a')), says('Hi.'), ask]);
     expect(nameViolations(validateChat(body, { isProbed: true }))).toStrictEqual([
       'X1 messages[1].tool_calls[0]',
@@ -226,7 +226,7 @@ test.each(['files.read', 'read all', '', 'x'.repeat(65)])(
   },
 );
 
-test('a user message may directly follow tool results, unless the chat template is strict and every call has its result (wire rule C5)', () => {
+test('a user message directly after tool results breaks wire rule C5 only if the chat template is strict and no result is missing', () => {
   const check = (messages: unknown[], isProbed = false) =>
     nameViolations(validateChat(request(messages), { hasStrictTemplate: true, isProbed }));
   const round = [ask, calls(call('a'), call('b')), result('a'), result('b')];

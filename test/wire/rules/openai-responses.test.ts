@@ -236,7 +236,7 @@ test('the Responses API validator reports every malformed body and never throws'
   for (const body of garbage('input')) expect(validateResponses(body, { maxBytes: 1e6 })).not.toStrictEqual([]);
 });
 
-test('a Responses API request that is checked before a commit may lack tool outputs of the last answer, but not of an earlier answer', () => {
+test('the Responses API validator accepts missing tool outputs of the last answer in a check before a commit, but not those of an earlier answer', () => {
   const body = (between: unknown[]) => request([ask, call('a'), call('b'), output('a'), ...between, ask]);
   expect(validateResponses(body([]), { isProbed: true })).toStrictEqual([]);
   expect(nameViolations(validateResponses(body([])))).toStrictEqual(['X1 input[2]', 'X2 input[2]', 'R1 input[2]']);

@@ -20,7 +20,7 @@ const PROBE: Message = { role: 'user', content: 'Go on.' };
 describe.each(WIRE_FORMATS)('%s', (format: WireFormat) => {
   const { render, validate } = wireFormats[format];
 
-  test(`a ${format} request keeps the order of its messages (wire rule X10), and has no thinking that was written under another prefix (wire rule A8)`, () => {
+  test(`a ${format} request keeps the message order (wire rule X10), and no thinking from under other tools or system texts (wire rule A8)`, () => {
     fc.assert(
       fc.property(histories(format), (request) => {
         const rendered = render(request);

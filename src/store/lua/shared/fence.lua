@@ -7,8 +7,8 @@ local function find_loss(turn, owner, epoch)
   return redis.call('HGET', turn_prefix .. turn, 'state') == 'canceled' and 'canceled' or 'fenced'
 end
 
--- Raises the epoch, which fences former owners. An epoch is at least the present time, so epochs never repeat, not even
--- after an erase. The calling script stores the epoch.
+-- Raises the epoch of the conversation, so that writes of former owners are refused. An epoch is at least the present
+-- time, so epochs never repeat, not even after an erase. The calling script stores the epoch.
 local function raise_epoch()
   conversation.epoch = string.format('%.0f', math.max(tonumber(conversation.epoch or 0) + 1, now))
   return conversation.epoch

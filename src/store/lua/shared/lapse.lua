@@ -1,5 +1,5 @@
 -- Requires: keys, ready. Defines: find_lapsed. If a turn or pass has work but no worker, returns its recorded wake, or ''.
--- Otherwise returns nothing. Then the entry is rescheduled if a worker has a lease, a wait has not reached its deadline, or
+-- Otherwise returns nothing. Then the sweeper's entry is rescheduled if a worker has a lease, a wait has time left, or
 -- a pass waits for child jobs. An entry without work is removed.
 local function find_lapsed_turn()
   local turn = redis.call('LINDEX', mb, 0)

@@ -49,8 +49,8 @@ local function drop_versions(numbers, next_number)
   keep_keys(DROPPED, keys, 0)
 end
 
--- Continues the search, and removes the texts that no version shows once the search is complete. The parameter `kept` lists
--- the numbers of all versions, ascending.
+-- Continues the search of the kept versions. Once the search is complete, removes the texts that no version shows. The
+-- parameter `kept` lists the numbers of all versions, ascending.
 local function remove_loose_texts(kept)
   local keys, searched = read_keys(LOOSE)
   if not next(keys) then

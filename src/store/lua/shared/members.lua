@@ -1,5 +1,5 @@
--- Requires: nothing. Defines: FORMS, read_member. Parses the members of a shard's sets: mailbox, compaction pass, scheduled
--- turn, idle conversation. Ids are [A-Za-z0-9_.-]{1,128}.
+-- Requires: nothing. Defines: FORMS, read_member. Parses the members of a shard's sorted sets: mailbox, compaction
+-- pass, scheduled turn, idle conversation. Ids are [A-Za-z0-9_.-]{1,128}.
 local ID = '[%w_.%-]+'
 local CONVERSATION = '|(' .. ID .. ')|(' .. ID .. ')$'
 local FORMS = {

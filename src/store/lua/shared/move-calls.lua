@@ -6,8 +6,8 @@ local function move_calls(opened, answered)
     local call, provider = string.match(line, '^(%S+) ?(.*)$')
     change = change + redis.call('HSET', c, 'o:' .. call, provider)
   end
-  -- A full Redis refuses a script at its first write, but only if that write may need memory. If the first write were a
-  -- removal, the script would not be refused and would write the rest.
+  -- A full Redis refuses a script at its first write, but only if the write is of a command that can need memory. If
+  -- the first write were a removal, the script would not be refused and would write the rest.
   if #answered > 0 then redis.call('HINCRBY', c, 'open', 0) end
   for _, call in ipairs(answered) do change = change - redis.call('HDEL', c, 'o:' .. call) end
   if change ~= 0 then redis.call('HINCRBY', c, 'open', change) end

@@ -1,8 +1,8 @@
 -- Requires: keys, args, events. Defines: keep_version, put_version.
 -- @include loose-texts
 
--- Returns the numbers of the restore points and of the versions that they replaced. These are kept as long as the
--- conversation.
+-- Returns the numbers of the restore points (versions made by a restore) and of the versions that they replaced. These
+-- are kept as long as the conversation.
 local function read_points()
   local points = {}
   for number in string.gmatch(redis.call('HGET', c, 'points') or '', '%d+') do points[number] = true end

@@ -28,7 +28,7 @@ end
 local function free_sets()
   for _, set in ipairs({ 'ready', 'idle', 'passes', 'failed' }) do
     if type(redis.pcall('ZCARD', shard .. set)) ~= 'number' then
-      quarantine('key', shard .. set, nil, 'wrong type, kept as ' .. move_key(shard .. set))
+      quarantine('key', shard .. set, nil, 'wrong type of Redis value, key renamed to ' .. move_key(shard .. set))
     end
   end
 end

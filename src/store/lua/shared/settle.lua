@@ -35,8 +35,8 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   start_idle_ttl(conversation.ttl, ttl)
 end
 
--- Removes the settled head from the mailbox, ends its lease and wakes the next turn (I3). Returns 1 if there is a next
--- turn. Then the caller adds `wake` to the queue.
+-- Removes the settled turn, which is the first one, from the mailbox, ends its lease and wakes the next turn (I3).
+-- Returns 1 if there is a next turn. Then the caller adds `wake` to the queue.
 local function pop_head(wake)
   redis.call('LPOP', mb)
   redis.call('HDEL', c, 'owner', 'lease', 'attempts')

@@ -8,7 +8,7 @@ local COUNTS = { 'head', 'headTokens', 'headBytes', 'turns', 'epoch', 'lease', '
   'open' }
 local PASS_COUNTS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', 'proposedAt', 'sweeps' }
 local PASS_SIZES = { 'refused', 'calibration' }
--- Fields of the conversation that contain several numbers, in the form that `conversation-record.ts` reads.
+-- Fields of the conversation that contain several numbers, in the text form that `conversation-record.ts` reads.
 local LISTS = { 'liveSize', 'passed', 'backoff', 'ttl', 'quarantine' }
 local FORMS = { '^%d+ %d+ %d+ %d+ %d+$', '^%d+ %d+$', '^[%d.]+ %d+ [%d.]+ ?[%d.]*$', '^%d+ %d+$', '^%d+ ' }
 

@@ -8,7 +8,7 @@ local function take_idle(idle, due)
       redis.call('ZADD', idle, string.format('%.0f', now + RESTING_PUSH_MS), member)
       due[#due + 1] = member
     else
-      quarantine_member('idle', member, 'unknown member')
+      quarantine_member('idle', member, 'the entry names no turn, pass or conversation')
     end
   end
 end
