@@ -83,7 +83,7 @@ test('queue workers that were never started close at once, and refuse to start a
 
   expect(workers.isRunning()).toBe(false);
   expect(await workers.close()).toBe('closed');
-  await expect(workers.start()).rejects.toThrow('only once');
+  await expect(workers.start()).rejects.toThrow('started twice or after close');
 });
 
 test.for([
