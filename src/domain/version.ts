@@ -33,14 +33,21 @@ export const segmentSchema = z.discriminatedUnion('kind', [
   stretchSchema.extend({ kind: z.literal('masked') }),
   /** One message that keeps the first and last of its characters. The log has the full text. */
   stretchSchema.extend({ kind: z.literal('clipped'), keepChars: z.number().int().min(0) }),
+  /** One message of which some parts stay. The log has the full text. */
+  stretchSchema.extend({
+    kind: z.literal('excerpt'),
+    /** Parts of its text that stay: start and end in UTF-16 units. */
+    kept: z.array(z.tuple([z.number().int().min(0), z.number().int().min(0)])),
+  }),
   stretchSchema.extend({ kind: z.literal('evicted') }),
 ]);
 
 export type Segment = z.infer<typeof segmentSchema>;
 export type SummarySegment = Extract<Segment, { kind: 'summary' }>;
 export type ClippedSegment = Extract<Segment, { kind: 'clipped' }>;
+export type ExcerptSegment = Extract<Segment, { kind: 'excerpt' }>;
 /** Segment of an item that differs from the log. */
-export type ItemSegment = Extract<Segment, { kind: 'summary' | 'masked' | 'clipped' }>;
+export type ItemSegment = Extract<Segment, { kind: 'summary' | 'masked' | 'clipped' | 'excerpt' }>;
 
 export const versionSchema = z.object({
   /** Number of the version. 0 is the whole log. */
@@ -140,6 +147,8 @@ export interface ContextItem extends Weight {
   readonly message: Message;
   /** Segment of the version, if the item differs from the log: a summary, a masked result, a clipped message. */
   readonly segment?: ItemSegment;
+  /** True for a summary that the present pass wrote. It is never evicted by that pass (I17). */
+  readonly isFresh?: boolean;
   /** Message of the log behind a clipped item, so that the item can be clipped further. */
   readonly logged?: Message;
 }

@@ -81,6 +81,6 @@ export async function weighConversation(
 /** A chain of the structural summarizer alone. It calls no model. */
 export async function createOfflineSummarizers(counts = new RememberedCounts()): Promise<SummarizerChain> {
   const counter = await counts.load('o200k_base');
-  const structural = createStructuralSummarizer({ countTokens: (text) => counter.count(text) });
+  const structural = createStructuralSummarizer({ counter });
   return () => [structural];
 }

@@ -12,7 +12,7 @@ const shellSchema = versionSchema.extend({
   segments: z.array(z.unknown()),
 });
 
-const KINDS: ReadonlySet<unknown> = new Set(['raw', 'summary', 'masked', 'clipped', 'evicted']);
+const KINDS: ReadonlySet<unknown> = new Set(['raw', 'summary', 'masked', 'clipped', 'excerpt', 'evicted']);
 
 /** @throws corrupt_record */
 export function decodeVersion(place: Place, text: string): Version {

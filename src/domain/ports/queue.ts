@@ -1,3 +1,4 @@
+import type { PassPlan } from '../compaction/plan.ts';
 import type { ConversationRef, TraceParent } from '../ids.ts';
 
 /** Kind of work that a wake announces. */
@@ -30,7 +31,7 @@ export interface SummarizationTask {
   readonly conversation: ConversationRef;
   readonly passId: string;
   /** Seqs of the sequence, and its tokens in the context. A summary must be smaller. */
-  readonly sequence: { readonly from: number; readonly to: number; readonly tokens: number };
+  readonly sequence: PassPlan['sequences'][number];
   /** Key of the summary, by which jobs with the same source find one result. */
   readonly hash: string;
   /** Span of the pass. */

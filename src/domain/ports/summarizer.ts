@@ -40,6 +40,10 @@ export interface SummaryRequest {
   readonly opensVersion?: number;
   /** User message before the sequence, which states the request. */
   readonly userRequest?: string;
+  /** Users' words that code puts before the text. The summary need not repeat them. */
+  readonly userTexts?: string;
+  /** Messages after the sequence that stay in the context. The summary need not repeat what they say. */
+  readonly later?: readonly Message[];
   /** Tokens that the text may have. */
   readonly maxTokens: number;
   readonly signal: AbortSignal;

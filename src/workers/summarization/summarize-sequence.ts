@@ -42,7 +42,7 @@ export async function summarizeSequence(
   const place = await findPlace(ports.contexts, task, { policy, state });
   const prompt = await createRequest(ports, delivery, { prepared, entries, place });
   if (prompt.status === 'refused') return refuse([prompt.why]);
-  const refusals: string[] = [];
+  const refusals: string[] = []; if (process.env['DBG']) console.log('REQ', prompt.status, JSON.stringify(task.sequence), prompt.status === 'prepared' ? prompt.request.maxTokens : '');
   let [isFallback, hasFailed] = [false, false];
   for (const summarizer of ports.summarizers(policy, agent.name)) {
     if (ports.shutdown.begun.aborted) throw new StoppedWork();
@@ -56,6 +56,7 @@ export async function summarizeSequence(
 }
 
 function refuse(refusals: readonly string[]): ChainResult {
+  if (process.env['DBG']) console.log('REFUSED', refusals.join('; '));
   return { record: { status: 'refused', why: refusals.join('; ') }, isFallback: false, refusals };
 }
 

@@ -1,6 +1,7 @@
 import type { ConversationState } from '../../domain/conversation.ts';
-import { nameConversation } from '../../domain/ids.ts';
-import type { LogEntry } from '../../domain/message.ts';
+import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
+import type { LogEntry, Message } from '../../domain/message.ts';
+import type { ContextReader } from '../../domain/ports/context-store.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { SummarizationDelivery, SummarizationTask } from '../../domain/ports/queue.ts';
@@ -12,11 +13,6 @@ import { findUserTextBefore } from '../user-messages.ts';
 import type { SummarizationPorts } from './ports.ts';
 import { copyUserTexts, withoutUserTexts } from './user-texts.ts';
 
-const DEFAULT_CAP_TOKENS = 2000;
-/** Largest share of a source that its summary may have. */
-const CAP_SHARE = 0.25;
-/** Share of the cap for the users' own words. The rest is for the summary. */
-const USER_TEXTS_SHARE = 0.5;
 /** Tokens of users' words whatever the cap is. Words that are not kept here are evicted without a summary. */
 const MIN_USER_TEXTS_TOKENS = 64;
 /** Tokens that users' words leave to the summary in any case. */
@@ -117,23 +113,21 @@ export async function createRequest(
 ): Promise<PreparedRequest | RefusedSource> {
   const { conversation, passId, sequence } = task;
   const { counter } = prepared;
-  const [cap, room] = [summaryCap(prepared, entries), summaryRoom(prepared, sequence)];
-  const share = Math.floor(Math.min(cap, room) * USER_TEXTS_SHARE);
-  const least = Math.min(MIN_USER_TEXTS_TOKENS, room - MIN_SUMMARY_TOKENS);
-  const userTexts = await copyUserTexts(counter, entries, Math.max(share, least));
+  const room = summaryRoom(prepared, sequence);
+  const userTexts = await copyUserTexts(counter, entries, Math.max(sequence.userTokens, Math.min(MIN_USER_TEXTS_TOKENS, room - MIN_SUMMARY_TOKENS)));
   if (userTexts === undefined)
     return refuse(`${sequence.tokens} tokens are too few for a summary with a word of their users`);
-  const userTokens = await counter.count(userTexts);
-  // Users' words above their share do not shrink the summary's share.
-  const restTokens = Math.max(cap - userTokens, Math.ceil(cap * (1 - USER_TEXTS_SHARE)));
-  const maxTokens = Math.min(restTokens, room - userTokens);
+  const maxTokens = room - (await counter.count(userTexts));
   if (maxTokens < 1) return refuse(`${sequence.tokens} tokens are too small to be summarized`);
   const userRequest = await findUserTextBefore(contexts, conversation, sequence.from);
+  const later = await readLater(contexts, conversation, sequence.to);
   const { earlier, opensVersion } = place;
   const scope = { purpose: 'summary', ...nameConversation(conversation), passId } as const;
   const request: SummaryRequest = {
     range: { from: sequence.from, to: sequence.to },
     messages: entries.map((entry) => entry.message),
+    later,
+    userTexts,
     maxTokens,
     signal: shutdown.callsEnd,
     onCall: (call) => onEvent({ type: 'model_called', ...scope, ...call }),
@@ -149,16 +143,21 @@ function refuse(why: string): RefusedSource {
   return { status: 'refused', why };
 }
 
-/** At most a quarter of the log's tokens in the range. */
-function summaryCap({ policy }: PreparedAgent, entries: readonly LogEntry[]): number {
-  const sourceTokens = entries.reduce((sum, entry) => sum + entry.tokens, 0);
-  const cap = typeof policy.summarizer === 'string' ? undefined : policy.summarizer.maxTokens;
-  return Math.min(cap ?? DEFAULT_CAP_TOKENS, Math.floor(sourceTokens * CAP_SHARE));
+/** Messages after a sequence that its summary is written for. */
+const MAX_LATER_MESSAGES = 64;
+
+async function readLater(
+  contexts: Pick<ContextReader, 'readLog'>,
+  conversation: ConversationRef,
+  seq: number,
+): Promise<Message[]> {
+  const entries = await contexts.readLog(conversation, [{ from: seq + 1, to: seq + MAX_LATER_MESSAGES }]);
+  return entries.map(({ message }) => message);
 }
 
-/** Tokens of a text that is still smaller than the sequence when it is rendered. */
+/** Tokens of a text that keeps the rendered summary within its part of the budget, and smaller than the sequence. */
 function summaryRoom({ counter }: PreparedAgent, sequence: SummarizationTask['sequence']): number {
   // The frame is counted around a text: empty, its two line breaks would count as a single token.
   const frameTokens = counter.countSync(renderWidestSummary('x', sequence)) + MESSAGE_TOKENS;
-  return sequence.tokens - frameTokens - 1;
+  return Math.min(sequence.tokens - 1, sequence.maxTokens) - frameTokens;
 }

@@ -1,10 +1,10 @@
 import type { LogEntry } from '../../domain/message.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 
-const OPEN = '<user_messages>';
-const CLOSE = '</user_messages>';
+const OPEN = '<users>';
+const CLOSE = '</users>';
 /** Our own tags are escaped in a user's text, so that the text can end neither its message nor the list. */
-const OWN_TAG = /<(?=[\s/]*(?:user_messages|message)\b)/gi;
+const OWN_TAG = /<(?=[\s/]*(?:users)\b)/gi;
 
 /** Least tokens of a clipped text. A shorter clip would mean nothing. */
 const MIN_CLIPPED_TOKENS = 16;
@@ -51,7 +51,7 @@ async function copyText(
   { seq, message }: LogEntry,
   maxTokens: number,
 ): Promise<string | undefined> {
-  const [open, close] = [`<message seq="${seq}">\n`, '\n</message>'];
+  const [open, close] = [`${seq}: `, ''];
   const room = maxTokens - counter.countSync(open + close) - 1;
   if (room < 1) return undefined;
   const text = message.content.replace(OWN_TAG, '&lt;');

@@ -1,0 +1,9 @@
+import fs from 'node:fs';import {evaluate,byId,fams} from './ev.mjs';import * as L from '/work/out/quality/lib.mjs';import * as P from '../prototype.ts';
+const W=JSON.parse(fs.readFileSync(process.env.W??'w4.json'));const fold=id=>{let h=0;for(const c of id)h=(h*31+c.charCodeAt(0))>>>0;return (h>>>3)&1;};
+const cache=new Map();
+export function evidenceOf(pt){const key=pt.id+pt.t;let e=cache.get(key);if(!e){const d=byId.get(pt.id);const pre=d.messages.slice(0,pt.t).filter(m=>m.role!=='system');const sys=d.messages.filter(m=>m.role==='system').map(m=>m.content).join('\n');const tools=new Set(d.messages.slice(0,pt.t).flatMap(m=>(m.toolCalls??[]).map(c=>c.name)));e=P.runToEnd(P.readEvidence(pre,sys,tools));cache.set(key,e);}return e;}
+export const weightsOf=(pt,cv)=>cv==='all'?W.all:cv==='fam'?W['fam_'+pt.fam]:cv==='grp'?W['grp_'+pt.group]:W['half_'+fold(pt.id)];
+export const maker=(cv,shares)=>({budget,point})=>P.runToEnd(P.compose(evidenceOf(point),weightsOf(point,cv),budget,L.tok,shares));
+export function sweep2(name,sh,{cvs=['fam','grp'],taus=[0.6,0.8,1.0]}={}){let line=name.padEnd(24);for(const cv of cvs)for(const b of [0.2,2000]){const r=taus.map(strictness=>evaluate(maker(cv,{...sh,strictness}),{budgets:[b],quiet:true,full:false})[b].fm);const at=78;const ip=k=>{for(let i=0;i+1<r.length;i++){const a=r[i],c=r[i+1];if((100*a.recall-at)*(100*c.recall-at)<=0){const f=(100*a.recall-at)/(100*(a.recall-c.recall));return (100*(a[k]+(c[k]-a[k])*f)).toFixed(1);}}return '–';};
+ line+=` | ${cv} ${b} ${b<1?`@78 J ${ip('J')} rare ${ip('rare')} `:''}[${r.map(p=>['recall','rare','J'].map(k=>(100*p[k]).toFixed(0)).join('/')).join(' ')}]`;}console.log(line);}
+if(process.argv[1].endsWith('ev2.mjs')){const [cv='grp',s='0.85',u='0.2',t='0.3']=process.argv.slice(2);evaluate(maker(cv,{users:+u,tail:+t,strictness:+s}),{name:`${cv} strict ${s} users ${u} tail ${t}`});}

@@ -1,0 +1,3 @@
+import {evaluate} from './ev.mjs';import {maker} from './ev2.mjs';
+const f=x=>(100*x).toFixed(0);
+for(const users of [0,0.1,0.2,0.3,0.4])for(const tail of [0,0.3,0.5,0.7]){if(users===0&&tail>0.3||users===0.4&&tail>0.5)continue;let s=`users ${users} tail ${tail}`.padEnd(22);for(const b of [0.1,0.2,1000,2000,4000,8000]){if((users!==0.2||tail!==0.3)&&![0.2,2000].includes(b))continue;const r=evaluate(maker('grp',{users,tail,strictness:0.85}),{budgets:[b],quiet:true,full:true})[b];const m=r.fm;s+=` | ${b}: ${f(m.recall)}/${f(m.rare)}/${f(m.J)} users ${f(m.userKeep)} anch ${f(m.anchored)} gA${r.rows.filter(x=>x.gA).length} gD${r.rows.filter(x=>x.gD).length} low${r.rows.filter(x=>x.lowFill).length} of ${r.rows.length}`;}console.log(s);}

@@ -1,0 +1,12 @@
+import {show} from './sim.mjs';import * as P from '../prototype.ts';
+const hand=new Array(P.FEATURES.length).fill(0);const set=(o)=>{const w=hand.slice();for(const [k,v] of Object.entries(o))w[P.FEATURES.indexOf(k)]=v;return w;};
+show('table, strict .9',{strictness:.9});
+show('table, strict .9, fam',{strictness:.9},['fam']);
+show('table, strict .9, half',{strictness:.9},['half']);
+show('table, strict .9, all',{strictness:.9},['all']);
+show('hand: salience-like',{strictness:.9,weights:set({bias:-3,messages:.7,age:-.5,inCall:.7,users:.5,plain:-1,short:-.5})});
+show('hand: recency only',{strictness:.9,weights:set({bias:-2,age:-.7})});
+show('hand: frequency only',{strictness:.9,weights:set({bias:-3,messages:1})});
+show('hand: used by agent',{strictness:.9,weights:set({bias:-3,calls:.7,nameSaid:.7,nameCalled:.7,reused:.5})});
+show('hand: all by thought',{strictness:.9,weights:set({bias:-3,messages:.3,age:-.5,inCall:.5,nameSaid:.7,nameCalled:.5,plain:-1,short:-.5,key:-1,value:.5,lastRequest:.5,error:-.3,digits:-.3,mixed:.5})});
+globalThis.LASTCAP=0.9;show('sequences, last whole to .9',{strictness:.9});

@@ -1,0 +1,6 @@
+import {evaluate} from './ev.mjs';import {sim} from './sim.mjs';import * as P from '../prototype.ts';
+const set=(o)=>{const w=new Array(P.FEATURES.length).fill(0);for(const [k,v] of Object.entries(o))w[P.FEATURES.indexOf(k)]=v;return w;};
+const H={salience:set({bias:-3,messages:.7,age:-.5,inCall:.7,users:.5,plain:-1,short:-.5}),recency:set({bias:-2,age:-.7}),informed:set({bias:-3,messages:.3,age:-.5,inCall:.5,nameSaid:.7,nameCalled:.5,plain:-1,short:-.5,key:-1,value:.5,lastRequest:.5,error:-.3,digits:-.3,mixed:.5})};
+const taus=[0.5,0.65,0.8,0.9,1.0,1.1];const f=x=>(100*x).toFixed(0);
+const line=(name,cv,weights)=>{for(const b of [0.2,2000]){const r=taus.map(strictness=>evaluate(sim({strictness,weights})(cv),{budgets:[b],quiet:true,full:false})[b].fm);const ip=(at)=>{for(let i=0;i+1<r.length;i++){const a=r[i],c=r[i+1];if((100*a.recall-at)*(100*c.recall-at)<=0){const g=(100*a.recall-at)/(100*(a.recall-c.recall));return ['rare','J'].map(k=>(100*(a[k]+(c[k]-a[k])*g)).toFixed(1)).join('/');}}return '–';};console.log(name.padEnd(16),cv,b,b<1?`rare/J at recall 80: ${ip(80)}, 78: ${ip(78)}`:'',r.map((m,i)=>`${taus[i]}: ${f(m.recall)}/${f(m.rare)}/${f(m.J)}`).join('  '));}};
+for(const cv of ['grp','fam','half'])line('table',cv,null);for(const k in H)line('hand '+k,'-',H[k]);

@@ -1,0 +1,9 @@
+import fs from 'node:fs';import {evaluate} from './ev.mjs';import {sim} from './sim.mjs';import * as P from '../prototype.ts';
+const W=JSON.parse(fs.readFileSync('w3.json'));const K=P.FEATURES.length;const cache=new Map();
+function worthFn(e,pt,cv,s){const key=pt.id+pt.t+cv;let c=cache.get(key);if(!c){const w=cv==='grp'?W['grp_'+pt.group]:cv==='fam'?W['fam_'+pt.fam]:W.all;const n=e.terms.length,X=new Float64Array(n*K),pe=new Int32Array(n).fill(-1),M=new Float64Array(108*K),N=new Float64Array(108),tmp=new Float64Array(K);
+ e.terms.forEach((T,i)=>{if(e.known.has(T.text))return;const h=P.shapeOf(T.text);P.writeFeatures(e,T,h,tmp);X.set(tmp,i*K);const q=P.kindOf(T,h)*9+Math.min(8,Math.round(2*Math.log2(T.messages)));pe[i]=q;N[q]++;for(let j=0;j<K;j++)M[q*K+j]+=tmp[j];});
+ const p=new Float64Array(n),S=new Float64Array(108);let sum=0,cnt=0;for(let i=0;i<n;i++){if(pe[i]<0)continue;let z=0;for(let j=0;j<K;j++){const m=M[pe[i]*K+j]/N[pe[i]];z+=w[j]*m+w[K+j]*(X[i*K+j]-m);}p[i]=1/(1+Math.exp(-z));S[pe[i]]+=p[i];sum+=p[i];cnt++;}
+ c={p,pe,S,N,mean:sum/cnt};cache.set(key,c);}
+ return c.p.map((p,i)=>c.pe[i]<0?0:p-s*(c.S[c.pe[i]]+5*c.mean)/(c.N[c.pe[i]]+5));}
+const taus=[0.65,0.8,0.9,1.0];const f=x=>(100*x).toFixed(0);
+for(const cv of ['grp','fam'])for(const b of [0.2,2000]){const r=taus.map(strictness=>evaluate(sim({strictness,worthFn})(cv),{budgets:[b],quiet:true,full:false})[b].fm);const ip=(at)=>{for(let i=0;i+1<r.length;i++){const a=r[i],c=r[i+1];if((100*a.recall-at)*(100*c.recall-at)<=0){const g=(100*a.recall-at)/(100*(a.recall-c.recall));return ['rare','J'].map(k=>(100*(a[k]+(c[k]-a[k])*g)).toFixed(1)).join('/');}}return '–';};console.log('within peers',cv,b,b<1?`rare/J at recall 80: ${ip(80)}, 78: ${ip(78)}`:'',r.map((m,i)=>`${taus[i]}: ${f(m.recall)}/${f(m.rare)}/${f(m.J)}`).join('  '));}

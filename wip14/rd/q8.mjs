@@ -1,0 +1,13 @@
+import {evaluate} from './ev.mjs';import {evidenceOf,weightsOf} from './ev2.mjs';import * as P from '../prototype.ts';import * as L from '/work/out/quality/lib.mjs';
+const f=x=>(100*x).toFixed(0);const comp={};
+const mk=(name,{drop=()=>false,users=.2,tail=.3,s=.85})=>({budget,point})=>{const e0=evidenceOf(point);const bad=e0.fragments.map((x,i)=>drop(e0,x,i));const e={...e0,fragments:e0.fragments.map((x,i)=>bad[i]?{...x,tokens:1e9}:x)};const worth=P.runToEnd(P.worthOf(e0,weightsOf(point,'grp'),s));
+ let best='',bt=0,target=budget,last=null;for(let k=0;k<5;k++){const c=P.newChoice(e);P.forceParts(e,c,users*target,tail*target);const forced=c.chosen.slice();P.runToEnd(P.chooseFragments(e,worth,target,c));const t=P.renderRange(e,c,0,e.messages.length),u=L.tok(t);if(u<=budget&&u>bt){best=t;bt=u;last={c,forced};}if(u<=budget&&(u>.95*budget||k>2))break;target*=u>budget?.985*budget/u:Math.min(1.3,.985*budget/u);}
+ if(last){const key=name+'|'+(budget===2000?'2k':'20%');const a=comp[key]??={n:0,x:{}};a.n++;let tot=0;const x={};last.c.chosen.forEach((v,i)=>{if(!v)return;const fr=e0.fragments[i];tot+=fr.tokens;const q=(last.forced[i]?'forced ':'chosen ')+['users','said','calls','results'][fr.origin];x[q]=(x[q]??0)+fr.tokens;});for(const q in x)a.x[q]=(a.x[q]??0)+x[q]/tot;}
+ return best;};
+const row=(name,o)=>{let s=name.padEnd(30);for(const b of [0.2,2000]){const r=evaluate(mk(name,o),{budgets:[b],quiet:true,full:false})[b];s+=` | ${b}: ${['recall','rare','J'].map(k=>f(r.fm[k])).join('/')} far ${f(r.fm.far)} fill ${f(r.fm.fill)} low ${r.rows.filter(x=>x.lowFill).length}`;}console.log(s);for(const [k,a] of Object.entries(comp))if(k.startsWith(name+'|'))console.log('     ',k.split('|')[1],Object.entries(a.x).sort((p,q)=>q[1]-p[1]).map(([q,v])=>`${q} ${(100*v/a.n).toFixed(0)}%`).join('  '));};
+row('all',{});row('no forced parts',{users:0,tail:0});
+row('without results',{drop:(e,x)=>x.origin===3});row('without said',{drop:(e,x)=>x.origin===1});row('without calls',{drop:(e,x)=>x.origin===2});row('without users',{drop:(e,x)=>x.origin===0,users:0});
+row('without old results (>10 back)',{drop:(e,x)=>x.origin===3&&x.message<e.messages.length-10});
+const sup=new Map();const superseded=e=>{let s=sup.get(e);if(!s){s=new Set();const by=new Map();const key=new Map();e.messages.forEach((m,i)=>{for(const c of m.toolCalls??[])key.set(c.id,c.name+c.arguments);if(m.role==='tool'){const k=key.get(m.toolCallId);if(by.has(k))s.add(by.get(k));by.set(k,i);}});sup.set(e,s);}return s;};
+row('without superseded results',{drop:(e,x)=>x.origin===3&&superseded(e).has(x.message)});
+row('without old halves of said',{drop:(e,x)=>x.origin===1&&x.message<e.messages.length/2});
