@@ -187,8 +187,8 @@ async function readSource<T>({ versions }: ClientPorts, { plan }: OpenFork, read
 }
 
 /**
- * Writes a batch. @returns the last seq of the new conversation, which a concurrent call of the same operation may have
- * moved further
+ * Writes a batch of log entries to the fork. @returns the last sequence number of the fork. A concurrent call of the same
+ * operation may have copied further
  */
 async function copyBatch(
   { versions }: ClientPorts,

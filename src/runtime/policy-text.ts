@@ -31,8 +31,7 @@ export function placeError(error: TurnfoldError, document: YamlDocument, name: s
   const { code, message, reason: text, field, details } = error;
   const place = field === undefined ? undefined : document.locate(field);
   const path = text === message ? '' : `${place?.written ?? field}: `;
-  // The error may concern a setting that has its default and no line in the text. The line of another setting that the
-  // error mentions is used then.
+  // A setting with its default has no line in the file. The error then points at the line of another setting that it mentions.
   const line = place?.line ?? document.findLine(text);
   const at = line === undefined ? name : `${name}:${line}`;
   return new TurnfoldError(code, `${at}: ${path}${document.spell(text)}`, {

@@ -96,7 +96,7 @@ class SeqCursor {
     this.#ranges = ranges.filter(({ from, to }) => from <= to);
   }
 
-  /** Returns up to `count` seqs that come next. */
+  /** Returns the sequence numbers of up to `count` log entries after the last one that was read. */
   peek(count: number): number[] {
     const seqs: number[] = [];
     for (let at = this.#range, done = this.#done; at < this.#ranges.length && seqs.length < count; at += 1, done = 0) {

@@ -86,7 +86,10 @@ const KINDS: Readonly<Record<string, DueEntry['kind']>> = { t: 'turn', p: 'pass'
 export function decodeDueEntry(member: string): DueEntry {
   const [letter = '', tenant = '', id = '', turn] = member.split('|');
   const kind = KINDS[letter];
-  if (kind === undefined) throw new Error(`The due entry "${member}" must begin with t, p, d or r.`);
+  if (kind === undefined)
+    throw new Error(
+      `"${member}" must begin with t (turn), p (compaction pass), d (scheduled turn) or r (idle conversation)`,
+    );
   return { kind, conversation: { tenant, id }, ...(turn !== undefined && { turn }) };
 }
 
@@ -126,8 +129,8 @@ const promoteScheduledScript: ScriptOf<SweepStore['promoteScheduled']> = {
 const MOST_BATCHES = 10;
 
 /**
- * Makes the function that expires a conversation by a few batches. If the conversation is created again between two
- * batches, the next batch removes nothing.
+ * Binds the script that expires a conversation. One call removes at most `MOST_BATCHES` batches of keys, and a later call
+ * the rest. If the conversation is created again between two batches, the next batch removes nothing.
  */
 function bindExpire(run: SweepStore['expire']): SweepStore['expire'] {
   return async (conversation, owner) => {

@@ -143,7 +143,7 @@ describe('dev at a terminal', () => {
     await sees('you said: still there?');
   });
 
-  test('Ctrl-C at a question of dev cancels the turn', async () => {
+  test('Ctrl-C cancels the turn while turnfold dev asks for an approval', async () => {
     const { type, press, sees, conversation } = openTerminal();
     type('refund');
     await sees('Allow this call? y/n');

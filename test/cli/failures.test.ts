@@ -92,13 +92,13 @@ describe('redrive', () => {
   test.each([
     ['--wait', '5'],
     ['--operation', 'x'],
-  ])('redrive without a turn refuses %s', async (option, value) => {
+  ])('redrive without a turn id, which requests a compaction pass, refuses the option %s', async (option, value) => {
     const run = await turnfold('redrive', 'r4', option, value);
     expect(run).toMatchObject({ code: 1, stdout: '' });
     expect(run.stderr).toContain(`invalid_input: ${option}: `);
   });
 
-  test('redrive without a turn requests a compaction pass', async () => {
+  test('redrive without a turn id requests a compaction pass', async () => {
     await own.client.enqueueTurn({ conversation: 'r4', agent: 'frail', turn: 't1', input: 'hello' });
     await own.client.result('r4', 't1', WAIT);
     expect((await turnfold('redrive', 'r4')).stdout).toMatch(/^\S+ {2}pass requested\n$/);

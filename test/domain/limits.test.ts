@@ -52,7 +52,7 @@ describe('limits of a policy with a model', () => {
     expect(resolveLimits(completePolicy({}), { ...model, maxRequestBytes: 1_000_000 }).maxBytes).toBe(800_000);
   });
 
-  test('limits without a model have no thresholds by share of the window and no defaults', () => {
+  test('without a model, limits have no thresholds as a share of the context window, and no defaults', () => {
     expect(resolveLimits(completePolicy({}))).toStrictEqual({ upperBoundFactor: 1 });
     expect(resolveLimits(completePolicy({ maxTokens: 5, tokenThreshold: 9 }))).toStrictEqual({
       upperBoundFactor: 1,

@@ -21,7 +21,7 @@ describe('size of a request', () => {
     );
   });
 
-  test('a request without its excess has at most maxTokens, and one token more would exceed them', () => {
+  test('excessWeight is exactly what a request must lose: one token less would leave it above maxTokens', () => {
     fc.assert(
       fc.property(
         fc.nat(2e5),

@@ -74,7 +74,7 @@ describe('summaries in a version', () => {
     expect(maskSettled(line, tighter)).toBe('su.....11u');
   });
 
-  test('settling a compaction plan without summaries changes nothing if no token limit was the reason for the compaction', () => {
+  test('if no summary was written, a compaction that no token limit requested changes nothing', () => {
     expect(settleLine('su(a:200)x2', { policy: loose }, [])).toStrictEqual({ kind: 'none' });
   });
 

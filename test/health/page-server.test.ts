@@ -72,14 +72,14 @@ test('the page server answers HEAD like GET, without the body', async () => {
   expect([response.status, await response.text()]).toEqual([200, '']);
 });
 
-test('the error of the page server has the field metrics.host if the host belongs to another machine', async () => {
+test('the server of /metrics names the setting metrics.host in its error if that host belongs to another machine', async () => {
   await expect(servePages({ port: 0, host: '192.0.2.1', pages: {} })).rejects.toMatchObject({
     code: 'invalid_config',
     field: 'metrics.host',
   });
 });
 
-test('the error of the page server has the field metrics.port if the port is in use', async () => {
+test('the server of /metrics names the setting metrics.port in its error if that port is in use', async () => {
   const { port } = await serve();
   await expect(servePages({ port, pages: {} })).rejects.toMatchObject({
     code: 'invalid_config',

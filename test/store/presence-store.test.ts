@@ -45,7 +45,7 @@ describe.each(Object.entries(stores))('presence in %s', (_, open) => {
     expect(await store.renewPresence(one, 60_000)).toEqual([]);
   });
 
-  it('renewPresence does not report a worker that ended its presence', async () => {
+  it('renewPresence does not report a worker as lost if that worker had stopped in order', async () => {
     const store = open();
     const [stopped, one] = [nameWorker('stopped'), nameWorker('one')];
     await store.renewPresence(stopped);

@@ -169,7 +169,7 @@ function isArchive({ kind }: Pick<Segment, 'kind'>): boolean {
   return kind === 'evicted' || kind === 'summary';
 }
 
-/** Joins neighbours that are both raw or both evicted. */
+/** Joins neighbouring segments that both show the log, or that are both evicted. */
 function joinSegments(segments: readonly Segment[]): Segment[] {
   const joined: Segment[] = [];
   for (const segment of segments) addSegment(joined, segment);

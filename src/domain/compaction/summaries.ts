@@ -7,7 +7,6 @@ import type { Layout } from './layout.ts';
 /** A summary that may replace its sequence. Its text is stored already. */
 export interface AcceptedSummary {
   readonly range: SeqRange;
-  /** Key of the text. */
   readonly summaryKey: string;
   readonly weight: Weight;
   readonly depth: number;

@@ -37,7 +37,7 @@ export type ReplanCause = 'reasons_added' | 'version_changed';
 export type PassReview = NonNullable<ClaimedPass['review']>;
 type Children = Extract<PassDeliveryResult, { readonly status: 'parked' }>['children'];
 
-/** Data that a delivery carries from state to state. */
+/** Facts that a worker carries from state to state while it runs a compaction pass. */
 export interface PassProgress {
   readonly childJobs: ChildJobs;
   /** Reasons to compact when the worker claimed the pass. A new plan can add further reasons. */

@@ -185,7 +185,7 @@ export function describeClaim(given: Given): void {
     expect(openCalls).toEqual({});
   });
 
-  test('recording a step resets the attempts of a turn to 1, because its worker may still die', async () => {
+  test('recording a step sets the attempts of a turn back to 1, which counts the attempt that is still running', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     const { lease: first } = await claimHead(store, conversation);

@@ -115,7 +115,7 @@ export function describeVersionReplacement(given: Given): void {
     expect(await store.replaceVersion(replacementOver(conversation, 1, 10))).toMatchObject({ status: 'replaced' });
   });
 
-  test('replaceVersion refuses a version that drops unanswered tool calls of a caller’s own model loop', async () => {
+  test('replaceVersion refuses a version that drops tool calls which a caller with its own model loop has not answered yet', async () => {
     const { store } = given.harness();
     const conversation = await makeConversation(store, 2);
     const { messages, opens } = callsStep('s', 2, 1);
