@@ -63,6 +63,8 @@ function keysOf(cause: Error): string[] {
   return (isScript ? args.slice(2, 2 + Number(args[1])) : args.slice(0, 1)).map(String);
 }
 
+/** Part of the name of every key that `lua/shared/quarantine.lua` renamed. Ids contain no colon. */
+const SET_ASIDE = ':bad:';
 /** Most names of an index that are checked in the search for a key of the wrong type. */
 const MOST_NAMES = 10_000;
 
@@ -76,7 +78,9 @@ export async function findKeyOfOtherType(redis: Redis, keys: readonly string[]):
   const [, , , , , , index = '', , , , turns = ''] = keys;
   if (found !== undefined || index === '') return found;
   const [, names] = await redis.sscan(index, '0', 'COUNT', MOST_NAMES);
-  return await findOtherType(redis, names, (name) => (name.startsWith(turns) ? 'hash' : 'string'));
+  // A key that was set aside keeps its wrong type. Its new name is in the index, so that an erase removes it.
+  const inUse = names.filter((name) => !name.includes(SET_ASIDE));
+  return await findOtherType(redis, inUse, (name) => (name.startsWith(turns) ? 'hash' : 'string'));
 }
 
 async function findOtherType(

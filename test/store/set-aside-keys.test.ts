@@ -1,0 +1,23 @@
+import { Redis } from 'ioredis';
+import { expect, inject, test } from 'vitest';
+import { Keyspace } from '../../src/store/keys.ts';
+import { findKeyOfOtherType } from '../../src/store/records.ts';
+
+test('the search for a key of the wrong type passes over keys that were set aside earlier', async () => {
+  const redis = new Redis(inject('redisUrl'));
+  const keyspace = new Keyspace(4);
+  const conversation = { tenant: 'set-aside', id: 'search' };
+  const keys = keyspace.conversation(conversation);
+  const wrong = keyspace.summary(conversation, 'a');
+  const names = Array.from({ length: 20 }, (_, number) => `${wrong}:bad:${number}`);
+  try {
+    for (const name of [...names, wrong]) await redis.rpush(name, 'x');
+    await redis.sadd(keys[6] as string, ...names, wrong);
+    expect(await findKeyOfOtherType(redis, keys)).toBe(wrong);
+    await redis.unlink(wrong);
+    expect(await findKeyOfOtherType(redis, keys)).toBeUndefined();
+  } finally {
+    await redis.unlink(...names, wrong, keys[6] as string);
+    redis.disconnect();
+  }
+});
