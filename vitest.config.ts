@@ -83,6 +83,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000, interval: 20 } },
+    setupFiles: ['test/setup/property-seed.ts'],
     provide: { isThorough: false },
     coverage: {
       provider: 'v8',

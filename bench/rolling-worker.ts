@@ -42,8 +42,8 @@ const summarizer = scriptedModel({
   },
 });
 
-function tell(told: object): void {
-  process.stdout.write(`${JSON.stringify({ ...told, at: Date.now() })}\n`);
+function report(fact: object): void {
+  process.stdout.write(`${JSON.stringify({ ...fact, at: Date.now() })}\n`);
 }
 
 const workers = await startWorkers({
@@ -65,19 +65,19 @@ const workers = await startWorkers({
     if (event.type === 'worker_failed') process.stderr.write(`${event.where}: ${String(event.error)}\n`);
     if (event.type === 'lease_returned') {
       const { type, what, isCutOff, conversation, turn } = event;
-      tell({ type, what, isCutOff, turn: `${conversation}/${turn}` });
+      report({ type, what, isCutOff, turn: `${conversation}/${turn}` });
     }
-    if (event.type === 'turn_claimed') tell({ type: event.type, turn: `${event.conversation}/${event.turn}` });
-    if (event.type === 'lease_lost') tell({ type: event.type, why: event.why, turn: '' });
-    if (event.type === 'tool_called') tell({ type: event.type, outcome: event.outcome, turn: '' });
-    if (event.type === 'pass_ended') tell({ type: event.type, outcome: event.outcome, turn: '' });
-    if (event.type === 'summary_ended') tell({ type: event.type, outcome: event.outcome, turn: '' });
+    if (event.type === 'turn_claimed') report({ type: event.type, turn: `${event.conversation}/${event.turn}` });
+    if (event.type === 'lease_lost') report({ type: event.type, why: event.why, turn: '' });
+    if (event.type === 'tool_called') report({ type: event.type, outcome: event.outcome, turn: '' });
+    if (event.type === 'pass_ended') report({ type: event.type, outcome: event.outcome, turn: '' });
+    if (event.type === 'summary_ended') report({ type: event.type, outcome: event.outcome, turn: '' });
   },
 });
-tell({ type: 'started', turn: '' });
+report({ type: 'started', turn: '' });
 
 async function stop(): Promise<void> {
-  tell({ type: 'stopped', outcome: await workers.close(), turn: '' });
+  report({ type: 'stopped', outcome: await workers.close(), turn: '' });
   setImmediate(() => process.exit(0));
 }
 

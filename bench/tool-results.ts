@@ -16,9 +16,9 @@ const RESULTS = 1_000;
 
 interface Row {
   readonly openCalls: number;
-  /** Time in µs for the result of a call that the worker ran itself. */
+  /** CPU time of Redis to record one result, in µs. The worker ran the tool itself. */
   readonly recordedUs: number;
-  /** Time in µs for the result of a call that the turn waited for. */
+  /** CPU time of Redis to record one result, in µs. The turn was suspended until a service sent it. */
   readonly awaitedUs: number;
 }
 

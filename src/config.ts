@@ -7,7 +7,7 @@ import type { RedisTls } from './redis/address.ts';
 
 export interface Config {
   readonly redisUrl: string | undefined;
-  /** Undefined without any TLS setting. */
+  /** TLS settings of the connection to Redis. Undefined if no TLS variable is set. */
   readonly redisTls: RedisTls | undefined;
   readonly shards: number;
   readonly queueShards: number;
@@ -15,7 +15,7 @@ export interface Config {
   readonly metrics: { readonly host: string; readonly port: number };
   readonly shutdownMs: number;
   readonly stuckMs: number;
-  /** Undefined if neither replicas nor disks are required. */
+  /** Replicas and disks that a write must reach. Undefined if neither are required. */
   readonly durability: Durability | undefined;
   readonly logLevel: SettingValue<'TURNFOLD_LOG_LEVEL'>;
   readonly logsContent: boolean;
@@ -60,7 +60,7 @@ export function readConfig(
 export interface ProviderSetting {
   /** Name of the variable, for the error about a missing key. */
   readonly keyVariable: string;
-  /** Undefined: models of this provider cannot be called. */
+  /** API key of the provider. Undefined if it is not set: models of this provider cannot be called then. */
   readonly apiKey: string | undefined;
   /** Replaces the provider's own address. */
   readonly baseUrl: string | undefined;

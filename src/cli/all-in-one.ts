@@ -94,7 +94,7 @@ async function waitForConfigured<T>(
 /**
  * Refuses a Redis that others use. A worker fails the turns of agents that it does not know, so a trial must not run
  * beside other work. Turns of an interrupted demo are ignored, because no caller waits for them.
- * @throws invalid_config
+ * @throws invalid_config if that Redis has other turn workers or pending turns
  */
 async function checkExclusiveUse(
   location: RedisLocation,

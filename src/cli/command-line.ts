@@ -75,7 +75,7 @@ export function addCommands(program: Command, runner: CommandRunner): void {
   addCheckCommands(program, runner);
 }
 
-/** True if the arguments contain `--json`. Works even if the command line is invalid. */
+/** True if the arguments contain `--json`, even if the command line is invalid. */
 export function asksJson(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? undefined : end).includes('--json');

@@ -12,7 +12,10 @@ interface NumberedLine {
   readonly line: string;
 }
 
-/** Reads the lines of a file, or of standard input for `-`. Skips blank lines. @throws not_found */
+/**
+ * Reads the lines of a file, or of standard input for `-`. Skips blank lines.
+ * @throws not_found if the file does not exist
+ */
 export async function* readLines(path: string): AsyncGenerator<NumberedLine> {
   if (path === STDIN) {
     yield* numberLines(createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY }));
@@ -38,7 +41,10 @@ export function nameFile(path: string): string {
   return path === STDIN ? 'standard input' : path;
 }
 
-/** Reads a file, or standard input for `-`. @throws not_found */
+/**
+ * Reads a file, or standard input for `-`.
+ * @throws not_found if the file does not exist
+ */
 export async function readTextFile(path: string): Promise<string> {
   try {
     return path === STDIN ? await text(process.stdin) : await readFile(path, 'utf8');

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import type { Interface } from 'node:readline/promises';
 
-/** Error that a signal such as SIGTERM caused: the process was asked to stop. */
+/** Thrown in interrupted work after SIGTERM or SIGINT asked the process to stop. */
 export class Interruption extends Error {
   override readonly name = 'Interruption';
   readonly signal: NodeJS.Signals;
@@ -11,7 +11,7 @@ export class Interruption extends Error {
     this.signal = signal;
   }
 
-  /** Exit code of a process that a signal ended, by the convention of shells. */
+  /** 128 + the signal's number, which is the exit code that shells report for a process ended by a signal. */
   get exitCode(): number {
     return 128 + constants.signals[this.signal];
   }
@@ -51,7 +51,10 @@ export function listenForSignals(): SignalListener {
   return { interruption, interrupted: interrupting.signal, takeInterrupts, stopListening };
 }
 
-/** Awaits `work`. A signal ends the wait with an error, but does not stop `work`. @throws Interruption */
+/**
+ * Awaits `work`. A signal ends the wait with an error, but does not stop `work`. @throws Interruption after SIGTERM or
+ * SIGINT
+ */
 export async function unlessInterrupted<T>(work: Promise<T>, interruption: Promise<Interruption>): Promise<T> {
   return await Promise.race([work, interruption.then((reason) => Promise.reject(reason))]);
 }

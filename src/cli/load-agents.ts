@@ -12,7 +12,10 @@ import { renameField } from './typed-errors.ts';
 /** Time limit in ms for importing an agents module, which may fetch its settings over the network. */
 const LOAD_MS = 30_000;
 
-/** Loads the `agents` of a module and prints warnings about their policies. @throws invalid_config, invalid_policy */
+/**
+ * Loads the `agents` of a module and prints warnings about their policies.
+ * @throws invalid_config for a module or agent that cannot be used, invalid_policy for a wrong policy
+ */
 export async function loadAgents(path: string, output: Pick<Output, 'note'>): Promise<readonly Agent[]> {
   const { agents, warnings, problems } = await examineModule(path);
   if (problems[0] !== undefined) throw problems[0];

@@ -6,7 +6,7 @@ const readTokens = numberFrom(1);
 const FORMATS = 'anthropic, openai-chat or openai-responses';
 const LINES = 'one JSON line per conversation';
 
-/** Defines the commands that start workers. `worker` and `dev` run until they are stopped. */
+/** Defines the commands that start workers. `worker` and `dev` run until a signal stops them. */
 export function addProcessCommands(program: Command, runner: CommandRunner): void {
   program.commandsGroup('Agents and workers:');
   withJsonOption(program.command('demo'), 'one JSON line at the end, and everything else to standard error')

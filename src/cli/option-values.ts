@@ -6,12 +6,19 @@ import { readContext, type TurnContext, writeContext } from '../domain/turn-cont
 import { ROLES, type WorkerRole } from '../runtime/workers-options.ts';
 import { nameFile, readTextFile } from './files.ts';
 
-/** Parses the name of a provider format. @throws invalid_input */
+/**
+ * Parses the name of a provider format.
+ * @throws invalid_input for an unknown name
+ */
 export function readFormat(name: string): WireFormat {
   return parseInput(z.enum(WIRE_FORMATS), name, '--format');
 }
 
-/** Parses worker roles. @param list names separated by commas @throws invalid_config */
+/**
+ * Parses worker roles.
+ * @param list names separated by commas
+ * @throws invalid_config for an unknown name
+ */
 export function readRoles(list: string): WorkerRole[] {
   return list.split(',').map((name) => {
     const role = ROLES.find((known) => known === name.trim());
@@ -25,7 +32,7 @@ const FILE_MARK = '@';
 
 /**
  * Reads the option `--context`: a JSON object, or `@file`. Errors do not quote its value, because errors may be logged.
- * @throws invalid_input, message_too_large, not_found
+ * @throws invalid_input if the value is not a JSON object. message_too_large above 16 KiB. not_found without that file.
  */
 export async function readTurnContext(typed: string | undefined): Promise<TurnContext | undefined> {
   if (typed === undefined) return undefined;

@@ -23,15 +23,15 @@ export type ExaminedPolicy = PolicyExamination & PolicySource;
 /**
  * Reads a policy file and prints its warnings.
  * @param path if absent, the policy is empty
- * @throws not_found, invalid_policy
+ * @throws not_found without that file. invalid_policy for its first problem.
  */
 export async function readPolicyFile(path: string | undefined, output: Output): Promise<PolicySource> {
   return takePolicy(await examinePolicyFile(path), output);
 }
 
 /**
- * Reads a policy file to try it without models. Summaries are then written by rules (`structural`). @throws not_found,
- * invalid_policy
+ * Reads a policy file to try it without models. Summaries are then written by rules (`structural`).
+ * @throws not_found without that file. invalid_policy for its first problem.
  */
 export async function readTrialPolicy(path: string | undefined, output: Output): Promise<PolicySource> {
   return takePolicy(await examineTrialPolicy(path), output);
@@ -87,7 +87,10 @@ export interface PolicySources {
   readonly shadow?: PolicySource;
 }
 
-/** Reads the policy files of the options `--policy` and `--shadow`. @throws not_found, invalid_policy */
+/**
+ * Reads the policy files of the options `--policy` and `--shadow`.
+ * @throws not_found without such a file. invalid_policy for the first problem of a file.
+ */
 export async function readPolicySources(
   paths: { readonly policy?: string; readonly shadow?: string },
   output: Output,

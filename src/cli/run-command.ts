@@ -10,12 +10,12 @@ export interface CommandContext {
   readonly output: Output;
 }
 
-/** Context of a command that uses Redis: the output and a client. */
+/** Services that a command with Redis receives. */
 export interface ClientContext extends CommandContext {
   readonly client: TurnfoldClient;
 }
 
-/** Context of a command that reports some errors itself. */
+/** Services that a command receives if the command prints some errors itself. */
 export interface WordingContext extends CommandContext {
   /** Translates an API error into the option names that the person typed. */
   readonly wordError: (error: unknown) => unknown;
@@ -27,7 +27,7 @@ export interface ConversationOptions {
   readonly json?: boolean;
 }
 
-/** A command. It gets its arguments and options as commander parsed them, and returns its exit code. */
+/** A command. The command gets its arguments and options as commander parsed them, and returns its exit code. */
 type Run<Context> = (context: Context, ...typed: never[]) => number | Promise<number>;
 type Load<Context> = () => Promise<Run<Context>>;
 type Action = (...typed: unknown[]) => Promise<void>;
@@ -45,13 +45,14 @@ export class CommandRunner {
     this.#output = output;
   }
 
-  /** Creates the action of a command that needs no client. */
+  /** Returns the function that commander calls for a command without Redis. */
   local(load: Load<CommandContext>): Action {
     return (...typed) => this.#run(typed, async (context, args) => (await load())(context, ...args));
   }
 
   /**
-   * Creates the action of a command that uses a client of the Redis at `REDIS_URL`.
+   * Returns the function that commander calls for a command with Redis. The command gets a client of the Redis at
+   * `REDIS_URL`.
    * @param names API fields that have another name on the command line
    */
   onRedis(load: Load<ClientContext & WordingContext>, names?: TypedNames): Action {

@@ -3,7 +3,7 @@ import type { Output } from './output.ts';
 const GAP = '  ';
 /** Maximum width of a table, in columns of a terminal or of a documentation page. */
 const TABLE_WIDTH = 100;
-/** A column is not shrunk below this width. */
+/** Minimum width of a column that wraps. */
 const LEAST_WIDTH = 12;
 
 /**

@@ -99,7 +99,7 @@ function wasTyped(command: Command, option: Option): boolean {
   return command.getOptionValueSource(option.attributeName()) === 'cli';
 }
 
-/** Option whose value may contain secrets. Only the path of a file is repeated, never a typed value. */
+/** Option whose value may contain secrets. A printed command repeats the value only if it is `@` and a file path. */
 const CONTEXT = '--context';
 
 function formatOption({ long, flags }: Option, value: unknown): string {

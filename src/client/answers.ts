@@ -5,12 +5,13 @@ import { type CallAnswer, type ConversationName, readAnswers, readConversationNa
 import type { ClientPorts } from './ports.ts';
 
 /**
- * Stores answers to the calls that a waiting turn waits for.
+ * Stores answers to the tool calls that a waiting turn waits for.
  * @returns `answered` if the turn waits for no further call, else `still_waiting`. A repeated call with the same
  * answers changes nothing and returns `answered`, also after the turn has settled.
  * @throws invalid_input, with field `answers.<call>`, if a call needs an approval and got a result, or the reverse
  * @throws conflict if the turn does not wait for a call
- * @throws message_too_large, not_found, accepted_unsure
+ * @throws not_found if the turn does not exist. message_too_large above 1 MiB.
+ * @throws accepted_unsure if too few replicas or disks confirmed the write
  */
 export async function answerTurn(
   ports: ClientPorts,

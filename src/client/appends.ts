@@ -10,7 +10,7 @@ import { requestEvaluation } from './compaction.ts';
 import { type AppendInput, appendSchema, weighMessage } from './input.ts';
 import type { ClientPorts } from './ports.ts';
 
-/** Log positions (seqs) of the appended messages. */
+/** First and last log position (seq) of the appended messages. */
 export interface Appended {
   readonly from: number;
   readonly to: number;
@@ -25,8 +25,8 @@ const APPEND_TRIES = 5;
 const NO_HEAD = -1;
 
 /**
- * @throws invalid_input, agent_conflict, orphan_result, duplicate_call, message_too_large, conversation_busy,
- * conversation_forking, conflict, accepted_unsure
+ * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, agent_conflict, orphan_result,
+ * duplicate_call, message_too_large, conversation_busy, conversation_forking, conflict, accepted_unsure
  */
 export async function appendMessages(ports: ClientPorts, input: AppendInput): Promise<Appended> {
   const { conversation: id, tenant, operation = ports.ids.next(), ...rest } = parseInput(appendSchema, input);

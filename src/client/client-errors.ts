@@ -16,7 +16,7 @@ export interface RepeatableCall {
 /**
  * Throws if too few replicas or disks confirmed a write. Call this after adding the wake jobs: the write is in Redis,
  * and workers must process it even though the caller gets an error.
- * @throws accepted_unsure
+ * @throws accepted_unsure with the id in `details`
  */
 export function checkDurability({ shortfall }: Acknowledged<unknown>, { field, id, others }: RepeatableCall): void {
   if (shortfall === undefined) return;

@@ -70,7 +70,10 @@ export function readClientOptions(options: ClientOptions) {
   };
 }
 
-/** Validates the encoding that `encodingOf` returned. @throws invalid_config */
+/**
+ * Validates the encoding that `encodingOf` returned.
+ * @throws invalid_config for an unknown encoding
+ */
 export function readEncoding(encoding: Encoding): Encoding {
   return parseInput(encodingSchema, encoding, 'encodingOf', 'invalid_config');
 }

@@ -89,7 +89,7 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
   failedTurns(input?: FailedInput): Promise<FailedTurn[]>;
   /**
    * Enqueues the input of a failed turn again, as a new turn behind all queued turns. A repeated call returns the same
-   * new turn. With another `operation` id, the call creates another turn. To repeat a failed compaction, use `compact`.
+   * new turn. With a new `operation` id, the call creates another turn. To repeat a failed compaction, use `compact`.
    */
   redrive(conversation: ConversationName, turn: string, input?: RedriveInput): Promise<EnqueuedTurn>;
   /**
@@ -104,11 +104,11 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
   /** Appends messages to the log without a turn, for callers that call the model themselves. */
   append(input: AppendFor<Agents>): Promise<Appended>;
   /**
-   * Returns the context that the agent sees: the live one, or that of a kept version followed by the log up to
-   * `head`.
+   * Returns the context that the agent sees: the live context, or the context of a kept version followed by the log up
+   * to `head`.
    */
   context(conversation: ConversationName, at?: ContextPoint): Promise<ContextView>;
-  /** Returns the context of a kept version at the moment that version was made. */
+  /** Returns the context of a kept version as it was when that version was made. */
   show(conversation: ConversationName, version: number): Promise<ContextView>;
   /** Lists kept versions, oldest first. */
   versions(conversation: ConversationName): Promise<Version[]>;

@@ -17,9 +17,11 @@ export async function requestEvaluation(ports: ClientPorts, conversation: Conver
 
 /**
  * Requests a compaction pass. With `isManual`, the reason `manual` is added and the pass runs. Otherwise the compaction
- * worker checks the thresholds first. If a pass is open already, no second one is created.
+ * worker checks the thresholds first. If a pass is open already, no second pass is created.
  * @returns the id of the pass
- * @throws not_found, conversation_forking, fork_abandoned, accepted_unsure
+ * @throws not_found if the conversation does not exist. conversation_forking or fork_abandoned if it is an incomplete
+ * fork.
+ * @throws accepted_unsure if too few replicas or disks confirmed the write
  */
 export async function requestCompaction(
   ports: ClientPorts,
@@ -35,7 +37,7 @@ export async function requestCompaction(
   });
   if (result.status === 'forking') throw beingCopied(conversation, result);
   if (!('passId' in result)) throw noConversation(conversation);
-  if (result.needsWake) await ports.wakes.wake('pass', conversation, wake, { askedIn: ports.currentTrace() });
+  if (result.needsWake) await ports.wakes.wake('pass', conversation, wake, { traceParent: ports.currentTrace() });
   checkDurability(result, { field: 'conversation', id: conversation.id });
   return result.passId;
 }

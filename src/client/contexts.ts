@@ -20,8 +20,8 @@ import {
 } from './input.ts';
 import type { ClientPorts } from './ports.ts';
 
-/** The part of every model request that precedes the messages. */
-export interface AgentSetup {
+/** System prompt, pins and tools of an agent at the time when a version was made. */
+export interface AgentSnapshot {
   readonly system: string;
   /** Pinned texts of the policy, which follow the system prompt in every request. */
   readonly pins: readonly string[];
@@ -35,13 +35,13 @@ export interface ContextView extends NamedConversation {
   readonly version: number;
   /** Position (seq) of the last log entry in this context. */
   readonly head: number;
-  /** Tokens of all messages with their framing, without system prompt, pins and tools. */
+  /** Tokens of all messages, each with its role and delimiters, without system prompt, pins and tools. */
   readonly tokens: number;
   /**
    * System prompt, pins and tools that the version was made with. Absent before the first version, when only workers
    * know them.
    */
-  readonly setup?: AgentSetup;
+  readonly agentSnapshot?: AgentSnapshot;
   /** Messages of the context, in order. */
   readonly items: readonly {
     /** Position (seq) of the first log entry that the message stands for. A summary stands for several. */
@@ -55,7 +55,7 @@ export interface ContextView extends NamedConversation {
   }[];
 }
 
-/** @throws not_found */
+/** @throws not_found if the conversation does not exist */
 export async function readConversationState(
   ports: ClientPorts,
   conversation: ConversationRef,
@@ -81,7 +81,7 @@ export interface ConversationView extends Omit<ConversationState, 'openCalls'> {
   readonly openCalls: readonly OpenCallView[];
 }
 
-/** @throws not_found */
+/** @throws not_found if the conversation does not exist */
 export async function describeConversation(ports: ClientPorts, name: ConversationName): Promise<ConversationView> {
   const conversation = readConversationName(name);
   const { openCalls, ...state } = await readConversationState(ports, conversation);
@@ -97,7 +97,10 @@ export async function describeConversation(ports: ClientPorts, name: Conversatio
   return { ...state, openCalls: known };
 }
 
-/** @throws not_found, version_gone, invalid_input for a head that the version does not cover */
+/**
+ * @throws not_found if the conversation or version never existed. version_gone if the version was dropped.
+ * invalid_input for a head that the version does not cover.
+ */
 export async function readContextView(
   ports: ClientPorts,
   name: ConversationName,
@@ -112,13 +115,13 @@ export async function readContextView(
   }
   const { items, head, version } = await eventLoopShare.run(buildInSlices(source));
   const tokens = items.reduce((sum, item) => sum + item.tokens, FRAMING_TOKENS);
-  const setup = await readSetup(ports, conversation, version);
+  const agentSnapshot = await readAgentSnapshot(ports, conversation, version);
   return {
     ...nameConversation(conversation),
     version: version.number,
     head,
     tokens,
-    ...(setup && { setup }),
+    ...(agentSnapshot && { agentSnapshot }),
     items: items.map(({ from, to, tokens: itemTokens, message }) => ({ from, to, tokens: itemTokens, message })),
   };
 }
@@ -136,13 +139,13 @@ function missingVersion(
   return number > live.version ? noVersion(conversation, number, field) : versionGone(conversation, number, field);
 }
 
-async function readSetup(
+async function readAgentSnapshot(
   { contexts }: ClientPorts,
   conversation: ConversationRef,
   { systemHash, pinsHash, toolsHash }: Version,
-): Promise<AgentSetup | undefined> {
+): Promise<AgentSnapshot | undefined> {
   if (systemHash === START_VERSION.systemHash) return undefined;
-  // The store does not keep empty texts, so the empty hash stands for an empty text.
+  // The store does not keep empty texts, so the hash of the empty text stands for it.
   const read = async (hash: string): Promise<string> => (await contexts.readText(conversation, hash)) ?? '';
   const [system, pins, tools] = await Promise.all([read(systemHash), read(pinsHash), read(toolsHash)]);
   return { system, pins: parseList<string>(pins), tools: parseList<ToolDescription>(tools) };
@@ -152,28 +155,31 @@ function parseList<Item>(text: string): Item[] {
   return text === '' ? [] : (JSON.parse(text) as Item[]);
 }
 
-/** @throws not_found, version_gone */
+/** @throws not_found if the conversation or version never existed. version_gone if the version was dropped. */
 export async function showVersion(ports: ClientPorts, name: ConversationName, number: number): Promise<ContextView> {
   const { version } = parseInput(contextPointSchema.required({ version: true }), { version: number });
   const kept = await ports.contexts.readVersion(readConversationName(name), version);
   return await readContextView(ports, name, { version, head: kept?.base });
 }
 
-/** @throws not_found */
+/** @throws not_found if the conversation does not exist */
 export async function readLog(ports: ClientPorts, name: ConversationName): Promise<LogEntry[]> {
   const conversation = readConversationName(name);
   const { head } = await readConversationState(ports, conversation);
   return head === 0 ? [] : await ports.contexts.readLog(conversation, [{ from: 1, to: head }]);
 }
 
-/** @throws not_found */
+/** @throws not_found if the conversation does not exist */
 export async function listVersions(ports: ClientPorts, name: ConversationName): Promise<Version[]> {
   const conversation = readConversationName(name);
   await readConversationState(ports, conversation);
   return await ports.contexts.listVersions(conversation);
 }
 
-/** @throws invalid_input, not_found, version_gone */
+/**
+ * @throws invalid_input for an invalid number. not_found if the conversation or version never existed. version_gone if
+ * a version was dropped.
+ */
 export async function diff(
   ports: ClientPorts,
   name: ConversationName,
@@ -194,7 +200,7 @@ export async function diff(
   return await eventLoopShare.run(diffInSlices(earlier, later));
 }
 
-/** @throws invalid_input, accepted_unsure */
+/** @throws invalid_input for an invalid name. accepted_unsure if too few replicas or disks confirmed the erase. */
 export async function eraseConversation(
   { contexts }: ClientPorts,
   name: ConversationName,

@@ -85,12 +85,12 @@ async function* readPages(
     if (page.events.length === PAGE) continue;
     const leftMs = until - ports.now();
     if (leftMs <= 0) return;
-    await ports.notices.wait(conversation, Math.min(leftMs, POLL_MS), ended);
+    await ports.notifications.wait(conversation, Math.min(leftMs, POLL_MS), ended);
     if (left.aborted) return;
   }
 }
 
-/** Position in the event stream, and whether events may have been missed before it. */
+/** Position of a caller in the event stream, and whether events may have been missed before that position. */
 class Reading {
   #position: string | undefined;
   /**
@@ -114,7 +114,10 @@ class Reading {
     return this.#position;
   }
 
-  /** Moves the read position to the end of a page of events. @returns whether events may be missing before that page */
+  /**
+   * Moves the read position to the end of a page of events.
+   * @returns true if events may be missing before that page
+   */
   loses({ start, events, position, exists }: EventPage, readAt: number): boolean {
     const wasUpToDate = readAt - this.#readAllAt < EVENT_LIMITS.keptMs;
     const isLoss = start === 'missing' ? !this.#startsAtOldest : start === 'expired' && !wasUpToDate;

@@ -36,7 +36,8 @@ export type FailedInput = z.input<typeof failedSchema>;
 /**
  * Enqueues the input of a failed turn again, byte for byte. The log keeps the messages of the failed attempt, and the
  * agent sees them.
- * @throws not_found, turn_not_failed, gone, and the errors of enqueueTurn
+ * @throws not_found if the turn does not exist. turn_not_failed if it has not failed. gone if its input was erased.
+ * @throws the errors of enqueueTurn
  */
 export async function redriveTurn(
   ports: ClientPorts,
@@ -70,7 +71,7 @@ export async function redriveTurn(
   });
 }
 
-/** @throws invalid_input */
+/** @throws invalid_input for an invalid filter */
 export async function listFailedTurns(ports: ClientPorts, input: FailedInput = {}): Promise<FailedTurn[]> {
   return await ports.turns.listFailed(parseInput(failedSchema, input));
 }

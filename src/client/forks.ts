@@ -41,12 +41,14 @@ const BATCH_BYTES = 2_000_000;
 const NO_TEXTS: KeptTexts = { summaries: new Map(), byHash: new Map() };
 
 /**
- * Copies a conversation in batches, because the two may lie in different Cluster slots. The new conversation accepts no
- * turns until the copy is complete. A fork without progress for a minute can be replaced by another operation.
- * @throws invalid_input, not_found, version_gone, accepted_unsure
+ * Copies a conversation in batches, because source and copy may lie in different Cluster slots. The new conversation
+ * accepts no turns until the copy is complete. A fork without progress for a minute can be replaced by another
+ * operation.
+ * @throws invalid_input for a head outside the version. not_found or version_gone if the source or version is missing.
  * @throws conversation_forking or fork_abandoned if either conversation is itself an incomplete fork
  * @throws conflict if `to` exists
  * @throws gone if a conversation is erased during the copy
+ * @throws accepted_unsure if too few replicas or disks confirmed the copy
  */
 export async function forkConversation(
   ports: ClientPorts,
@@ -133,8 +135,7 @@ async function readSourceVersion({ contexts }: ClientPorts, { source, version }:
 
 /**
  * Creates the first version of a fork. The version keeps the segments (message ranges and summaries) and summary labels
- * of the original, so the model receives the same bytes. The recorded reasons for the original version do not apply to
- * the fork.
+ * of the original, so the model receives the same bytes. The fork does not copy why the original version was made.
  */
 function firstVersion(version: Version, now: number): Version {
   const { tokensAfter } = version;
@@ -143,7 +144,10 @@ function firstVersion(version: Version, now: number): Version {
   return { ...version, ...unmade, explained, reasons: [], number: 1, parent: 0, cause: 'fork', at: now };
 }
 
-/** Copies the texts that the version needs: summaries, and full texts of clipped messages. @throws version_gone */
+/**
+ * Copies the texts that the version needs: summaries, and full texts of clipped messages.
+ * @throws version_gone if a text is missing
+ */
 async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): Promise<void> {
   const names = new Set(shownKeys(version));
   const missing = new Set(names);
@@ -161,7 +165,10 @@ async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): 
   if (missing.size > 0) throw versionGone(fork.plan.source, version.number);
 }
 
-/** Copies the log in batches. @returns the last copied seq, which is too small if a Redis failover lost batches */
+/**
+ * Copies the log in batches.
+ * @returns the last copied seq, which is too small if a Redis failover lost batches
+ */
 async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Promise<number> {
   const { source, head } = fork.plan;
   let at = copied;
@@ -187,8 +194,8 @@ async function readSource<T>({ versions }: ClientPorts, { plan }: OpenFork, read
 }
 
 /**
- * Writes a batch of log entries to the fork. @returns the last sequence number of the fork. A concurrent call of the same
- * operation may have copied further
+ * Writes a batch of log entries to the fork.
+ * @returns the last seq of the fork, which is larger if a concurrent call of the same operation has copied further
  */
 async function copyBatch(
   { versions }: ClientPorts,

@@ -52,7 +52,7 @@ export type {
 export type { Appended } from './appends.ts';
 export type { TurnfoldClient } from './client.ts';
 export type { ClientOptions } from './client-options.ts';
-export type { AgentSetup, ContextView, ConversationView, OpenCallView } from './contexts.ts';
+export type { AgentSnapshot, ContextView, ConversationView, OpenCallView } from './contexts.ts';
 export type { EventOptions, EventOrLoss } from './events.ts';
 export type { FailedInput, RedriveInput } from './failed-turns.ts';
 export type { Fork, ForkInput } from './forks.ts';

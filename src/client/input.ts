@@ -59,7 +59,7 @@ export interface EnqueueInput {
   readonly tenant?: string | undefined;
   /** Name of the agent that answers. Every turn of a conversation has the same agent. */
   readonly agent: string;
-  /** The user message. */
+  /** Text of the user message that starts the turn. */
   readonly input: string;
   /** Id that makes the call repeatable (default: a new ULID). A repeated call returns the turn's current state. */
   readonly turn?: string | undefined;
@@ -105,7 +105,11 @@ export type ConversationName =
       readonly conversation: string;
     };
 
-/** Validates a conversation name. @param at name of the argument in error messages. @throws invalid_input */
+/**
+ * Validates a conversation name.
+ * @param at name of the argument in error messages
+ * @throws invalid_input for an invalid tenant or id
+ */
 export function readConversationName(name: ConversationName, at = 'conversation'): ConversationRef {
   if (!isMapping(name)) return { id: parseInput(idSchema, name, at), tenant: DEFAULT_TENANT };
   const { tenant, conversation: id } = parseInput(nameSchema, name, at);
@@ -118,7 +122,7 @@ export function readConversationName(name: ConversationName, at = 'conversation'
  */
 const nameSchema = z.object({ tenant: z.unknown(), conversation: z.unknown() });
 
-/** @throws invalid_input */
+/** @throws invalid_input for an invalid id */
 export function readTurnId(turn: string): string {
   return parseInput(idSchema, turn, 'turn');
 }
@@ -127,7 +131,7 @@ export function readTurnId(turn: string): string {
 export type CallAnswer =
   | ToolOutput
   | {
-      /** True if the call may run. */
+      /** True if the tool call may run. */
       readonly approved: boolean;
       /** Reason of a denial. The model sees it. */
       readonly why?: string;
@@ -144,9 +148,9 @@ const answersSchema = z
   .refine((answers) => Object.keys(answers).length > 0, 'expected at least one answer, under the id of its call');
 
 /**
- * Validates and encodes answers by call id. A worker that found an invalid answer later could only fail the turn. The
- * store refuses a result for a call that needs an approval, and the reverse.
- * @throws invalid_input, message_too_large, with the field
+ * Validates and encodes answers by call id, before they are stored: a worker that found an invalid answer could only
+ * fail the turn. The store refuses a result for a call that needs an approval, and the reverse.
+ * @throws invalid_input for an answer of a wrong form, message_too_large above 1 MiB, with the field
  */
 export async function readAnswers(
   counter: TokenCounter,
@@ -165,7 +169,7 @@ export async function readAnswers(
   return stored;
 }
 
-/** Log entry for an approval or denial that no worker acted on before the turn settled. */
+/** Log entry for an approval or denial that no worker used before the turn settled. */
 function describeUnused({ approved, why }: z.output<typeof approvalSchema>): ToolOutput {
   const content = approved
     ? 'No result: the call was approved, and the conversation continued before the result arrived. The outcome is unknown.'
@@ -173,14 +177,17 @@ function describeUnused({ approved, why }: z.output<typeof approvalSchema>): Too
   return { content, isError: true };
 }
 
-/** Counts the tokens of a new message once, before it is stored. @throws message_too_large, with the field */
+/**
+ * Counts the tokens of a new message once, before it is stored.
+ * @throws message_too_large above 1 MiB, with the field
+ */
 export async function weighMessage(counter: TokenCounter, message: Message, field: string): Promise<WeighedMessage> {
   checkMessageBytes(message, field);
   const bytes = bytesOfMessage(message);
   return { message, bytes, tokens: await countMessage(counter, message) };
 }
 
-/** @throws message_too_large, with the field */
+/** @throws message_too_large above 1 MiB, with the field */
 export function checkMessageBytes(message: Message, field: string): void {
   // Checks the text before the whole message, because serializing a message of hundreds of megabytes would block the
   // process.
@@ -188,7 +195,7 @@ export function checkMessageBytes(message: Message, field: string): void {
   checkBytes(JSON.stringify(message), field);
 }
 
-/** @throws message_too_large, with the field */
+/** @throws message_too_large above 1 MiB, with the field */
 function checkBytes(text: string, field: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes <= MAX_MESSAGE_BYTES) return;

@@ -61,8 +61,8 @@ export interface WaitingPage {
 }
 
 /**
- * Lists one page of conversations. A call examines at most about 2,000 conversations, so a page may be short. @throws
- * invalid_input
+ * Lists one page of conversations. A call examines at most about 2,000 conversations, so a page may be short.
+ * @throws invalid_input for an invalid filter or cursor
  */
 export async function listConversations(ports: ClientPorts, input: ConversationsInput = {}): Promise<ConversationPage> {
   const { after, ...query } = parseInput(conversationsSchema, input);
@@ -71,7 +71,7 @@ export async function listConversations(ports: ClientPorts, input: Conversations
   return { conversations: items, ...(next && { next: `${next.tenant}/${next.id}` }) };
 }
 
-/** @throws invalid_input */
+/** @throws invalid_input for an invalid filter or cursor */
 export async function listWaiting(ports: ClientPorts, input: WaitingInput = {}): Promise<WaitingPage> {
   const { after, ...query } = parseInput(waitingSchema, input);
   const position = after === undefined ? undefined : readWaitingCursor(after);
@@ -96,7 +96,7 @@ function readWaitingCursor(after: string): WaitingPosition {
   return { conversation: { tenant, id }, for: kind, turn };
 }
 
-/** @throws invalid_input */
+/** @throws invalid_input for a text that no page returned as `next` */
 function readCursor<Parts>(schema: z.ZodType<Parts>, after: string): Parts {
   const parts = schema.safeParse(after.split('/'));
   if (parts.success) return parts.data;
@@ -110,7 +110,10 @@ const openTurnsSchema = z.strictObject({
 
 export type OpenTurnsInput = z.input<typeof openTurnsSchema>;
 
-/** Reads the open turns of a conversation in one snapshot. @throws invalid_input, not_found */
+/**
+ * Reads the open turns of a conversation in one snapshot.
+ * @throws invalid_input for an invalid limit. not_found if the conversation does not exist.
+ */
 export async function listOpenTurns(
   ports: ClientPorts,
   name: ConversationName,

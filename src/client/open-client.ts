@@ -24,7 +24,7 @@ export interface OpenClient<Agents extends AnyAgents = AnyAgents> extends Turnfo
  * Connects a service. While Redis is away, this call and every call of the client are retried for `deadlineMs`. With
  * `failFast` they fail within a second.
  * @throws invalid_config for an option, invalid_input for `durability`, both with the field and before any connection
- * @throws redis_unavailable, redis_denied, redis_full, incompatible_store
+ * @throws redis_unavailable, redis_denied, redis_full or incompatible_store if Redis cannot be used
  */
 export async function openClient<Agents extends AnyAgents = AnyAgents>(
   options: ClientOptions,
@@ -44,7 +44,7 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
   const connected = await callUntil(openingMs, () =>
     inTime(connectStore({ url, tls, shards, failsFast: true, onError, ...durably })),
   );
-  const { notices, texts, close } = connected;
+  const { notifications, texts, close } = connected;
   const store = retryStore(connected.store, deadlineMs);
   const wakes = openWakeQueue({ url, tls, shards: queueShards, failsFast: true, onError });
   const next = monotonicFactory();
@@ -52,7 +52,7 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
   // job within seconds. A caller that saw an error might enqueue the turn again under another id.
   const client = createClient({
     ...storePorts(store),
-    notices,
+    notifications,
     texts,
     wakes: { wake: (...wake) => wakes.wake(...wake).catch(onError) },
     onError,

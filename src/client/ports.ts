@@ -39,11 +39,11 @@ export function storePorts(store: Store): ClientStores {
 export interface ClientPorts extends ClientStores {
   /** Adds a wake job for a worker. Never rejects: if the job is lost, the turn only starts later. */
   readonly wakes: Pick<WakeQueue, 'wake'>;
-  readonly notices: SettlementNotices;
+  readonly notifications: EventNotifications;
   readonly texts: TextListener;
   /** Creates the token counter for an agent's model. */
   readonly counterFor: (agent: string) => Promise<TokenCounter>;
-  /** Receives failures that must not fail the call. */
+  /** Receives failures that must not fail the client's call, such as a lost wake job. */
   readonly onError: (error: unknown) => void;
   /** Returns the trace id and span id of the caller's active span, if any. */
   readonly currentTrace: () => TraceParent | undefined;
@@ -51,8 +51,8 @@ export interface ClientPorts extends ClientStores {
   readonly now: () => number;
 }
 
-/** Notices that something changed in a conversation. A notice may be lost, so waiting callers also poll. */
-export interface SettlementNotices {
-  /** Resolves at the next notice, after `ms`, or when the signal aborts. */
+/** Notifications of a conversation's events. A notification may be lost, so waiting callers also poll. */
+export interface EventNotifications {
+  /** Resolves at the next notification, after `ms`, or when the signal aborts. */
   wait(conversation: { readonly tenant: string; readonly id: string }, ms: number, signal?: AbortSignal): Promise<void>;
 }

@@ -95,7 +95,7 @@ export interface DecisionView {
   readonly version?: number;
 }
 
-/** @throws invalid_input, not_found */
+/** @throws invalid_input for an invalid name. not_found if the conversation does not exist. */
 export async function readProposal(ports: ClientPorts, name: ConversationName): Promise<ProposalView | undefined> {
   const conversation = readConversationName(name);
   const waiting = await ports.proposals.readProposal(conversation);
@@ -107,10 +107,12 @@ export async function readProposal(ports: ClientPorts, name: ConversationName): 
 /**
  * Stores an approval for a compaction worker. The worker repeats all checks with the current log. If a check fails, the
  * proposal keeps waiting.
- * @throws invalid_input, not_found, gone, conversation_forking, accepted_unsure
+ * @throws invalid_input for an invalid edit. not_found or gone if the conversation never existed or was erased.
  * @throws proposal_stale if the proposal no longer waits, or its base is no longer the live version
  * @throws conversation_busy if a model is still thinking across tool calls, because an edited context would void that
  * thinking
+ * @throws conversation_forking for an incomplete fork. accepted_unsure if too few replicas or disks confirmed the
+ * write.
  */
 export async function approveProposal(
   ports: ClientPorts,
@@ -127,8 +129,10 @@ export async function approveProposal(
 }
 
 /**
- * @throws invalid_input, not_found, gone, conversation_forking, accepted_unsure
+ * @throws invalid_input for an invalid reason. not_found or gone if the conversation never existed or was erased.
  * @throws proposal_stale if the proposal no longer waits
+ * @throws conversation_forking for an incomplete fork. accepted_unsure if too few replicas or disks confirmed the
+ * write.
  */
 export async function rejectProposal(
   ports: ClientPorts,
@@ -220,14 +224,14 @@ async function decide(
     const answer = await ports.proposals.readDecision(conversation, operation);
     if (answer === undefined) throw goneMeanwhile(conversation);
     if (answer.status !== 'pending') return conclude(operation, proposal, answer);
-    await ports.notices.wait(conversation, Math.min(leftMs, POLL_MS));
+    await ports.notifications.wait(conversation, Math.min(leftMs, POLL_MS));
   }
 }
 
 /**
- * Converts the stored outcome of a decision to the result of `approve` or `reject`.
- * @throws proposal_stale if the compaction pass ended another way
- * @throws the error of an approval that the worker refused
+ * Converts the worker's stored answer to a decision into the result of `approve` or `reject`.
+ * @throws proposal_stale if the compaction pass ended before a worker read the decision, and the worker's error if the
+ * worker refused the approval
  */
 function conclude(operation: string, proposal: string, answer: DecisionAnswer): DecisionView {
   switch (answer.status) {

@@ -33,7 +33,7 @@ export class TextAssembler {
   readonly #turn: string;
   #epoch = 0;
   #step = 0;
-  /** Number of characters of the step's text that were received or are known to be lost. */
+  /** Number of characters of the current step's text that were received or are known to be lost. */
   #offset = 0;
   #parts: TextProgress[] = [];
   #characters = 0;
@@ -57,7 +57,7 @@ export class TextAssembler {
     this.#offset = offset + piece.length;
   }
 
-  /** Returns the progress since the last call. */
+  /** Returns the progress of the text since the last call. */
   take(): TextProgress[] {
     const parts = this.#parts;
     this.#parts = [];

@@ -29,11 +29,11 @@ export interface EnqueuedTurn extends NamedConversation {
   readonly isNew: boolean;
 }
 
-/** Interval in ms at which a waiting caller polls Redis, because a change notice may be lost. */
+/** Interval in ms at which a waiting caller polls Redis, because a notification may be lost. */
 export const POLL_MS = 1_000;
 export const waitSchema = z.number().min(0);
 const resultSchema = z.object({ waitMs: waitSchema.optional() });
-/** Options of a caller that follows a turn or its events. */
+/** Options of the methods that follow one turn or the events of a conversation. */
 export const followSchema = resultSchema.extend({
   signal: z.instanceof(AbortSignal, { error: 'expected an AbortSignal' }).optional(),
 });
@@ -41,8 +41,8 @@ export const followSchema = resultSchema.extend({
 /**
  * Stores a turn durably. Once this function returns, the turn is in Redis and will be settled exactly once, in order
  * (invariant I2).
- * @throws invalid_input, message_too_large, turn_conflict, agent_conflict, conversation_forking, fork_abandoned,
- * mailbox_full, accepted_unsure, redis_unavailable, redis_full
+ * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, message_too_large, turn_conflict,
+ * agent_conflict, conversation_forking, fork_abandoned, mailbox_full, accepted_unsure, redis_unavailable, redis_full
  */
 export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Promise<EnqueuedTurn> {
   const { conversation: id, tenant, agent, turn: named, ...rest } = parseInput(enqueueSchema, input);
@@ -66,20 +66,20 @@ export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Prom
   return named === undefined ? { ...accepted, isNew: true } : accepted;
 }
 
-export interface TurnToAccept extends Omit<AcceptRequest, 'wake' | 'askedIn'> {
+export interface TurnToAccept extends Omit<AcceptRequest, 'wake' | 'traceParent'> {
   readonly priority: number | undefined;
 }
 
 /**
- * Adds a turn to the queue of its conversation (the mailbox) and wakes a worker. @throws the errors of enqueueTurn, and
- * turn_not_failed
+ * Adds a turn to the mailbox of its conversation and wakes a worker.
+ * @throws the errors of enqueueTurn, and turn_not_failed if the turn to repeat has not failed
  */
 export async function acceptTurn(ports: ClientPorts, { priority, ...request }: TurnToAccept): Promise<EnqueuedTurn> {
   const { conversation, turn } = request;
   const wake = ports.ids.next();
   const name = { field: 'turn', id: turn } as const;
   const result = await nameRepeatable(name, () =>
-    ports.turns.accept({ ...request, wake, askedIn: ports.currentTrace() }),
+    ports.turns.accept({ ...request, wake, traceParent: ports.currentTrace() }),
   );
   if (!('needsWake' in result)) throw refuseTurn(request, result);
   if (result.needsWake) await ports.wakes.wake('turn', conversation, wake, priority === undefined ? {} : { priority });
@@ -121,7 +121,7 @@ function refuseTurn(
   }
 }
 
-/** @throws invalid_input, not_found */
+/** @throws invalid_input for an invalid id or option. not_found if the turn does not exist. */
 export async function readResult(
   ports: ClientPorts,
   name: ConversationName,
@@ -143,7 +143,7 @@ interface SettleWait {
 
 /**
  * Polls a turn until it is settled or `waitMs` has passed.
- * @throws not_found, the signal's reason
+ * @throws not_found if the turn does not exist. The signal's reason if the signal aborts.
  */
 export async function untilSettled(
   ports: ClientPorts,
@@ -159,13 +159,15 @@ export async function untilSettled(
     onSnapshot?.(view);
     const leftMs = until - ports.now();
     if (isSettled(view.state) || leftMs <= 0) return view;
-    await ports.notices.wait(conversation, Math.min(leftMs, POLL_MS), signal);
+    await ports.notifications.wait(conversation, Math.min(leftMs, POLL_MS), signal);
   }
 }
 
 /**
- * Cancels a turn. @returns `canceled`, or the state in which the turn had settled before
- * @throws invalid_input, not_found, accepted_unsure
+ * Cancels a turn.
+ * @returns `canceled`, or the state in which the turn had settled before
+ * @throws invalid_input for an invalid id. not_found if the turn does not exist.
+ * @throws accepted_unsure if too few replicas or disks confirmed the write
  */
 export async function cancelTurn(ports: ClientPorts, name: ConversationName, turn: string): Promise<TurnState> {
   const conversation = readConversationName(name);

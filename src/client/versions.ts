@@ -55,7 +55,7 @@ export type RollbackInput = z.input<typeof rollbackSchema>;
 /** How often a new version is computed if concurrent commits or appends make it out of date. */
 const TRIES = 5;
 
-/** State of the conversation, read at one moment, from which the new version is computed. */
+/** State of the conversation, read in one snapshot, from which the new version is computed. */
 interface Readings {
   readonly conversation: ConversationRef;
   readonly state: ConversationState;
@@ -69,8 +69,8 @@ type Changes = Pick<RestoredParts, 'cause' | 'target' | 'newer' | 'explained'>;
  * Makes an old version live again, followed by the newer messages or by the pinned ones among them only. Cancels a
  * compaction in progress. The next compaction waits until the context has grown by 15 %, unless a hard limit is
  * reached. The log is unchanged.
- * @throws invalid_input, not_found, version_gone, over_hard_limit, conversation_busy, conversation_forking, conflict,
- * accepted_unsure
+ * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, not_found, version_gone,
+ * over_hard_limit, conversation_busy, conversation_forking, conflict, accepted_unsure
  */
 export async function restoreConversation(
   ports: ClientPorts,
@@ -92,8 +92,8 @@ export async function restoreConversation(
 /**
  * Restores the version that was live before a settled turn. All messages from the turn's first one on leave the
  * context, except for pinned ones. Later turns are included. The log keeps all of them.
- * @throws invalid_input, not_found, turn_running, version_gone, over_hard_limit, conversation_busy,
- * conversation_forking, accepted_unsure
+ * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, not_found, turn_running,
+ * version_gone, over_hard_limit, conversation_busy, conversation_forking, accepted_unsure
  * @throws conflict if the turn never began
  */
 export async function rollBackTurn(

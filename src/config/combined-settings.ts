@@ -7,7 +7,7 @@ import { findText, readSetting, type SettingSource } from './read-setting.ts';
 /**
  * Combines the settings of durable writes.
  * @returns undefined if neither replicas nor disks must confirm a write
- * @throws invalid_config
+ * @throws invalid_config if a setting is invalid, or replica disks must confirm but no replica must
  */
 export function readDurability(source: SettingSource): Durability | undefined {
   const replicas = readSetting(source, 'TURNFOLD_DURABLE_REPLICAS');
@@ -35,8 +35,9 @@ export const TLS_SETTINGS = {
 } as const satisfies Record<keyof RedisTls, string>;
 
 /**
- * Combines the TLS settings of the Redis connection. @returns undefined if no TLS setting is present @throws
- * invalid_config
+ * Combines the TLS settings of the Redis connection.
+ * @returns undefined if no TLS setting is present
+ * @throws invalid_config if a setting is invalid, or certificate and key do not belong together
  */
 export function readRedisTls(source: SettingSource): RedisTls | undefined {
   const entries = Object.entries(TLS_SETTINGS)

@@ -7,8 +7,8 @@ import { SETTING_NAMES, type SettingName, settingOf } from './settings.ts';
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /**
- * JSON Schema of the environment variables, for editors. It also applies to `environment` of a Docker Compose file and
- * `data` of a Kubernetes ConfigMap.
+ * JSON Schema of the environment variables, for editors. The schema also applies to `environment` of a Docker Compose
+ * file and `data` of a Kubernetes ConfigMap.
  */
 export function describeSettings(): JsonSchema {
   return {

@@ -9,7 +9,7 @@ export interface SettingSource {
 export type SettingOrigin = 'env' | 'file' | 'default';
 
 interface FoundText {
-  /** Undefined if the variable is unset or blank. Docker Compose sets unset variables to blank texts. */
+  /** Text of the setting. Undefined if the variable is unset or blank. Docker Compose sets unset variables to blank texts. */
   readonly text: string | undefined;
   readonly origin: SettingOrigin;
   /** Name of the variable that holds the value, or that holds the path of a file with the value. */

@@ -133,7 +133,10 @@ export type SettingValue<Name extends SettingName> = z.output<(typeof SETTINGS)[
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
 
-/** Widens the type of a setting's definition, so that code can read optional fields that this definition may lack. */
+/**
+ * Returns the definition of a setting with a wider type, so that code can read optional fields that this definition may
+ * lack.
+ */
 export function settingOf(name: SettingName): Setting {
   return SETTINGS[name];
 }

@@ -25,8 +25,8 @@ export const TARGET_SHARE = 0.4;
 const RESULT_SHARE = 0.15;
 const MAX_RESULT_TOKENS = 8_000;
 /**
- * Maximum number of steps in a demo turn. A recorded turn may have hundreds of calls, far more than the default
- * allows.
+ * Maximum number of steps in a demo turn. A recorded turn may have hundreds of calls, far more than the default of
+ * `maxSteps` allows.
  */
 const MAX_STEPS = 2_000;
 
@@ -96,8 +96,8 @@ export function turnIdOf(index: number): string {
 }
 
 /**
- * Creates a model that follows the script. It reads the numbers of turn and step from the idempotency key
- * (`…/turn/accepted/model-n`), so a retried step gets the same answer, whatever the context contains.
+ * Creates a model that follows the script. The model reads the numbers of turn and step from the idempotency key
+ * (`…/turn/accepted/model-n`), so a retried step gets the same answer in any context.
  */
 export function decideFrom(turns: readonly ScriptedTurn[]): (request: ModelRequest) => ModelAnswer {
   return ({ idempotencyKey, messages }) => {

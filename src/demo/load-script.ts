@@ -40,10 +40,10 @@ export async function loadQuestionScript(root: string): Promise<DemoScript> {
 }
 
 /**
- * Loads a script that plays back a recorded conversation. The window has at most a quarter of its tokens, or more if
- * the conversation is too short for a compaction to succeed.
- * @param number line number, from 1
- * @throws invalid_input
+ * Loads a script that plays back a recorded conversation. The window has at most a quarter of the conversation's
+ * tokens, or more if the conversation is too short for a compaction to succeed.
+ * @param number line number of the conversation, from 1
+ * @throws invalid_input if the line has no valid conversation
  */
 export async function loadPlaybackScript(line: string, number: number): Promise<DemoScript> {
   const conversation = readConversationLine(line, number);

@@ -28,7 +28,7 @@ export type BoundedJson =
   | {
       readonly status: 'refused';
       readonly code: Extract<ErrorCode, 'invalid_input' | 'message_too_large'>;
-      /** Property path from the root to the value that cannot be written. */
+      /** Property path from the root value to the value that JSON cannot represent. */
       readonly path: readonly PropertyKey[];
       readonly why: string;
     };
@@ -51,7 +51,7 @@ export function writeBoundedJson(value: unknown, bounds: JsonBounds): BoundedJso
  * Copies any value into plain JSON data without getters, cycles or `toJSON`, so that code that reads the copy cannot
  * throw.
  * @param at name of the value in error messages
- * @throws invalid_input or message_too_large, with the field that is at fault
+ * @throws invalid_input for a value that JSON cannot represent. message_too_large above a limit. Both name the field.
  */
 export function copyBoundedJson(value: unknown, at: string, bounds: JsonBounds): unknown {
   const written = writeBoundedJson(value, bounds);
@@ -61,8 +61,8 @@ export function copyBoundedJson(value: unknown, at: string, bounds: JsonBounds):
 }
 
 /**
- * Wrapper objects that `JSON.stringify` unwraps. Written key by key instead, a boxed string of 5 MB blocks the event
- * loop for 8 s.
+ * Wrapper objects that `JSON.stringify` unwraps. If turnfold wrote a boxed string of 5 MB key by key, the event loop
+ * would block for 8 s.
  */
 const BOXES = [String, Number, Boolean];
 
@@ -86,7 +86,7 @@ interface Frame {
   readonly keys: readonly string[] | undefined;
   readonly length: number;
   next: number;
-  /** True once a member is written. The next member then needs a comma before it. */
+  /** True once a member was written. The next member then needs a comma before it. */
   hasMember: boolean;
 }
 

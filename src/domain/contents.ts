@@ -5,14 +5,14 @@ import type { Message, ToolCall } from './message.ts';
 export type ContentEvent = EventScope &
   (
     | {
-        readonly type: 'model_asked';
+        readonly type: 'model_call_started';
         readonly system: string;
         /** Messages of the request, as the model receives them. */
         readonly messages: readonly Message[];
       }
     | { readonly type: 'model_answered'; readonly content: string; readonly toolCalls: readonly ToolCall[] }
     | {
-        readonly type: 'tool_asked';
+        readonly type: 'tool_call_started';
         readonly name: string;
         readonly call: string;
         /** JSON arguments, exactly as the model wrote them. */

@@ -20,8 +20,8 @@ export interface ContextSource {
   readonly version: Version;
   readonly head: number;
   /**
-   * Log entries that appear in the context, in ascending order: those of unsummarized segments, and all after
-   * `version.base`.
+   * Log entries that appear in the context, in ascending order: those of segments that show messages, and all entries
+   * after `version.base`.
    */
   readonly entries: readonly LogEntry[];
   readonly summaries: ReadonlyMap<string, Summary>;

@@ -90,8 +90,8 @@ export type EventBody =
     }
   | { readonly type: 'approval_refused'; readonly passId: string; readonly code: ApprovalRefusalCode }
   /**
-   * An event that a newer release wrote, with a type or fields that this release does not know. It is delivered rather
-   * than skipped, because a reader that skipped its id would later be told that events were lost.
+   * An event that a newer release wrote, with a type or fields that this release does not know. The event is delivered
+   * rather than skipped, because a reader that skipped its id would later get a report of lost events.
    */
   | {
       readonly type: 'unknown';

@@ -17,9 +17,9 @@ export interface ConversationState {
   readonly size: SizeRecord;
   /** State of the log when the last compaction pass ended. `turnThreshold` and `messageThreshold` count from here. */
   readonly passed: {
-    /** Sequence number of the last log entry at that time. */
+    /** Sequence number of the last log entry when that pass ended. */
     readonly head: number;
-    /** Number of user messages at that time. */
+    /** Number of user messages when that pass ended. */
     readonly turns: number;
   };
   /** Context sizes below which workers request no soft compaction pass, because recent passes gained too little. */

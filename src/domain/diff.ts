@@ -6,9 +6,9 @@ import type { Segment, SeqRange, Version } from './version.ts';
 export interface VersionChange {
   readonly from: number;
   readonly to: number;
-  /** How the earlier version treats these messages. */
+  /** How the earlier context version treats these messages. */
   readonly before: Segment['kind'];
-  /** How the later version treats these messages. */
+  /** How the later context version treats these messages. */
   readonly after: Segment['kind'];
 }
 
@@ -49,7 +49,7 @@ interface Passed {
   readonly nextFrom: number | undefined;
 }
 
-/** Finds the last message that belongs to the same segment. */
+/** Returns the sequence number of the last message that the context version treats like this one. */
 function lastLike({ segment, nextFrom }: Passed): number {
   return segment?.to ?? (nextFrom === undefined ? Number.POSITIVE_INFINITY : nextFrom - 1);
 }

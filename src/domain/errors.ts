@@ -170,8 +170,8 @@ export function isTurnfoldError(error: unknown, code?: ErrorCode): error is Turn
 }
 
 /**
- * Returns the code of an error from a Redis that answers reads but refuses writes, so that nothing was written.
- * Undefined for other errors. The Redis adapter marks such errors with the detail `takesNoWrites`.
+ * Returns the code of an error from a Redis that answers reads but refuses writes, so that nothing was written. Returns
+ * undefined for other errors. The Redis adapter marks such errors with the detail `takesNoWrites`.
  */
 export function findWriteRefusal(error: unknown): 'redis_full' | 'redis_unavailable' | undefined {
   if (isTurnfoldError(error, 'redis_full')) return 'redis_full';

@@ -4,7 +4,7 @@ import type { PassEvent } from './pass-events.ts';
 import type { QuarantineEntry } from './ports/sweep-store.ts';
 import type { WaitKind } from './turn.ts';
 
-/** Ids for log lines. They are never metric labels, because each label value would be a new time series. */
+/** Ids for log lines. These ids are never metric labels, because each label value would be a new time series. */
 export interface EventScope extends NamedConversation {
   /** Id of the turn, if the event concerns one. */
   readonly turn?: string;
@@ -52,7 +52,7 @@ type TurnEvent =
        * its due time. Absent on later claims.
        */
       readonly waitMs?: number;
-      /** The wait that ended with this claim, if the turn was suspended. */
+      /** The wait that this claim ended, if the turn was suspended. */
       readonly suspended?: {
         readonly for: WaitKind;
         readonly ms: number;
@@ -71,7 +71,7 @@ type TurnEvent =
   | {
       readonly type: 'turn_suspended';
       readonly for: WaitKind;
-      /** Milliseconds until the wait times out. */
+      /** Milliseconds until the turn's wait times out. */
       readonly waitMs: number;
     }
   | {
@@ -106,7 +106,7 @@ type ModelEvent =
       readonly code?: string;
       /** Milliseconds that the provider asked to wait before a retry. */
       readonly retryAfterMs?: number;
-      /** Tokens of the request, counted by turnfold. */
+      /** Tokens of the model request, counted by turnfold. */
       readonly tokens: number;
       /** True if `tokens` exceeds the model's window minus the reserved output. */
       readonly isOverLimit: boolean;
@@ -142,21 +142,21 @@ type LossEvent = {
 export const DEFERRED_WRITES = ['start', 'step', 'suspend', 'settle', 'rollback', 'request', 'summary'] as const;
 export type DeferredWrite = (typeof DEFERRED_WRITES)[number];
 
-type HoldEvent =
+type DeferralEvent =
   /**
    * Redis refused a write. The worker keeps the result in memory and repeats the write while it owns the conversation.
    */
   | {
-      readonly type: 'write_held';
+      readonly type: 'write_deferred';
       readonly write: DeferredWrite;
       readonly code: 'redis_full' | 'redis_unavailable';
     }
   /** A write that Redis had refused succeeded on a retry. */
   | {
-      readonly type: 'write_taken';
+      readonly type: 'deferred_write_succeeded';
       readonly write: DeferredWrite;
       /** Milliseconds since Redis first refused the write. */
-      readonly heldMs: number;
+      readonly deferredMs: number;
     };
 
 /** A worker handed back unfinished work, because it shuts down or must run another turn alone in its process. */
@@ -218,7 +218,7 @@ type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; re
  * Everything that workers report. Metrics and logs are made from these events. Durations are in ms, sizes in tokens.
  */
 export type WorkerEvent =
-  | (EventScope & (TurnEvent | ModelEvent | PassEvent | LossEvent | ReturnEvent | HoldEvent | ExpiryEvent))
+  | (EventScope & (TurnEvent | ModelEvent | PassEvent | LossEvent | ReturnEvent | DeferralEvent | ExpiryEvent))
   | (Partial<EventScope> &
       (FailureEvent | MemoryEvent | PolicyEvent | ReclaimEvent | LostWorkerEvent | QuarantineEvent | DroppedJobEvent));
 

@@ -29,8 +29,8 @@ export function nameConversation({ tenant, id }: ConversationRef): NamedConversa
 }
 
 /**
- * Builds the id of a tool call in the log. It is unique because each log entry has its own number. The provider's id is
- * stored beside it, because providers may repeat their ids.
+ * Builds the id of a tool call in the log. The id is unique because each log entry has its own number. The provider's
+ * id is stored beside this id, because providers may repeat their ids.
  */
 export function callIdAt(seq: number, index: number): string {
   return `c${seq}_${index}`;
@@ -47,8 +47,8 @@ export function indexOfCallId(callId: string): number {
 }
 
 /**
- * A trace span as a W3C `traceparent` string of 55 characters. It is stored with a turn and in job data, so that a
- * worker's spans join the caller's trace.
+ * A trace span as a W3C `traceparent` string of 55 characters. The span is stored with a turn and in job data, so that
+ * a worker's spans join the caller's trace.
  */
 export const traceParentSchema = z.string().regex(/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/);
 

@@ -5,7 +5,7 @@ import type { Policy } from './policy.ts';
 export interface ModelWindow {
   /** Context window: maximum tokens of a request plus its answer. */
   readonly windowTokens: number;
-  /** Maximum tokens of one answer. */
+  /** Maximum tokens of one answer of the model. */
   readonly outputCapTokens: number;
   /** Factor that turns turnfold's token count into an upper bound. Hard limits use the upper bound. */
   readonly upperBoundFactor: number;
@@ -64,7 +64,7 @@ export function resolveLimits(policy: Policy, model?: ModelWindow): Limits {
 
 interface SoftLimit {
   readonly tokens: number;
-  /** The calculation of `tokens`, with a name for each factor, for error messages. */
+  /** The calculation of `tokens` as text, with a name for each factor, for error messages. */
   readonly sum: string;
 }
 

@@ -17,7 +17,9 @@ export const toolCallSchema = z.object({
   providerId: z.string().optional(),
 });
 
-/** Any JSON value. It is copied, so that reading it later cannot throw. The size limits of a whole message apply. */
+/**
+ * Any JSON value. The value is copied, so that reading the copy cannot throw. The size limits of a whole message apply.
+ */
 export const jsonSchema = z.unknown().transform((value, context): unknown => {
   if (value === undefined) return undefined;
   const written = writeBoundedJson(value, { maxCharacters: MAX_MESSAGE_BYTES });
@@ -61,7 +63,7 @@ export const messageSchema = z.object({
     .optional(),
   /** Id of the tool call that this message answers. */
   toolCallId: z.string().min(1).max(256).optional(),
-  /** True if the tool call failed. */
+  /** In a tool result: true if the tool call failed. */
   isError: z.boolean().optional(),
   /** True if compaction should remove this message before others. */
   droppable: z.boolean().optional(),
@@ -71,7 +73,7 @@ export const messageSchema = z.object({
   parts: partsSchema.optional(),
   /** The provider's original item for this message, unchanged. */
   raw: jsonSchema.optional(),
-  /** The messages that a summary replaces. */
+  /** In a summary: the messages that it replaces. */
   summary: z
     .object({
       /** Sequence number of the first message that the summary replaces. */
@@ -89,9 +91,9 @@ export type Role = Message['role'];
 
 /** Size of a message, of a range of messages or of a context. Providers limit tokens and bytes. */
 export interface Weight {
-  /** Tokens, counted by turnfold. */
+  /** Size in tokens, counted by turnfold. */
   readonly tokens: number;
-  /** UTF-8 bytes. */
+  /** Size in UTF-8 bytes. */
   readonly bytes: number;
 }
 

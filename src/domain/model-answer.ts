@@ -57,7 +57,7 @@ export function checkCompaction(compaction: unknown): ModelCompaction {
   return { ...(typeof text === 'string' && { text }), ...(usage && { usage }), raw };
 }
 
-/** Usage is read separately from the rest, because the provider bills invalid answers too. */
+/** The usage report is read separately from the rest of an answer, because the provider bills invalid answers too. */
 function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: string) {
   const usage = readUsage(readSafely(value, 'usage'));
   const read = safeParse(schema, value, at, 'invalid_input');
@@ -67,8 +67,8 @@ function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: strin
 
 const ERROR_CODE_CHARACTERS = 200;
 /**
- * Maximum characters of the outline (structure without contents) of a refused request. It has only the few entries that
- * the provider's error names.
+ * Maximum characters of the outline (structure without contents) of a refused request. The outline has only the few
+ * entries that the provider's error names.
  */
 const ERROR_FORM_CHARACTERS = 64 * 1024;
 /** Ten years in ms. A longer retry delay must be the provider's mistake and is ignored. */
@@ -94,7 +94,10 @@ export function readModelError(thrown: unknown, now: number): ModelError {
   });
 }
 
-/** Limits the length of a fallback list's report about a failed model. Both values become metric labels. */
+/**
+ * Limits the length of a fallback list's report about a failed model. Model name and kind of failure become metric
+ * labels.
+ */
 export function readPassedOver(
   model: unknown,
   kind: unknown,

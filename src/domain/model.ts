@@ -23,7 +23,7 @@ export interface ModelProfile extends ModelWindow {
   readonly id: string;
   /** Encoding used to count the model's tokens. */
   readonly encoding: (typeof ENCODINGS)[number];
-  /** Wire format of its requests. Absent: the model accepts turnfold's own message format. */
+  /** Wire format of the model's requests. Absent: the model accepts turnfold's own message format. */
   readonly format?: WireFormat;
   /**
    * Options for rendering a request in that format. With them, a new context version is checked exactly as it will be
@@ -91,7 +91,7 @@ export interface ModelAnswer {
   readonly usage?: ModelUsage;
   /** Name of the model that answered, if it differs from the requested one. */
   readonly model?: string;
-  /** The provider's original items, unchanged: `RawItems`. */
+  /** The provider's original items of the answer, unchanged: `RawItems`. */
   readonly raw?: unknown;
 }
 
@@ -109,12 +109,12 @@ export interface Model {
   readonly profile: ModelProfile;
   /**
    * Sends a request to the model and returns its answer.
-   * @throws ModelError
+   * @throws ModelError if the call fails
    */
   generate(request: ModelRequest): Promise<ModelAnswer>;
   /**
    * Lets the provider compact a whole request. Absent if the provider offers no compaction.
-   * @throws ModelError
+   * @throws ModelError if the call fails
    */
   compact?(request: ModelRequest): Promise<ModelCompaction>;
 }

@@ -59,7 +59,7 @@ export type PassEvent =
       readonly version?: number;
       readonly tokensBefore?: number;
       readonly tokensAfter?: number;
-      /** Number of messages that left the context. */
+      /** Number of messages that the compaction pass removed from the context. */
       readonly archived?: number;
       /** Number of message ranges that were to be summarized. */
       readonly sequences: number;
@@ -87,7 +87,7 @@ export type PassEvent =
       readonly tokensAfter: number;
       /** Number of messages that would leave the context. */
       readonly archived: number;
-      /** Number of message ranges that were summarized. */
+      /** Number of message ranges that were summarized for the proposal. */
       readonly sequences: number;
     }
   /** turnfold could not carry out a person's approval. The proposal stays open. */
@@ -102,7 +102,7 @@ export type PassEvent =
   | {
       readonly type: 'pass_fanned_out';
       readonly jobs: number;
-      /** Number of message ranges to be summarized. */
+      /** Number of message ranges that the compaction plan summarizes. */
       readonly sequences: number;
     }
   /** A shadow policy was measured on the same context as the policy in use. */
@@ -145,6 +145,6 @@ type RefusalEvent = {
   readonly codes: readonly string[];
   /** Explanation for a person, without contents. */
   readonly message: string;
-  /** Outline of the request as JSON, cut to the refused entries. It is enough to reproduce the refusal. */
+  /** Outline of the request as JSON, cut to the refused entries. The outline is enough to reproduce the refusal. */
   readonly form?: string;
 };

@@ -10,8 +10,8 @@ export type PassOutcome =
   /** By the time the compaction pass started, no threshold was reached any more. */
   | { readonly kind: 'no_reason' }
   /**
-   * A model is reasoning over this context between tool calls, so the soft compaction pass stopped. It is requested
-   * again later.
+   * A model is reasoning over this context between tool calls, so the soft compaction pass stopped. The end of the turn
+   * requests the pass again.
    */
   | { readonly kind: 'thinking' }
   /** A threshold was reached, but compaction is not allowed to remove any message. */

@@ -5,7 +5,7 @@ import { type PolicyInput, policyInputSchema } from './policy.ts';
 import { describeThrown } from './thrown.ts';
 
 export interface ReadPolicy {
-  /** Settings of the policy that were read. */
+  /** Settings of the policy as they were read. */
   readonly policy: PolicyInput;
   readonly warnings: readonly string[];
 }
@@ -14,7 +14,7 @@ export interface ReadPolicy {
  * Reads a compaction policy from parsed YAML or JSON. The settings may be at the top level or under `compact`, with
  * keys in camelCase or snake_case.
  * @param at path of the value in its file, for errors
- * @throws invalid_policy, with the field
+ * @throws invalid_policy for the first problem, with its field
  */
 export function readPolicy(value: unknown, at = ''): ReadPolicy {
   const { problems, ...read } = examinePolicy(value, at);

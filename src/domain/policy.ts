@@ -24,15 +24,15 @@ export type EvictionStrategy =
       readonly evict: number;
     }
   | {
-      /** Number of latest messages that stay. */
+      /** Number of latest messages that the eviction keeps. */
       readonly retain: number;
     }
   | {
-      /** The strategy that would evict least is used. */
+      /** Strategies, of which the one that would evict least is used. */
       readonly min: readonly EvictionStrategy[];
     }
   | {
-      /** The strategy that would evict most is used. */
+      /** Strategies, of which the one that would evict most is used. */
       readonly max: readonly EvictionStrategy[];
     };
 

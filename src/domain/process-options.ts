@@ -34,7 +34,7 @@ export function wholeNumber(range: WholeRange): z.ZodNumber {
   return z.number({ error }).int({ error }).min(range.least, { error }).max(range.most, { error });
 }
 
-/** A function that a caller passes, unchanged. */
+/** Schema for options whose value is a function. The parsed value is the same function, not a copy. */
 export const functionSchema = z.custom<(...args: never[]) => unknown>(
   (value) => typeof value === 'function',
   'expected a function',

@@ -6,8 +6,8 @@ import type { RequestOverhead } from './size.ts';
 import { type Summary, summarySchema, type Version, versionSchema } from './version.ts';
 
 /**
- * The context version that a soft compaction pass would commit under `mode: review`, with its texts. It stays valid
- * even after the stored summaries expire.
+ * The context version that a soft compaction pass would commit under `mode: review`, with its texts. The proposal stays
+ * valid even after the stored summaries expire.
  */
 export const proposalSchema = z.object({
   /**
@@ -40,7 +40,7 @@ export interface ApprovalRefusal {
   readonly message: string;
 }
 
-/** New text for the summary with the key `replaces`, with its size. */
+/** New text for the summary whose key is `replaces`, with the size of the text. */
 export interface EditedSummary {
   readonly replaces: string;
   readonly key: string;

@@ -30,7 +30,7 @@ export const rawItemsSchema = z.object({
 export type RawItems = z.infer<typeof rawItemsSchema>;
 export type RawItem = RawItems['items'][number];
 
-/** @returns undefined if the message has no original items, or items of an unknown form */
+/** @returns undefined if the message has no raw items, or if its raw items do not match `rawItemsSchema` */
 export function readRawItems(message: Pick<Message, 'raw'>): RawItems | undefined {
   if (message.raw === undefined) return undefined;
   const read = rawItemsSchema.safeParse(message.raw);

@@ -17,11 +17,13 @@ const PHRASE_WEIGHT = 10_000;
  */
 export interface RecallMatch {
   readonly found: number;
-  /** Terms that occur as separate words, not inside a longer word or number. */
+  /**
+   * The terms of `found` that occur as separate words, not inside a longer word or number.
+   */
   readonly alone: number;
 }
 
-/** Messages that contain the same query terms. */
+/** Messages that all contain the same query terms. */
 interface Bucket extends RecallMatch {
   readonly isArchived: boolean;
   readonly seqs: number[];

@@ -30,7 +30,7 @@ export interface SizeRecord {
   readonly weight: Weight;
   /** Size of all log entries that the segments cover. */
   readonly baseTotal: Weight;
-  /** Size of the whole log. */
+  /** Size of all log entries. */
   readonly headTotal: Weight;
   /** Latest plausible token count by a provider, if there is one. */
   readonly anchor?: SizeAnchor;
@@ -95,7 +95,10 @@ export function upperBoundTokens(tokens: number, factor: number): number {
  */
 const LEAST = 0.5;
 const MOST = 2;
-/** Requests below this size are not compared, because the message format around the contents dominates their count. */
+/**
+ * The provider's count is ignored for requests below this size, because the message format around the contents
+ * dominates it.
+ */
 const MIN_COUNTED_TOKENS = 256;
 
 /**

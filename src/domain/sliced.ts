@@ -5,8 +5,7 @@
 export type Sliced<Result> = Generator<void, Result>;
 
 /**
- * Number of items between two yields. With the slowest work, parsing and checking messages, one slice takes about 10
- * ms.
+ * Number of items between two yields. A slice of the slowest work, parsing and checking messages, takes about 10 ms.
  */
 const SLICE_ITEMS = 512;
 

@@ -8,8 +8,8 @@ export interface ThrownFacts {
 
 const NAME_CHARACTERS = 100;
 /**
- * Maximum characters of an error message. This is enough for a provider's explanation, while megabytes would fill logs,
- * traces and Redis.
+ * Maximum characters of an error message. This length is enough for a provider's explanation, while megabytes would
+ * fill logs, traces and Redis.
  */
 const MESSAGE_CHARACTERS = 2_000;
 

@@ -4,11 +4,14 @@ import { isMapping } from './parse.ts';
 
 /**
  * Data that a caller attaches to a turn, besides its input: a JSON object. Tools and the function for the system prompt
- * receive a copy. It is never sent to a model, never logged, and erased when the turn settles.
+ * receive a copy. The data is never sent to a model, never logged, and erased when the turn settles.
  */
 export type TurnContext = Readonly<Record<string, unknown>>;
 
-/** Maximum bytes of the context data as JSON. It is meant for ids and settings. Keep large data in your own store. */
+/**
+ * Maximum bytes of the context data as JSON. Context data is meant for ids and settings. Keep large data in your own
+ * store.
+ */
 export const MAX_CONTEXT_BYTES = 16_384;
 const CONTEXT_BOUNDS = { maxCharacters: MAX_CONTEXT_BYTES, maxDepth: 32 };
 

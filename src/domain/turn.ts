@@ -106,7 +106,7 @@ export type AnswerEnd = (typeof ANSWER_ENDS)[number];
 
 /**
  * Stored record of a step. A step that is `started` without an outcome was interrupted by a crash. It is unknown
- * whether it took effect.
+ * whether such a step took effect.
  */
 export const stepRecordSchema = z.discriminatedUnion('status', [
   z.object({ status: z.literal('started'), at: z.number() }),
@@ -177,7 +177,7 @@ export interface OpenTurnView extends TurnFacts {
 /** A suspended turn, which uses no worker until its wait ends. */
 export interface WaitingTurnView extends Omit<OpenTurnView, 'state' | 'waiting'> {
   readonly state: 'waiting';
-  /** Kind and deadline of the wait. */
+  /** Kind and deadline of the turn's wait. */
   readonly waiting: Waiting;
 }
 

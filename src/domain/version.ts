@@ -69,10 +69,10 @@ export const versionSchema = z.object({
   pinsHash: z.string(),
   /** Size of a whole request at the time when the version was made. */
   measuredAt: z.object({
-    /** Sequence number of the last log entry at that time. */
+    /** Sequence number of the last log entry when the version was made. */
     head: z.number().int(),
     tokens: z.number(),
-    /** Bytes of the request. */
+    /** UTF-8 bytes of the request. */
     bytes: z.number(),
   }),
   tokensBefore: z.number(),
@@ -119,7 +119,7 @@ export const START_VERSION: Version = {
   model: null,
 };
 
-/** Text and origin of a summary. It is stored by its key for as long as a stored version uses that key. */
+/** Text and origin of a summary. The summary is stored by its key for as long as a stored version uses that key. */
 export const summarySchema = z.object({
   text: z.string().min(1),
   /** Range of messages that the summary replaces. */
@@ -164,7 +164,7 @@ export function shownKeys({ segments }: Pick<Version, 'segments'>): string[] {
 /**
  * Checks that a version can be combined with the log up to `head`. `head` must be an existing log entry that the
  * version's segments do not extend beyond.
- * @throws invalid_input
+ * @throws invalid_input if the log has no such entry, or the version covers later entries
  */
 export function checkHead(
   head: number,
@@ -180,7 +180,7 @@ export function checkHead(
 
 /**
  * Checks that version numbers have no gaps, so that the predecessor of each version is known.
- * @throws conflict
+ * @throws conflict if a version number is missing
  */
 export function checkNumber({
   expectedVersion,

@@ -24,7 +24,7 @@ export interface CompactionReport {
   readonly bytesAfter: number;
   /** Number of messages that left the context, including those that a summary replaced. */
   readonly archived: number;
-  /** Number of summaries in the new context. */
+  /** Number of summaries in the compacted context. */
   readonly sequences: number;
   /** Number of messages that were removed without a summary. */
   readonly evicted: number;
@@ -151,7 +151,7 @@ function infeasibleError(details: BudgetInfeasible): TurnfoldError {
  * The messages of a request in turnfold's own form, in the order that every provider format has. System messages come
  * first, then a user message. Summaries are user messages, tool results follow their calls, and empty messages are left
  * out.
- * @throws orphan_result, duplicate_call
+ * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 function renderSentMessages(
   messages: readonly Message[],

@@ -70,7 +70,7 @@ export class EvaluatedPasses {
     let delivered = await deliver({ conversation, job, haveChildrenEnded: false });
     while (delivered.status === 'parked') {
       for (const { child: _child, ...task } of delivered.children) {
-        await summarize({ task, askedAt: this.#ports.clock.now(), isLastAttempt: true });
+        await summarize({ task, requestedAt: this.#ports.clock.now(), isLastAttempt: true });
       }
       delivered = await deliver({ conversation, job, haveChildrenEnded: true });
     }

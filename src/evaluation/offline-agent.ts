@@ -17,7 +17,7 @@ export type EvaluatedAgent = PreparedAgent;
  * no limit.
  */
 export interface OfflineWindow {
-  /** Most tokens of a request: the model's window minus the tokens that are reserved for the answer. */
+  /** Maximum tokens of a request: the model's window minus the tokens that are reserved for the answer. */
   readonly usableTokens?: number;
   /** A model of the catalogue as `provider/model`. Its window, tokenizer, upper bound factor and prices apply. */
   readonly model?: string;
@@ -29,10 +29,10 @@ const NO_WINDOW = Number.MAX_SAFE_INTEGER;
 const DEFAULT_WINDOW = 32_000;
 
 /**
- * Prepares an agent for passes over recorded conversations. The agent calls no model. It has no system prompt and no
- * tools of its own, because those of the recording are among the recorded messages.
+ * Prepares an agent for compaction passes over recorded conversations. The agent calls no model. The agent has no
+ * system prompt and no tools of its own, because those of the recording are among the recorded messages.
  * @param counts token counters that all agents share which replay the same conversations
- * @throws invalid_policy, invalid_config
+ * @throws invalid_policy if the policy cannot work with that window. invalid_config for an unknown model.
  */
 export async function prepareOfflineAgent(
   policy: PolicyInput,
@@ -78,7 +78,7 @@ function profileOf({ usableTokens, model }: OfflineWindow): ModelProfile {
 
 /**
  * Prepares the messages of a file: makes the ids of tool calls unique, and counts the tokens of each message once.
- * @throws orphan_result, duplicate_call
+ * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export async function weighConversation(
   messages: readonly Message[],

@@ -1,7 +1,7 @@
 import type { ContextItem } from '../domain/context.ts';
 import type { ModelPrices } from '../domain/model.ts';
 
-/** Costs in US dollars. */
+/** Costs of a conversation's requests in US dollars. */
 export interface Cost {
   readonly withCache: number;
   readonly withoutCache: number;
@@ -10,10 +10,10 @@ export interface Cost {
 const TOKENS_PRICED = 1_000_000;
 
 /**
- * Computes the cost of a conversation's requests, with and without the provider's prompt cache. In this model of the
- * cache, a request reads the prefix that it shares with the request before it. It writes the rest to the cache. So
- * after a new version of the context, everything after the first change is written again. Minimum sizes and the expiry
- * of caches are ignored.
+ * Computes the cost of a conversation's requests, with and without the provider's prompt cache. In this calculation, a
+ * request reads the prefix that it shares with the previous request from the cache, and writes the rest. So after a new
+ * version of the context, everything after the first change is written again. Minimum sizes and the expiry of caches
+ * are ignored.
  */
 export class PromptCache {
   readonly #prices: ModelPrices;

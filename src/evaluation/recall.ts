@@ -22,13 +22,13 @@ export interface RecallScore {
 }
 
 /**
- * Measures how many ids, paths, numbers and dates of later tool calls a context still contains. Only those count that
- * the log contained before the call. Calls before the first version are not counted, because the context was whole.
+ * Measures how many ids, paths, numbers and dates of later tool calls a context still contains. Only literals that the
+ * log contained before the call count. Calls before the first version are not counted, because the context was whole.
  */
 export class RecallMeter {
   readonly #messages: readonly WeighedMessage[];
   readonly #groups: readonly Group[];
-  /** Literals by the position of the message that repeats them. */
+  /** Literals of later tool calls, by the position of the message that repeats them. */
   readonly #asked = new Map<number, readonly string[]>();
   /** For each literal, the numbers of the log entries that contain it, ascending. */
   readonly #seqsOf = new Map<string, number[]>();
@@ -144,14 +144,19 @@ function* wordsOf({ content, toolCalls = [] }: Message): Generator<string> {
   for (const call of toolCalls) for (const text of textsOf(call)) yield* findWords(text);
 }
 
-/** Literals of a tool call, without plain counts, because no later call needs the line numbers of a listing. */
+/**
+ * Returns the literals of a tool call, without plain counts, because no later call needs the line numbers of a listing.
+ */
 function literalsOf(call: ToolCall): string[] {
   return textsOf(call).flatMap((text) =>
     [...findLiterals(text)].filter(({ kind }) => kind !== 'count').map(({ text: literal }) => literal),
   );
 }
 
-/** Texts and numbers of arguments. JSON is parsed first, because escapes such as `\n` are not part of a word. */
+/**
+ * Returns the texts and numbers in a call's arguments. JSON is parsed first, because escapes such as `\n` are not part
+ * of a word.
+ */
 function textsOf({ arguments: text }: ToolCall): string[] {
   try {
     return leavesOf(JSON.parse(text));

@@ -1,6 +1,6 @@
 import { type BpeTokenCounter, type Encoding, loadTokenCounter } from '../tokens/token-counter.ts';
 
-/** Most characters of all cached texts. When the limit is reached, the cache is emptied. */
+/** Maximum characters of all cached texts. When the limit is reached, the cache is emptied. */
 const MAX_CHARS = 8_388_608;
 
 /**

@@ -12,7 +12,7 @@ import { RecallMeter, type RecallScore } from './recall.ts';
 
 /** Result of one conversation that was replayed under a policy. Token counts are estimates of whole requests. */
 export interface ReplayFigures {
-  /** Number of requests: one before each assistant message. */
+  /** Number of model requests: one before each assistant message. */
   readonly requests: number;
   /** Number of requests whose upper bound exceeds the usable window. A provider could refuse these requests. */
   readonly overLimit: number;
@@ -24,7 +24,7 @@ export interface ReplayFigures {
   /** Tokens of the request that would follow the last recorded message. */
   readonly tokensEnd: number;
   readonly recall: RecallScore;
-  /** Undefined if the prices of the model are not known. */
+  /** Cost of all requests. Undefined if the prices of the model are not known. */
   readonly cost?: Cost;
 }
 
@@ -58,7 +58,7 @@ export class Replay {
     const { role, toolCalls } = weighed.message;
     if (role !== 'assistant') return await this.#append(weighed);
     const asked = await this.#request(weighed);
-    // A compaction pass for which no turn waits runs beside the model call, so it does not see the answer.
+    // A compaction pass for which no turn waits runs beside the model call, so the pass does not see the answer.
     if (asked.length > 0) await this.#pass(asked);
     await this.#append(weighed);
     if (toolCalls !== undefined) return;
@@ -125,9 +125,9 @@ export class Replay {
 }
 
 /**
- * Counts requests that break a rule of one of the three provider formats. It checks the last request with each context
- * version, and each request that ends in unanswered tool calls or an assistant message. Every other request is the
- * beginning of a request that is checked. Checking every request would double the time of a replay.
+ * Counts requests that break a rule of one of the three provider formats. The class checks the last request with each
+ * context version, and each request that ends in unanswered tool calls or an assistant message. The other
+ * requests are beginnings of these. Checking them, too, would double the time of a replay.
  */
 class RequestCheck {
   readonly #openCalls = new Set<string>();

@@ -12,7 +12,8 @@ export interface ActiveWork {
 
 /**
  * Finds pending turns and connected workers of a Redis database before this process starts its own workers. Writes
- * nothing. @throws redis_unavailable
+ * nothing.
+ * @throws redis_unavailable if Redis does not answer
  */
 export async function findActiveWork(location: RedisLocation, queueShards: number): Promise<ActiveWork> {
   const inspection = await openInspection(location);

@@ -11,7 +11,7 @@ export function findOk(name: string, what: string): Finding {
   return { name, state: 'ok', what };
 }
 
-/** Finding of a check that passed, although a person should act soon. */
+/** Reports that a check passed, and that a person should act soon. */
 export function findWarning(name: string, what: string, remedy: string): Finding {
   return { name, state: 'warning', what, remedy };
 }

@@ -87,7 +87,7 @@ async function answer(
   }
 }
 
-/** A page with one line of text. */
+/** Builds a page with one line of text. */
 export function textPage(status: number, line: string): PageContent {
   return { status, contentType: 'text/plain; charset=utf-8', body: `${line}\n` };
 }

@@ -4,7 +4,7 @@ import { type Finding, findWrong } from './finding.ts';
 
 export interface Check {
   readonly name: string;
-  /** Runs the check. If it throws or exceeds the deadline, its result counts as wrong. */
+  /** Runs the check. A check that throws or exceeds the deadline counts as failed. */
   readonly run: () => Finding | Promise<Finding>;
   /** Advice to show if the check throws or exceeds the deadline. */
   readonly remedy: string;

@@ -7,9 +7,9 @@ import type { QueueName } from './queues.ts';
 export interface JobDefinition<Task> {
   readonly name: string;
   readonly queue: QueueName;
-  /** Number of runs. If the last one throws, the job has failed. */
+  /** Maximum number of runs. If the last run throws, the job has failed. */
   readonly attempts: number;
-  /** Milliseconds between two attempts. */
+  /** Milliseconds between two runs of a failed job. */
   readonly backoffMs: number;
   readonly priority: number;
   readonly write: (task: Task) => object;
@@ -27,8 +27,8 @@ export interface JobDefinition<Task> {
 export const PAYLOAD_VERSION = 1;
 
 /**
- * Number of times that a job with a newer format is delivered before it is dropped. This takes about a minute, so that
- * a newer worker can take it.
+ * Number of times that a job with a newer format is delivered before it is dropped. All deliveries take about a minute,
+ * so that a newer worker can take it.
  */
 export const NEWER_PAYLOAD_TRIES = 6;
 /** First delay in ms of a job with a newer format. The delay doubles with each delivery. */
@@ -45,27 +45,27 @@ export const payloadFields = {
   v: z.literal(PAYLOAD_VERSION),
   tenant: idSchema,
   id: idSchema,
-  askedIn: traceParentSchema.optional().catch(undefined),
+  traceParent: traceParentSchema.optional().catch(undefined),
 };
 
 /** Wakes a worker to claim the turn or compaction pass of a conversation. All state is in Redis, not in the job. */
 export interface WakeTask {
   readonly conversation: ConversationRef;
-  /** Trace span of the caller. */
-  readonly askedIn?: TraceParent | undefined;
+  /** Trace span of the caller that requested the work. */
+  readonly traceParent?: TraceParent | undefined;
 }
 
 const wakeSchema = z.object(payloadFields);
 
-export function writeWake({ conversation: { tenant, id }, askedIn }: WakeTask): z.infer<typeof wakeSchema> {
-  return { v: PAYLOAD_VERSION, tenant, id, ...(askedIn !== undefined && { askedIn }) };
+export function writeWake({ conversation: { tenant, id }, traceParent }: WakeTask): z.infer<typeof wakeSchema> {
+  return { v: PAYLOAD_VERSION, tenant, id, ...(traceParent !== undefined && { traceParent }) };
 }
 
 /**
  * Parses the data of a wake job.
- * @throws invalid_input
+ * @throws invalid_input if the data has an unknown format
  */
 export function readWake(data: unknown): WakeTask {
-  const { tenant, id, askedIn } = parseInput(wakeSchema, data, 'job.data');
-  return { conversation: { tenant, id }, ...(askedIn !== undefined && { askedIn }) };
+  const { tenant, id, traceParent } = parseInput(wakeSchema, data, 'job.data');
+  return { conversation: { tenant, id }, ...(traceParent !== undefined && { traceParent }) };
 }

@@ -33,7 +33,7 @@ export const summarizeJob: JobDefinition<SummarizationTask> = {
     return { ...writeWake(wake), passId, sequence: { from, to, tokens }, hash };
   },
   read(data) {
-    const { tenant, id, askedIn, passId, sequence, hash } = parseInput(schema, data, 'job.data');
-    return { conversation: { tenant, id }, passId, sequence, hash, ...(askedIn !== undefined && { askedIn }) };
+    const { tenant, id, traceParent, passId, sequence, hash } = parseInput(schema, data, 'job.data');
+    return { conversation: { tenant, id }, passId, sequence, hash, ...(traceParent !== undefined && { traceParent }) };
   },
 };

@@ -72,8 +72,8 @@ export async function startLocalServer(binary: ServerBinary, request: SourceRequ
 }
 
 /**
- * Server arguments that tie the server to this process. They come last, because Redis uses the last value of an
- * argument.
+ * Server arguments that tie the server to this process. These arguments come last, because Redis uses the last value of
+ * an argument.
  */
 function ownArgs(port: number, dataDir: string): string[] {
   return ['--bind', '127.0.0.1', '--port', String(port), '--dir', dataDir, '--daemonize', 'no', '--logfile', ''];

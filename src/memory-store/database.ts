@@ -26,7 +26,7 @@ export interface MemoryTurn {
   readonly agent: string;
   readonly payloadHash: string;
   readonly acceptedAt: number;
-  readonly askedIn?: TraceParent | undefined;
+  readonly traceParent?: TraceParent | undefined;
   readonly dueAt?: number;
   /** Context that the caller passed with the turn. Removed when the turn is settled. */
   context?: string | undefined;
@@ -38,7 +38,7 @@ export interface MemoryTurn {
   inputSeq?: number;
   readonly steps: Map<string, StepRecord>;
   readonly answers: Map<string, string>;
-  /** By id of the tool call: the result to log if no step uses the accepted answer. */
+  /** For each tool call id, the result to log if no step uses the accepted answer. */
   readonly unused: Map<string, UnusedAnswer>;
   readonly suspensions: Map<string, number>;
   /** The wait of a suspended turn. Kept after the wait ends, until the outcome of the waiting step is recorded. */
@@ -132,10 +132,10 @@ export interface MemoryConversation {
   lastTurn?: NonNullable<ListedConversation['lastTurn']>;
   readonly turnRecords: Map<string, MemoryTurn>;
   readonly summaryRecords: Map<string, MemorySummary>;
-  /** By operation id: the reply to a decision on a proposal, for a repeated call. */
+  /** For each operation id, the reply to a decision on a proposal, for a repeated call. */
   readonly decisions: Map<string, DecisionAnswer>;
   readonly operations: Map<string, { readonly from: number; readonly to: number }>;
-  /** By operation id: the version that a restore or rollback made, for a repeated call. */
+  /** For each operation id, the version that a restore or rollback made, for a repeated call. */
   readonly replacements: Map<string, { readonly version: number; readonly wakeTurn?: string }>;
   /** Numbers of versions that are restore points, and so are never dropped. */
   readonly points: Set<number>;
@@ -198,7 +198,7 @@ export class MemoryDatabase {
     return (this.gone.get(nameOf(ref)) ?? 0) > this.now();
   }
 
-  /** Returns the agent that owns the conversation if it is another one. `lua/shared/create.lua` checks this in Redis. */
+  /** Returns the conversation's owner if it is another agent, as `lua/shared/create.lua` checks in Redis. */
   findOtherAgent(ref: ConversationRef, agent: string): string | undefined {
     const known = this.isGone(ref) ? undefined : this.find(ref)?.agent;
     return known === agent ? undefined : known;

@@ -3,7 +3,7 @@ import type { DueEntry } from '../domain/ports/sweep-store.ts';
 
 const KINDS: Readonly<Record<string, DueEntry['kind']>> = { t: 'turn', p: 'pass', d: 'scheduled', r: 'idle' };
 
-/** Name under which the sweeper finds a mailbox (`t`) or a compaction pass (`p`). */
+/** Builds the name under which the sweeper finds a mailbox (`t`) or a compaction pass (`p`). */
 export function readyEntry(kind: 't' | 'p', { tenant, id }: ConversationRef): string {
   return `${kind}|${tenant}|${id}`;
 }

@@ -38,14 +38,14 @@ export function openMemoryPassStore(db: MemoryDatabase): PassStore {
       const owned = findOwned(db, lease);
       if ('status' in owned) return owned;
       leasePass(db, owned.conversation, owned.pass, lease.owner);
-      return { status: 'held' };
+      return { status: 'renewed' };
     },
     readReasons: async (lease) => {
       const owned = findOwned(db, lease);
       if ('status' in owned) return owned;
       const { reasons, refusedTokens, calibration } = owned.pass;
       return {
-        status: 'held',
+        status: 'current',
         reasons: [...reasons],
         ...(refusedTokens !== undefined && { refusedTokens }),
         ...(calibration !== undefined && { calibration }),
@@ -127,10 +127,10 @@ function claimPass(
   }
   const { leaseUntil = 0, parked } = pass;
   if (leaseUntil > db.now()) {
-    return pass.owner === owner ? claimed(conversation, pass) : { status: 'held', untilMs: leaseUntil };
+    return pass.owner === owner ? claimed(conversation, pass) : { status: 'leased', untilMs: leaseUntil };
   }
   if (parked !== undefined && parked.job !== job && parked.untilMs > db.now()) {
-    return { status: 'held', untilMs: parked.untilMs };
+    return { status: 'leased', untilMs: parked.untilMs };
   }
   if (pass.attempts + 1 > PASS_LIMITS.maxAttempts) {
     const { passId } = pass;

@@ -47,7 +47,7 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
     delayMs = 0,
     maxQueuedTurns,
     redriveOf,
-    askedIn,
+    traceParent,
     context,
   } = request;
   const known = db.isGone(ref) ? undefined : db.find(ref)?.turnRecords.get(turn);
@@ -70,7 +70,7 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
   const dueAt = db.now() + delayMs;
   if (isDue && mailbox.length >= maxQueuedTurns) return { status: 'full', queued: mailbox.length };
   const state = isDue ? 'queued' : 'scheduled';
-  const extra = { ...(!isDue && { dueAt }), ...(redriveOf !== undefined && { redriveOf }), askedIn, context };
+  const extra = { ...(!isDue && { dueAt }), ...(redriveOf !== undefined && { redriveOf }), traceParent, context };
   const record = { turn, agent, payloadHash, input, state, acceptedAt: db.now(), ...extra } as const;
   if (original !== undefined) original.redrivenAs = turn;
   conversation.turnRecords.set(turn, {

@@ -56,7 +56,7 @@ export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & TurnIntake 
       const owned = findOwned(db, lease);
       if ('status' in owned) return owned;
       extendLease(db, owned.conversation);
-      return { status: 'held' };
+      return { status: 'renewed' };
     },
     release: async (lease, wake) => release(db, lease, wake),
     startAlone: async (lease) => {
@@ -85,7 +85,7 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
   const leaseUntil = conversation.leaseUntil ?? 0;
   if (leaseUntil > db.now()) {
     if (conversation.owner === owner) return { status: 'claimed', turn: claimedTurn(conversation, record) };
-    return { status: 'held', untilMs: leaseUntil };
+    return { status: 'leased', untilMs: leaseUntil };
   }
   const { waiting } = record;
   if (record.state === 'waiting' && waiting && !waiting.isOver && waiting.until > db.now()) {
@@ -223,7 +223,7 @@ function claimedTurn(conversation: MemoryConversation, record: MemoryTurn): Clai
     isFirstClaim: record.taken === owner,
     acceptedAt: record.acceptedAt,
     dueAt: record.dueAt ?? record.acceptedAt,
-    ...(record.askedIn !== undefined && { askedIn: record.askedIn }),
+    ...(record.traceParent !== undefined && { traceParent: record.traceParent }),
     claimedAt: (conversation.leaseUntil ?? 0) - TURN_LIMITS.leaseMs,
     inputSeq: record.inputSeq ?? 0,
     ...(last?.seq === record.inputSeq && last && { input: last.message }),

@@ -25,7 +25,7 @@ export const systemDelays: Delays = {
 /**
  * Runs a model call that fails with a `retry` error if the model sends no event within `firstEventMs`. The model does
  * not have to react to its abort signal. After the first event, only the caller's deadline applies.
- * @throws ModelError, or the reason of the request's signal
+ * @throws ModelError if the call fails or stays silent, or the reason of the request's signal
  */
 export async function generateUnlessSilent(
   model: Model,
@@ -49,7 +49,7 @@ export async function generateUnlessSilent(
     },
     onText(piece) {
       silence.stop();
-      // Returns the listener's promise, so that the caller handles its rejection.
+      // Returns the promise of the listener, so that `textNotifier` handles its rejection.
       return call.signal.aborted ? undefined : onText?.(piece);
     },
   };
@@ -91,8 +91,8 @@ export function textNotifier(onText: ModelRequest['onText']): (piece: string) =>
 /**
  * Sends a request to a provider and yields its streamed events. Errors of the provider and of the network become
  * `ModelError`s. Errors of the code that consumes the events are bugs and are thrown unchanged.
- * @throws ModelError, or the signal's reason. The signal is checked here, because the SDKs end an aborted stream as if
- * it were complete.
+ * @throws ModelError if the call fails, or the signal's reason. The signal is checked here, because the SDKs end an
+ * aborted stream as if it were complete.
  */
 export async function* streamEvents<Event>(
   send: () => PromiseLike<AsyncIterable<Event>>,

@@ -8,7 +8,7 @@ export interface ChainOptions {
    * last model. Default 120,000.
    */
   readonly firstEventMs?: number;
-  /** Timers, which tests replace. */
+  /** Timers for `firstEventMs`, which tests replace. */
   readonly timers?: Delays;
 }
 
@@ -58,8 +58,8 @@ function isPassedOver(error: unknown): error is ModelError {
 }
 
 /**
- * Returns the `retry` error with the earliest retry time. An error without a time comes first: its caller waits
- * seconds, while a rate limit may ask for an hour.
+ * Returns the `retry` error with the earliest retry time. An error without a time comes first: for such an error the
+ * turn waits seconds, while a rate limit may ask for an hour.
  */
 function soonest(failures: readonly ModelError[]): ModelError {
   const retries = failures.filter(({ kind }) => kind === 'retry');

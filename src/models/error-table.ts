@@ -8,10 +8,10 @@ export interface ErrorRow {
   readonly kind: ModelErrorKind;
   /** Description for people, which becomes the error message. */
   readonly words: string;
-  /** Error codes or types of the providers. */
+  /** Error codes or types by which providers report this kind of error. */
   readonly types?: readonly string[];
   readonly statuses?: readonly number[];
-  /** Patterns of the provider's error message. */
+  /** Patterns of the error messages by which providers report this kind of error. */
   readonly texts?: readonly RegExp[];
   /**
    * True if the provider refused only the thinking in the request. The provider may accept the same request without its

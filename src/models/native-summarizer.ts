@@ -17,7 +17,7 @@ export interface NativeSummarizerOptions {
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly tracing?: Tracing | undefined;
-  /** Writes a summary as text beside the provider's encrypted compaction, for people and for other models. */
+  /** Summarizer that writes a text beside the provider's encrypted compaction, for people and for other models. */
   readonly fallback: Summarizer;
   /** Timeout of one model call. Default 40 s, as for every summarizer. */
   readonly callTimeoutMs?: number;
@@ -27,8 +27,8 @@ const CALL_TIMEOUT_MS = 40_000;
 
 /**
  * Creates a summarizer that uses the provider's own compaction. Later requests to this model start with the compaction.
- * A summary as text is stored beside it, for people and for other models. The summarizer refuses messages that are not
- * at the start of the context, because providers accept a compaction only there.
+ * A summary as text is stored beside the compaction, for people and for other models. The summarizer refuses messages
+ * that are not at the start of the context, because providers accept a compaction only there.
  */
 export function createNativeSummarizer(options: NativeSummarizerOptions): Summarizer {
   const { model, fallback } = options;

@@ -17,7 +17,8 @@ import type { AnswerParts, Rendered, Violation, WireRequest } from '../wire/wire
 
 /**
  * Converts a model request into the input of the renderers. The output limit is the window minus our upper bound of the
- * request's tokens. It is never below the reserved output, because the upper bound is higher than the provider's count.
+ * request's tokens. This limit is never below the reserved output, because the upper bound is higher than the
+ * provider's count.
  */
 export function toWireRequest(request: ModelRequest, { id, ...profile }: ModelProfile): WireRequest {
   const { system, tools, messages, version, tokens } = request;
@@ -77,7 +78,7 @@ export type CheckedBody<Body> = Rendered<Body> & Pick<FailedCall, 'describe'>;
 /**
  * Renders a request body and checks it against the wire rules of its format. A body that the provider would refuse is
  * not sent.
- * @throws ModelError
+ * @throws ModelError if the body breaks a rule: `overflow` for its size, else `invalid`
  */
 export async function renderChecked<Body>(
   rendering: Sliced<Rendered<Body>>,

@@ -10,7 +10,9 @@ export interface ProviderFailure {
   /** Error type. Not validated, because OpenAI-compatible servers also send numbers and other values. */
   readonly type?: unknown;
   readonly code?: unknown;
-  /** The provider's error message. It may quote the request, so it is matched against patterns but never shown. */
+  /**
+   * The provider's error message. The message may quote the request, so it is matched against patterns but never shown.
+   */
   readonly message: string;
   readonly headers?: { get(name: string): string | null } | undefined;
 }
@@ -20,7 +22,7 @@ export interface ProviderFailure {
  * hold message contents or a key.
  */
 const NAME = /^(?:[a-z][\w.-]{0,63}|\d{4})$/i;
-/** An error type and statuses that are less specific than the provider's message. */
+/** Error type that is less specific than the provider's message, as are the statuses below. */
 const BROAD_NAME = 'invalid_request_error';
 const BROAD_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 422]);
 const STATUS = /^[45]\d\d$/;
@@ -33,7 +35,7 @@ const SEARCHED_CHARS = 16_384;
 const PLACE = /\b(?:messages|input|tools|system)(?:[.[]\d+\]?)(?:[.[](?:\d+\]?|[a-z_]+))*/;
 
 /**
- * Converts a failed request into a `ModelError`.
+ * Converts a failed model request into a `ModelError`.
  * @param now ms since epoch
  * @param describe describes the structure of the request. Called only if the provider refused the request as malformed.
  */
@@ -84,8 +86,8 @@ function findRow(
 }
 
 /**
- * Classifies a failure that matches no row. Without a status, the provider accepted the request, but its answer was
- * lost on the way.
+ * Classifies a failure that matches no row of `ERROR_TABLE`. Without a status, the provider accepted the request, but
+ * its answer was lost on the way.
  */
 function unknownFailure(status: number | undefined): ErrorRow {
   if (status === undefined) return { kind: 'retry', words: 'the answer did not arrive completely' };
@@ -168,7 +170,7 @@ function msOf(unit: string): number {
   return UNIT_MS[unit] ?? UNIT_MS[unit.charAt(0)] ?? 0;
 }
 
-/** Returns the latest reset time among the limits that are used up, or whose remaining amount is unknown. */
+/** Returns the latest reset time among the rate limits that are used up, or whose remaining amount is unknown. */
 function readReset(given: (name: string) => string | undefined, now: number): number | undefined {
   const waits = LIMITS.filter(({ remaining }) => (readNumber(given(remaining)) ?? 0) <= 0)
     .map(({ reset }) => readDuration(given(reset)) ?? readDate(given(reset), now))
@@ -176,7 +178,10 @@ function readReset(given: (name: string) => string | undefined, now: number): nu
   return waits.length === 0 ? undefined : Math.max(...waits);
 }
 
-/** The provider refused thinking that it wrote itself, because its key changed or the history was imported. */
+/**
+ * The provider refused thinking that the provider wrote itself, because the API key changed or the history was
+ * imported.
+ */
 class ThinkingRefusedError extends ModelError {}
 
 /**

@@ -38,11 +38,11 @@ export interface ScriptedStep {
    * difference.
    */
   readonly expect?: {
-    /** Expected role of the last message. */
+    /** Expected role of the request's last message. */
     readonly role?: Role;
     /** Expected text of the last message, or a pattern that the text must match. */
     readonly content?: string | RegExp;
-    /** Expected number of messages. */
+    /** Expected number of messages in the request. */
     readonly messages?: number;
   };
   /** Answer to this call, or a function of the request that returns the answer. */
@@ -54,7 +54,7 @@ export interface ScriptedModelOptions {
 }
 
 export interface ScriptedModel extends Model {
-  /** Number of calls so far. */
+  /** Number of calls of this model so far. */
   readonly callCount: number;
   /** Throws an error if the model was called fewer times than the script has steps. */
   assertDone(): void;
@@ -69,8 +69,8 @@ export const SCRIPTED_PROFILE: ModelProfile = {
 };
 
 /**
- * A model for tests, without a network. `steps` answers the calls in order, and throws on any further call. `decide`
- * chooses the answer from the request, so that a repeated call gets the same answer.
+ * A model for tests, without a network. With `steps`, the model answers the calls in order, and throws on any further
+ * call. With `decide`, a function chooses the answer from the request, so that a repeated call gets the same answer.
  */
 export function scriptedModel(
   options: ScriptedModelOptions &

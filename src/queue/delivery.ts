@@ -28,7 +28,7 @@ export function deliverTurns(handler: TurnHandler, listeners: Pick<DeliveryListe
 /**
  * Puts a job back into the queue, where any worker may take it.
  * @param at ms since epoch from which the job may be taken
- * @throws DelayedError, which tells BullMQ to delay the job. It costs the job no attempt.
+ * @throws DelayedError, which tells BullMQ to delay the job. The delay costs the job no attempt.
  */
 export async function deliverAgain(job: Job<unknown>, token: string, at: number): Promise<never> {
   await job.moveToDelayed(at, token);
@@ -42,8 +42,8 @@ export type ReadJob<Task> = { readonly status: 'read'; readonly task: Task } | {
  *
  * During a deployment, workers of two releases run side by side. A worker of the older release delays a job of the
  * newer release, so that a newer worker can take it. If no worker takes the job, because the newer release was rolled
- * back, the job is removed. The state that the job stands for is in Redis, so the sweeper adds a new job that this
- * release can read.
+ * back, the job is removed. The turn or compaction pass that the job stands for is in Redis, so the sweeper adds a new
+ * job that this release can read.
  * @throws DelayedError, which costs the job no attempt
  */
 export async function readJob<Task>(

@@ -36,10 +36,10 @@ export function deliverPasses(handler: PassHandler, queues: QueueSet, listeners:
   return async (job, token) => {
     const read = await readJob(wakePassJob, job, token, listeners);
     if (read.status === 'dropped') return;
-    const { conversation, askedIn } = read.task;
+    const { conversation, traceParent } = read.task;
     let haveChildrenEnded = await haveAllChildrenEnded(job);
     for (;;) {
-      const result = await handler({ conversation, job: jobIdOf(job), haveChildrenEnded, askedIn });
+      const result = await handler({ conversation, job: jobIdOf(job), haveChildrenEnded, traceParent });
       if (result.status === 'done') return;
       if (result.status === 'postponed') return await deliverAgain(job, token, Date.now() + result.delayMs);
       if (haveChildrenEnded && result.children.length === 0)
@@ -129,7 +129,7 @@ export function deliverSummarizations(handler: SummarizationHandler, listeners: 
     const read = await readJob(summarizeJob, job, token, listeners);
     if (read.status === 'dropped') return 'failed';
     const isLastAttempt = job.attemptsMade + 1 >= summarizeJob.attempts;
-    const delivery = { task: read.task, askedAt: job.timestamp, isLastAttempt };
+    const delivery = { task: read.task, requestedAt: job.timestamp, isLastAttempt };
     const result = await handleOrFail(handler, delivery, listeners);
     if (result.status === 'ended') return result.outcome;
     return await deliverAgain(job, token, dueAgainAt(result));

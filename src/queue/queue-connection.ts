@@ -23,14 +23,14 @@ export type QueueConnection = (Redis | Cluster) & {
 };
 
 /**
- * ms without an answer after which a Redis server counts as dead, and commands are sent again. If BullMQ sends its
- * script for taking a job a second time, the script takes a second job. The first job then stays locked until its lock
- * lapses. So this time is as long as locks of 10 s allow. With 5 s, two stalls of 6 s locked three of 600 waiting turns
- * in this way.
+ * ms without an answer after which a single Redis server counts as dead, and commands are sent again. If BullMQ sends
+ * its script for taking a job a second time, the script takes a second job. The first job then stays locked until its
+ * lock lapses. So this time is as long as locks of 10 s allow. With 5 s, two stalls of 6 s locked three of 600 waiting
+ * turns in this way.
  */
 const ALONE_SILENCE_MS = 8_000;
 
-/** @throws invalid_config */
+/** @throws invalid_config if the URL or a TLS setting is invalid */
 export function openQueueConnection({ onError, failsFast = false, ...to }: QueueConnectionOptions): QueueConnection {
   const classes = { Redis: QueueRedis, Cluster: QueueCluster };
   const connection = openRedis(to, { failsFast, aloneSilenceMs: ALONE_SILENCE_MS }, classes) as QueueConnection;

@@ -10,7 +10,7 @@ export const STATES = ['waiting', 'prioritized', 'delayed', 'active', 'waiting-c
 export interface StateCount {
   readonly queue: QueueName;
   readonly state: (typeof STATES)[number];
-  /** Number of jobs in all shards. */
+  /** Number of the queue's jobs in this state, in all shards. */
   readonly count: number;
 }
 
@@ -51,15 +51,15 @@ export async function reportQueues(queues: QueueSet, redis: QueueConnection): Pr
 }
 
 /**
- * Attempts per queue. BullMQ asks every node of a Cluster for its clients. If a node disappears, that attempt fails,
- * and the next one leaves the node out.
+ * Maximum attempts to count a queue's workers. BullMQ asks every node of a Cluster for its clients. If a node
+ * disappears, that attempt fails, and the next one leaves the node out.
  */
 const MAX_TRIES = 4;
 
 /**
  * Counts the workers of a queue in this database. If the server cannot list its clients, BullMQ returns one client
  * named GCP. If the ACL of the Redis user forbids listing clients, BullMQ throws. Redis lists the clients of all
- * databases. BullMQ selects clients by a name that is the same in each database, so they are filtered here.
+ * databases. BullMQ selects clients by a name that is the same in each database, so this function filters by database.
  */
 async function countWorkers(queue: Queue, database: number, tries = MAX_TRIES): Promise<number | undefined> {
   try {
@@ -73,7 +73,7 @@ async function countWorkers(queue: Queue, database: number, tries = MAX_TRIES): 
   }
 }
 
-/** A Redis Cluster has only database 0. */
+/** Returns the database number of a connection. A Redis Cluster has only database 0. */
 function databaseOf({ options }: QueueConnection): number {
   return 'db' in options ? (options.db ?? 0) : 0;
 }

@@ -28,7 +28,7 @@ export interface QueueWorkersOptions extends RedisLocation {
   readonly onDrop?: (queue: QueueName, job: string, error: unknown) => void;
   /** Called for each job whose worker died or lost its lock, if this process finds the job. */
   readonly onReclaim?: (queue: QueueName) => void;
-  /** ms that a close waits for jobs in flight. */
+  /** ms that `close` waits for jobs in flight. */
   readonly deadlineMs: number;
 }
 

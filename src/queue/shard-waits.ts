@@ -65,11 +65,11 @@ async function readDueSince(jobs: Queue, redis: QueueReader, now: number): Promi
   return score === undefined ? undefined : Math.floor(Number(score) / DELAY_SCORE);
 }
 
-/** Most priorities that are read per queue. Each priority costs one round trip to Redis. */
+/** Maximum priorities that are read per queue. Each priority costs one round trip to Redis. */
 const MAX_PRIORITIES = 16;
 /** BullMQ's score of a prioritized job is the job's priority multiplied by this, plus a counter. */
 const PRIORITY_SCORE = 2 ** 32;
-/** Most jobs that are read per priority, in case the first job has no known time. */
+/** Maximum jobs that are read per priority, in case the first job has no known time. */
 const MAX_HEADS = 8;
 
 /**
@@ -96,7 +96,7 @@ async function listPrioritized(jobs: Queue, redis: QueueReader): Promise<string[
 }
 
 /**
- * Selects the ids whose score is below the limit.
+ * Selects the job ids whose score in Redis is below the limit.
  * @param scored ids, each followed by its score
  */
 function pickBelow(scored: readonly string[], limit: number): string[] {
@@ -111,8 +111,8 @@ interface JobReader {
 }
 
 /**
- * Returns a time at or after which the first of these jobs began to wait. The others began to wait later, but their
- * times may be exact.
+ * Returns when the first of these jobs began to wait, or a later time. The other jobs began to wait later than the
+ * first, but their times may be exact.
  */
 async function dateOldest([first, ...others]: readonly string[], reader: JobReader): Promise<number | undefined> {
   if (first === undefined) return undefined;
@@ -123,7 +123,7 @@ async function dateOldest([first, ...others]: readonly string[], reader: JobRead
 }
 
 interface JobDate {
-  /** Time when the wait began. If that is not known, a later time. */
+  /** Time when the job's wait began. If that time is not known, a later time. */
   readonly since: number;
   readonly isExact: boolean;
 }
@@ -154,7 +154,9 @@ function hasDelay(opts: string | null | undefined): boolean {
   return delay > 0;
 }
 
-/** Times when jobs began to wait, by job id. They come from the events of the queue, so the clock of Redis applies. */
+/**
+ * Times when jobs began to wait, by job id. The times come from the events of the queue, so the clock of Redis applies.
+ */
 interface Arrivals {
   readonly byJob: ReadonlyMap<string, number>;
   /**
@@ -164,7 +166,10 @@ interface Arrivals {
   readonly completeSince: number | undefined;
 }
 
-/** Most events that are read. A queue keeps fewer events, unless it was configured otherwise (`queue-set.ts`). */
+/**
+ * Maximum events that are read per queue. A queue keeps fewer events, unless it was configured otherwise
+ * (`queue-set.ts`).
+ */
 const MAX_EVENTS = 250;
 
 async function readArrivals(jobs: Queue, redis: Pick<Redis, 'xrevrange'>): Promise<Arrivals> {

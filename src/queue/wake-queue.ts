@@ -39,12 +39,13 @@ const JOB_OF = { turn: wakeTurnJob, pass: wakePassJob } satisfies Record<WakeKin
 const PENDING_STATES: ReadonlySet<string> = new Set(['waiting', 'prioritized', 'delayed']);
 
 /**
- * ms for a call of a fail-fast client. The caller needs the rest of its second for other work. A wake that reaches
- * Redis after this time does no harm.
+ * Time limit of a call of a fail-fast client in ms. The caller needs the rest of its second for other work. A wake that
+ * reaches Redis after this time does no harm.
  */
 const FAIL_FAST_MS = 900;
 /**
- * ms for a report of all queues. It takes longer than other calls, because Redis lists all its clients for each shard.
+ * Time limit of a report of all queues in ms. A report takes longer than other calls, because Redis lists all its
+ * clients for each shard.
  */
 const REPORT_MS = 10_000;
 
@@ -58,10 +59,10 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
   const queues = new QueueSet({ connection, names: Object.values(QUEUES), shards, namespace, onError, failsFast });
   const call = failsFast ? callWithinBudget : callNamed;
   return {
-    wake(kind, conversation, wake, { priority, askedIn } = {}) {
+    wake(kind, conversation, wake, { priority, traceParent } = {}) {
       const job = JOB_OF[kind];
       return call(connection, async () => {
-        await queues.of(job.queue, conversation).add(job.name, job.write({ conversation, askedIn }), {
+        await queues.of(job.queue, conversation).add(job.name, job.write({ conversation, traceParent }), {
           jobId: jobIdOf(wake),
           priority: Math.max(HIGHEST_PRIORITY, priority ?? job.priority),
           // BullMQ ignores a new job whose id belongs to a finished job, so finished wakes are removed.

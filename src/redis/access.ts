@@ -5,9 +5,9 @@ import { refusalError } from './errors.ts';
 const KEY = '$key';
 
 /**
- * One sample call of every Redis command that workers need, directly, in a script or through BullMQ. A test compares this
- * list with all scripts. INFO, CLIENT LIST and CONFIG are missing here: managed servers hide them, and workers run without
- * them.
+ * One sample call of every Redis command that workers need, directly, in a script or through BullMQ. A test compares
+ * this list with all scripts. INFO, CLIENT LIST and CONFIG are missing here: managed servers hide them, and workers run
+ * without them.
  */
 const COMMANDS: readonly (readonly string[])[] = [
   'ping / time / client setname x / evalsha x 1 $key / multi / exec / publish {tf0}:x x / subscribe {tf0}:x',
@@ -30,8 +30,8 @@ const COMMANDS: readonly (readonly string[])[] = [
 export const NEEDED_COMMANDS: ReadonlySet<string> = new Set(COMMANDS.map(([name = '']) => name.toUpperCase()));
 
 /**
- * Lua script that asks Redis 7.0 or later whether the current user may run each of the given commands. The script runs none
- * of these commands.
+ * Lua script that asks Redis 7.0 or later whether the current user may run each of the given commands. The script runs
+ * none of these commands.
  */
 const TEST_SCRIPT = [
   '#!lua flags=no-writes',
@@ -44,7 +44,8 @@ const TEST_SCRIPT = [
 ].join('\n');
 
 /**
- * Two key prefixes to test permissions with: one for the keys of turnfold's store, one for the keys of the BullMQ queues.
+ * Two key prefixes to test permissions with: one for the keys of turnfold's store, one for the keys of the BullMQ
+ * queues.
  */
 const ROOTS = [
   { key: '{tf0}:x', rule: '~{tf*' },
@@ -52,9 +53,9 @@ const ROOTS = [
 ] as const;
 
 /**
- * Checks that the Redis user of a connection may run every command that a worker uses. Otherwise a missing permission would
- * stop a turn halfway.
- * @throws redis_denied, with the missing ACL rules. redis_unavailable
+ * Checks that the Redis user of a connection may run every command that a worker uses. Otherwise a missing permission
+ * would stop a turn halfway.
+ * @throws redis_denied with the missing ACL rules. redis_unavailable if Redis does not answer.
  */
 export async function checkAccess(redis: Redis): Promise<void> {
   const tested = COMMANDS.flatMap((call) =>
@@ -84,8 +85,8 @@ interface Tested {
 }
 
 /**
- * Returns the ACL rules to add. If every command on a key prefix is refused, the rule is for that prefix. Otherwise there
- * is one rule per refused command.
+ * Returns the ACL rules to add. If every command on a key prefix is refused, the rule is for that prefix. Otherwise
+ * there is one rule per refused command.
  */
 function nameRules(refused: readonly Tested[], tested: readonly Tested[]): string[] {
   const keys = ROOTS.map(({ rule }) => rule).filter((rule) => countOf(refused, rule) === countOf(tested, rule));

@@ -3,13 +3,17 @@ import { PROCESS_DEFAULTS, PROCESS_RANGES, wholeNumber } from '../domain/process
 
 /** TLS settings for the connection to Redis. Each text is in PEM. Node's defaults apply to all other settings. */
 export interface RedisTls {
-  /** Certificates of the authorities to trust, one or several. They replace the authorities that Node trusts by default. */
+  /**
+   * Certificates of the authorities to trust, one or several. They replace the authorities that Node trusts by default.
+   */
   readonly ca?: string;
   /** Client certificate, if Redis requires one, followed by its intermediate certificates. */
   readonly cert?: string;
   /** Private key of `cert`, without a passphrase. */
   readonly key?: string;
-  /** Host name in the server's certificate, if it differs from the host in the URL, for example if that host is an IP. */
+  /**
+   * Host name in the server's certificate, if it differs from the host in the URL, for example if that host is an IP.
+   */
   readonly serverName?: string;
 }
 
@@ -38,8 +42,8 @@ interface Credentials extends Login {
 export type RedisAddress =
   | { readonly kind: 'single'; readonly url: string }
   /**
-   * Sentinels report which server is the master. User and password in the URL are for the master. Sentinels get the same
-   * password unless `sentinels` has one.
+   * Sentinels report which server is the master. User and password in the URL are for the master. Sentinels get the
+   * same password unless `sentinels` has one.
    */
   | ({
       readonly kind: 'sentinel';
@@ -62,7 +66,7 @@ const PORTS = { sentinel: 26_379, cluster: 6_379 } as const;
 const SEVERAL =
   /^(?<scheme>rediss?)\+(?<kind>sentinel|cluster):\/\/(?:(?<login>[^@/]*)@)?(?<hosts>[^@/?]+)(?:\/(?<path>[^?]*))?(?:\?(?<query>.*))?$/;
 
-/** Parses a Redis URL. Returns undefined if the text is not one. */
+/** Parses a Redis URL. Returns undefined if the text has none of the accepted forms. */
 export function readRedisAddress(text: string): RedisAddress | undefined {
   const parts = SEVERAL.exec(text)?.groups;
   if (parts === undefined) return isSingle(text) ? { kind: 'single', url: text } : undefined;
@@ -137,8 +141,8 @@ function readLogin(login: string): Login | undefined {
 }
 
 /**
- * Reads the Sentinels' own password from the query: `sentinelPassword=…`, and optionally `sentinelUsername=…`. A `+` is not
- * decoded to a space.
+ * Reads the Sentinels' own password from the query: `sentinelPassword=…`, and optionally `sentinelUsername=…`. A `+` is
+ * not decoded to a space.
  */
 function readSentinelLogin(query: string): Login | undefined {
   const pairs = query.split('&').map((pair) => /^(sentinelUsername|sentinelPassword)=(.*)$/.exec(pair)?.slice(1));

@@ -10,18 +10,19 @@ export interface ConnectionOptions extends RedisLocation {
   readonly commandTimeoutMs?: number;
   /** While Redis is away, a command fails at once instead of waiting until Redis is back. */
   readonly failsFast?: boolean;
-  /** Called once per outage. */
+  /** Called once per outage of Redis, with its first error. */
   readonly onError?: (error: Error) => void;
 }
 
 /**
- * Opens the connection on which scripts run. If the connection is lost, unanswered commands are sent again. This is safe
- * because every script is idempotent, except that a calibration may be observed twice.
- * @throws invalid_config
+ * Opens the connection on which scripts run. If the connection is lost, unanswered commands are sent again. This is
+ * safe because every script is idempotent, except that a calibration may be observed twice.
+ * @throws invalid_config if the URL or a TLS setting is invalid
  */
 export function openConnection(options: ConnectionOptions): Redis {
   const { failsFast = false, commandTimeoutMs } = options;
-  // A Cluster connection has every method that our scripts use, so only `duplicateConnection` treats a Cluster differently.
+  // A Cluster connection has every method that our scripts use, so only `duplicateConnection` treats a Cluster
+  // differently.
   const redis = openRedis(options, {
     failsFast,
     isPipelined: true,
@@ -53,22 +54,24 @@ export function duplicateConnection(redis: Redis, options: NodeOptions): Redis {
 }
 
 /**
- * Computes how long the duplicated connection tolerates silence. Its commands may run longer than those of the original.
- * ioredis treats 0 as 0 ms, not as no limit.
+ * Computes how long the duplicated connection tolerates silence. Its commands may run longer than those of the
+ * original. ioredis treats 0 as 0 ms, not as no limit.
  */
 function makeSilence(original: NodeOptions = {}, { commandTimeout = 0 }: NodeOptions) {
   const { socketTimeout } = original;
   return socketTimeout === undefined ? {} : { socketTimeout: Math.max(socketTimeout, commandTimeout) };
 }
 
-/** Limit of `connect` in ms. A caller has one second in total, and the rest is for finding out why connecting failed. */
+/**
+ * Limit of `connect` in ms. A caller has one second in total, and the rest is for finding out why connecting failed.
+ */
 const OPEN_MS = 800;
 
 /**
- * Connects a fail-fast connection. When connecting fails, ioredis rejects with "Connection is closed" and emits the real
- * cause as an event. With Sentinels, ioredis would retry forever.
+ * Connects a fail-fast connection. When connecting fails, ioredis rejects with "Connection is closed" and emits the
+ * real cause as an event. With Sentinels, ioredis would retry forever.
  * @param location absent if TLS was already checked
- * @throws redis_unavailable
+ * @throws redis_unavailable if connecting fails or takes more than 0.8 s
  */
 export async function connect(redis: Redis, location?: RedisLocation): Promise<void> {
   const until = performance.now() + OPEN_MS;
@@ -96,8 +99,8 @@ export async function connect(redis: Redis, location?: RedisLocation): Promise<v
 }
 
 /**
- * After a failed connect, finds out whether TLS is the cause, and disconnects. ioredis hides TLS errors of Sentinels and
- * Clusters. Checking the certificates takes milliseconds.
+ * After a failed connect, finds out whether TLS is the cause, and disconnects. ioredis hides TLS errors of Sentinels
+ * and Clusters. Checking the certificates takes milliseconds.
  */
 async function leaveRefused(redis: Redis, location: RedisLocation | undefined): Promise<RedisRefusal | undefined> {
   const address = location && readRedisAddress(location.url);
@@ -109,8 +112,8 @@ async function leaveRefused(redis: Redis, location: RedisLocation | undefined): 
 }
 
 /**
- * Error that ioredis reports for the commands of a pipeline whose connection ended after some were answered. ioredis does
- * not send these commands again.
+ * Error that ioredis reports for the commands of a pipeline whose connection ended after some were answered. ioredis
+ * does not send these commands again.
  */
 const ABORTED = 'Command aborted due to connection close';
 /** A call is sent again at most this many times, once per lost connection. */
@@ -118,8 +121,8 @@ const MOST_RESENDS = 20;
 
 /**
  * Runs an idempotent call to Redis, and converts its failure to a turnfold error by `nameRedisError`. If the connection
- * ends in the middle of a pipeline, the call is repeated. On a fail-fast connection that has no server, the repeated call
- * fails at once.
+ * ends in the middle of a pipeline, the call is repeated. On a fail-fast connection that has no server, the repeated
+ * call fails at once.
  */
 export async function callRedis<T>(call: () => Promise<T>): Promise<T> {
   for (let resends = 0; ; resends += 1) {

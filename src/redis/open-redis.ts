@@ -36,20 +36,23 @@ interface ConnectionClasses {
 }
 
 /**
- * A machine that is lost sends nothing, and TCP would wait 15 minutes for it. Only a new connection finds the server that
- * replaced it: another master, or another machine at the same address. For a server that is only slow, we reconnect and
- * send the unanswered commands again. All this fits into the lease of a turn (8 s), and our scripts are idempotent.
+ * A machine that is lost sends nothing, and TCP would wait 15 minutes for it. Only a new connection finds the server
+ * that replaced it: another master, or another machine at the same address. For a server that is only slow, we
+ * reconnect and send the unanswered commands again. All this fits into the lease of a turn (8 s), and our scripts are
+ * idempotent.
  */
 export const SILENCE_MS = 5_000;
 const CONNECT_MS = 5_000;
 /**
- * Time limit for asking one Sentinel for the master or one node for the slots. A fail-fast call must end within a second.
+ * Time limit for asking one Sentinel for the master or one node for the slots. A fail-fast call must end within a
+ * second.
  */
 const LOOKUP_MS = 500;
 
 /**
- * Opens a connection to one server, over Sentinels or to a Cluster. The latter two find the new master after a failover.
- * @throws invalid_config, with the field
+ * Opens a connection to one server, over Sentinels or to a Cluster. The latter two find the new master after a
+ * failover.
+ * @throws invalid_config if the URL or a TLS setting is invalid, with the field
  */
 export function openRedis(
   location: RedisLocation,
@@ -86,8 +89,8 @@ export function openRedis(
     ...(sentinels.password !== undefined && { sentinelPassword: sentinels.password }),
     sentinelRetryStrategy: pickRetries(terms),
     sentinelCommandTimeout: LOOKUP_MS,
-    // Set without `failoverDetector`: with it, news of a failover during the search for the master would end the connection
-    // for good.
+    // Set without `failoverDetector`: with it, news of a failover during the search for the master would end the
+    // connection for good.
     ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
   });
 }
@@ -104,8 +107,8 @@ function makeNodeOptions(terms: ConnectionTerms): NodeOptions {
   const { failsFast, isTriedOnce = false, commandTimeoutMs, connectTimeoutMs = CONNECT_MS } = terms;
   return {
     maxRetriesPerRequest: failsFast ? 0 : null,
-    // An unreachable server has no command to finish. With a longer timeout, ioredis would keep the process alive for two
-    // seconds.
+    // An unreachable server has no command to finish. With a longer timeout, ioredis would keep the process alive for
+    // two seconds.
     disconnectTimeout: 100,
     connectTimeout: connectTimeoutMs,
     socketTimeout: SILENCE_MS,
@@ -117,9 +120,9 @@ function makeNodeOptions(terms: ConnectionTerms): NodeOptions {
 }
 
 /**
- * Until a Cluster has elected a new master, its nodes redirect commands to the dead node, and each redirection counts as a
- * retry. A waiting connection retries every 300 ms for half a minute, because a Cluster with default settings elects after
- * 15 s. A fail-fast connection retries for a second.
+ * Until a Cluster has elected a new master, its nodes redirect commands to the dead node, and each redirection counts
+ * as a retry. A waiting connection retries every 300 ms for half a minute, because a Cluster with default settings
+ * elects after 15 s. A fail-fast connection retries for a second.
  */
 function makeClusterOptions(terms: ConnectionTerms, redisOptions: NodeOptions): SeveralOptions {
   const { failsFast, isLazy: lazyConnect = false } = terms;
@@ -147,8 +150,8 @@ function pickRetries({ isTriedOnce = false }: ConnectionTerms): (times: number) 
 }
 
 /**
- * A master that was demoted to a replica may keep our connection and refuse every write. Reconnecting finds the new master,
- * and the write is sent again.
+ * A master that was demoted to a replica may keep our connection and refuse every write. Reconnecting finds the new
+ * master, and the write is sent again.
  */
 function isDemoted(error: Error): 2 | false {
   return error.message.includes('READONLY') ? 2 : false;

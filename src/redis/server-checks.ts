@@ -25,7 +25,7 @@ function toNumbers(version: string): number[] {
 
 /**
  * Refuses a Redis older than 7.0. Accepts a server that forbids asking for its version.
- * @throws incompatible_store
+ * @throws incompatible_store if a server is older
  */
 export async function checkServerVersion(redis: Redis): Promise<void> {
   const { answers } = await askMasters(redis, readVersion);
@@ -51,7 +51,7 @@ export interface MemoryUse {
   readonly limitBytes: number;
 }
 
-/** Memory fields of INFO of one server. */
+/** Memory use of one server, as its INFO command reports. */
 export interface MemoryState extends MemoryUse {
   readonly evictionPolicy: string | undefined;
   /** Keys that the server has evicted since it started. */
@@ -59,9 +59,9 @@ export interface MemoryState extends MemoryUse {
 }
 
 /**
- * Refuses a server that evicts keys, because it would lose accepted turns. This includes servers without a memory limit,
- * because a limit may be set later.
- * @throws incompatible_store, naming the setting
+ * Refuses a server that evicts keys, because it would lose accepted turns. This includes servers without a memory
+ * limit, because a limit may be set later.
+ * @throws incompatible_store if a server may evict keys, naming the setting
  */
 export async function checkEviction(redis: Redis): Promise<void> {
   refuseEviction((await askMasters(redis, readMemoryState)).answers);
@@ -80,8 +80,8 @@ function refuseEviction(servers: readonly MemoryState[]): void {
 }
 
 /**
- * Reads the memory use of the server that is nearest to its limit. Returns undefined if no server has a limit or if every
- * server forbids INFO.
+ * Reads the memory use of the server that is nearest to its limit. Returns undefined if no server has a limit or if
+ * every server forbids INFO.
  */
 export async function readMemory(redis: Redis): Promise<MemoryUse | undefined> {
   const { answers } = await askMasters(redis, readMemoryState);
@@ -93,8 +93,8 @@ export async function readMemory(redis: Redis): Promise<MemoryUse | undefined> {
 }
 
 /**
- * Reads the memory use by INFO, because managed servers hide CONFIG but allow INFO. Returns undefined if a server forbids
- * INFO too.
+ * Reads the memory use by INFO, because managed servers hide CONFIG but allow INFO. Returns undefined if a server
+ * forbids INFO too.
  */
 export async function readMemoryState(master: Redis): Promise<MemoryState | undefined> {
   const info = await unlessForbidden(master.info('memory', 'stats'));
@@ -112,8 +112,8 @@ export function parseMemoryState(info: string): MemoryState {
 }
 
 /**
- * Lua script that is declared to write but does not. Redis refuses it whenever Redis would refuse a write. The script uses
- * no key, so any server runs it.
+ * Lua script that is declared to write but does not. Redis refuses it whenever Redis would refuse a write. The script
+ * uses no key, so any server runs it.
  */
 const MIGHT_WRITE = '#!lua\nreturn 1';
 
@@ -140,15 +140,16 @@ export async function probeWrites(server: Redis): Promise<Error | undefined> {
 }
 
 /**
- * Milliseconds to wait for the answer of one server. The readiness check has 800 ms in total, and must still report which
- * server was silent.
+ * Milliseconds to wait for the answer of one server. The readiness check has 800 ms in total, and must still report
+ * which server was silent.
  */
 const ANSWER_MS = 600;
 
 /**
  * Checks that every master answers, accepts writes and evicts no keys. Each of these may have changed since the process
  * started.
- * @throws redis_unavailable, naming the silent node of a Cluster. redis_full, incompatible_store
+ * @throws redis_unavailable, naming the silent node of a Cluster. redis_full if a master refuses writes.
+ * incompatible_store if a master may evict keys.
  */
 export async function checkServer(redis: Redis): Promise<void> {
   // On a worker's connection, the question would wait in a queue until Redis is back.

@@ -16,7 +16,7 @@ export interface ServerFacts extends MemoryState {
   /** Address of the server as `host:port`. */
   readonly node: string;
   readonly name: 'Redis' | 'Valkey';
-  /** Version of Valkey, or of Redis. */
+  /** Version of the server's own program: Valkey or Redis. */
   readonly version: string;
   /** Version of Redis whose commands the server supports. */
   readonly redisVersion: string;

@@ -24,15 +24,15 @@ export interface MasterAnswers<Answer> {
   /** The answers of the servers, without those that are undefined. */
   readonly answers: readonly Answer[];
   /**
-   * Masters of a Cluster that did not answer, as `host:port`, and the count of hash slots without a master. Keys in these
-   * slots cannot be reached.
+   * Masters of a Cluster that did not answer, as `host:port`, and the count of hash slots without a master. Keys in
+   * these slots cannot be reached.
    */
   readonly silent: readonly string[];
 }
 
 /**
- * Time limit in ms for asking one server for the gauges. All gauges together have two seconds, so one silent server does
- * not hide the others.
+ * Time limit in ms for asking one server for the gauges. All gauges together have two seconds, so one silent server
+ * does not hide the others.
  */
 export const MEASURED_MS = 1_000;
 
@@ -61,7 +61,8 @@ export async function askMasters<Answer>(
     }),
   );
   const silent = [...replies.flatMap(({ node, isSilent }) => (isSilent ? [node] : [])), ...nameUnowned(cluster)];
-  // Makes ioredis look for new masters now. Otherwise it would look only after a command for one of the lost hash slots.
+  // Makes ioredis look for new masters now. Otherwise it would look only after a command for one of the lost hash
+  // slots.
   if (silent.length > 0) cluster.refreshSlotsCache();
   return { answers: replies.flatMap(({ answer }) => (answer === undefined ? [] : [answer])), silent };
 }
@@ -81,8 +82,8 @@ export async function askAllMasters<Answer>(
 }
 
 /**
- * Lists the masters that own hash slots, by `host:port`. When the connection to a node ends, ioredis forgets the node but
- * keeps its slots.
+ * Lists the masters that own hash slots, by `host:port`. When the connection to a node ends, ioredis forgets the node
+ * but keeps its slots.
  */
 function listOwners(cluster: Cluster): (readonly [node: string, master: Redis | undefined])[] {
   const masters = new Map(cluster.nodes('master').map((master) => [nodeOf(master), master]));
@@ -93,8 +94,8 @@ function listOwners(cluster: Cluster): (readonly [node: string, master: Redis | 
 const SLOTS = 16_384;
 
 /**
- * Counts the hash slots without a master, after some nodes have forgotten the lost master. Nodes that knew the master still
- * report it as the owner, because ioredis replaces owners and never forgets one.
+ * Counts the hash slots without a master, after some nodes have forgotten the lost master. Nodes that knew the master
+ * still report it as the owner, because ioredis replaces owners and never forgets one.
  */
 function nameUnowned({ slots }: Cluster): string[] {
   const unowned = SLOTS - slots.filter(([owner]) => owner !== undefined).length;
@@ -108,7 +109,7 @@ export function nodeOf({ options: { host, port } }: Redis): string {
 
 /**
  * Resolves with the answer of a server, or with `isSilent` if the server is late or away.
- * @throws any other failure
+ * @throws any failure other than a late or absent server
  */
 export async function answerWithin<Answer>(
   answering: Promise<Answer>,
@@ -124,8 +125,8 @@ export async function answerWithin<Answer>(
 }
 
 /**
- * Returns undefined if the server forbids or does not know the command. Managed servers hide some commands, and an ACL may
- * forbid any.
+ * Returns undefined if the server forbids or does not know the command. Managed servers hide some commands, and an ACL
+ * may forbid any.
  */
 export async function unlessForbidden<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
   try {

@@ -29,8 +29,8 @@ interface Channel {
 }
 
 /**
- * Shares one connection for all subscriptions of a process, because a subscribed connection can run no other commands. The
- * connection opens at the first subscription and stays open. Texts that are published during an outage are lost.
+ * Shares one connection for all subscriptions of a process, because a subscribed connection can run no other commands.
+ * The connection opens at the first subscription and stays open. Texts that are published during an outage are lost.
  */
 export class Subscriber {
   readonly #redis: Redis;
@@ -79,8 +79,8 @@ export class Subscriber {
   }
 
   /**
-   * Publishes a text of its own and waits until it arrives. In a Cluster, publications take another path than answers, so a
-   * ping proves nothing.
+   * Publishes a text of its own and waits until that text arrives. In a Cluster, publications take another path than
+   * answers, so a ping proves nothing.
    */
   async #awaitMark(name: string): Promise<void> {
     const mark = randomUUID();
@@ -120,8 +120,8 @@ export class Subscriber {
   }
 
   /**
-   * Subscribes to all channels again after a reconnect. If Redis refuses, the connection is dropped, and the next
-   * connection subscribes again.
+   * Subscribes to all channels again after a reconnect. If Redis refuses a subscription, the connection is dropped, and
+   * the next connection subscribes again.
    */
   #resubscribe(connection: Redis): void {
     const names = [...this.#channels.keys()];

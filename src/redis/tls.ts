@@ -12,9 +12,9 @@ export const PEM_CERTIFICATE = 'must be one or more certificates in PEM';
 export const PEM_KEY = 'must be a private key in PEM, without a passphrase';
 
 /**
- * Makes Node's options for a TLS connection, after checking the certificates. OpenSSL would skip an unreadable authority,
- * and then trust none.
- * @throws invalid_config, with the field
+ * Makes Node's options for a TLS connection, after checking the certificates. OpenSSL would skip an unreadable
+ * authority, and then trust none.
+ * @throws invalid_config if a text is not a valid certificate or key, with the field
  */
 export function makeTlsOptions(tls: RedisTls = {}): TlsOptions {
   const { ca, cert, key, serverName } = tls;
@@ -74,7 +74,7 @@ function readCertificates(pem: string): X509Certificate[] | undefined {
   }
 }
 
-/** When a certificate expires. */
+/** A certificate and when it expires. */
 export interface CertificateTerm {
   /** `ours` for the client certificate, or `HOST:PORT` of a server. */
   readonly whose: string;
@@ -86,7 +86,7 @@ const HANDSHAKE_MS = 1_000;
 /**
  * Reads when our certificate and the certificate of each server expire. The earliest expiry in a chain counts, because
  * afterwards the chain is refused. Servers that cannot be reached or are not trusted are left out.
- * @throws invalid_config
+ * @throws invalid_config if a TLS setting is invalid
  */
 export async function readCertificateTerms({ url, tls }: RedisLocation): Promise<CertificateTerm[]> {
   const address = readRedisAddress(url);

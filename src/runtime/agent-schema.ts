@@ -14,8 +14,8 @@ import { clipText, readSafely } from '../domain/thrown.ts';
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
- * Limits of the agents list that real applications do not reach. Without them, a list whose length claims a billion
- * items would block the validation.
+ * Limits of the list of agents and of the lists in an agent, which real applications do not reach. Without them, a list
+ * whose length claims a billion items would block the validation.
  */
 const MAX_AGENTS = 10_000;
 const MAX_TOOLS = 10_000;

@@ -14,7 +14,8 @@ export interface LoadedAgents extends PreparedAgents {
  * Prepares every agent before the first turn, so that a policy that cannot work stops the worker at its start.
  * @param agents as returned by `readAgents`
  * @param factorOf returns the current token calibration of a model
- * @throws invalid_config, invalid_policy, each with the path of its field, such as `agents[0].policy`
+ * @throws invalid_config for invalid tools, invalid_policy for a policy that cannot work, each with a field such as
+ * `agents[0].policy`
  */
 export async function prepareAgents(
   agents: readonly Agent[],

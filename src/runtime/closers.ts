@@ -12,7 +12,7 @@ export class Closers {
   }
 
   /**
-   * Registers an opened resource.
+   * Registers how to close an opened resource.
    * @throws Error if all resources have already been closed. The new resource is then closed at once, and the error
    * stops the code that opened it.
    */

@@ -27,7 +27,7 @@ export function createMeasures({ store, measures, wakes, calibrations, lease }: 
   };
 }
 
-/** For each queue, the longest time that a job has waited in any shard. */
+/** Returns for each queue the longest time that a job has waited in any shard. */
 async function measureWaits(wakes: MeasureParts['wakes']): Promise<ReadonlyMap<string, number>> {
   const byQueue = Map.groupBy(await wakes.readShardWaits(), ({ queue }) => queue);
   return new Map([...byQueue].map(([queue, shards]) => [queue, Math.max(...shards.map(({ waitMs = 0 }) => waitMs))]));

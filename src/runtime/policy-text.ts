@@ -4,7 +4,7 @@ import { parseYaml, type YamlDocument } from './yaml-document.ts';
 
 /**
  * Reads a policy from YAML or JSON text, as the option `--policy` does.
- * @throws invalid_policy, with the field in the spelling of the text, and its line
+ * @throws invalid_policy for the first problem, with its field in the spelling of the text, and its line
  */
 export function parsePolicy(yaml: string): ReadPolicy {
   const document = parseYaml(yaml, { name: 'policy' });
@@ -31,7 +31,8 @@ export function placeError(error: TurnfoldError, document: YamlDocument, name: s
   const { code, message, reason: text, field, details } = error;
   const place = field === undefined ? undefined : document.locate(field);
   const path = text === message ? '' : `${place?.written ?? field}: `;
-  // A setting with its default has no line in the file. The error then points at the line of another setting that it mentions.
+  // A setting with its default has no line in the file. The error then points at the line of another setting that it
+  // mentions.
   const line = place?.line ?? document.findLine(text);
   const at = line === undefined ? name : `${name}:${line}`;
   return new TurnfoldError(code, `${at}: ${path}${document.spell(text)}`, {

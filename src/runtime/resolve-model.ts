@@ -25,7 +25,7 @@ export interface ResolveOptions {
  * Creates a model from a name such as `anthropic/…`, `openai/…` (Responses API) or `openai-chat/…` (Chat Completions
  * API, also for compatible servers). The API key comes from an environment variable, or from the file that its `_FILE`
  * variable names.
- * @throws invalid_config, with the field or variable
+ * @throws invalid_config for an unknown model, a missing key or an invalid option, with the field or variable
  */
 export function resolveModel(name: string, options: ResolveOptions = {}): Model {
   const settings = options.settings ?? readProviderSettings();

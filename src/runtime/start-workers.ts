@@ -46,8 +46,9 @@ export interface Workers {
 /**
  * Starts the workers of a process, for one role or all. A sweeper runs beside any role. If the start fails, everything
  * that was opened is closed.
- * @throws invalid_config, invalid_policy, with the field and before any connection
- * @throws incompatible_store, redis_full, the signal's reason
+ * @throws invalid_config or invalid_policy for an invalid option, agent or policy, with the field and before any
+ * connection
+ * @throws incompatible_store or redis_full if Redis cannot be used. The signal's reason if the signal aborts.
  */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const settings = readWorkersOptions(options);
@@ -180,8 +181,8 @@ function concurrencyByRole({ roles, concurrency, queueShards }: WorkersSettings)
 }
 
 /**
- * How long a close waits for a sweep in progress, in ms. An aborted sweep would delay the records that it had already
- * moved until the next sweep.
+ * How long a close waits for a sweep in progress, in ms. An aborted sweep would leave due work that it has already
+ * rescheduled to the next sweep.
  */
 const SWEEP_END_MS = 1_000;
 
@@ -191,7 +192,7 @@ async function stopWork(workers: QueueWorkers, sweeper: Sweeper): Promise<void> 
   if (outcome === 'closed') await Promise.race([swept, sleep(SWEEP_END_MS, undefined, { ref: false })]);
 }
 
-/** Creates the queue workers of each role. They take no jobs until `start` is called. */
+/** Creates the queue workers of each role. The workers take no jobs until `start` is called. */
 function openRoles(settings: WorkersSettings, handlers: Handlers, onEvent: EventListener): QueueWorkers {
   const { redisUrl: url, redisTls: tls, queueShards: shards, roles, concurrency, shutdownMs } = settings;
   return openQueueWorkers({

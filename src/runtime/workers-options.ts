@@ -104,7 +104,7 @@ const workersSchema = z.strictObject({
   shadow: z.unknown().optional(),
 });
 
-/** @throws invalid_config, invalid_policy, with the field */
+/** @throws invalid_config or invalid_policy for an invalid option, agent or policy, with the field */
 export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
   const read = parseInput(workersSchema, options, '', 'invalid_config');
   for (const role of read.roles) {

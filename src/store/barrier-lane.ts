@@ -5,7 +5,7 @@ export interface GuardedCall {
   readonly script: { readonly sha: string; readonly lua: string };
   /** Arguments of the script, without its hash and without the keys. */
   readonly args: readonly (string | number)[];
-  /** Key in the same hash slot as the script's keys. It is written before WAIT. */
+  /** Key that is written before WAIT. This key is in the same hash slot as the script's keys. */
   readonly mark: string;
 }
 
@@ -17,20 +17,25 @@ export interface GuardedReply {
 interface Waiting extends GuardedCall {
   readonly resolve: (reply: GuardedReply) => void;
   readonly reject: (error: Error) => void;
-  /** How often Redis refused the call before the script ran, because it did not know the script or the slot had moved. */
+  /**
+   * How often Redis refused the call before the script ran, because it did not know the script or the slot had moved.
+   */
   tries: number;
 }
 
 type Result = readonly [error: Error | null, reply: unknown];
 
-/** Most attempts of one call: by the script's hash, with the script's text, and by the hash again after the slot moved. */
+/**
+ * Maximum attempts of one call: by the script's hash, with the script's text, and by the hash again after the slot
+ * moved.
+ */
 const MAX_TRIES = 4;
 /**
- * Lua script that writes an empty key. A full Redis runs it too, because an erase, which frees memory, waits for replicas
- * after it.
+ * Lua script that writes an empty key. A full Redis runs it too, because an erase frees memory and its durability
+ * barrier also writes this key.
  */
 const MARK = "#!lua flags=allow-oom\nredis.call('SET', KEYS[1], '')";
-/** Most calls that share one WAIT, and so are sent in one pipeline. */
+/** Maximum calls that share one WAIT, and so are sent in one pipeline. */
 const MAX_BATCH = 200;
 
 /**
@@ -40,7 +45,8 @@ const MAX_BATCH = 200;
  * - B1. The writes, a write of the mark (an empty key), and WAIT are sent as one pipeline on one connection. No command
  *   of the pipeline is sent again alone.
  * - B2. The mark is always a write. If a turn is known already, another connection wrote it, and since Redis 7.2 WAIT
- *   ignores that write. The mark comes later in the replication stream, so a replica that has the mark has the turn too.
+ *   ignores that write. The mark comes later in the replication stream, so a replica that has the mark has the turn
+ * too.
  * - B3. A master that was demoted to a replica refuses the mark, and then the result of WAIT does not count.
  */
 export class BarrierLane {
@@ -55,14 +61,16 @@ export class BarrierLane {
     this.#durability = durability;
   }
 
-  /** Number of calls in flight. A connection that cannot send now reports more, so that it is chosen last. */
+  /**
+   * Number of calls in flight. A connection that cannot send now returns a higher number, so that it is chosen last.
+   */
   get load(): number {
     return this.#redis.status === 'ready' ? this.#sent + this.#waiting.length : Number.MAX_SAFE_INTEGER;
   }
 
   /**
-   * Runs the script and waits for the replicas. If it rejects, with the error of Redis or of the network, the script may
-   * still have run.
+   * Runs the script and waits for the replicas. Rejects with the error of Redis or of the network. The script may have
+   * run nevertheless.
    */
   run(call: GuardedCall): Promise<GuardedReply> {
     const { promise, resolve, reject } = Promise.withResolvers<GuardedReply>();
@@ -124,7 +132,8 @@ export class BarrierLane {
       return;
     }
     if (error.message.startsWith('MOVED')) {
-      // A plain read makes the Cluster connection find and remember the slot's new node. A pipeline with a WAIT does not.
+      // A plain read makes the Cluster connection find and remember the slot's new node. A pipeline with a WAIT does
+      // not.
       this.#redis.exists(call.mark).then(() => this.#again(call), call.reject);
     } else this.#again(call);
   }
@@ -157,8 +166,8 @@ export class BarrierLane {
 }
 
 /**
- * Reads how many servers have the writes. WAIT replies with the number of replicas. WAITAOF replies with the master's disk
- * (0 or 1) and the number of replicas whose disks have the write.
+ * Reads how many servers have the writes. WAIT replies with the number of replicas. WAITAOF replies with the master's
+ * disk (0 or 1) and the number of replicas whose disks have the write.
  */
 function readReached(replies: readonly unknown[]): Barriers {
   const [first, second] = replies as [number | [number, number], [number, number]?];

@@ -12,12 +12,15 @@ import { conversationOf, Script, type ScriptDefinition } from './script.ts';
  * waits, the others send writes.
  */
 const LANES = 4;
-/** Milliseconds for an answer, in addition to the wait for replicas. Other fail-fast calls have the same limit. */
+/**
+ * Milliseconds that a call waits for Redis to answer, in addition to the wait for replicas. Other fail-fast calls have
+ * the same limit.
+ */
 const ANSWER_MS = 900;
 
 /**
- * Durability barrier: runs scripts and reports their writes as done only once replicas or disks have them. It has
- * connections of its own.
+ * Durability barrier: runs scripts and reports their writes as done only once replicas or disks have them. The barrier
+ * has connections of its own.
  */
 export class Barrier {
   readonly #lanes: readonly BarrierLane[];
@@ -30,7 +33,7 @@ export class Barrier {
 
   /**
    * Opens the connections of the barrier.
-   * @throws redis_unavailable, invalid_config if the server cannot wait for its disk
+   * @throws redis_unavailable if Redis does not answer. invalid_config if the server cannot wait for its disk.
    */
   static async open(redis: Redis, durability: Durability): Promise<Barrier> {
     const timeoutMs = durability.timeoutMs * (durability.fsync === 'local' ? 2 : 1);
@@ -39,8 +42,8 @@ export class Barrier {
         lazyConnect: true,
         enableAutoPipelining: false,
         enableOfflineQueue: false,
-        // A WAIT must not be sent again on a new connection, because that connection has no writes and WAIT would succeed
-        // at once.
+        // A WAIT must not be sent again on a new connection, because that connection has no writes and WAIT would
+        // succeed at once.
         autoResendUnfulfilledCommands: false,
         // A write that a demoted master refused is not sent again by ioredis. The next call finds the new master.
         reconnectOnError: (error) => error.message.startsWith('READONLY'),

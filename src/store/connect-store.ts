@@ -9,17 +9,20 @@ import { checkServer, type MemoryUse, readMemory } from '../redis/server-checks.
 import { Subscriber } from '../redis/subscriber.ts';
 import { Barrier } from './barrier.ts';
 import { openDatabase } from './database.ts';
+import { type EventNotifications, openEventNotifications } from './event-notifications.ts';
 import { guardStore } from './guarded-store.ts';
 import { openMeasures, type StoreMeasures } from './measures.ts';
-import { type Notices, openNotices } from './notices.ts';
 import { openStore } from './open-store.ts';
 import { openPresence } from './presence.ts';
 import { openTextListener } from './text-deltas.ts';
 
 export interface StoreOptions extends RedisLocation {
-  /** Number of shards (groups of conversations) in the database. It is fixed when the database is created. */
+  /** Number of shards (groups of conversations) in the database. This number is fixed when the database is created. */
   readonly shards: number;
-  /** If true, a call fails within a second. Services use this. Workers do not, so their calls wait until Redis is back. */
+  /**
+   * If true, a call fails within a second while Redis is down. Services set this. Calls of workers wait until Redis is
+   * back.
+   */
   readonly failsFast?: boolean;
   readonly onError?: (error: Error) => void;
   /** How many replicas and disks must have a write before the caller gets its reply. */
@@ -30,13 +33,14 @@ export interface StoreOptions extends RedisLocation {
 
 export interface ConnectedStore {
   readonly store: Store;
-  readonly notices: Notices;
+  readonly notifications: EventNotifications;
   readonly texts: TextListener;
   /** Reads the memory use of Redis for gauges. Returns undefined if Redis has no memory limit. */
   readonly readMemory: () => Promise<MemoryUse | undefined>;
   /**
-   * Checks for the readiness probe that Redis accepts calls now.
-   * @throws redis_unavailable, at once if there is no connection. incompatible_store
+   * Checks for the readiness probe that Redis accepts calls.
+   * @throws redis_unavailable, at once if there is no connection. incompatible_store if the server is too old or may
+   * evict keys.
    */
   readonly checkServer: () => Promise<void>;
   readonly measures: StoreMeasures;
@@ -45,8 +49,8 @@ export interface ConnectedStore {
 }
 
 /**
- * Milliseconds after which a fail-fast call gives up. The caller has one second in total, and needs the rest for its own
- * work.
+ * Milliseconds after which a fail-fast call gives up. The caller has one second in total, and needs the rest for its
+ * own work.
  */
 const FAIL_FAST_MS = 900;
 
@@ -72,18 +76,18 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
     const keyspace = await openDatabase(redis, { shards });
     const barrier = durability && (await Barrier.open(redis, durability));
     const subscriber = new Subscriber(redis);
-    const notices = openNotices(subscriber, keyspace);
+    const notifications = openEventNotifications(subscriber, keyspace);
     const store = openStore(redis, keyspace);
     return {
       store: barrier === undefined ? store : guardStore(store, barrier, keyspace),
-      notices,
+      notifications,
       readMemory: () => readMemory(redis),
       checkServer: () => checkServer(redis),
       measures: openMeasures(redis, keyspace),
       presence: openPresence(redis, keyspace),
       texts: openTextListener(redis, keyspace, subscriber),
       close: async () => {
-        notices.close();
+        notifications.close();
         subscriber.close();
         barrier?.close();
         redis.disconnect();

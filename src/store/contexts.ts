@@ -50,9 +50,9 @@ interface VersionSnapshot {
 }
 
 /**
- * Makes the function that reads a context. It reads the last seq and the version together. The other parts of a context
- * never change, so they are read afterwards. If an erase, or the drop of that version, happens in between, the function
- * returns undefined.
+ * Makes the function that reads a context. The function reads the last seq and the version together. The other parts of
+ * a context never change, so they are read afterwards. If an erase, or the drop of that version, happens in between,
+ * the context is undefined.
  */
 export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader['readContext'] {
   const readSnapshot = scriptBinder(redis, keyspace)(readVersionScript);
@@ -152,8 +152,8 @@ async function listVersionRecords(redis: Redis, keyspace: Keyspace, conversation
 }
 
 /**
- * Decodes versions and yields after each, so that other work can run. There may be 200 versions with thousands of segments
- * each.
+ * Decodes versions and yields after each, so that other work can run. There may be 200 versions with thousands of
+ * segments each.
  */
 function* decodeInSlices(key: string, texts: readonly (readonly [string, string])[]): Sliced<Version[]> {
   const versions: Version[] = [];
@@ -177,7 +177,7 @@ async function readVersion(
 
 /** Milliseconds during which a write to an erased conversation is answered with `gone`. */
 export const GONE_MS = 86_400_000;
-/** Most keys that one script call removes, so that the script does not block Redis for long. */
+/** Maximum keys that one script call removes, so that the script does not block Redis for long. */
 export const ERASE_BATCH = 200;
 
 interface EraseProgress {
@@ -186,8 +186,8 @@ interface EraseProgress {
 }
 
 /**
- * Makes the function that erases a conversation. It removes one batch of keys after the other, and stops if replicas do not
- * confirm a batch. The next sweep, the next erase or a new accept finishes an interrupted erase.
+ * Makes the function that erases a conversation. The function removes one batch of keys after the other, and stops if
+ * replicas do not confirm a batch. The next sweep, the next erase or a new accept finishes an interrupted erase.
  */
 export function bindErase(
   run: (conversation: ConversationRef, isFirst: boolean) => Promise<Acknowledged<EraseProgress>>,

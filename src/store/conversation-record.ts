@@ -46,7 +46,8 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  *
  * Passes:
  * - pass         id of the compaction pass in progress
- * - lastPass, lastPassWake, lastPassAwaited: the pass that ended last, the wake of that end, 1 if a turn waited for the pass.
+ * - lastPass, lastPassWake, lastPassAwaited: the pass that ended last, the wake of that end, 1 if a turn waited for the
+ * pass.
  *                A repeated call gets its reply from these fields
  * - lastPassSettled: 1 if that end decided the size of the context (I13)
  * - passed       last seq and number of user messages at that end

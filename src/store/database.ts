@@ -13,7 +13,8 @@ export interface DatabaseSettings {
 /**
  * Opens the database, or creates it, and checks that this program supports its schema. An older database gets this
  * program's schema, and older programs then refuse to open it.
- * @throws incompatible_store, invalid_config, with the setting
+ * @throws incompatible_store if the database has another number of shards or a newer schema. invalid_config if the
+ * URL's database number does not exist.
  */
 export async function openDatabase(redis: Redis, { shards }: DatabaseSettings): Promise<Keyspace> {
   await checkNumber(redis);

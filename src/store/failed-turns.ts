@@ -7,7 +7,10 @@ import type { Keyspace } from './keys.ts';
 import { callStore, RecordFields } from './records.ts';
 import { readFailure, readRedrive } from './turn-record.ts';
 
-/** Most turns that are read at once. A client's call has one second, which includes commands that were queued before it. */
+/**
+ * Maximum failed turns that are read at once. A client's call has one second, which includes commands that were queued
+ * before it.
+ */
 const READS = 200;
 
 /**
@@ -46,8 +49,8 @@ async function readKeptSince(redis: Redis): Promise<number> {
 const FIELDS = ['agent', 'failure', 'redriveOf', 'redrivenAs'] as const;
 
 /**
- * Reads one failed turn. Returns undefined if the turn has expired, was erased or is corrupt, so that the others are still
- * listed.
+ * Reads one failed turn. Returns undefined if the turn has expired, was erased or is corrupt, so that the other turns
+ * are still listed.
  */
 async function readFailed(
   redis: Redis,
@@ -81,11 +84,12 @@ export interface FailedEntry {
   readonly failedAt: number;
 }
 
-/** Most entries that one command reads, because a shard may have very many failed turns. */
+/** Maximum entries that one command reads, because a shard may have very many failed turns. */
 const PAGE = 200;
 
 /**
- * Merges the failed turns of all shards, newest first. Turns of other tenants are skipped before their records are read.
+ * Merges the failed turns of all shards, newest first. Turns of other tenants are skipped before their records are
+ * read.
  */
 class FailedEntries {
   readonly #shards: readonly ShardEntries[];
@@ -94,7 +98,7 @@ class FailedEntries {
     this.#shards = keyspace.shardNumbers().map((shard) => new ShardEntries(redis, keyspace.failed(shard), query));
   }
 
-  /** Returns the next `count` entries, or fewer at the end. */
+  /** Returns the next `count` failed turns, or fewer at the end. */
   async take(count: number): Promise<FailedEntry[]> {
     // All buffers must be filled first, because the newest entry may be in the shard whose buffer is empty.
     await Promise.all(this.#shards.map((shard) => shard.fill()));
@@ -111,8 +115,8 @@ class FailedEntries {
 }
 
 /**
- * Reads the failed turns of one shard page by page. A turn that fails in between shifts the pages. So an entry may be read
- * twice, but none is missed.
+ * Reads the failed turns of one shard page by page. A turn that fails in between shifts the pages. So an entry may be
+ * read twice, but none is missed.
  */
 class ShardEntries {
   readonly #redis: Redis;

@@ -32,7 +32,7 @@ export interface Inspection {
   /** Reads the settings of the database. Returns undefined if there is none. */
   readDatabase(): Promise<DatabaseFacts | undefined>;
   measureShards(shards: number): Promise<ShardMeasure>;
-  /** Returns some quarantined records of each shard. */
+  /** Returns up to 100 quarantined records of each shard. */
   listQuarantined(shards: number): Promise<QuarantinedRecord[]>;
   /** Takes a record out of quarantine. Returns false if there is no such record. */
   releaseQuarantined(shards: number, release: Release): Promise<boolean>;
@@ -45,7 +45,7 @@ const ANSWER_MS = 5_000;
 
 /**
  * Opens a connection for `doctor`.
- * @throws invalid_config, redis_unavailable
+ * @throws invalid_config if the URL is invalid. redis_unavailable if Redis does not answer.
  */
 export async function openInspection(location: RedisLocation): Promise<Inspection> {
   const redis = openConnection({ ...location, failsFast: true, commandTimeoutMs: ANSWER_MS });
@@ -98,14 +98,14 @@ async function loadScripts(redis: Redis): Promise<number> {
 
 export interface QuarantinedRecord {
   readonly shard: number;
-  /** Set and member that were quarantined, or `key` and the name of a key. */
+  /** Redis set and member that were quarantined, or `key` and the name of a key. */
   readonly name: string;
   /** Time of the quarantine in ms since epoch. Undefined if the note about it is corrupt. */
   readonly at: number | undefined;
   readonly why: string;
 }
 
-/** Most quarantined records that are read per shard. */
+/** Maximum quarantined records that are read per shard. */
 const MOST_RECORDS = 100;
 
 export async function listQuarantined(redis: Redis, keyspace: Keyspace): Promise<QuarantinedRecord[]> {
@@ -137,7 +137,7 @@ const releaseScript: ScriptDefinition<[Release], boolean> = {
   decode: (reply) => reply === 1,
 };
 
-/** Most entries that are read per shard, those due earliest. */
+/** Maximum entries of due work that are read per shard, those due earliest. */
 const MOST_ENTRIES = 100;
 
 async function listWaitingAgents(redis: Redis, keyspace: Keyspace): Promise<Map<string, ConversationRef>> {
@@ -155,8 +155,8 @@ async function listWaitingAgents(redis: Redis, keyspace: Keyspace): Promise<Map<
 }
 
 /**
- * Reads the agent that owns a conversation. Returns null if there is none or if the record is corrupt, because the sweeper
- * quarantines a corrupt record.
+ * Reads the agent that owns a conversation. Returns null if the conversation does not exist or its record is corrupt,
+ * because the sweeper quarantines a corrupt record.
  */
 async function readAgent(redis: Redis, key: string): Promise<string | null> {
   try {

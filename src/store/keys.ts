@@ -5,9 +5,9 @@ import type { ConversationRef } from '../domain/ids.ts';
 export const STORE_SCHEMA = 1;
 
 /**
- * Builds the names of all Redis keys. All keys of a conversation are in one Cluster hash slot, by the hash tag `{tf<K>}`
- * with K = crc32(tenant/id) mod shards. The sorted sets of the shard are in the same slot, so one script may use all of
- * them.
+ * Builds the names of all Redis keys. All keys of a conversation are in one Cluster hash slot, by the hash tag
+ * `{tf<K>}` with K = crc32(tenant/id) mod shards. The sorted sets of the shard are in the same slot, so one script may
+ * use all of them.
  */
 export class Keyspace {
   readonly shards: number;
@@ -39,8 +39,8 @@ export class Keyspace {
   }
 
   /**
-   * Key of the compaction passes that wait for a worker or have one, by time of request. Scripts derive this name from that
-   * of `ready`.
+   * Key of the compaction passes that wait for a worker or have one, by time of request. Scripts derive this name from
+   * that of `ready`.
    */
   openPasses(shard: number): string {
     return `{tf${shard}}:passes`;
@@ -65,8 +65,8 @@ export class Keyspace {
   }
 
   /**
-   * Key of the turns that wait for tool results or approvals, as `tenant|kind|id|turn`. Scripts derive this name from that
-   * of `ready`.
+   * Key of the turns that wait for tool results or approvals, as `tenant|kind|id|turn`. Scripts derive this name from
+   * that of `ready`.
    */
   waiting(shard: number): string {
     return `{tf${shard}}:waiting`;
@@ -103,8 +103,8 @@ export class Keyspace {
 
   /**
    * Keys for every script on a conversation, in the order of `lua/shared/key-names.lua`. For turns, summaries and
-   * operations the list has only prefixes, because only the script knows the ids. Keys with these prefixes are in the same
-   * slot.
+   * operations the list has only prefixes, because only the script knows the ids. Keys with these prefixes are in the
+   * same slot.
    */
   conversation(conversation: ConversationRef): string[] {
     const { tenant, id } = conversation;
@@ -135,7 +135,7 @@ export class Keyspace {
     return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:t:${conversation.id}:${turn}`;
   }
 
-  /** Name of the channel on which text is published while a model writes it. It is not a key. */
+  /** Name of the channel on which text is published while a model writes it. This name is not a key. */
   textChannel(conversation: ConversationRef): string {
     return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:text:${conversation.id}`;
   }

@@ -46,7 +46,7 @@ export function openListingStore(redis: Redis, keyspace: Keyspace): ListingStore
   };
 }
 
-/** Query of one shard. `after` is the name in the shard's set after which to continue, or empty. */
+/** Query for the listing of one shard. `after` is the name in the shard's set after which to continue, or empty. */
 type ShardQuery<Query> = Omit<Query, 'after'> & { readonly shard: number; readonly after: string };
 
 type ListConversationsRow = readonly [
@@ -127,7 +127,8 @@ function decodeConversationRow([
 }
 
 /**
- * Most bytes of one page. The arguments of tool calls are not shortened, so that a person approves exactly what will run.
+ * Maximum bytes of one page of waiting turns. The arguments of tool calls are not shortened, so that a person approves
+ * exactly what will run.
  */
 const PAGE_BYTES = 1_000_000;
 
@@ -173,12 +174,12 @@ interface ShardPage<Row> {
   readonly rows: readonly { readonly name: string; readonly item: Row }[];
   /** Last name that the script read, or empty. */
   readonly last: string;
-  /** Number of names that the script read. */
+  /** Number of names in the shard's set that the script read. */
   readonly examined: number;
   readonly isEnd: boolean;
 }
 
-/** Decodes the rows of a page. A corrupt row is left out, so that the other rows are still listed. */
+/** Decodes the rows of a page of a listing. A corrupt row is left out, so that the other rows are still listed. */
 function readRows<Row extends readonly [name: string, ...unknown[]], Item>(
   rows: readonly Row[],
   decode: (row: Row) => Item,
@@ -201,13 +202,13 @@ interface ShardWalk<Row> {
   readonly read: (shard: number, after: string) => Promise<ShardPage<Row>>;
 }
 
-/** Most names that one script call reads. The call blocks Redis for about a millisecond. */
+/** Maximum names that one script call reads from a shard. The call blocks Redis for about a millisecond. */
 const NAMES_PER_SCRIPT = 250;
-/** Most names that one client call reads in total, even if no name matches the query. */
+/** Maximum names that one client call reads in total, even if no name matches the query. */
 const NAMES_PER_CALL = 2_000;
 /**
- * Most shards that are read at the same time. In a small database most shards are empty, and reading one after the other
- * would take long.
+ * Maximum shards that are read at the same time. In a small database most shards are empty, and reading one after the
+ * other would take long.
  */
 const MOST_AT_ONCE = 64;
 
@@ -238,8 +239,8 @@ async function walkShards<Row>({ shards, from, limit, read }: ShardWalk<Row>): P
       const hasMore = !isWholeShard || at < wave.length - 1 || rest.length > 0;
       if (hasMore && (items.length >= limit || examinedNames >= NAMES_PER_CALL)) return { items, next: after };
       if (isWholeShard) continue;
-      // The shard has more names than one script call reads. Reading continues in this shard, and the later shards are read
-      // again.
+      // The shard has more names than one script call reads. Reading continues in this shard, and the later shards are
+      // read again.
       start = { shard, name: last };
       rest.unshift(...wave.slice(at));
       width = 1;

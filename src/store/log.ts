@@ -48,14 +48,14 @@ export const appendScript: ScriptOf<ContextStore['append']> = {
   },
 };
 
-/** Most log entries of one page, because a reply of 10,000 entries would block Redis. */
+/** Maximum log entries of one page, because a reply of 10,000 entries would block Redis. */
 const PAGE_ENTRIES = 500;
-/** Most bytes of one page, because a single entry may have 1 MiB. */
+/** Maximum bytes of one page of log entries, because a single entry may have 1 MiB. */
 const PAGE_BYTES = 4_000_000;
 
 /**
- * Makes the function that reads log entries of several ranges in order, page by page. A log has no gaps, so it stops at the
- * first missing seq. A range from a corrupt record may end far after the last entry.
+ * Makes the function that reads log entries of several ranges in order, page by page. A log has no gaps, so the
+ * function stops at the first missing seq. A range from a corrupt record may end far after the last entry.
  */
 export function bindReadLog(redis: Redis, keyspace: Keyspace): ContextStore['readLog'] {
   const readPage = scriptBinder(redis, keyspace)(readLogScript);
@@ -83,8 +83,8 @@ const readLogScript: ScriptDefinition<[conversation: ConversationRef, seqs: read
 };
 
 /**
- * Walks through the seqs of several ranges. It never lists more seqs than requested, because a range from a corrupt record
- * may end at 9e15.
+ * Walks through the seqs of several ranges. The cursor never lists more seqs than requested, because a range from a
+ * corrupt record may end at 9e15.
  */
 class SeqCursor {
   readonly #ranges: readonly SeqRange[];
@@ -114,7 +114,7 @@ class SeqCursor {
     }
   }
 
-  /** Number of seqs in the current range. */
+  /** Number of seqs in the current range. Undefined after the last range. */
   #size(): number | undefined {
     const range = this.#ranges[this.#range];
     return range && range.to - range.from + 1;
@@ -125,11 +125,11 @@ class SeqCursor {
 const HEADER = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\S+)$/;
 
 /**
- * Decodes an entry of the log. The first line is `tokens bytes totalTokens totalBytes at turn`, and the next line is the
- * message as JSON. Only the Lua script knows the totals, and Lua must not re-encode JSON, so the totals are in a line of
- * their own.
+ * Decodes an entry of the log. The first line is `tokens bytes totalTokens totalBytes at turn`, and the next line is
+ * the message as JSON. Only the Lua script knows the totals, and Lua must not re-encode JSON, so the totals are in a
+ * line of their own.
  * @param key name of the log, for errors
- * @throws corrupt_record
+ * @throws corrupt_record if the entry does not have this form
  */
 export function decodeLogEntry(seq: number, text: string, key: string): LogEntry {
   const place = { key, field: String(seq) };
@@ -148,9 +148,9 @@ export function decodeLogEntry(seq: number, text: string, key: string): LogEntry
 }
 
 /**
- * Decodes a message from JSON. The message is checked by hand, because a schema takes ten times as long and a log has many
- * messages.
- * @throws corrupt_record
+ * Decodes a message from JSON. The message is checked by hand, because a schema takes ten times as long and a log has
+ * many messages.
+ * @throws corrupt_record if the text is not JSON or not a message
  */
 export function decodeMessage(place: Place, text: string): Message {
   const value = parseRecordJson(place, text);

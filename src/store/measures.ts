@@ -3,13 +3,13 @@ import { measureServerLoad, pingServers, type ServerLoad } from '../redis/server
 import type { Keyspace } from './keys.ts';
 import { type ScriptOf, scriptBinder } from './script.ts';
 
-/** Measurements of Redis for gauges. */
+/** Measures Redis for the gauges of the metrics page. */
 export interface StoreMeasures {
   /** Measures the memory use of the servers that answer. Undefined if every server forbids INFO. */
   measureServers(): Promise<ServerLoad | undefined>;
   /**
    * Resolves once every server has answered a ping.
-   * @throws redis_unavailable
+   * @throws redis_unavailable if a server does not answer
    */
   ping(): Promise<void>;
   /**

@@ -50,7 +50,7 @@ export const requestPassScript: ScriptOf<PassStore['requestPass']> = {
   },
 };
 
-type ClaimReply = ['empty' | 'gone'] | ['held', string] | ['failed', string, number] | ClaimedReply;
+type ClaimReply = ['empty' | 'gone'] | ['leased', string] | ['failed', string, number] | ClaimedReply;
 
 const claimPassScript: ScriptOf<PassStore['claimPass']> = {
   file: 'claim-pass',
@@ -62,8 +62,8 @@ const claimPassScript: ScriptOf<PassStore['claimPass']> = {
         return { status: 'claimed', pass: decodeClaimedPass(keyspace, conversation, answer) };
       case 'failed':
         return { status: 'failed', passId: answer[1], ...(answer[2] === 1 && { wakeTurn }) };
-      case 'held':
-        return { status: 'held', untilMs: Number(answer[1]) }; // the script returns no other value
+      case 'leased':
+        return { status: 'leased', untilMs: Number(answer[1]) }; // the script returns no other value
       case 'empty':
       case 'gone':
         return { status: answer[0] };
@@ -91,8 +91,8 @@ const readReasonsScript: ScriptOf<PassStore['readReasons']> = {
   file: 'read-reasons',
   args: ([{ passId, owner }]) => [passId, owner],
   decode: (reply, [{ conversation }], keyspace) => {
-    const answer = reply as ['held', string, string, string] | [PassLost['status']];
-    if (answer[0] !== 'held') return { status: answer[0] };
+    const answer = reply as ['current', string, string, string] | [PassLost['status']];
+    if (answer[0] !== 'current') return { status: answer[0] };
     const [status, reasons, refused, calibration] = answer;
     const pass = RecordFields.ofValues(keyspace.key(conversation, 'pass'), ['reasons'], [reasons]);
     return {

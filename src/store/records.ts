@@ -65,12 +65,12 @@ function keysOf(cause: Error): string[] {
 
 /** Part of the name of every key that `lua/shared/quarantine.lua` renamed. Ids contain no colon. */
 const SET_ASIDE = ':bad:';
-/** Most names of an index that are checked in the search for a key of the wrong type. */
+/** Maximum names of an index that are checked in the search for a key of the wrong type. */
 const MOST_NAMES = 10_000;
 
 /**
- * Finds the key of the wrong type after a script failed on one. It checks the conversation's own keys, in the order of
- * `Keyspace.conversation`, then the keys that its index lists.
+ * Finds the key of the wrong type after a script failed on one. The search checks the conversation's own keys, in the
+ * order of `Keyspace.conversation`, then the keys that its index lists.
  */
 export async function findKeyOfOtherType(redis: Redis, keys: readonly string[]): Promise<string | undefined> {
   const types = ['hash', 'hash', 'list', 'hash', 'hash', 'hash', 'set', 'stream', 'string', 'zset'];
@@ -78,7 +78,8 @@ export async function findKeyOfOtherType(redis: Redis, keys: readonly string[]):
   const [, , , , , , index = '', , , , turns = ''] = keys;
   if (found !== undefined || index === '') return found;
   const [, names] = await redis.sscan(index, '0', 'COUNT', MOST_NAMES);
-  // A key that was set aside keeps its wrong type. Its new name is in the index, so that an erase removes it.
+  // The quarantine renames a key of the wrong type. The index lists the new name, so that an erase removes the key. The
+  // renamed key still has the wrong type, so this search skips it.
   const inUse = names.filter((name) => !name.includes(SET_ASIDE));
   return await findOtherType(redis, inUse, (name) => (name.startsWith(turns) ? 'hash' : 'string'));
 }
@@ -96,7 +97,8 @@ async function findOtherType(
 export const MAX_SEQ = 1_000_000_000;
 
 /**
- * Reads typed fields of one record in Redis. A malformed field throws `corrupt_record`, with the names of key and field.
+ * Reads typed fields of one record in Redis. A malformed field throws `corrupt_record`, with the names of key and
+ * field.
  */
 export class RecordFields {
   readonly key: string;
@@ -139,7 +141,7 @@ export class RecordFields {
     return this.text(field) ?? this.refuse(field, 'the field is missing');
   }
 
-  /** Returns the fields whose names begin with the prefix, without that prefix. */
+  /** Returns the fields whose names begin with the prefix, with the rest of each name and the value. */
   withPrefix(prefix: string): [string, string][] {
     return [...this.#values]
       .filter(([name]) => name.startsWith(prefix))
@@ -214,7 +216,7 @@ export interface Place {
 
 /**
  * Parses JSON and checks it against a schema.
- * @throws corrupt_record
+ * @throws corrupt_record if the text is not JSON or does not match the schema
  */
 export function readJson<Value>(place: Place, text: string, schema: z.ZodType<Value>): Value {
   const read = schema.safeParse(parseRecordJson(place, text));
@@ -224,7 +226,7 @@ export function readJson<Value>(place: Place, text: string, schema: z.ZodType<Va
 
 /**
  * Parses JSON.
- * @throws corrupt_record
+ * @throws corrupt_record if the text is not JSON
  */
 export function parseRecordJson({ key, field }: Place, text: string): unknown {
   try {

@@ -18,7 +18,7 @@ export type Argument = string | number;
 export interface ScriptDefinition<Input extends readonly unknown[], Reply> {
   /** Name of the file under `lua/`, without its extension. */
   readonly file: string;
-  /** Names of the keys. If absent, they are all keys of the conversation in the first parameter. */
+  /** Returns the names of the keys. Default: all keys of the conversation in the first parameter. */
   readonly keys?: (input: Input, keyspace: Keyspace) => string[];
   readonly args: (input: Input, keyspace: Keyspace) => readonly Argument[];
   readonly decode: (reply: unknown, input: Input, keyspace: Keyspace) => Reply;
@@ -30,14 +30,14 @@ export type ScriptOf<Operation extends (...input: never[]) => Promise<unknown>> 
   Awaited<ReturnType<Operation>>
 >;
 
-/** A Lua script for one database. */
+/** A Lua script, bound to the key names of one database. */
 export class Script<Input extends readonly unknown[], Reply> {
   readonly lua: string;
   readonly sha: string;
   readonly #definition: ScriptDefinition<Input, Reply>;
   readonly #keyspace: Keyspace;
 
-  /** Loads the script file. This happens when a store opens, not at import. */
+  /** Loads the script file. Files are loaded when a store opens, not at import. */
   constructor(definition: ScriptDefinition<Input, Reply>, keyspace: Keyspace, lua = readLua(`${definition.file}.lua`)) {
     this.lua = lua;
     this.sha = createHash('sha1').update(lua).digest('hex');
@@ -47,7 +47,7 @@ export class Script<Input extends readonly unknown[], Reply> {
 
   /**
    * Runs the script by its hash. If the server does not know the hash yet, sends the script's text.
-   * @throws corrupt_record
+   * @throws corrupt_record if a record has a wrong type or the reply cannot be decoded
    */
   async run(redis: Redis, input: Input): Promise<Reply> {
     const args = this.encode(input);
@@ -61,8 +61,8 @@ export class Script<Input extends readonly unknown[], Reply> {
   }
 
   /**
-   * Returns all arguments after the script's hash or text as one list. `evalsha(...args)` would put every argument on the
-   * stack. An append of 20,000 messages has 80,000 arguments, which overflow the stack and end the process.
+   * Returns all arguments after the script's hash or text as one list. `evalsha(...args)` would put every argument on
+   * the stack. An append of 20,000 messages has 80,000 arguments, which overflow the stack and end the process.
    */
   encode(input: Input): Argument[] {
     const keys = this.#keys(input);
@@ -78,7 +78,12 @@ export class Script<Input extends readonly unknown[], Reply> {
       return this.#definition.decode(reply, input, this.#keyspace);
     } catch (error) {
       if (isTurnfoldError(error)) throw error;
-      throw corruptRecord(this.#keys(input)[0] ?? '', '', 'a value of this conversation cannot be read', error);
+      throw corruptRecord(
+        this.#keys(input)[0] ?? '',
+        '',
+        'turnfold cannot read a value of this conversation, under this key or another key',
+        error,
+      );
     }
   }
 

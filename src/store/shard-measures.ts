@@ -4,7 +4,7 @@ import { outageBecause } from '../redis/errors.ts';
 import { answerWithin, MEASURED_MS } from '../redis/servers.ts';
 import type { ScriptDefinition } from './script.ts';
 
-/** Most overdue entries of one shard that are counted by kind. */
+/** Maximum overdue entries of one shard that are counted by kind. */
 const COUNTED = 1_000;
 
 export const measureShardScript: ScriptDefinition<[shard: number], ShardMeasure> = {

@@ -19,7 +19,8 @@ const SILENT_MS = 1_000;
 /**
  * Sweeps all shards in parallel. In a Cluster, the shards of a lost master are silent for half a minute and then fail.
  * Waiting for them would delay the entries of other shards, which their scripts have already rescheduled. So each sweep
- * returns the replies so far. A silent shard is skipped until it replies or fails, and the next sweep returns its reply.
+ * returns the replies so far. A silent shard is skipped until it replies or fails, and the next sweep returns its
+ * reply.
  */
 export class ShardSweeps {
   readonly #ports: ShardSweepPorts;
@@ -39,7 +40,7 @@ export class ShardSweeps {
     const free = shards.filter((shard) => !this.#pending.has(shard));
     await inTime(Promise.all(free.map((shard) => this.#sweepShard(shard, limit))), this.#silentMs, undefined);
     const [due, setAside] = [this.#due, this.#setAside];
-    // A full Redis does not count as a failure while there are conversations to expire.
+    // A full Redis is no failure of the sweep while there are idle conversations to erase.
     const failure = this.#failure ?? (due.length === 0 ? this.#fullness : undefined);
     [this.#due, this.#setAside, this.#failure, this.#fullness] = [[], [], undefined, undefined];
     return { due, quarantined: setAside, ...(failure !== undefined && { failure }) };

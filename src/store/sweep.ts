@@ -123,14 +123,14 @@ const promoteScheduledScript: ScriptOf<SweepStore['promoteScheduled']> = {
 };
 
 /**
- * Most batches of removed keys per call. Each takes about a millisecond. A conversation with 100,000 keys has 500 batches,
- * and one call that removed all would delay other conversations.
+ * Maximum batches of keys that one call removes. Each batch takes about a millisecond. A conversation with 100,000 keys
+ * has 500 batches, and one call that removed all of them would delay other conversations.
  */
 const MOST_BATCHES = 10;
 
 /**
- * Binds the script that expires a conversation. One call removes at most `MOST_BATCHES` batches of keys, and a later call
- * the rest. If the conversation is created again between two batches, the next batch removes nothing.
+ * Binds the script that expires a conversation. One call removes at most `MOST_BATCHES` batches of keys, and a later
+ * call the rest. If the conversation is created again between two batches, the next batch removes nothing.
  */
 function bindExpire(run: SweepStore['expire']): SweepStore['expire'] {
   return async (conversation, owner) => {

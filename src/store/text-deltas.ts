@@ -25,7 +25,7 @@ export function openTextListener(redis: Redis, keyspace: Keyspace, subscriber: S
         const delta = readDelta(text);
         if (delta !== undefined) hear(delta);
       };
-      // The subscription is not awaited. If it fails, only pieces of streamed text are lost.
+      // The subscription is not awaited. If the subscription fails, only pieces of streamed text are lost.
       subscriber.join(name, hearText).catch(() => undefined);
       return {
         catchUp: () => subscriber.catchUp(name).catch(() => undefined),
@@ -36,8 +36,8 @@ export function openTextListener(redis: Redis, keyspace: Keyspace, subscriber: S
 }
 
 /**
- * Returns the channel name of a conversation. Channels are shared by all databases of a server, so the name includes the
- * database number.
+ * Returns the channel name of a conversation. Channels are shared by all databases of a server, so the name includes
+ * the database number.
  */
 function nameChannel(redis: Redis, keyspace: Keyspace, conversation: ConversationRef): string {
   return `${keyspace.textChannel(conversation)}:${redis.options.db ?? 0}`;

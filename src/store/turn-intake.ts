@@ -20,7 +20,7 @@ type AcceptReply =
 
 export const acceptTurnScript: ScriptOf<TurnIntake['accept']> = {
   file: 'accept-turn',
-  args: ([{ turn, agent, payloadHash, input, wake, delayMs, maxQueuedTurns, redriveOf, askedIn, context }]) => [
+  args: ([{ turn, agent, payloadHash, input, wake, delayMs, maxQueuedTurns, redriveOf, traceParent, context }]) => [
     turn,
     agent,
     payloadHash,
@@ -30,7 +30,7 @@ export const acceptTurnScript: ScriptOf<TurnIntake['accept']> = {
     maxQueuedTurns,
     STORE_SCHEMA,
     redriveOf ?? '',
-    askedIn ?? '',
+    traceParent ?? '',
     context ?? '',
   ],
   decode: (reply) => {
@@ -116,12 +116,12 @@ export async function readTurn(
   return decodeTurnView(turn, fields, answer);
 }
 
-/** Most entries that one command reads. */
+/** Maximum scheduled turns that one command reads. */
 const PAGE = 1_000;
 
 /**
- * Makes the function that lists unsettled turns. It searches the scheduled turns first. Then a script reads their states
- * and the mailbox at one moment, so a turn that falls due in between is listed once.
+ * Makes the function that lists unsettled turns. It searches the scheduled turns first. Then a script reads their
+ * states and the mailbox at one moment, so a turn that falls due in between is listed once.
  */
 export function bindListOpen(redis: Redis, keyspace: Keyspace): TurnIntake['listOpen'] {
   const list = scriptBinder(redis, keyspace)(listOpenScript);
@@ -130,8 +130,8 @@ export function bindListOpen(redis: Redis, keyspace: Keyspace): TurnIntake['list
 
 /**
  * Finds the scheduled turns of a conversation in the shard's set `ready`, page by page: 1 ms at 1,000 entries, 10 ms at
- * 10,000. Walking the conversation's index `ix` would cost as much per turn of seven days. A set of scheduled turns would
- * cost each turn another write.
+ * 10,000. Walking the conversation's index `ix` would cost as much per turn of seven days. A set of scheduled turns
+ * would cost each turn another write.
  */
 async function findScheduled(redis: Redis, keyspace: Keyspace, conversation: ConversationRef): Promise<string[]> {
   const ready = keyspace.ready(keyspace.shardOf(conversation));

@@ -21,8 +21,8 @@ import { decodeMessage } from './log.ts';
 import type { RecordFields } from './records.ts';
 
 /**
- * Fields of `t:<id>:<turn>`. Times in ms since epoch. A value over 64 bytes makes Redis give up the compact encoding of the
- * hash for good, so fields of every turn are shorter.
+ * Fields of `t:<id>:<turn>`. Times in ms since epoch. A value over 64 bytes makes Redis give up the compact encoding of
+ * the hash for good, so fields of every turn are shorter.
  *
  * Always:
  * - agent        owner of the conversation
@@ -33,7 +33,8 @@ import type { RecordFields } from './records.ts';
  * - hasContext   present until settled if the caller gave a context, which lies in `txt:` as `c:<turn>`
  * - firstOwner   owner of the first claim since the turn was accepted or last suspended, until settled
  * - trace        trace span of the caller
- * - inputSeq     seq of its user message. Before the first claim the message lies in `txt:` as `i:<turn>`: `tokens bytes`,
+ * - inputSeq     seq of its user message. Before the first claim the message lies in `txt:` as `i:<turn>`: `tokens
+ * bytes`,
  *                then its JSON on the next line
  * - s:<step>     `started <at>` or `done <at> <from> <to> <end>`, the last three only if the step wrote messages
  * - a:<callId>   answer that a service gave to this tool call, empty once the turn is settled
@@ -55,7 +56,8 @@ import type { RecordFields } from './records.ts';
  * - waitSteps    count of steps at the suspension
  * - waitFulfilled: 1 if the wait is fulfilled, 0 if its compaction pass ended without deciding the size (I13)
  * - waitSpan     trace span that ended at the suspension
- * - waitUnused:<callId>: `tokens bytes` of an accepted answer. The next line is the result for the log if the answer is never
+ * - waitUnused:<callId>: `tokens bytes` of an accepted answer. The next line is the result for the log if the answer is
+ * never
  *                used. An empty line stands for the JSON of the answer itself
  *
  * Once settled:
@@ -81,7 +83,7 @@ export function decodeClaimedTurn(
     isFirstClaim: turn.text('firstOwner') === lease.owner,
     acceptedAt,
     dueAt: turn.count('dueAt') ?? acceptedAt,
-    ...(turn.has('trace') && { askedIn: turn.text('trace') as TraceParent }), // this text is checked when a trace span is created from it
+    ...(turn.has('trace') && { traceParent: turn.text('trace') as TraceParent }), // this text is checked when a trace span is created from it
     claimedAt: conversation.needCount('lease') - TURN_LIMITS.leaseMs,
     inputSeq,
     ...(input !== '' && { input: decodeMessage({ key: turn.key, field: 'inputSeq' }, input) }),
@@ -105,7 +107,7 @@ export function decodeClaimedTurn(
 interface KeptStep {
   readonly key: string;
   readonly record: string;
-  /** Last seq of the log. */
+  /** Last seq of the conversation's log. */
   readonly head: number;
 }
 

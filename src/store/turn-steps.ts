@@ -13,7 +13,7 @@ import { versionArgs } from './version-record.ts';
 
 type ClaimReply =
   | ['gone' | 'empty']
-  | ['held' | 'waiting', string]
+  | ['leased' | 'waiting', string]
   | ['poison', string, number]
   | ['claimed', string, string[], string[], string];
 
@@ -39,7 +39,7 @@ export const claimTurnScript: ScriptOf<TurnStore['claim']> = {
       }
       case 'poison':
         return { status: 'poison', turn: answer[1], ...(answer[2] === 1 && { wake }) };
-      case 'held':
+      case 'leased':
       case 'waiting':
         return { status: answer[0], untilMs: Number(answer[1]) };
       case 'gone':

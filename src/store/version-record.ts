@@ -19,7 +19,7 @@ const KINDS: ReadonlySet<unknown> = new Set(['raw', 'summary', 'masked', 'clippe
 
 /**
  * Decodes a context version from JSON.
- * @throws corrupt_record
+ * @throws corrupt_record if the text is not JSON or not a valid version
  */
 export function decodeVersion(place: Place, text: string): Version {
   return checkVersionRecord(place, parseRecordJson(place, text));
@@ -27,7 +27,7 @@ export function decodeVersion(place: Place, text: string): Version {
 
 /**
  * Checks a decoded context version.
- * @throws corrupt_record
+ * @throws corrupt_record if a field is invalid or segments overlap
  */
 export function checkVersionRecord({ key, field }: Place, value: unknown): Version {
   const shell = shellSchema.safeParse(value);

@@ -68,7 +68,9 @@ const startIdleTtlScript: ScriptOf<VersionStore['startIdleTtl']> = {
   decode: () => undefined,
 };
 
-/** Name of the agent while a fork is being copied. Real names contain no space, so no agent has this name. */
+/**
+ * Name of a conversation's agent while a fork is being copied. Real names contain no space, so no agent has this name.
+ */
 const NOBODY = 'nobody yet';
 
 type BeginForkReply = ['copying' | 'done', number, string] | ['exists'] | ForkingReply;
@@ -141,7 +143,7 @@ export const endForkScript: ScriptOf<VersionStore['endFork']> = {
   },
 };
 
-/** Approximate number of texts per HSCAN command. Each text may be as large as a message. */
+/** Approximate number of texts that one HSCAN command reads. Each text may be as large as a message. */
 const BATCH = 10;
 
 /** Reads texts without a script, because a text never changes. Other fields of `txt:` are skipped. */

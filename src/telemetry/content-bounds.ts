@@ -16,11 +16,11 @@ const WORD_CHARS = 4_096;
 /** Shortens message texts for a log line or a span. */
 export function boundContent(event: ContentEvent): ContentEvent {
   switch (event.type) {
-    case 'model_asked':
+    case 'model_call_started':
       return { ...event, system: cutText(event.system), messages: takeNewest(event.messages) };
     case 'model_answered':
       return { ...event, content: cutText(event.content), toolCalls: event.toolCalls.map(cutArguments) };
-    case 'tool_asked':
+    case 'tool_call_started':
       return { ...event, arguments: cutText(event.arguments) };
     case 'tool_answered':
       return { ...event, content: cutText(event.content) };

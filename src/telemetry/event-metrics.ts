@@ -44,8 +44,8 @@ const RECORDERS: Recorders = {
   summary_ended: recordSummary,
   version_refused: ({ versionsRefused }, { by }) => versionsRefused.inc({ by }),
   lease_lost: ({ leasesLost }, { what, why }) => leasesLost.inc({ what, why: why ?? 'unknown' }),
-  write_held: ({ writesHeld }, { write }) => writesHeld.inc({ write }),
-  write_taken: () => undefined,
+  write_deferred: ({ writesDeferred }, { write }) => writesDeferred.inc({ write }),
+  deferred_write_succeeded: () => undefined,
   lease_returned: ({ leasesReturned }, { what, isCutOff }) => leasesReturned.inc({ what, cut_off: String(isCutOff) }),
   job_reclaimed: ({ jobReclaims }, { queue }) => jobReclaims.inc({ role: queue }),
   worker_lost: ({ workersLost }, { roles, livedMs }) => {

@@ -3,7 +3,7 @@ import type { EventListener, WorkerEvent } from '../domain/events.ts';
 
 /**
  * Combines event listeners into one. If a listener throws, the others receive a `worker_failed` event. If there is no
- * other listener, the error is dropped, because telemetry must not stop a turn.
+ * other listener, the listener's error is dropped, because telemetry must not stop a turn.
  */
 export function combineListeners(...listeners: readonly EventListener[]): EventListener {
   const fail = (failed: Listener<WorkerEvent>, error: unknown): void => {

@@ -9,7 +9,7 @@ export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-  /** The logger leaves out the error's message if it could quote texts of a conversation. */
+  /** Error of the event. The logger leaves out its message if that message could quote texts of a conversation. */
   readonly error?: unknown;
 }
 
@@ -116,15 +116,15 @@ const LOG_LINES: LogLines = {
     why === 'canceled'
       ? { level: 'info', message: `${what} was canceled while it ran`, fields: { why } }
       : { level: 'warn', message: `lease lost: ${what} is owned by another worker, or was erased`, fields: { why } },
-  write_held: ({ write, code }) => ({
+  write_deferred: ({ write, code }) => ({
     level: 'warn',
-    message: 'write kept in memory for a retry: redis refuses writes',
+    message: 'write deferred: redis refuses writes, the worker retries',
     fields: { write, code },
   }),
-  write_taken: ({ write, heldMs }) => ({
+  deferred_write_succeeded: ({ write, deferredMs }) => ({
     level: 'info',
-    message: 'held write succeeded',
-    fields: { write, heldMs },
+    message: 'deferred write succeeded',
+    fields: { write, deferredMs },
   }),
   lease_returned: ({ what, isCutOff }) => ({
     level: 'info',
@@ -234,10 +234,10 @@ type ContentLines = { readonly [Type in ContentEvent['type']]: (event: ContentOf
 
 /** Log lines with message texts, written only if the operator allowed texts in logs. */
 const CONTENT_LINES: ContentLines = {
-  model_asked: ({ system, messages }) => ({ message: 'model asked', fields: { system, messages } }),
+  model_call_started: ({ system, messages }) => ({ message: 'model call started', fields: { system, messages } }),
   model_answered: ({ content, toolCalls }) => ({ message: 'model answered', fields: { content, toolCalls } }),
-  tool_asked: (event) => ({
-    message: 'tool asked',
+  tool_call_started: (event) => ({
+    message: 'tool call started',
     fields: { tool: event.name, call: event.call, arguments: event.arguments },
   }),
   tool_answered: ({ name, call, content }) => ({ message: 'tool answered', fields: { tool: name, call, content } }),

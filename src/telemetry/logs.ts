@@ -8,7 +8,7 @@ import { describeContentLine, describeEvent } from './log-catalogue.ts';
 import { createRedaction, REDACTED, SECRET_PATHS } from './secrets.ts';
 
 export interface LoggerOptions {
-  /** Lowest level that is written. */
+  /** Lowest log level that is written. */
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** If true, logs messages and stacks of errors that could quote texts of a conversation (default false). */
   readonly showsContent?: boolean;
@@ -16,7 +16,7 @@ export interface LoggerOptions {
   readonly secrets?: readonly string[];
   /** If true, writes lines for a terminal instead of JSON (default false). */
   readonly isPretty?: boolean;
-  /** Stream to write to (default: standard output). */
+  /** Stream to which log lines are written (default: standard output). */
   readonly destination?: DestinationStream;
 }
 

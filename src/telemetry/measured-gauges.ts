@@ -27,7 +27,7 @@ export function createMeasuredGauges(registry: Registry, measures: Measures, ter
     const spec: MetricSpec = SHARED_GAUGES[key as keyof typeof SHARED_GAUGES];
     createGauge(spec, registry, async (gauge) => {
       const value = (await isOurs()) === true ? await read() : undefined;
-      // TypeScript cannot express that the list belongs to this measurement.
+      // TypeScript cannot express that the list of gauges belongs to this measurement.
       setSeries(gauge, spec, value === undefined ? [] : (list as (value: unknown) => readonly Series[])(value));
     });
   }
@@ -140,7 +140,7 @@ function toSeconds(ms: number): number {
 export interface Measures extends SharedMeasures {
   /** True if this worker should measure the shared state. Absent: always. */
   readonly isMeasuring?: () => Promise<boolean>;
-  /** Resolves when Redis has answered a ping. */
+  /** Resolves when Redis has answered a ping, for the gauge of its latency. */
   readonly ping?: () => Promise<void>;
 }
 
@@ -164,7 +164,7 @@ export interface JobCount {
 
 export interface ServerFigures {
   readonly usedBytes: number;
-  /** Used fraction of `maxmemory`. Absent if `maxmemory` is not set. */
+  /** Used fraction of a server's `maxmemory`. Absent if `maxmemory` is not set. */
   readonly usedRatio?: number;
   readonly evictedKeys: number;
 }

@@ -131,7 +131,7 @@ export interface SpanStart {
   readonly name: string;
   readonly kind: SpanKind;
   readonly attributes: Attributes;
-  /** Attributes of the span and of its child spans. */
+  /** Attributes that the span and all its child spans get. */
   readonly shared?: Attributes;
 }
 

@@ -20,14 +20,14 @@ type Part =
   | { readonly type: 'tool_call_response'; readonly id: string; readonly response: string };
 
 const CONTENTS: Contents = {
-  model_asked: ({ system, messages }) => ({
+  model_call_started: ({ system, messages }) => ({
     [GEN_AI_CONTENTS.system]: write([textPart(system)]),
     [GEN_AI_CONTENTS.input]: write(messages.map(describeMessage)),
   }),
   model_answered: ({ content, toolCalls }) => ({
     [GEN_AI_CONTENTS.output]: write([{ role: 'assistant', parts: partsOf(content, toolCalls) }]),
   }),
-  tool_asked: (event) => ({ [GEN_AI_CONTENTS.toolArguments]: event.arguments }),
+  tool_call_started: (event) => ({ [GEN_AI_CONTENTS.toolArguments]: event.arguments }),
   tool_answered: ({ content }) => ({ [GEN_AI_CONTENTS.toolResult]: content }),
 };
 

@@ -22,7 +22,10 @@ import { describeContentSpan } from './trace-contents.ts';
 import { ERROR_TYPE } from './trace-names.ts';
 import { parseTraceParent, readCurrentTrace } from './trace-parent.ts';
 
-/** A span in progress. A worker event finds its span through OpenTelemetry's active context. */
+/**
+ * A span in progress. OpenTelemetry's active context holds this object, so that the listener of worker events finds the
+ * span that an event belongs to.
+ */
 interface OpenSpan {
   readonly span: Span;
   readonly kind: SpanSubject['kind'];
@@ -49,8 +52,8 @@ export interface Traces {
 }
 
 /**
- * Creates spans through the OpenTelemetry API. They go to the SDK that the process registered. Without an SDK, they are
- * dropped.
+ * Creates spans through the OpenTelemetry API. The spans go to the SDK that the process registered. Without an SDK, the
+ * spans are dropped.
  */
 export function createTraces({ secrets = [] }: TracesOptions = {}): Traces {
   const redact = createRedaction(secrets);
@@ -100,7 +103,7 @@ async function runInSpan<T>(tracer: Tracer, about: SpanSubject, work: () => Prom
  */
 function chooseParent(about: SpanSubject): Context {
   if (about.kind === 'model_call' || about.kind === 'tool_call') return context.active();
-  const requester = parseTraceParent(about.askedIn);
+  const requester = parseTraceParent(about.traceParent);
   return requester === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, requester);
 }
 

@@ -18,7 +18,10 @@ export class InProcessQueue implements WakeQueue {
   #handlers: JobHandlers | undefined;
   #failure: { readonly error: unknown } | undefined;
 
-  /** Sets the functions that run the jobs. They are passed after construction, because they need this queue themselves. */
+  /**
+   * Sets the functions that run the jobs. These functions are passed after construction, because they need this queue
+   * themselves.
+   */
   connect(handlers: JobHandlers): void {
     this.#handlers = handlers;
   }
@@ -104,11 +107,11 @@ export class InProcessQueue implements WakeQueue {
   }
 
   async #summarize({ child: _child, ...task }: Child): Promise<void> {
-    const askedAt = Date.now();
+    const requestedAt = Date.now();
     for (let attempt = 1; ; ) {
       const isLastAttempt = attempt >= summarizeJob.attempts;
       try {
-        const result = await this.#connected.summarization({ task, askedAt, isLastAttempt });
+        const result = await this.#connected.summarization({ task, requestedAt, isLastAttempt });
         if (result.status === 'ended') return;
         if (result.status === 'postponed') await this.#pause(result.delayMs);
         else await this.#pause(result.status === 'limited' ? result.retryAt - Date.now() : IN_FLIGHT_MS);

@@ -28,15 +28,15 @@ export interface TestWorkersOptions<Agents extends readonly Agent[] = readonly A
 
 /** All workers in this process, with a store in memory and a client of that store. */
 export interface TestWorkers<Agents extends AnyAgents = AnyAgents> {
-  /** A client as services use it. */
+  /** A client of the store in memory, as services use it. */
   readonly client: TurnfoldClient<Agents>;
   /** All events that the workers have emitted so far, oldest first. */
   readonly events: readonly WorkerEvent[];
   /** Resolves when all workers are idle. Rejects if a worker had an unexpected error. */
   idle(): Promise<void>;
   /**
-   * Moves the clock forward by `ms`, then runs everything that has become due: scheduled turns, deadlines, retries, idle
-   * TTLs.
+   * Moves the clock forward by `ms`, then runs everything that has become due: scheduled turns, deadlines, retries,
+   * idle TTLs.
    */
   advance(ms: number): Promise<void>;
   /** Stops the workers and drops all conversations. */
@@ -44,9 +44,9 @@ export interface TestWorkers<Agents extends AnyAgents = AnyAgents> {
 }
 
 /**
- * Starts every worker with a store in memory, to test agents, policies and services without Redis. A turn runs as soon as
- * the client accepts it. Deadlines pass only when the test calls `advance`, because no sweeper runs.
- * @throws invalid_config, invalid_policy
+ * Starts every worker with a store in memory, to test agents, policies and services without Redis. A turn runs as soon
+ * as the client accepts it. Deadlines pass only when the test calls `advance`, because no sweeper runs.
+ * @throws invalid_config for an invalid agent, invalid_policy for a policy that cannot work
  */
 export async function openTestWorkers<const Agents extends readonly Agent[]>({
   agents: agentsToTest,
@@ -104,7 +104,7 @@ function openTestClient({ store, queue, clock, agents, ids }: TestClientParts): 
   return createClient({
     ...storePorts(store),
     texts: store,
-    notices: { wait: (_conversation, ms, signal) => queue.nextChange(ms, signal) },
+    notifications: { wait: (_conversation, ms, signal) => queue.nextChange(ms, signal) },
     wakes: queue,
     onError: (error) => {
       throw error;

@@ -7,15 +7,15 @@ import { type EncodingTables, tokenize } from './tokenization.ts';
 const UNITS_A_TOKEN = 8;
 
 /**
- * Number of tokens next to the cut that clipping does not rely on. A longer text can have fewer tokens: 500 blanks are
- * five tokens, 512 are four.
+ * Number of tokens next to the cut whose count may change when more text follows. A longer text can have fewer tokens:
+ * 500 blanks are five tokens, 512 are four.
  */
 const MARGIN_TOKENS = 8;
 
 /** Number of characters between two yields, which takes about a tenth of a millisecond. */
 const CODE_POINTS_A_SLICE = 16_384;
 
-/** The end of a text that a clip keeps. `takeUnits` and `takeBytes` never split a surrogate pair. */
+/** The end of a text (start or end) that a clip keeps. `takeUnits` and `takeBytes` never split a surrogate pair. */
 interface Side {
   takeUnits(text: string, maxUnits: number): string;
   takeBytes(text: string, maxBytes: number): Generator<void, string>;

@@ -1,6 +1,6 @@
 /**
- * Maximum milliseconds of counting in one turn of the event loop, low enough that a turn stays below 50 ms on a busy
- * machine.
+ * Maximum milliseconds of token counting in one iteration of the event loop. An iteration then stays below 50 ms even
+ * on a busy machine.
  */
 const SHARE_MS = 8;
 
@@ -8,17 +8,17 @@ const SHARE_MS = 8;
 const QUANTUM_MS = 1;
 
 interface Waiting {
-  /** Runs the task for one quantum. Returns true if the task has ended and its caller has the result. */
+  /** Runs the task for one quantum. Returns true if the task has ended, after its result was passed on. */
   serve(): boolean;
 }
 
 /**
- * Limits the time that all token counting of a process takes in one turn of the event loop. A limit for each task alone
- * would not help. 1,000 short counts in a row would never leave the microtask queue. Ten long counts would all resume
- * in one turn.
+ * Limits the time that all token counting of a process takes in one iteration of the event loop. A limit for each task
+ * alone would not help. 1,000 short counts in a row would never leave the microtask queue. Ten long counts would all
+ * resume in one iteration.
  *
- * Waiting tasks take turns of a millisecond each. Every second turn goes to new tasks, so that a short count need not
- * wait for long ones, and the long ones still continue.
+ * Waiting tasks run in turn for a millisecond each. Every second millisecond goes to new tasks, so that a short count
+ * need not wait for long ones, and the long ones still continue.
  */
 export class EventLoopShare {
   readonly #fresh: Waiting[] = [];
@@ -33,7 +33,7 @@ export class EventLoopShare {
     return this.#fresh.length + this.#begun.length === 0;
   }
 
-  /** Runs the task to its end. It may be interrupted wherever it yields. */
+  /** Runs the task to its end. The task may be interrupted wherever it yields. */
   run<Result>(work: Generator<void, Result>): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const serve = (): boolean => {
@@ -58,7 +58,7 @@ export class EventLoopShare {
   }
 
   #serveWaiting(): void {
-    // A running task may add more tasks.
+    // A running task may add tasks, and must not start a second loop here.
     if (this.#isServing) return;
     this.#isServing = true;
     while (this.#fresh.length + this.#begun.length > 0 && !this.#isSpent()) {
@@ -71,7 +71,7 @@ export class EventLoopShare {
   #takeNext(): Waiting {
     const [first, other] = this.#isFreshNext ? [this.#fresh, this.#begun] : [this.#begun, this.#fresh];
     this.#isFreshNext = !this.#isFreshNext;
-    // One of the two lists has a task, as the caller has checked.
+    // The caller has checked that one of the two lists has a task.
     return (first.shift() ?? other.shift()) as Waiting;
   }
 

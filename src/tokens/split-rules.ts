@@ -12,7 +12,7 @@ import { CHAR_CLASSES, type CharClass, type CharClassTable } from './char-class.
  * - `keep`: the last possible end of the piece does not change.
  *
  * If no rule matches, the piece ends at its last possible end. This equals the leftmost-first choice of a regular
- * expression, not the longest match. `keep` reproduces its backtracking.
+ * expression, not the longest match. `keep` reproduces the backtracking of a regular expression.
  */
 type Move = 'take' | 'before' | 'keep';
 type Rule = readonly [classes: readonly CharClass[], next: string, move: Move];
@@ -61,7 +61,7 @@ const AFTER_BLANK: readonly Rule[] = [
   [['newline'], 'newlines', 'take'],
 ];
 
-/** A word consists of capitals followed by lower case. Letters without case and marks count as either. */
+/** A word consists of capitals followed by lower case. Letters without case, and marks, count as both. */
 const O200K_WORD: readonly Rule[] = [
   [UPPER, 'capitals', 'take'],
   [LOWER, 'word', 'take'],
@@ -147,8 +147,8 @@ const CL100K: Rules = {
 const RULES: Readonly<Record<Encoding, Rules>> = { o200k_base: O200K, cl100k_base: CL100K };
 
 /**
- * Number of bits of a character class in the compiled table: `table[(state << ROW_BITS) | class]`. State 0 is the
- * start.
+ * Number of bits for a character class in an index of the compiled table: `table[(state << ROW_BITS) | class]`. State 0
+ * is the start.
  */
 const ROW_BITS = 5;
 /**
@@ -177,7 +177,10 @@ export function compileSplitRules(encoding: Encoding): Uint8Array {
 const END = CHAR_CLASSES.indexOf('end');
 const MOVE_MASK = (1 << MOVE_BITS) - 1;
 
-/** Splits UTF-8 text into the pieces that are merged into tokens separately. It can pause and continue anywhere. */
+/**
+ * Splits UTF-8 text into the pieces that are merged into tokens separately. The splitter can pause and continue
+ * anywhere.
+ */
 export class PieceSplitter {
   /** Byte offset where the current piece starts. When the piece is complete, this becomes its end. */
   start = 0;

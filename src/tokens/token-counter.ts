@@ -21,7 +21,7 @@ export type { Encoding };
  */
 export interface BpeTokenCounter extends Counting {
   readonly encoding: Encoding;
-  /** Returns the token ids synchronously. */
+  /** Returns the token ids of a text, without yielding to the event loop. */
   encode(text: string): number[];
 }
 
@@ -29,8 +29,8 @@ export interface BpeTokenCounter extends Counting {
 const counters = new Map<Encoding, Promise<BpeTokenCounter>>();
 
 /**
- * Returns the token counter of an encoding. The first call loads it, which takes 20–70 ms and yields in between. It
- * rejects if the file of tokens cannot be read.
+ * Returns the token counter of an encoding. The first call loads the encoding, which takes 20–70 ms and yields in
+ * between. Rejects if the file of tokens cannot be read.
  */
 export function loadTokenCounter(encoding: Encoding): Promise<BpeTokenCounter> {
   let counter = counters.get(encoding);

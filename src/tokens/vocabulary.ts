@@ -18,7 +18,7 @@ export class Vocabulary {
   /** Hash table with open addressing. Each slot holds a hash and id + 1. A free slot holds 0. */
   readonly #slots: Int32Array;
   readonly #mask: number;
-  /** Ids of all two-byte tokens. They make up half of all lookups, because every merge starts with them. */
+  /** Ids of all two-byte tokens. Half of all lookups are for two bytes, because every merge starts with two bytes. */
   readonly #pairs = new Int32Array(0x10000).fill(NO_TOKEN);
 
   constructor(capacity: { readonly tokens: number; readonly bytes: number }) {

@@ -24,8 +24,8 @@ export interface ArrangedSystem {
  */
 export interface ArrangedRequest {
   /**
-   * The agent's prompt, followed by the system messages of the log. They come first, because no format accepts them
-   * between other messages.
+   * The agent's prompt, followed by the system messages of the log. System texts come first, because no format accepts
+   * them between other messages.
    */
   readonly system: readonly ArrangedSystem[];
   /** Tools of the agent, and placeholder descriptions of called tools that no longer exist (wire rule X6). */

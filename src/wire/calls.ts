@@ -15,7 +15,7 @@ const SURROGATE = /\\u[dD][89a-fA-F]|[\ud800-\udfff]/;
 const BIG_NUMBER = /\d{16}|[eE]\+?\d{3}/;
 
 export interface CallArguments {
-  /** Parsed arguments. A number that JavaScript cannot represent exactly is given as a string. */
+  /** Parsed arguments of a tool call. A number that JavaScript cannot represent exactly is given as a string. */
   readonly input: Readonly<Record<string, unknown>>;
   readonly arguments: string;
 }

@@ -38,8 +38,8 @@ function isOfModel({ format, model }: RawItems, binding: Binding): boolean {
 }
 
 /**
- * Returns true if this request is allowed to send the thinking back. A property that was not recorded counts as
- * unchanged, for example in an imported log.
+ * Returns true if this request may send the thinking of `raw` back to the model. A property that was not recorded
+ * counts as unchanged, for example in an imported log.
  */
 export function isThinkingValid(raw: RawItems, binding: Binding): boolean {
   const { version, prefix } = binding;

@@ -65,7 +65,7 @@ export interface DescribedTools extends SentTools {
 export interface ToolPlace {
   readonly format: WireFormat;
   readonly system: readonly string[];
-  /** Indexes of the messages in the order in which they are sent, with tool results directly after their call. */
+  /** Indexes of the log's messages in the order in which they are sent, with tool results directly after their call. */
   readonly order: readonly Origin[];
 }
 

@@ -42,8 +42,8 @@ export type ArrangedItem =
       readonly origin: Origin;
       readonly parts: readonly SentPart[];
       /**
-       * A compaction that the provider wrote for this summary. It is sent in place of the summary's text if the format
-       * allows that.
+       * A compaction that the provider wrote for this summary. The compaction is sent in place of the summary's text if
+       * the format allows that.
        */
       readonly raw?: readonly RawItem[];
     }
@@ -81,8 +81,8 @@ export interface Rendered<Body> {
    */
   readonly origins: readonly (readonly Origin[])[];
   /**
-   * Hash of the system texts and tools. It is recorded with the answer in `RawItems.prefix`, so that a later request
-   * can check its thinking (wire rule A8).
+   * Hash of the system texts and tools. The hash is recorded with the answer in `RawItems.prefix`, so that a later
+   * request can check its thinking (wire rule A8).
    */
   readonly prefix: string;
 }

@@ -43,7 +43,7 @@ function findNameFault(name: string, names: ReadonlySet<string>, hasRecall: bool
 }
 
 /**
- * Describes tools to a model.
+ * Converts an agent's tools, with their input schemas as JSON Schema, to the descriptions that a model gets.
  * @throws invalid_config if the JSON Schema of a tool's input is not that of one object, which providers require
  */
 export function describeAgentTools(

@@ -35,7 +35,7 @@ export class Calibrations {
   }
 
   /**
-   * The calibration factor of a model, or 1 if no provider count was observed yet. A model chain (`a|b`) has the
+   * The calibration factor of a model, or 1 if no provider count was observed yet. A chain of models (`a|b`) has the
    * largest factor of its models, because a request must fit into each of them. A factor that was observed under the
    * chain's own id is used only if none of its models has a factor.
    */
@@ -58,8 +58,8 @@ export class Calibrations {
   }
 
   /**
-   * Records the token count that a provider returned. The caller does not wait for the write. If the write fails, the
-   * factor stays as it was.
+   * Sends the token count that a provider returned to the store, and adopts the new calibration factor. The caller does
+   * not wait for the write. If the write fails, the factor stays as it was.
    * @param counted turnfold's own token count of the same request, before any correction by a provider's counts
    */
   async observe(model: string, providerTokens: number, counted: number): Promise<void> {

@@ -16,15 +16,15 @@ export interface DeferredWritePorts {
 export interface DeferredWriteOptions {
   readonly write: DeferredWrite;
   readonly scope: EventScope;
-  /** Ends the retries when it aborts. */
+  /** Ends the retries when the signal aborts. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Sends a write to Redis, and repeats the write while Redis refuses writes, until the signal aborts. The answer of a
- * model or a tool is already paid for and may have had effects, so turnfold must not lose it (invariant I11).
+ * Sends a write to Redis, and repeats the write while Redis refuses writes, until the signal aborts. A model's or
+ * tool's answer is already paid for and may have had effects, so turnfold must not lose that answer (invariant I11).
  * @param send sends the same operation under the same ids each time
- * @throws every error of the store that is not such a refusal, and the signal's reason
+ * @throws the signal's reason after an abort, and every error of Redis except a refused write
  */
 export async function deferWrite<T>(
   ports: DeferredWritePorts,
@@ -37,13 +37,13 @@ export async function deferWrite<T>(
     try {
       const answer = await send();
       if (refusedAt !== undefined) {
-        onEvent({ type: 'write_taken', ...scope, write, heldMs: clock.now() - refusedAt });
+        onEvent({ type: 'deferred_write_succeeded', ...scope, write, deferredMs: clock.now() - refusedAt });
       }
       return answer;
     } catch (error) {
       const code = findWriteRefusal(error);
       if (code === undefined || signal.aborted) throw error;
-      if (refusedAt === undefined) onEvent({ type: 'write_held', ...scope, write, code });
+      if (refusedAt === undefined) onEvent({ type: 'write_deferred', ...scope, write, code });
       refusedAt ??= clock.now();
       await pause(ports, signal);
     }

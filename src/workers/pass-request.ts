@@ -27,13 +27,13 @@ export async function requestPass(
   const wake = ids.next();
   const result = await passes.requestPass({ conversation, reasons, ...counted, passId: ids.next(), wake });
   if (result.status !== 'requested' && result.status !== 'joined') return { status: 'gone' };
-  if (result.needsWake) await wakes.wake('pass', conversation, wake, { askedIn: tracing.current() });
+  if (result.needsWake) await wakes.wake('pass', conversation, wake, { traceParent: tracing.current() });
   const isJoined = result.status === 'joined';
   onEvent({ type: 'pass_requested', ...nameConversation(conversation), passId: result.passId, reasons, isJoined });
   return { status: 'open', passId: result.passId };
 }
 
-/** Reports that a backoff suppressed a compaction pass for which there is a reason. */
+/** Reports that a backoff prevented a compaction pass for which there was a reason. */
 export function reportBackoff(
   { onEvent }: Pick<RequestPorts, 'onEvent'>,
   conversation: ConversationRef,

@@ -41,7 +41,7 @@ export interface PreparedAgents {
 
 export interface AgentSurroundings {
   readonly loadCounter: (encoding: ModelProfile['encoding']) => Promise<TokenCounter>;
-  /** Current calibration factor of a model. */
+  /** Returns a model's current calibration factor. Default: 1. */
   readonly factorOf?: (model: string) => number;
 }
 

@@ -39,13 +39,16 @@ export class Presence {
     this.#options = options;
   }
 
-  /** Adds the entry. If this fails, the failure is reported and retried: a worker must work even without its entry. */
+  /**
+   * Adds this worker's entry to the list. If Redis fails, reports the failure and retries: a worker must work even
+   * without its entry.
+   */
   async start(): Promise<void> {
     await this.#renew();
     this.#renewal = this.#options.timers.every(RENEW_EVERY_MS, () => this.#renew());
   }
 
-  /** Removes the entry. Gives up after a second. */
+  /** Removes this worker's entry from the list. Gives up after a second. */
   async end(): Promise<void> {
     this.#renewal?.stop();
     const { promise: deadline, resolve } = Promise.withResolvers<void>();
@@ -69,8 +72,8 @@ export class Presence {
   }
 
   /**
-   * False after an outage of Redis, until this worker has renewed its own entry. Until then, the entries of all workers
-   * are outdated.
+   * True if this worker may report other workers as lost. False after an outage of Redis, until this worker has renewed
+   * its own entry: until then, the entries of all workers are outdated.
    */
   #mayJudge(): boolean {
     const now = this.#options.clock.now();

@@ -8,7 +8,9 @@ export class StoppedWork extends Error {
   }
 }
 
-/** Share of the stop's deadline that is reserved for handing leases back, and its maximum in ms. */
+/**
+ * Share of a stopping worker's deadline that is reserved for handing leases back, and the maximum of that time in ms.
+ */
 const HAND_BACK_SHARE = 0.25;
 const HAND_BACK_MAX_MS = 2_000;
 
@@ -22,17 +24,17 @@ export class Shutdown {
   readonly #workEnds = new AbortController();
   #cutOff = 0;
 
-  /** Aborted at the start of the stop. After that, the worker starts no delivery and no step. */
+  /** Aborted when the worker begins to stop. After that, the worker starts no delivery and no step. */
   get begun(): AbortSignal {
     return this.#begun.signal;
   }
 
-  /** Aborted when the worker aborts its model and tool calls. An answer that still arrives is recorded. */
+  /** Aborted when the stopping worker aborts its model and tool calls. An answer that still arrives is recorded. */
   get callsEnd(): AbortSignal {
     return this.#callsEnd.signal;
   }
 
-  /** Aborted when the worker hands all leases back, even those of work that still runs. */
+  /** Aborted when the stopping worker hands all leases back, even those of work that still runs. */
   get workEnds(): AbortSignal {
     return this.#workEnds.signal;
   }
@@ -42,7 +44,7 @@ export class Shutdown {
     return this.#cutOff;
   }
 
-  /** @param deadlineMs ms until the process ends */
+  /** Begins the stop of the worker. @param deadlineMs ms until the process ends */
   begin(deadlineMs: number, timers: Timers): void {
     if (this.#begun.signal.aborted) return;
     const handBackMs = Math.min(HAND_BACK_MAX_MS, deadlineMs * HAND_BACK_SHARE);
@@ -57,8 +59,9 @@ export class Shutdown {
 }
 
 /**
- * Runs the work unless the signal aborts first. After an abort, the work is abandoned and its outcome is ignored.
- * @throws the signal's reason
+ * Runs the work unless the signal aborts first. After an abort, the work continues unattended and its outcome is
+ * ignored.
+ * @throws the signal's reason after an abort, and every error of the work
  */
 export async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();

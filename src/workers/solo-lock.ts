@@ -1,5 +1,5 @@
 export interface SoloHold {
-  /** Releases the lock. A second call does nothing. */
+  /** Releases the hold of the lock. A second call does nothing. */
   release(): void;
   /**
    * Changes an exclusive hold into a shared one, without letting other work in between. Does nothing to a shared hold.
@@ -28,12 +28,12 @@ export class SoloLock {
     return !this.#isAlone && this.#solos.size > 0;
   }
 
-  /** Resolves with a shared hold, or with undefined if `signal` aborts first. */
+  /** Waits for a shared hold of the lock. Resolves with undefined if `signal` aborts first. */
   share(signal: AbortSignal): Promise<SoloHold | undefined> {
     return this.#enter(false, signal);
   }
 
-  /** Resolves with an exclusive hold, or with undefined if `signal` aborts first. */
+  /** Waits for the exclusive hold of the lock. Resolves with undefined if `signal` aborts first. */
   alone(signal: AbortSignal): Promise<SoloHold | undefined> {
     return this.#enter(true, signal);
   }

@@ -5,7 +5,7 @@ import { isThinking } from '../wire/raw-items.ts';
 
 /**
  * True if a model has sent thinking together with tool calls, and has not yet given its final answer. The provider ties
- * such thinking to all messages before it, so an edit of the context would make the thinking invalid.
+ * such thinking to all messages before it, so a change of the context would make the thinking invalid.
  */
 export function isThinkingLoopOpen(messages: readonly Message[]): boolean {
   const loop = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);

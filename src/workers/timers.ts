@@ -1,7 +1,7 @@
 /** Repeated and delayed calls, as a port. Tests implement it with a clock that they advance by hand. */
 export interface Timers {
   /**
-   * Calls `call` again and again, `ms` after each call has ended, until stopped. A failed call does not end the
+   * Calls `call` repeatedly until stopped: each time, `ms` after the last call ended. A failed call does not end the
    * repetition.
    */
   every(ms: number, call: () => Promise<void>): { stop(): void };

@@ -54,7 +54,7 @@ describe('a compacted conversation in JSON', () => {
     expect(violationsOf(messages)).toStrictEqual([]);
   });
 
-  test('compact keeps fewer recent messages, step by step, until the budget is met, and never cuts pinned messages', async () => {
+  test('compact keeps fewer and fewer recent messages until the budget is met, and never cuts pinned messages', async () => {
     const pinned = {
       ...user(`remember: ${'ten words of what must never be lost by anyone. '.repeat(10)}`),
       pinned: true,
@@ -145,7 +145,7 @@ describe('refused input', () => {
   });
 });
 
-test('compact --summarizer structural needs no API key, whatever the policy names', async () => {
+test('compact --summarizer structural needs no API key, whatever summarizer the policy names', async () => {
   const policy = 'max_tokens: 2000\nsummarizer:\n  models: [anthropic/claude-haiku-4-5]';
   const talk = { id: 'talk', messages: [system, ...toolTurns(4)] };
   expect(await compact([talk], policy)).toMatchObject({ code: 1 });

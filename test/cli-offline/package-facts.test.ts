@@ -12,12 +12,12 @@ it('readPackageFacts reads the version and the required Node version', () => {
 });
 
 describe('the check of Node', () => {
-  it.each(['22.22.0', '22.22.1', '22.23.0', '24.0.0', '100.0.0'])('explainOldNode accepts Node %s', (present) => {
+  it.each(['22.22.0', '22.22.1', '22.23.0', '24.0.0', '100.0.0'])('the check of Node accepts version %s', (present) => {
     expect(explainOldNode(present, '>=22.22.0')).toBeUndefined();
   });
 
   it.each(['20.20.2', '22.21.9', '9.99.99'])(
-    'explainOldNode refuses Node %s and names the required version',
+    'the check of Node refuses version %s and prints the required version',
     (present) => {
       expect(explainOldNode(present, '>=22.22.0')).toContain(`needs Node >=22.22.0, but this is ${present}`);
     },

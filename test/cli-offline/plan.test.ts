@@ -89,7 +89,7 @@ test('plan reads messages in the chat format of OpenAI', async () => {
   expect(await planOne(messages, '')).toMatchObject({ messages: 4, turns: 1, protected: [0, 1, 2, 3] });
 });
 
-test('plan reports refused conversations and plans the others', async () => {
+test('plan reports each conversation that it refuses and plans the others', async () => {
   const talk = { id: 'good', messages: [user('hi')] };
   const orphan = { id: 'orphan', messages: [user('hi'), result('nobody')] };
   const malformed = { id: 'malformed', messages: [{ role: 'robot', content: '' }] };

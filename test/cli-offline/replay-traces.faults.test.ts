@@ -27,7 +27,7 @@ async function replayUnder(maxTokens: number) {
 
 describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/traces)', () => {
   test.each(BUDGETS.flatMap((maxTokens) => readConversationFiles().map((file) => ({ ...file, maxTokens }))))(
-    'replay of $name at $maxTokens tokens: requests fit and are valid, large ones are compacted, and no less is known than in a window',
+    'replay of $name at $maxTokens tokens: requests fit and are valid, large ones are compacted, and no fewer values stay than in a plain window',
     async ({ conversations, maxTokens }) => {
       const replay = await replayUnder(maxTokens);
       const known = { compacted: 0, evicted: 0 };

@@ -83,7 +83,7 @@ test.each([false, true])('show prints messages escaped (--json: %s)', async (jso
     version: 1,
     head: 1,
     tokens: 1,
-    setup: { system: HOSTILE, pins: [HOSTILE], tools: [] },
+    agentSnapshot: { system: HOSTILE, pins: [HOSTILE], tools: [] },
   };
   const context = async () => ({ ...view, items: [{ from: 1, to: 1, tokens: 1, message }] });
   const client = { context } as unknown as TurnfoldClient;

@@ -64,7 +64,7 @@ test.each([
   ],
   [['show', 'c1', '--version', 'x'], /Expected a whole number/],
   [['enqueue', 'c1', 'x', '--agent', 'a', '--wait', '-1'], /Expected a number of seconds/],
-])('an invalid command line is refused with its reason: %j', async (args, words) => {
+])('turnfold refuses an invalid command line and prints the reason: %j', async (args, words) => {
   const { code, stdout, stderr } = await runTurnfold(args);
   expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(words);

@@ -72,7 +72,7 @@ describe('render', () => {
     expect(other.stdout).not.toContain('signature');
   });
 
-  test('render names a refused conversation and renders the others', async () => {
+  test('render reports the id of a conversation that it refuses and renders the others', async () => {
     const talks = [
       { id: 'bad', messages: [messages[4]] },
       { id: 'good', messages: [messages[1]] },

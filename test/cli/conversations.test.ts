@@ -97,7 +97,7 @@ describe('import and export', () => {
     expect(exported).toStrictEqual({ id: 'i1', messages: expected });
   });
 
-  test('a repeated import of a file changes nothing, and an import of other messages under the same conversation id is refused', async () => {
+  test('import of a file changes nothing when it is repeated, and import refuses other messages under the same conversation id', async () => {
     const file = await writeTemporary('talk.jsonl', [{ id: 'i2', messages: messages('mine') }]);
     for (const _ of [1, 2]) expect(await turnfold('import', file, '--agent', 'workspace')).toMatchObject({ code: 0 });
     expect(await readOne('show', 'i2')).toMatchObject({ head: 5 });
@@ -264,7 +264,7 @@ describe('restore, rollback and fork', () => {
     ['not_found', '--version', ['restore', 'r1', '--version', '9', '--drop']],
     ['not_found', 'turn', ['rollback', 'r1', 'nothing']],
     ['conflict', 'new', ['fork', 'r2', 'r1']],
-  ])('a refused command fails with %s and the error names the option or argument %s: %j', async (code, field, args) => {
+  ])('a command fails with %s and its error names the option or argument %s: %j', async (code, field, args) => {
     const run = await turnfold(...args, '--json');
     expect({ code: run.code, stdout: run.stdout }).toStrictEqual({ code: 1, stdout: '' });
     expect(JSON.parse(run.stderr)).toMatchObject({ error: { code, field } });

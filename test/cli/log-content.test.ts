@@ -34,8 +34,8 @@ describe('message contents in the log of a worker', () => {
 
   test('a worker with LOG_CONTENT logs message contents with its API keys redacted', async () => {
     const lines = await logTurn('l2', { LOG_CONTENT: 'true' });
-    const asked = lines.find(({ event }) => event === 'model_asked');
-    expect(asked).toMatchObject({ conversation: 'l2', messages: [{ content: 'my private words, and [redacted]' }] });
+    const started = lines.find(({ event }) => event === 'model_call_started');
+    expect(started).toMatchObject({ conversation: 'l2', messages: [{ content: 'my private words, and [redacted]' }] });
     expect(lines.find(({ event }) => event === 'model_answered')).toMatchObject({ content: expect.any(String) });
   });
 });

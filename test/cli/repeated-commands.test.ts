@@ -52,7 +52,7 @@ async function untilVersion(conversation: string, version: number): Promise<void
   await expect.poll(live, { timeout: 60_000 }).toBe(version);
 }
 
-describe('an unconfirmed write names the command that repeats it', () => {
+describe('a command with an unconfirmed write', () => {
   test.each(['approve', 'reject'])(
     '%s with an unconfirmed write prints a command that repeats the decision on the same proposal',
     async (verb) => {
@@ -110,7 +110,7 @@ describe('an unconfirmed write names the command that repeats it', () => {
     expect(await turnfold(...args)).toMatchObject({ code: 0, stdout: 'u-import  1 messages\n' });
   });
 
-  test('the printed command to repeat puts an argument that looks like an option after --', async () => {
+  test('in the printed command to repeat, an argument that looks like an option stands after --', async () => {
     const again = await runUnconfirmed('enqueue', '--agent', 'reviewed', '--', 'u-dash', '-x');
     const [, turn = ''] = /^enqueue --agent reviewed --turn (\S+) -- u-dash -x$/.exec(again) ?? [];
     expect((await turnfold(...again.split(' '))).stdout).toMatch(new RegExp(`^${turn} {2}`));

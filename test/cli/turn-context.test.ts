@@ -71,7 +71,7 @@ describe('--context', () => {
     ['no object', '["gold-4711"]', 'invalid_input'],
     ['too large', JSON.stringify({ user: 'gold-4711'.repeat(2_000) }), 'message_too_large'],
   ])(
-    'an invalid --context (%s) is refused with an error that names the option and not its value',
+    'a command refuses an invalid --context (%s) with an error that names the option and not its value',
     async (_, context, code) => {
       for (const command of [['enqueue', 'c5', 'hello', '--agent', 'servant'], ['dev'], ['redrive', 'c4', 't1']]) {
         const { code: exit, stderr } = await turnfold(...command, '--context', context);

@@ -150,7 +150,7 @@ describe('turns', () => {
 });
 
 describe('lists over all conversations', () => {
-  test('waiting lists the awaited calls with their arguments, by tenant and kind', async () => {
+  test('the command waiting lists the awaited calls with their arguments, by tenant and kind', async () => {
     await own.client.enqueueTurn({ conversation: 'w1', tenant: 'lists', agent: 'asker', turn: 't1', input: 'guarded' });
     const state = async () => (await own.client.result({ tenant: 'lists', conversation: 'w1' }, 't1')).state;
     await expect.poll(state, { timeout: 10_000 }).toBe('waiting');

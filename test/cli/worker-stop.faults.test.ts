@@ -74,7 +74,7 @@ test('after SIGTERM, a worker whose answer a full Redis refuses hands the turn b
   onTestFinished(() => server.disconnect());
   await server.config('SET', 'maxmemory', 1);
   model.release();
-  await first.untilLogged('write_held');
+  await first.untilLogged('write_deferred');
   expect(await stop(first)).toEqual({ code: 75, outcome: 'deadline' });
   expect(await client.result('c1', 't1')).toMatchObject({ state: 'queued' });
 

@@ -42,7 +42,7 @@ describe('an append repeated under its operation id', () => {
     expect((await fixture.client.describe('twice')).head).toBe(2);
   });
 
-  test('an append of tool results that is repeated with its operation id is not refused as a duplicate', async () => {
+  test('append accepts repeated tool results if the operation id is the same, and does not refuse them as duplicates', async () => {
     await append('twice-calls', [user('a'), calls('x')]);
     const first = await append('twice-calls', [result('x')], { operation: 'op-1' });
     expect(await append('twice-calls', [result('x')], { operation: 'op-1' })).toStrictEqual(first);
@@ -75,7 +75,7 @@ describe('an append with an expected head', () => {
 });
 
 describe('tool results in an append', () => {
-  test('appended tool results name the calls of an earlier append by the ids that the caller chose or the ids that the log assigned', async () => {
+  test('an appended tool result may refer to an earlier call by the id of the caller or the id in the log', async () => {
     await append('rounds', [user('a'), calls('mine-1', 'mine-2')]);
     await append('rounds', [result('mine-2')]);
     await append('rounds', [result('c2_0')]);
@@ -102,7 +102,7 @@ describe('tool results in an append', () => {
     ['orphan_result', 'messages[0].toolCallId', [{ role: 'tool', content: 'of nothing' }]],
     ['duplicate_call', 'messages[2].toolCallId', [calls('x'), result('x'), result('x')]],
     ['duplicate_call', 'messages[0].toolCalls[1].id', [calls('x', 'x')]],
-  ])('an append fails with %s, the error names the field %s, and nothing is written', async (code, field, messages) => {
+  ])('append fails with %s, its error names the field %s, and nothing is written', async (code, field, messages) => {
     const conversation = `refused-${code}-${messages.length}-${messages[0]?.role}`;
     await expect(append(conversation, messages)).rejects.toMatchObject({ code, field });
     await expect(fixture.client.describe(conversation)).rejects.toMatchObject({ code: 'not_found' });
@@ -126,7 +126,7 @@ test.each([
   },
 );
 
-test('an append is refused while the conversation has unsettled turns', async () => {
+test('append fails with conversation_busy while the conversation has unsettled turns', async () => {
   await fixture.client.enqueueTurn({ conversation: 'busy', agent, input: 'x', turn: 't1' });
   await expect(append('busy', [user('a')])).rejects.toMatchObject({ code: 'conversation_busy', field: 'conversation' });
   await fixture.client.cancel('busy', 't1');

@@ -19,7 +19,7 @@ class QuietWorld {
     now: () => 0,
     turns: { readTurn: async () => view },
     events: { readEvents: async () => ({ start: 'kept', events: [], position: '0-0', exists: true }) },
-    notices: {
+    notifications: {
       wait: (_: unknown, _ms: number, signal?: AbortSignal) => {
         this.open += 1;
         this.#waiting.resolve();

@@ -37,7 +37,7 @@ describe('a conversation with versions', () => {
     await makeVersions(fixture, conversation);
   });
 
-  test('versions lists the kept versions of a context, oldest first', async () => {
+  test('client.versions lists the kept versions of a context, oldest first', async () => {
     const versions = await fixture.client.versions(conversation);
     expect(versions.map(({ number, parent, base }) => [number, parent, base])).toStrictEqual([
       [1, 0, 24],

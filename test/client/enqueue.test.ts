@@ -71,7 +71,7 @@ test('a delayed turn is scheduled until it is due', async () => {
   });
 });
 
-test('enqueueTurn fails once maxQueuedTurns turns are queued, names their number, and succeeds after a turn has settled', async () => {
+test('enqueueTurn fails once maxQueuedTurns turns are queued, reports their number in the error, and succeeds after a turn has settled', async () => {
   const turn = { conversation: 'full', agent, input: 'x', maxQueuedTurns: 2 };
   await fixture.client.enqueueTurn({ ...turn, turn: 't1' });
   await fixture.client.enqueueTurn({ ...turn, turn: 't2' });
@@ -145,7 +145,7 @@ test.each<[string, object]>([
   ['delayMs', { delayMs: 315_360_000_001 }],
   ['priority', { priority: 1, delayMs: 60_000 }],
   ['maxQueuedTurns', { maxQueuedTurns: 0 }],
-])('enqueueTurn names the invalid field %s of %j', async (field, change) => {
+])('the error of enqueueTurn names the invalid field %s of %j', async (field, change) => {
   const payload = { conversation: 'malformed', agent, input: 'x', ...change };
   await expect(fixture.client.enqueueTurn(payload)).rejects.toMatchObject({ code: 'invalid_input', field });
 });

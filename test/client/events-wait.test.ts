@@ -23,7 +23,7 @@ async function follow(steps: readonly ((db: MemoryDatabase) => void)[], slowMs =
     if (step === undefined) over.abort(OVER);
     else step(db);
   };
-  const ports = { now: () => db.now(), events: openMemoryEventStore(db), notices: { wait } };
+  const ports = { now: () => db.now(), events: openMemoryEventStore(db), notifications: { wait } };
   const received: string[] = [];
   const events = followEvents(ports as unknown as ClientPorts, ref.id, { after: '0', signal: over.signal });
   await expect(

@@ -29,21 +29,21 @@ function appendTo(client: TurnfoldClient, ...messages: unknown[]): Promise<unkno
 
 const fine = { role: 'user', content: 'fine' };
 
-test.each(HOSTILE_JSON)('append names the field of a raw item that is %s', async (_, make) => {
+test.each(HOSTILE_JSON)('the error of append names the field of a raw item that is %s', async (_, make) => {
   const message = { role: 'assistant', content: 'x', raw: { items: [make()] } };
   const { code, field } = await refusalOf((client) => appendTo(client, fine, message));
   expect(['invalid_input', 'message_too_large']).toContain(code);
   expect(field).toMatch(/^messages\[1\]\.raw/);
 });
 
-test.each(HOSTILE_JSON)('append names the field of a message part that is %s', async (_, make) => {
+test.each(HOSTILE_JSON)('the error of append names the field of a message part that is %s', async (_, make) => {
   const message = { role: 'user', content: 'x', parts: [{ type: 'text', text: 'a' }, make()] };
   const { code, field } = await refusalOf((client) => appendTo(client, fine, message));
   expect(['invalid_input', 'message_too_large']).toContain(code);
   expect(field).toMatch(/^messages\[1\]\.parts/);
 });
 
-test('append names a field whose getter throws', async () => {
+test('the error of append names a field whose getter throws', async () => {
   const error = await refusalOf((client) =>
     appendTo(client, fine, fine, fine, {
       role: 'user',
@@ -81,7 +81,7 @@ test('a field name of 5 MB does not make an error message of 5 MB', async () => 
   for (const { message, field = '' } of errors) expect(message.length + field.length).toBeLessThan(2_000);
 });
 
-test('a text of 100 MB is refused as too large', async () => {
+test('the client refuses a text of 100 MB as too large', async () => {
   const input = 'x'.repeat(100_000_000);
   const error = await refusalOf((client) => client.enqueueTurn({ conversation: 'c1', agent: 'a', input }));
   expect(error).toMatchObject({ code: 'message_too_large', field: 'input' });

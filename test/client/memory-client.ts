@@ -4,12 +4,12 @@ import { type ClientStores, storePorts } from '../../src/client/ports.ts';
 import type { Store } from '../../src/domain/ports/store.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
 
-/** A client over a store in memory alone: no queue, no notices. @param over Stores that replace single nouns. */
+/** A client over a store in memory alone: no queue, no notifications. @param over Stores that replace single nouns. */
 export function createMemoryClient(store: Store, over: Partial<ClientStores> = {}): TurnfoldClient {
   return createClient({
     ...storePorts(store),
     ...over,
-    notices: { wait: async () => undefined },
+    notifications: { wait: async () => undefined },
     texts: { listen: () => ({ catchUp: async () => undefined, stop: () => undefined }) },
     wakes: { wake: async () => undefined },
     onError: (error) => {

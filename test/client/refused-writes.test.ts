@@ -46,7 +46,7 @@ describe('Redis is full', () => {
     await expect(fixture.client.describe('c1')).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('with a full Redis accepted turns can be read, and refused turns can be sent again later', async () => {
+  test('while Redis is full, a client can read accepted turns, and can later send again the turns that Redis refused', async () => {
     const turn = { conversation: 'c1', agent, input: 'x', turn: 't3' };
     await expect(fixture.client.enqueueTurn(turn)).rejects.toMatchObject({ code: 'redis_full' });
     expect(await fixture.client.result('c1', 't1')).toMatchObject({ state: 'queued' });

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { monotonicFactory } from 'ulidx';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createClient, type TurnfoldClient } from '../../src/client/client.ts';
-import type { SettlementNotices } from '../../src/client/ports.ts';
+import type { EventNotifications } from '../../src/client/ports.ts';
 import { storePorts } from '../../src/client/ports.ts';
 import { openWakeQueue } from '../../src/queue/wake-queue.ts';
 import { connectStore } from '../../src/store/connect-store.ts';
@@ -20,12 +20,12 @@ afterAll(() => fixture.close());
 const LONG_MS = 20_000;
 const agent = 'talker';
 
-/** A client over the fixture's Redis, with notices that the test sends. */
-async function openClientWith(change: (real: SettlementNotices) => SettlementNotices): Promise<TurnfoldClient> {
+/** A client over the fixture's Redis, with notifications that the test sends. */
+async function openClientWith(change: (real: EventNotifications) => EventNotifications): Promise<TurnfoldClient> {
   const onError = (error: unknown): never => {
     throw error;
   };
-  const { store, notices, texts, close } = await connectStore({ url: fixture.url, shards: 4, failsFast: true });
+  const { store, notifications, texts, close } = await connectStore({ url: fixture.url, shards: 4, failsFast: true });
   const wakes = openWakeQueue({ url: fixture.url, shards: 1, failsFast: true, onError });
   onTestFinished(async () => {
     await wakes.close();
@@ -33,7 +33,7 @@ async function openClientWith(change: (real: SettlementNotices) => SettlementNot
   });
   return createClient({
     ...storePorts(store),
-    notices: change(notices),
+    notifications: change(notifications),
     texts,
     wakes,
     onError,
@@ -55,7 +55,7 @@ describe('a caller that waits for a result', () => {
     });
   });
 
-  test('result with waitMs returns when a notice of the change arrives, without polling Redis', async () => {
+  test('result with waitMs returns when a notification of the change arrives, without polling Redis', async () => {
     // The wait is an hour, so only a notice can end the call within the test's time limit.
     const client = await openClientWith((real) => ({ wait: (conversation) => real.wait(conversation, 3_600_000) }));
     const { turn } = await client.enqueueTurn({ conversation: 'noticed', agent, input: 'hello', delayMs: 300 });
@@ -63,7 +63,7 @@ describe('a caller that waits for a result', () => {
     expect(view.answer?.content).toBe('heard hello');
   });
 
-  test('result with waitMs finds the answer by polling Redis if the notice of the change is lost', async () => {
+  test('result with waitMs finds the answer by polling Redis if the notification of the change is lost', async () => {
     const waits: number[] = [];
     const client = await openClientWith(() => ({
       wait: async (_, ms) => {

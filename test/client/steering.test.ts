@@ -146,7 +146,7 @@ describe('answers to calls of a waiting turn', () => {
     ['invalid_input', 'answers.c2_0', { c2_0: { content: 'x', approved: true } }],
     ['message_too_large', 'answers.c2_0', { c2_0: { content: 'x'.repeat(1_048_577) } }],
   ])(
-    'a malformed answer to a tool call is refused with %s and the field %s, and the turn keeps waiting',
+    'client.answer refuses a malformed answer to a tool call with %s and the field %s, and the turn keeps waiting',
     async (code, field, answers) => {
       await ask('a-malformed', 'call ask', 't1');
       await inState('a-malformed', 't1', 'waiting');
@@ -174,7 +174,7 @@ describe('answers to calls of a waiting turn', () => {
     ['risk', { content: 'yes, please' }, { approved: true }, 'risked'],
     ['ask', { approved: true }, { content: 'blue' }, 'blue'],
   ])(
-    'an answer of the wrong kind (result instead of approval, or the reverse) is refused, and a correct answer still counts: %s',
+    'client.answer refuses the wrong kind (result instead of approval, or the reverse), and a correct answer still counts: %s',
     async (tool, wrong, right, heard) => {
       const conversation = `a-kind-${tool}`;
       await ask(conversation, `call ${tool}`, 't1');

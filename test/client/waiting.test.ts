@@ -86,7 +86,7 @@ describe('a turn that waits for a decision', () => {
     expect(parts.at(-1)).toMatchObject({ view: { state: 'completed', answer: { content: 'paid back' } } });
   });
 
-  test('waiting lists a turn by tenant and kind of wait, with the arguments of its calls, until the turn is answered', async () => {
+  test('client.waiting lists a turn by tenant and kind of wait, with the arguments of its calls, until the turn is answered', async () => {
     await ask('w-listed', 'refund', 'acme');
     await ask('w-outside', 'ask', 'acme');
     const list = async (options: object) =>
@@ -153,7 +153,7 @@ describe('the list of conversations', () => {
     ['for', () => fixture.client.waiting({ for: 'retry' as 'tools' })],
     ['limit', () => fixture.client.conversations({ limit: 0 })],
     ['tenant', () => fixture.client.waiting({ tenant: 'a|b' })],
-  ])('a listing with an invalid %s is refused', async (field, call) => {
+  ])('client.conversations and client.waiting refuse an invalid %s', async (field, call) => {
     expect((await failureOf(call)).error).toMatchObject({ code: 'invalid_input', field });
   });
 });

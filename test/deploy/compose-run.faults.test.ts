@@ -78,15 +78,15 @@ test(
 
     const hasLost = async (): Promise<boolean> => (await ask(`${LOST} and on (role) ${TURN_ROLE}`)) !== undefined;
     await until(
-      'Prometheus knows it no more',
+      'Prometheus no longer lists the killed worker',
       SEEN_MS,
       async () => (await ask(`up{instance="${address}:9464"}`)) === undefined,
     );
     expect(await ask(answering)).toBe(4);
-    await until('the loss of a turn worker is told', LOST_MS, hasLost);
+    await until('Prometheus reports the loss of a turn worker', LOST_MS, hasLost);
     await compose.up('--scale', 'turn-worker=3');
     await until('Prometheus has found 5 again', SEEN_MS, async () => (await ask(answering)) === 5);
-    await until('and tells of no loss', SEEN_MS, async () => !(await hasLost()));
+    await until('Prometheus reports no loss any more', SEEN_MS, async () => !(await hasLost()));
     for (const query of [
       'sum(turnfold_turns_total{outcome="completed"})',
       'sum(turnfold_tool_calls_total)',
@@ -97,7 +97,7 @@ test(
     }
     const [stopped = ''] = await compose.list('turn-worker');
     await compose.docker('stop', stopped);
-    expect((await compose.inspect(stopped)).State.ExitCode, 'a worker that is told to stop ends by itself').toBe(0);
+    expect((await compose.inspect(stopped)).State.ExitCode, 'a worker that receives SIGTERM exits by itself').toBe(0);
   },
   RUN_MS,
 );

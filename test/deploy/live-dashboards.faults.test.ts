@@ -20,7 +20,7 @@ const MAY_STAY_AT_0 = [
   'Leases of turns lost',
   'Overdue',
   'Failed passes',
-  'Passes held',
+  'Passes not requested and backoffs',
   'Evicted keys',
   'Records set aside',
   'Records found corrupt',

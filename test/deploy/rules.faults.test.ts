@@ -87,7 +87,7 @@ describe('alerts', () => {
     expect(EXPECTATIONS.filter(({ alert }) => !names.has(alert))).toEqual([]);
   });
 
-  test('each rule file has tests', () => {
+  test('the promtool tests cover every rule file of Prometheus, and no other file', () => {
     const tested = new Set(TEST_FILES.flatMap(ruleFilesOf).map((path) => path.replace('../', '')));
     expect([...tested].toSorted()).toEqual(RULE_FILES.toSorted());
   });

@@ -83,7 +83,7 @@ describe('the runbook', () => {
     expect(preface).toContain('`COMPOSE_FILE`');
   });
 
-  test('the runbook names commands that Redis accepts', async () => {
+  test('Redis accepts every command that the runbook names', async () => {
     const commands = [...text.matchAll(/`redis-cli (\w[^`]*)`/g)].map(([, command = '']) => command.split(' '));
     expect(commands.length).toBeGreaterThan(3);
     const { url } = await openOwnRedis(); // they change its settings
@@ -97,7 +97,7 @@ describe('the runbook', () => {
     ['turnfold failed --oldest', 'unknown option'],
     ['turnfold redrive', 'missing required argument'],
     ['turnfold validate a.json', 'required option'],
-  ])('the check of runbook commands rejects %s', (line, why) => {
+  ])('the check of runbook commands reports %s', (line, why) => {
     expect(() => parseCommand(line)).toThrow(why);
   });
 

@@ -90,13 +90,13 @@ describe('hover text', () => {
       path,
       `export interface One {
          /** said */
-         readonly told: string;
+         readonly described: string;
          readonly silent: { readonly inner: number };
        }
        export type Two = { readonly kind: 'a' } | { readonly kind: 'b'; readonly list: readonly { item: number }[] };
        export class Three {
          /** said */
-         told = 1;
+         described = 1;
          open = 2;
          #own = 3;
          private hidden = 4;

@@ -11,9 +11,9 @@ function afterPasses(outcomes: readonly PassOutcome[], tokens = 1_000, stepToken
   return outcomes.reduce((backoff, outcome) => nextBackoff(backoff, outcome, tokens, stepTokens), NO_BACKOFF);
 }
 
-describe('backoff', () => {
+describe('backoff of compaction', () => {
   test.each<PassOutcome>([{ kind: 'none' }, { kind: 'no_reason' }, { kind: 'infeasible' }, noGain])(
-    'after compaction ended as $kind, it is not requested again until the context grew by minSequenceTokens',
+    'after a compaction ended as $kind, the next one is requested only when the context has grown by minSequenceTokens',
     (outcome) => {
       const backoff = afterPasses([outcome]);
       expect(isBackedOff(backoff, 1_000)).toBe(true);
@@ -22,7 +22,7 @@ describe('backoff', () => {
     },
   );
 
-  test('compaction is not requested again at the same context size, even if minSequenceTokens is 0', () => {
+  test('after a compaction without result, the next one is requested only for a larger context, even if minSequenceTokens is 0', () => {
     const backoff = afterPasses([{ kind: 'none' }], 1_000, 0);
     expect(isBackedOff(backoff, 1_000)).toBe(true);
     expect(isBackedOff(backoff, 1_001)).toBe(false);
@@ -57,7 +57,7 @@ describe('the context size below which appended messages request no compaction p
   });
 });
 
-describe('backoff after gainless passes', () => {
+describe('backoff after compaction passes without gain', () => {
   test('a backoff starts after three compactions in a row without gain, and ends after 15 % growth', () => {
     expect(afterPasses([noGain, noGain])).toMatchObject({ gainlessPasses: 2, noGainBelowTokens: 0 });
     const open = afterPasses([noGain, noGain, noGain]);
@@ -67,7 +67,7 @@ describe('backoff after gainless passes', () => {
     expect(isBackedOff(light, 1_150)).toBe(false);
   });
 
-  test('after the next compaction without gain, a backoff starts again from the new size', () => {
+  test('after a fourth compaction without gain, a backoff starts again from the new context size', () => {
     const open = afterPasses([noGain, noGain, noGain]);
     expect(nextBackoff(open, noGain, 2_000, 256)).toMatchObject({ gainlessPasses: 4, noGainBelowTokens: 2_300 });
   });
@@ -84,11 +84,11 @@ describe('backoff after gainless passes', () => {
     },
   );
 
-  test('an approved proposal ends the backoff', () => {
+  test('a compaction whose proposal was approved ends the backoff', () => {
     expect(afterPasses([noGain, noGain, noGain, { kind: 'approved', version: 2 }])).toStrictEqual(NO_BACKOFF);
   });
 
-  test('a commit resets the count of compactions without gain', () => {
+  test('a compaction that commits a smaller context resets the count of compactions without gain', () => {
     const backoff = afterPasses([noGain, noGain, { kind: 'committed', version: 1 }, noGain]);
     expect(backoff).toMatchObject({ gainlessPasses: 1, noGainBelowTokens: 0 });
   });

@@ -6,7 +6,7 @@ import { errorOf } from './error-of.ts';
 
 const bounds = { maxCharacters: 1_048_576 };
 
-test('writeBoundedJson writes any JSON value as JSON.stringify does', () => {
+test('writeBoundedJson returns the same text as JSON.stringify for any JSON value', () => {
   assert(
     property(jsonValue({ maxDepth: 6 }), (value) => {
       expect(writeBoundedJson(value, bounds)).toEqual({ status: 'written', json: JSON.stringify(value) });

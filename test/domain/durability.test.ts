@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { durabilitySchema } from '../../src/domain/durability.ts';
 
-describe('a durability', () => {
+describe('the durability setting of a client', () => {
   test.each([
     { replicas: 1, timeoutMs: 500 },
     { replicas: 0, timeoutMs: 500, fsync: 'local' },

@@ -81,7 +81,7 @@ describe('event records', () => {
     expect(decodeEvent(ID, { ...kept, calls: '[' })).toMatchObject({ type: 'unknown', name: 'turn_waiting' });
   });
 
-  test('decodeEvent returns an event of an unknown type with its fields', () => {
+  test('decodeEvent returns an event of an unknown type as unknown, with its fields', () => {
     expect(decodeEvent(ID, { type: 'later', a: 'b' })).toEqual({
       id: ID,
       at,
@@ -93,7 +93,7 @@ describe('event records', () => {
   });
 });
 
-describe('a version', () => {
+describe('a context version', () => {
   test('shownKeys lists the keys under which the summaries of a context version are stored', () => {
     expect(shownKeys(version)).toEqual(['k1']);
   });
@@ -114,7 +114,7 @@ describe('a version', () => {
   });
 });
 
-describe('an error', () => {
+describe('an error of the store', () => {
   test('the reason of a TurnfoldError is its message without the field name at the start', () => {
     expect(new TurnfoldError('invalid_input', 'a.b: too long', { field: 'a.b' }).reason).toBe('too long');
     expect(new TurnfoldError('gone', 'erased').reason).toBe('erased');

@@ -33,14 +33,14 @@ function cutLine(line: string, { excess = 0, excessBytes = 0, relax = false, str
   return { left: maskLine(line, gone, []), tokens: cut.weight.tokens, isFloorRelaxed: cut.isFloorRelaxed };
 }
 
-describe('bytes', () => {
+describe('eviction by bytes', () => {
   test('an eviction continues until it has removed both the excess tokens and the excess bytes', () => {
     expect(cutLine('su a a a u', { excess: 10, excessBytes: 80 }).left).toBe('su..au');
     expect(cutLine('su a a a u', { excess: 0, excessBytes: 1 }).left).toBe('su.aau');
   });
 });
 
-describe('strategies', () => {
+describe('eviction strategies', () => {
   const ten = 's(ua)x5 u';
   test.each<{ strategy: EvictionStrategy; left: string }>([
     { strategy: { evict: 0.5 }, left: 'su.....uauau' },
@@ -55,14 +55,14 @@ describe('strategies', () => {
     expect(cutLine(ten, { strategy }).left).toBe(left);
   });
 
-  test('evicting a share of 0.55 of 100 tokens removes exactly 55 tokens', () => {
+  test('an eviction of the share 0.55 of 100 tokens removes exactly 55 tokens', () => {
     // In binary floating point, 0.55 × 100 is 55.00000000000001. Compared with that number, a third group would be
     // removed.
     expect(cutLine('u a:50 a:5 a:45', { strategy: { evict: 0.55 } })).toMatchObject({ left: 'u..a', tokens: 55 });
     expect(cutLine('u a:50 a:4 a:46', { strategy: { evict: 0.55 } }).left).toBe('u...');
   });
 
-  test('evicting a share of the tokens removes nothing if all messages have zero tokens', () => {
+  test('an eviction of a share of the tokens removes no message if all messages have zero tokens', () => {
     expect(cutLine('u a:0 a:0', { strategy: { evict: 1 } }).left).toBe('uaa');
     expect(cutLine('u', { strategy: { evict: 1 } }).left).toBe('u');
   });
@@ -73,7 +73,7 @@ describe('strategies', () => {
   });
 });
 
-describe('order', () => {
+describe('order of eviction', () => {
   test('an eviction removes droppable messages first, then the oldest messages, then summaries', () => {
     const line = 'su S:10 a a a? a u a? u';
     const order = [10, 20, 30, 40, 50, 60].map((excess) => cutLine(line, { excess }).left);
@@ -86,14 +86,14 @@ describe('order', () => {
     expect(cutLine('su a t? r? a u', { excess: 10 }).left).toBe('sua..au');
   });
 
-  test('an eviction stops once the excess is removed, and counts what the strategy removed', () => {
+  test('an eviction that must remove an excess counts what the strategy removed, and stops once the excess is gone', () => {
     expect(cutLine('su(a)x6 u', { excess: 25 })).toMatchObject({ left: 'su...aaau', tokens: 30 });
     expect(cutLine('su(a)x6 u', { excess: 25, strategy: { evict: 0.9 } }).left).toBe('su......u');
     expect(cutLine('su(a)x6 u', { excess: 0 }).left).toBe('suaaaaaau');
   });
 });
 
-describe('the floor', () => {
+describe('messages that an eviction must keep', () => {
   const line = 'su a a u a a u a';
   test('a soft eviction never removes messages of the retention window or the first user message', () => {
     expect(cutLine(line, { excess: 1_000, retentionWindow: 4 })).toStrictEqual({
@@ -113,7 +113,7 @@ describe('the floor', () => {
     expect(relax(1_000)).toMatchObject({ left: 's......u.', tokens: 70 });
   });
 
-  test('a tool round that starts before the retention window stays whole, and a hard eviction removes it first', () => {
+  test('a soft eviction keeps a whole tool round that starts before the retention window, and a hard eviction removes that round first', () => {
     const straddling = 'su t a a r a u';
     expect(cutLine(straddling, { excess: 1_000, retentionWindow: 3 }).left).toBe('sut..rau');
     expect(cutLine(straddling, { excess: 21, retentionWindow: 3, relax: true }).left).toBe('su....au');
@@ -133,7 +133,7 @@ describe('the floor', () => {
   });
 });
 
-describe('the first message after system', () => {
+describe('the first message after the system prompt', () => {
   const free = { keepFirstUser: false };
   test('an eviction continues until the context starts with a user message, even if fewer messages than `retain` are left', () => {
     expect(cutLine('s(ua)x3', { ...free, strategy: { retain: 6 } }).left).toBe('s..uaua');

@@ -10,7 +10,7 @@ describe('old pairs of a user message and its summary', () => {
     expect(maskPlan(line, plan(line))).toBe('su11111111uSuSuSuSua');
   });
 
-  test('seven pairs of user message and summary are not merged', () => {
+  test('seven pairs of user message and summary stay separate, because merging starts at eight', () => {
     const line = 's u (uS)x7 u a';
     expect(plan(line).sequences).toEqual([]);
   });
@@ -20,7 +20,7 @@ describe('old pairs of a user message and its summary', () => {
     expect(maskPlan(line, plan(line))).toBe('su111111111uSuSuSuSuSua');
   });
 
-  test('old pairs are merged only if no other range waits or summaries would exceed a quarter of maxTokens', () => {
+  test('old pairs of user message and summary are merged if no other range can be summarized, or if summaries would exceed a quarter of maxTokens', () => {
     const line = 's u (uS)x8 u a:200 a:200 u a';
     const sequences = (maxTokens: number) =>
       planLine(line, { policy: { ...policy, maxTokens }, reasons: ['ratio'] }).sequences.map(({ from, to }) => [
@@ -39,14 +39,14 @@ describe('old pairs of a user message and its summary', () => {
     ]);
   });
 
-  test('with the setting `scope: prefix`, old pairs inside the range to summarize are not merged separately', () => {
+  test('with the setting `scope: prefix`, old pairs of user message and summary are summarized as part of the one range, not merged separately', () => {
     const line = 's u (uS)x8 u a:200 a:200 u a';
     const prefix = { ...policy, maxTokens: 400, scope: 'prefix' } as const;
     const { sequences } = planLine(line, { policy: prefix, reasons: ['ratio'] });
     expect(sequences.map(({ from, to }) => [from, to])).toEqual([[2, 21]]);
   });
 
-  test('pairs of user message and summary are not merged across a separating or protected message', () => {
+  test('pairs of user message and summary on two sides of a separating or protected message stay separate', () => {
     expect(plan('s u (uS)x4 u a (uS)x4 u a').sequences).toEqual([]);
     expect(plan('s u (uS)x4 u! S (uS)x4 u a').sequences).toEqual([]);
   });

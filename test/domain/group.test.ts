@@ -11,7 +11,7 @@ function groupsOf(line: string): string[] {
   );
 }
 
-describe('groups', () => {
+describe('groups of messages that compaction keeps together', () => {
   test.each<{ line: string; groups: string[] }>([
     { line: '', groups: [] },
     { line: 'suaS', groups: ['system 0', 'user 1', 'assistant 2', 'summary 3'] },
@@ -21,7 +21,7 @@ describe('groups', () => {
     { line: 't{1,2} r2', groups: ['round 0,1 open'] },
     { line: 't1 t2 r2 r1', groups: ['round 0,3', 'round 1,2'] },
     { line: 't1 (u)x9 r1', groups: ['round 0,10', ...Array.from({ length: 9 }, (_, at) => `user ${at + 1}`)] },
-  ])('groupMessages divides the history "$line" into the groups $groups', ({ line, groups }) => {
+  ])('groupMessages divides the message history "$line" into the groups $groups', ({ line, groups }) => {
     expect(groupsOf(line)).toStrictEqual(groups);
   });
 
@@ -53,7 +53,7 @@ describe('groups', () => {
       'messages[2].toolCalls[1].id',
       [callTools('x'), toolResult('x'), callTools('y', 'x')],
     ],
-  ])('groupMessages refuses %s with the error %s at %s', (_name, code, field, messages) => {
+  ])('groupMessages refuses a history with %s with the error %s at the field %s', (_name, code, field, messages) => {
     const error = errorOf(() => groupMessages(messages));
     expect(error).toMatchObject({ code, field });
     expect(error.message.startsWith(field)).toBe(true);

@@ -30,14 +30,14 @@ describe('messages that enter a log', () => {
     expect(messages[0]).toBe(user);
   });
 
-  test('adoptMessages makes call ids unique that the provider repeats', () => {
+  test('adoptMessages gives different ids to tool calls for which a provider repeated an id', () => {
     const given = [callTools('call_0'), toolResult('call_0'), callTools('call_0'), toolResult('call_0')];
     const { messages } = adoptMessages(given, 1);
     expect([messages[1]?.toolCallId, messages[3]?.toolCallId]).toStrictEqual(['c1_0', 'c3_0']);
     expect(groupMessages(messages)).toHaveLength(2);
   });
 
-  test('a tool result belongs to the nearest earlier call that has its id and no result', () => {
+  test('adoptMessages assigns a tool result to the nearest earlier call with its id and without a result', () => {
     const given = [callTools('x'), callTools('x'), toolResult('x'), toolResult('x')];
     const { messages } = adoptMessages(given, 1);
     expect([messages[2]?.toolCallId, messages[3]?.toolCallId]).toStrictEqual(['c2_0', 'c1_0']);

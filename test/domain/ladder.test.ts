@@ -39,7 +39,7 @@ function settle(messages: readonly Message[], policy: PolicyInput, ...reasons: R
   return { plan, settled, items: items.map(({ message }) => message) };
 }
 
-describe('masks', () => {
+describe('masks (placeholders for old tool results)', () => {
   const long = 'x'.repeat(4_000);
   const talk = [
     user('Go.'),
@@ -62,7 +62,7 @@ describe('masks', () => {
     expect([items[1], items[3]]).toEqual([talk[1], talk[3]]);
   });
 
-  test('masking of old tool results leaves the retention window and unanswered tool rounds unchanged', () => {
+  test('a compaction that masks old tool results leaves the retention window and unanswered tool rounds unchanged', () => {
     const { items } = settle(talk, { ...policy, retentionWindow: 3, maxTokens: 1_300 }, 'token_threshold');
     expect(items[2]?.content).toContain('masked');
     expect(items[4]?.content).toBe(long);
@@ -97,7 +97,7 @@ describe('droppable messages', () => {
   });
 });
 
-describe('clips', () => {
+describe('clips (shortened messages)', () => {
   const huge = 'word '.repeat(8_000);
   const talk = [user('Go.'), calls('c1'), result('c1', huge)];
   const policy = { retentionWindow: 6, maxTokens: 2_000, minGain: 0 };
@@ -155,7 +155,7 @@ describe('clips', () => {
     );
   });
 
-  test('clipping is not counted if the message stays too long in every form', () => {
+  test('a compaction does not count a message as clipped if no form of that message is short enough', () => {
     const numbers = JSON.stringify({ rows: Array.from({ length: 40_000 }, (_, row) => row) });
     const message = calls('c1', numbers);
     const item = { from: 1, to: 1, message, tokens: 100_000, bytes: 240_000 };
@@ -199,7 +199,7 @@ describe('clips', () => {
     );
   });
 
-  test('clipping reaches its target size, or comes as close as the minimum length allows', () => {
+  test('clipping shortens a message to its target size, or as close to it as the minimum length allows', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1_000, max: 40_000 }), fc.integer({ min: 20, max: 900 }), (chars, target) => {
         const message = says('abcd '.repeat(chars / 5));
@@ -215,7 +215,7 @@ describe('clips', () => {
   });
 });
 
-describe('the ladder', () => {
+describe('the settling of a plan', () => {
   test('settling a compaction plan skips a summary if its range now contains only a part of a tool round', () => {
     const drop = { droppable: true };
     const filler = 'word '.repeat(400);

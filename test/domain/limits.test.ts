@@ -48,11 +48,11 @@ describe('limits of a policy with a model', () => {
     expect(limitsAfterOverflow({ upperBoundFactor: 1 }, 3_000).maxTokens).toBe(1_500);
   });
 
-  test('plain texts may fill 80 % of the bytes that the provider accepts in a request', () => {
+  test('the byte limit of a context is 80 % of the bytes that the provider accepts in a request', () => {
     expect(resolveLimits(completePolicy({}), { ...model, maxRequestBytes: 1_000_000 }).maxBytes).toBe(800_000);
   });
 
-  test('without a model, limits have no thresholds as a share of the context window, and no defaults', () => {
+  test('the limits of a policy without a model have no thresholds as a share of the context window, and no defaults', () => {
     expect(resolveLimits(completePolicy({}))).toStrictEqual({ upperBoundFactor: 1 });
     expect(resolveLimits(completePolicy({ maxTokens: 5, tokenThreshold: 9 }))).toStrictEqual({
       upperBoundFactor: 1,
@@ -72,7 +72,7 @@ function calculate(sum: string): number {
   return value;
 }
 
-describe('the sum of a refused ratio', () => {
+describe('the calculation in the error about a refused ratio', () => {
   test('the error about an impossible thresholdRatio contains a correct calculation with every factor', () => {
     const shares = fc.integer({ min: 1, max: 100 }).map((percent) => percent / 100);
     const windows = fc.record({
@@ -136,7 +136,7 @@ describe('a policy that could never work is refused at load', () => {
     expect(error.field).toBe('maxTokens');
   });
 
-  test('checkLimits without a model compares only the settings in tokens', () => {
+  test('checkLimits of a policy without a model compares only the settings that are given in tokens', () => {
     const policy = completePolicy({ tokenThreshold: 5 });
     expect(() => checkLimits(policy, resolveLimits(policy), noFixed)).not.toThrow();
     const both = completePolicy({ tokenThreshold: 5, maxTokens: 6 });

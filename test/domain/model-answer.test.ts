@@ -30,7 +30,7 @@ test.each<[unknown, string]>([
   expect(check).toThrow(new RegExp(`^${RegExp.escape(field)}: (?!.*secret)`));
 });
 
-test('an invalid model answer still reports its token usage', () => {
+test('the error about an invalid model answer contains the answer’s token usage', () => {
   expect(() => checkAnswer(given({ usage }))).toThrow(expect.objectContaining({ usage }));
 });
 
@@ -67,7 +67,7 @@ function broken(): object {
   });
 }
 
-describe('a compaction of a provider', () => {
+describe('a compaction made by a provider', () => {
   test('checkCompaction copies the text, original items and token usage of a compaction by the provider', () => {
     expect(checkCompaction({ text: 'short', raw: [1], usage, more: 1 })).toEqual({ text: 'short', raw: [1], usage });
     expect(checkCompaction({ text: null, raw: null })).toEqual({ raw: null });

@@ -32,7 +32,7 @@ function forEachVersion(check: (pass: CommittedPass) => void): void {
   });
 }
 
-describe('for any history, policy and reasons', () => {
+describe('a compaction pass over any history, with any policy and any reasons', () => {
   test('random scenarios reach every kind of outcome of a compaction pass often enough', () => {
     const ends = new Map<string, number>();
     const count = (end: string): void => void ends.set(end, (ends.get(end) ?? 0) + 1);
@@ -54,7 +54,7 @@ describe('for any history, policy and reasons', () => {
     }
   });
 
-  test('a summary never replaces protected messages, and replaces user messages only with scope prefix', () => {
+  test('a summary never replaces protected messages, and replaces user messages only with the setting `scope: prefix`', () => {
     forEachVersion((pass) => {
       const floor = floorPositions(pass);
       const taken = ['assistant', 'tool', 'summary', ...(pass.request.policy.scope === 'prefix' ? ['user'] : [])];
@@ -103,7 +103,7 @@ describe('for any history, policy and reasons', () => {
     });
   });
 
-  test('the ranges to summarize consist of whole items, do not overlap and are large enough', () => {
+  test('the ranges that a plan summarizes consist of whole tool rounds and messages, do not overlap and have the minimum size', () => {
     forEachPass(({ plan, request: { context, policy } }) => {
       let next = 1;
       const isDropped = (item: ContextItem): boolean =>

@@ -7,7 +7,7 @@ import { maskPlan, planLine, planPass, requestOver, weighText } from './passes.t
 
 const sequence = 'su(a:200)x2';
 
-describe('plan', () => {
+describe('compaction plan', () => {
   test('the compaction plan is to do nothing if there is no reason to compact or compaction is off', () => {
     expect(planLine(sequence, { policy: { retentionWindow: 0 }, reasons: [] })).toMatchObject({
       kind: 'none',
@@ -46,7 +46,7 @@ describe('plan', () => {
     ).toStrictEqual([]);
   });
 
-  test('a soft compaction plan keeps the retention window and states this, and a hard plan removes messages from the window', () => {
+  test('a soft compaction plan keeps the retention window and explains that, and a hard plan removes messages from the window', () => {
     const line = 's(ua)x4';
     const policy = { retentionWindow: 4, maxTokens: 40, keepFirstUser: false };
     const soft = planLine(line, { policy, reasons: ['ratio'] });
@@ -57,7 +57,7 @@ describe('plan', () => {
     expect(maskPlan(line, hard)).toBe('s......ua');
   });
 
-  test('a plan for a context that stays too large without a retention window says nothing_removable', () => {
+  test('a plan for a context that stays too large without a retention window has the explanation nothing_removable', () => {
     const plan = planLine('su a u:500', { policy: { retentionWindow: 0, maxTokens: 100 }, reasons: ['hard_limit'] });
     expect(plan).toMatchObject({ kind: 'evict', explained: ['nothing_removable'] });
   });
@@ -82,7 +82,7 @@ describe('plan', () => {
     expect(infeasible).toEqual({ fixed: 25 + 20 + 3, pinned: 5 + 15, open: 50, floor: 30, max: 100 });
   });
 
-  test('a plan keeps the first user message of the log, even if the context begins later', () => {
+  test('a compaction plan keeps the first user message of the log, even if an earlier compaction already shortened the context', () => {
     const { firstUserSeq: _, ...request } = requestOver(contextOf('suauau'), {
       policy: { retentionWindow: 0, strategy: { evict: 1 } },
     });

@@ -36,12 +36,12 @@ const proposal: Proposal = {
   summaries: { first: summaryOf('a', 1, 'recorder'), second: summaryOf('b', 4, 'recorder') },
 };
 
-describe('a proposal with another text', () => {
+describe('a proposal whose summary a person edited', () => {
   const summary = summaryOf('what a person wrote', 4, 'reviewer');
   const edit = { replaces: 'second', key: 'third', summary, weight: { tokens: 30, bytes: 120 } };
   const edited = editProposal(proposal, [edit], overhead);
 
-  test('a proposal edited by a person contains the new summary instead of the old one', () => {
+  test('a proposal edited by a person contains the new summary instead of the proposed one', () => {
     expect(edited.version.segments).toStrictEqual([
       ...proposal.version.segments.slice(0, 2),
       { ...segmentOf('third', 4), weight: edit.weight },
@@ -49,7 +49,7 @@ describe('a proposal with another text', () => {
     expect(edited.summaries).toStrictEqual({ first: proposal.summaries['first'], third: summary });
   });
 
-  test('a proposal edited by a person has the size of the new summary and names all authors', () => {
+  test('a proposal edited by a person has the size of the new summary, and names the model and the person as its authors', () => {
     const tokens = requestTokens({ overhead }, 45);
     expect(edited.version).toMatchObject({ weight: { tokens: 45, bytes: 180 }, tokensAfter: tokens });
     expect(edited.version.measuredAt).toMatchObject({ tokens, bytes: 580 });

@@ -44,7 +44,7 @@ function storyOf(pass: TakenPass, version: Version, texts: readonly (readonly [s
 const picks = fc.array(fc.boolean(), { minLength: 1, maxLength: 7 });
 
 describe('a plan whose live version changed', () => {
-  test('a compaction plan still produces a valid version after another version was committed that left the planned messages unchanged', () => {
+  test('a compaction plan still gives a valid context version after the commit of another version that left the planned messages unchanged', () => {
     let settledPasses = 0;
     fc.assert(
       fc.property(scenarios, picks, (scenario, pick) => {

@@ -39,7 +39,7 @@ const excerptOf = (query: string, text: string, reach: number): string => {
   return runToEnd(searchFor(query, logOf([message])).excerpt(message, reach));
 };
 
-describe('a search', () => {
+describe('a search of the recall tool', () => {
   test.each([
     [
       'the whole query first, then more of its words before fewer',
@@ -97,7 +97,7 @@ describe('a search', () => {
     expect(find('kite', messages)).toEqual([4, 3, 1]);
   });
 
-  test('a recall search returns messages still in the context only if no archived or shortened message matches', () => {
+  test('a recall search returns a message that is still in the context only if no archived or shortened message matches', () => {
     const clipped: Segment = { kind: 'clipped', from: 4, to: 4, weight: NO_WEIGHT, keepChars: 10 };
     const summary: Segment = {
       kind: 'summary',
@@ -120,7 +120,7 @@ describe('a search', () => {
   });
 });
 
-describe('an excerpt', () => {
+describe('an excerpt that the recall tool returns', () => {
   test('a recall excerpt shows the query, or otherwise its rarest word, with the text around it', () => {
     expect(excerptOf('gamma', 'alpha beta Gamma delta epsilon', 6)).toBe('… beta Gamma delta…');
     expect(excerptOf('gamma', 'Gamma', 6)).toBe('Gamma');

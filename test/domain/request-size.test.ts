@@ -10,7 +10,7 @@ const overheads = fc.record({ tokens: fc.nat(5_000), bytes: fc.nat(20_000), cali
 const excessTokens = (budget: Budget, tokens: number): number => excessWeight(budget, { tokens, bytes: 0 }).tokens;
 
 describe('size of a request', () => {
-  test('requestTokens equals contextSize if no provider has counted a request yet', () => {
+  test('requestTokens equals contextSize if no provider has counted a request of the conversation yet', () => {
     const none = { tokens: 0, bytes: 0 };
     fc.assert(
       fc.property(fc.nat(1e6), overheads, (tokens, overhead) => {
@@ -40,7 +40,7 @@ describe('size of a request', () => {
     );
   });
 
-  test('the excess counts the bytes of system prompt and tools if the provider limits bytes', () => {
+  test('the excess of a request counts the bytes of system prompt and tools if the provider limits bytes', () => {
     const limits = { maxBytes: 1_000, upperBoundFactor: 1 };
     const budget = { limits, overhead: { ...NO_OVERHEAD, bytes: 200 } };
     expect(excessWeight({ ...budget, reasons: ['overflow'] }, { tokens: 5, bytes: 900 })).toEqual({

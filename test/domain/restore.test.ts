@@ -191,7 +191,7 @@ describe('any restored version', () => {
   });
 });
 
-describe('sizes', () => {
+describe('sizes after a restore', () => {
   const log = logOf('(ua)x4');
 
   test('a restore takes the size of system prompt and tools from the newest version that was measured at the same message', () => {
@@ -201,7 +201,7 @@ describe('sizes', () => {
     expect(weighOutside([])).toStrictEqual({ tokens: 3, bytes: 0 });
   });
 
-  test('a restore above the hard limit is refused with the calculation, and accepted below the limit', () => {
+  test('a restore of a context above the hard limit is refused with the calculation, and a restore below that limit is accepted', () => {
     const version = restored({ log, target: START_VERSION, live: START_VERSION }, 'keep');
     expect(version.tokensAfter).toBe(120);
     expect(() => checkHardLimit(version, OUTSIDE, 121)).not.toThrow();
@@ -216,7 +216,7 @@ describe('the version that was live before a message', () => {
   const over = (number: number, to: number): Version =>
     versionOf(log, number, [{ kind: 'raw', from: 1, to, weight: NO_WEIGHT }]);
 
-  test('the version to roll back to is the newest one that contains no message of the rolled-back turn', () => {
+  test('a rollback of a turn returns to the newest context version that contains no message of that turn', () => {
     const versions = [over(1, 2), over(2, 6), over(3, 12), over(4, 6)];
     expect(findVersionBefore(versions, 7)?.number).toBe(4);
     expect(findVersionBefore(versions, 6)?.number).toBe(1);
@@ -225,7 +225,7 @@ describe('the version that was live before a message', () => {
     expect(findVersionBefore([], 1)).toBe(START_VERSION);
   });
 
-  test('a rollback finds no earlier version if that version is no longer stored', () => {
+  test('a rollback of a turn finds no version if the version from before the turn is no longer stored', () => {
     expect(findVersionBefore([over(3, 4), over(4, 6)], 3)).toBeUndefined();
   });
 });

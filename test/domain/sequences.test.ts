@@ -58,8 +58,8 @@ function runsByDefinition({ items }: Context, isKept: (position: number) => bool
   }
 }
 
-describe('sequences', () => {
-  test('the ranges to summarize are the longest ones that contain every tool round whole', () => {
+describe('ranges to summarize (sequences)', () => {
+  test('the ranges to summarize are the longest ones that contain each tool round as a whole', () => {
     const policy = completePolicy({ minSequenceMessages: 1, minSequenceTokens: 0, retentionWindow: 3 });
     let interlocked = 0;
     fc.assert(

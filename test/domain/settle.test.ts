@@ -74,7 +74,7 @@ describe('summaries in a version', () => {
     expect(maskSettled(line, tighter)).toBe('su.....11u');
   });
 
-  test('if no summary was written, a compaction that no token limit requested changes nothing', () => {
+  test('a compaction that no token limit requested leaves the context unchanged if no summary was written', () => {
     expect(settleLine('su(a:200)x2', { policy: loose }, [])).toStrictEqual({ kind: 'none' });
   });
 
@@ -84,7 +84,7 @@ describe('summaries in a version', () => {
   });
 });
 
-describe('floor against budget', () => {
+describe('the retention window against the token budget', () => {
   const line = 's(ua)x5';
   const policy = { retentionWindow: 4, maxTokens: 40 };
 
@@ -108,7 +108,7 @@ describe('floor against budget', () => {
   );
 });
 
-describe('infeasible', () => {
+describe('compactions that cannot reach the token budget', () => {
   test('a hard compaction that fails lists the parts that remain after everything removable is gone', () => {
     const line = 's:30 u! a u:700 t:400';
     const policy = { retentionWindow: 3, maxTokens: 500 };
@@ -139,7 +139,7 @@ describe('infeasible', () => {
     expect(fixed + pinned + open + floor).toBe(Math.ceil(mean * 1.1));
   });
 
-  test('a hard compaction that misses maxTokens still commits if the waiting turn can be sent', () => {
+  test('a hard compaction that misses maxTokens still commits if the waiting turn’s request fits the model’s window', () => {
     const line = 's(u a:100)x3 u:600';
     const setting: PassSetting = { policy: { ...loose, maxTokens: 500 }, reasons: ['hard_limit'], model };
     const settled = settledLine(line, setting);
@@ -147,12 +147,12 @@ describe('infeasible', () => {
     expect(settled).toMatchObject({ tokensAfter: 613, explained: ['nothing_removable'] });
   });
 
-  test('a manual compaction that misses maxTokens is infeasible', () => {
+  test('a manual compaction that cannot reach maxTokens ends as infeasible', () => {
     const setting: PassSetting = { policy: { ...loose, maxTokens: 500 }, reasons: ['manual'], model };
     expect(settleLine('s(u a:100)x3 u:600', setting).kind).toBe('infeasible');
   });
 
-  test('a hard compaction is infeasible if the request stays too large with everything removable gone', () => {
+  test('a hard compaction ends as infeasible if the request stays too large after all removable messages are gone', () => {
     const setting: PassSetting = { policy: { ...loose, maxTokens: 500 }, reasons: ['overflow'], model };
     expect(settleLine('s(u a:100)x3 u:1000', setting).kind).toBe('infeasible');
     const { model: _, ...unknown } = setting;
@@ -160,7 +160,7 @@ describe('infeasible', () => {
   });
 });
 
-describe('gain', () => {
+describe('the minimum gain of a compaction', () => {
   const line = 'su(a:500)x2';
   const sizes = { tokensBefore: 1_023 };
 
@@ -170,12 +170,12 @@ describe('gain', () => {
     expect(settleLine(line, { policy: { ...loose, minGain: 0 } }, [999])).toMatchObject({ kind: 'version' });
   });
 
-  test('a hard compaction commits any smaller context', () => {
+  test('a hard compaction commits any smaller context, even if the gain is less than minGain', () => {
     const setting: PassSetting = { policy: loose, reasons: ['manual'] };
     expect(settleLine(line, setting, [999])).toMatchObject({ kind: 'version', tokensAfter: 1_022 });
   });
 
-  test('removing messages that have zero tokens makes no new version, even in a hard compaction', () => {
+  test('a compaction that could remove only messages of zero tokens commits no new version, even a hard one', () => {
     const setting: PassSetting = { policy: { ...loose, strategy: { retain: 0 } }, reasons: ['manual'] };
     expect(settleLine('su:0 a:0 u', setting)).toMatchObject({ kind: 'no_gain', tokensBefore: 23, tokensAfter: 23 });
   });

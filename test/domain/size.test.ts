@@ -12,35 +12,35 @@ const counted: SizeRecord = { version: 1, weight: weigh(100), baseTotal: weigh(9
 const overhead = { tokens: 30, bytes: 120, calibration: 1 };
 
 describe('size of a context', () => {
-  test('without a count by the provider, the size is the sum of segments, later messages, system prompt, tools and format', () => {
+  test('without a provider’s token count, the context size is the sum of segments, later messages, system prompt, tools and format', () => {
     expect(contextSize(counted, overhead)).toStrictEqual({ tokens: 100 + 50 + 30 + 3, bytes: 4 * 150 + 120 });
     expect(contextSize(counted, NO_OVERHEAD).tokens).toBe(153);
   });
 
-  test('with a count by the provider, the size is that count plus the later messages', () => {
+  test('with a provider’s token count, the context size is that count plus the later messages', () => {
     const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1 };
     expect(contextSize({ ...counted, anchor }, overhead)).toStrictEqual({ tokens: 400 + 30, bytes: 720 });
   });
 
-  test('the size ignores a provider count of another context version', () => {
+  test('the context size ignores a provider’s token count for another context version', () => {
     const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 0 };
     expect(contextSize({ ...counted, anchor }, overhead)).toStrictEqual(contextSize(counted, overhead));
   });
 
-  test('the size ignores a provider count for another system prompt, other tools or another tokenizer', () => {
+  test('the context size ignores a provider’s token count for another system prompt, other tools or another tokenizer', () => {
     const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1, fingerprint: 'before' };
     const after = { ...overhead, fingerprint: 'after' };
     expect(contextSize({ ...counted, anchor }, after)).toStrictEqual(contextSize(counted, after));
     expect(contextSize({ ...counted, anchor }, { ...overhead, fingerprint: 'before' }).tokens).toBe(430);
   });
 
-  test('the size uses a provider count if the count or the request has no fingerprint (hash of model, system prompt and tools)', () => {
+  test('the context size uses a provider’s token count if the count or the request has no fingerprint (hash of model, system prompt and tools)', () => {
     const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1 };
     expect(contextSize({ ...counted, anchor }, { ...overhead, fingerprint: 'after' }).tokens).toBe(430);
     expect(contextSize({ ...counted, anchor: { ...anchor, fingerprint: 'before' } }, overhead).tokens).toBe(430);
   });
 
-  test('the correction factor scales the counts of turnfold, never those of the provider', () => {
+  test('the correction factor multiplies turnfold’s own token counts, and leaves a provider’s counts unchanged', () => {
     const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1 };
     const calibrated = { ...overhead, calibration: 1.2 };
     expect(contextSize({ ...counted, anchor }, calibrated).tokens).toBe(400 + 36);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { renderSummary, renderWidestSummary } from '../../src/domain/summary.ts';
 
-test('a rendered summary contains its range, and its version number if it has one', () => {
+test('a rendered summary contains its range of messages, and its version number if it has one', () => {
   expect(renderSummary('A text.', { from: 3, to: 9, version: 4 })).toMatch(
     /^<summary version="4" messages="3-9">\n.+\nA text\.\n<\/summary>$/,
   );
@@ -20,7 +20,7 @@ test.each([
   expect(rendered).toContain(`before ${tag.replaceAll('<', '&lt;')} after`);
 });
 
-test('renderWidestSummary is at least as long as the summary with any version number', () => {
+test('renderWidestSummary returns a text at least as long as the summary rendered with any version number', () => {
   const counted = renderWidestSummary('A text.', { from: 1, to: 2 });
   for (const version of [undefined, 1, 999_999]) {
     expect(renderSummary('A text.', { from: 1, to: 2, version }).length).toBeLessThanOrEqual(counted.length);

@@ -47,7 +47,7 @@ describe('thresholds', () => {
     expect(evaluate({ ...input, enabled: false }, measures)).toStrictEqual([]);
   });
 
-  test('a threshold that is not set is never reached', () => {
+  test('the threshold check never reports a threshold that the policy does not set', () => {
     expect(
       evaluate({}, { tokens: 1e9, turns: 1e9, messages: 1e9, hasTurnEnded: true }, { upperBoundFactor: 1 }),
     ).toEqual([]);

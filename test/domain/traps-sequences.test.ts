@@ -72,7 +72,7 @@ describe('sequences: what earlier systems got wrong', () => {
     { line: 'su S:300 a:100 a:100', reasons: ['ratio'], plan: 'suS..', kind: 'evict' },
     { line: 'su S:300 S:300', reasons: ['turn_threshold'], plan: 'su.S', kind: 'evict' },
   ])(
-    'for the reasons $reasons the plan for $line is $kind: an old summary is merged only with enough new messages',
+    'for the reasons $reasons, the plan for the history $line is $kind: an old summary is merged only with enough new messages',
     ({ line, reasons, plan, kind }) => {
       const planned = planLine(line, { policy: { retentionWindow: 0, strategy: { evict: 0.3 } }, reasons });
       expect(maskPlan(line, planned)).toBe(plan);
@@ -81,14 +81,14 @@ describe('sequences: what earlier systems got wrong', () => {
     },
   );
 
-  test('a range with too few new messages is not evicted, and other ranges are summarized without it', () => {
+  test('a range with too few new messages stays in the context, while the compaction summarizes the other ranges', () => {
     const waiting = 'su a:200 u S:300 a:100';
     expect(planLine(waiting, all)).toMatchObject({ kind: 'none', explained: ['waiting_run'] });
     const both = 'su(a:200)x2 u S:300 a:100';
     expect(maskPlan(both, planLine(both, all))).toBe('su11uSa');
   });
 
-  test('a range with too few messages or too few tokens is not summarized', () => {
+  test('a range with too few messages or too few tokens stays in the context without a summary', () => {
     expect(planLine('su a:300', all).sequences).toStrictEqual([]);
     expect(planLine('su a:127 a:128', all).sequences).toStrictEqual([]);
     expect(planLine('su a:128 a:128', all).sequences).toStrictEqual([{ from: 3, to: 4, tokens: 256 }]);

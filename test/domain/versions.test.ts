@@ -81,7 +81,7 @@ describe('context of a version', () => {
     expect(buildContext({ ...source, entries: read, head: 10 })).toStrictEqual(buildContext({ ...source, head: 10 }));
   });
 
-  test('building a context fails if a log entry or summary is missing, and never returns a shorter context', () => {
+  test('building a context throws an error if a log entry or summary is missing', () => {
     const error = errorOf(() => buildContext({ ...source, entries: entries.slice(0, 7), head: 8 }));
     expect(error).toMatchObject({ code: 'not_found', details: { seq: 8 } });
     const noText = errorOf(() => buildContext({ ...source, summaries: new Map(), head: 8 }));
@@ -95,7 +95,7 @@ describe('context of a version', () => {
   });
 });
 
-describe('segments', () => {
+describe('segments of a context version', () => {
   test('segmentItems marks messages without an item as evicted and joins neighbours of the same kind', () => {
     const { items } = contextOf('su(a)x6 u');
     const kept = items.filter((item) => ![1, 4, 5, 9].includes(item.from));
@@ -124,7 +124,7 @@ describe('segments', () => {
   });
 });
 
-describe('rebase', () => {
+describe('rebase of a plan onto another context version', () => {
   const planned = versionWith(1, raw(1, 2), summary(3, 5), raw(6, 10));
   const plan: PassPlan = {
     kind: 'summarize',
@@ -169,18 +169,18 @@ describe('rebase', () => {
       'a version that summarized the end of the range',
       versionWith(2, raw(1, 2), summary(3, 5), raw(6, 7), summary(8, 10)),
     ],
-  ])('canRebase returns %s when the current version is %s', (can, _name, live) => {
+  ])('canRebase returns %s for a plan when the current version is %s', (can, _name, live) => {
     expect(canRebase(plan, planned, live)).toBe(can);
   });
 
-  test('canRebase accepts a planned eviction only if all its messages are still in the context', () => {
+  test('canRebase accepts a planned eviction only if all messages to evict are still in the context', () => {
     const evicting: PassPlan = { ...plan, kind: 'evict', sequences: [], evict: [{ from: 1, to: 2 }] };
     expect(canRebase(evicting, planned, versionWith(2, raw(1, 2), evicted(3, 10)))).toBe(true);
     expect(canRebase(evicting, planned, versionWith(2, evicted(1, 1), raw(2, 10)))).toBe(false);
   });
 });
 
-describe('diff', () => {
+describe('diff of two context versions', () => {
   test.each<{ name: string; before: Version; after: Version; changes: (string | number)[][] }>([
     { name: 'no change', before: versionWith(1, raw(1, 5)), after: versionWith(2, raw(1, 9)), changes: [] },
     {

@@ -16,7 +16,7 @@ const payload = record({
   v: constantFrom(1, 1, 1, 2),
   tenant: constantFrom('_', 'acme'),
   id: constantFrom('c1', 'c2'),
-  askedIn: constantFrom('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'),
+  traceParent: constantFrom('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'),
   passId: constantFrom('p1'),
   sequence: record({ from: integer({ min: 1 }), to: integer({ min: 1 }), tokens: integer({ min: 0 }) }),
   hash: constantFrom('0123456789abcdef'),

@@ -156,7 +156,7 @@ async function checkRecords(client: OpenClient, conversation: string, view: Turn
   expect(JSON.stringify(view.failure ?? {}).length).toBeLessThan(LONGEST_FAILURE_CHARACTERS);
 }
 
-test('a turn on Redis ends with an answer or a coded failure, whatever tools and models do, and neighbours are served', {
+test('a turn on Redis ends with an answer or a coded failure, whatever tools and models do, and other conversations are served', {
   timeout: 600_000,
 }, async () => {
   const redis = await provideRedis(readRedisSource());

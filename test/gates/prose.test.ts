@@ -40,7 +40,7 @@ describe('a sentence', () => {
 });
 
 describe('the prose of a file', () => {
-  test('the prose gate checks in TypeScript each comment, each tag on its own, and each text for people', () => {
+  test('the prose gate reads every comment of a TypeScript file, every JSDoc tag on its own, and every string that is a sentence', () => {
     const text = `/**
  * First sentence.
  * @param at Position in the log.
@@ -56,19 +56,19 @@ const key = 'turn:wake';
     ]);
   });
 
-  test('the prose gate checks in a test file the titles, and reads a placeholder as one word', () => {
+  test('the prose gate reads the titles of a test file, and counts a placeholder as one word', () => {
     const text =
       "describe('a lease', () => {\n  test(`is lost after ${ms} ms`, () => check('any text at all'));\n});\n";
     expect(readTypeScript('test/a.test.ts', text).map((one) => one.text)).toEqual(['a lease', 'is lost after Code ms']);
   });
 
-  test('the prose gate checks in a Lua script each comment except lists of arguments', () => {
+  test('the prose gate reads every comment of a Lua script except lists of arguments', () => {
     expect(readLua('-- Renews a lease.\n-- ARGV: turn; owner\nreturn 1\n').map((one) => one.text)).toEqual([
       'Renews a lease.',
     ]);
   });
 
-  test('the prose gate checks on a Markdown page each paragraph, list item and table cell, without headings and code', () => {
+  test('the prose gate reads every paragraph, list item and table cell of a Markdown page, but no headings or code', () => {
     const text =
       '# Of a title\n\nOne line\ngoes on.\n\n- An `item`.\n\n```ts\nOf code;\n```\n\n| a | b |\n|---|---|\n| c | d |\n';
     const found = readMarkdown(text).map((one) => one.text.trim());

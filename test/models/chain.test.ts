@@ -157,7 +157,7 @@ describe('a model that hangs', () => {
     expect((await answered).content).toBe('second');
   });
 
-  it('a model chain fails with a `retry` error if its first model sends nothing and the others fail permanently', async () => {
+  it('a model chain fails with an error of the kind `retry` if its first model sends nothing and the others fail permanently', async () => {
     const timers = new ManualTimers();
     const chain = modelChain([deaf(), says(new ModelError('fatal', 'no key'))], { timers });
     const failed = failureOf(chain.generate(ask([user])));

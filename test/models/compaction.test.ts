@@ -24,7 +24,7 @@ function goOn(raw: unknown): Message[] {
 }
 
 describe.each(FORMATS)('%s', (format) => {
-  it(`the ${format} provider accepts its compaction in place of the messages`, async () => {
+  it(`the ${format} provider accepts its own compaction item in place of the messages`, async () => {
     await using provider = await startProvider({ answers: [SUMMARY, { text: 'On.' }] });
     const model = connect(format, provider);
     const { text, raw, usage } = (await model.compact?.(ask(history))) ?? {};
@@ -46,7 +46,7 @@ describe.each(FORMATS)('%s', (format) => {
     expect(JSON.stringify(provider.requests[0]?.body)).toContain('One.');
   });
 
-  it(`a ${format} model compacts a context that starts with an earlier compaction`, async () => {
+  it(`a ${format} model compacts a context that starts with the provider’s own compaction item`, async () => {
     await using provider = await startProvider({ answers: [SUMMARY, SUMMARY] });
     const model = connect(format, provider);
     const first = await model.compact?.(ask(history));
@@ -56,7 +56,7 @@ describe.each(FORMATS)('%s', (format) => {
     expect(JSON.stringify(provider.requests[1]?.body)).toContain('"compaction"');
   });
 
-  it(`a ${format} request has the text of the summary in place of a compaction by another model`, async () => {
+  it(`a ${format} request has the text of the summary in place of a compaction item that another model wrote`, async () => {
     await using provider = await startProvider({ answers: [SUMMARY, { text: 'On.' }] });
     const compacted = await connect(format, provider).compact?.(ask(history));
     const other = connect(format, provider, { profile: { ...PROFILE, id: 'model-2' } });
@@ -74,7 +74,7 @@ describe.each(FORMATS)('%s', (format) => {
     ['invalid', 'invalid'],
     ['unauthorized', 'fatal'],
   ] as const)(
-    `a ${format} compaction fails if the provider returns the error %s, and the error kind is %s`,
+    `model.compact fails for ${format} if the provider returns the error %s, and the error kind is %s`,
     async (fault, kind) => {
       await using provider = await startProvider({ answers: [{ fault }] });
       const error = await failureOf(Promise.resolve(connect(format, provider).compact?.(ask(history))));
@@ -88,14 +88,17 @@ describe.each(FORMATS)('%s', (format) => {
     ['unrelated JSON', { fault: 'garbage', as: 'json' }],
     ['a lost connection', { fault: 'reset' }],
     ['a stream that is cut off', { fault: 'cut', answer: { parts: [{ compaction: 'Half.' }] } }],
-  ] as const)(`a ${format} compaction fails with a retry error if the response is %s`, async (_, fault) => {
-    await using provider = await startProvider({ answers: [fault] });
-    const error = await failureOf(Promise.resolve(connect(format, provider).compact?.(ask(history))));
-    expect(error).toBeInstanceOf(ModelError);
-    expect(error.kind).toBe('retry');
-  });
+  ] as const)(
+    `model.compact fails for ${format} with an error of the kind retry if the response is %s`,
+    async (_, fault) => {
+      await using provider = await startProvider({ answers: [fault] });
+      const error = await failureOf(Promise.resolve(connect(format, provider).compact?.(ask(history))));
+      expect(error).toBeInstanceOf(ModelError);
+      expect(error.kind).toBe('retry');
+    },
+  );
 
-  it(`a ${format} compaction throws as soon as its signal aborts`, async () => {
+  it(`model.compact throws for ${format} as soon as its signal aborts`, async () => {
     await using provider = await startProvider({ answers: [{ fault: 'hang' }] });
     const stop = new AbortController();
     const asked = Promise.resolve(connect(format, provider).compact?.(ask(history, { signal: stop.signal })));
@@ -134,7 +137,7 @@ it.each([
   ['refusal', 'refusal'],
   ['complete', 'end_turn'],
 ] as const)(
-  'an Anthropic compaction fails if the provider returns a %s answer in place of a compaction',
+  'model.compact fails for Anthropic if the provider returns a %s answer instead of a compaction item',
   async (end, code) => {
     await using provider = await startProvider({ answers: [{ text: 'So', end, usage: { input: 900, output: 9 } }] });
     const error = await failureOf(Promise.resolve(connect('anthropic', provider).compact?.(ask(history))));
@@ -163,14 +166,14 @@ function compactionEvents(content: string | null, usage: object): object[] {
   ];
 }
 
-it('an Anthropic compaction fails if the provider returns a compaction without content', async () => {
+it('model.compact fails for Anthropic if the provider returns a compaction item without content', async () => {
   const iterations = [{ type: 'compaction', input_tokens: 700, output_tokens: 50 }];
   await using server = await serveRaw({ body: compactionEvents(null, { output_tokens: 1, iterations }) });
   const error = await failureOf(Promise.resolve(connect('anthropic', server).compact?.(ask(history))));
   expect(error).toMatchObject({ kind: 'fatal', code: 'no_compaction', usage: { inputTotal: 702, output: 51 } });
 });
 
-it('an Anthropic compaction returns the provider’s block unchanged, with the compaction’s tokens included in the usage', async () => {
+it('model.compact returns Anthropic’s compaction block unchanged, and counts the tokens of the compaction in the usage', async () => {
   const iterations = [
     { type: 'message', input_tokens: 2, output_tokens: 1 },
     { type: 'compaction', input_tokens: 700, cache_read_input_tokens: 200, output_tokens: 50 },
@@ -183,13 +186,13 @@ it('an Anthropic compaction returns the provider’s block unchanged, with the c
   });
 });
 
-it('a Responses API compaction fails if the response has no compaction item', async () => {
+it('model.compact fails for the Responses API if the response has no compaction item', async () => {
   const usage = { input_tokens: 900, output_tokens: 9 };
   await using server = await serveRaw({ body: { object: 'response.compaction', output: [], usage } });
   const error = await failureOf(Promise.resolve(connect('openai-responses', server).compact?.(ask(history))));
   expect(error).toMatchObject({ kind: 'fatal', code: 'no_compaction', usage: { inputTotal: 900, output: 9 } });
 });
 
-it('a Chat Completions model offers no compaction', () => {
+it('a Chat Completions model has no method `compact`', () => {
   expect(connect('openai-chat', { url: 'http://127.0.0.1:9' })).not.toHaveProperty('compact');
 });

@@ -50,7 +50,7 @@ function open(compact: (request: ModelRequest) => Promise<ModelCompaction>, call
   };
 }
 
-describe('a provider’s compaction', () => {
+describe('the provider’s own compaction', () => {
   it('the native summarizer asks the provider to compact the messages as the model last read them', async () => {
     const { asked, summarizer } = open(async () => ({ text: block.content, raw }));
     await summarizer.summarize(request);
@@ -73,7 +73,7 @@ describe('a provider’s compaction', () => {
     });
   });
 
-  it('the token count of a native summary includes the messages that the provider keeps beside its compaction', async () => {
+  it('the token count of a native summary includes the messages that the provider keeps beside its own compaction item', async () => {
     const sealed = { type: 'compaction', encrypted_content: 'sealed' };
     const kept = { type: 'message', role: 'user', content: 'Find the key.' };
     const responses = { format: 'openai-responses', model: 'm', items: [kept, sealed] };
@@ -84,7 +84,7 @@ describe('a provider’s compaction', () => {
     expect(answer).toMatchObject({ text: 'outline', own: { raw: responses, tokens: 12 + keptTokens } });
   });
 
-  it('the native summarizer continues from an earlier compaction and the messages after it', async () => {
+  it('the native summarizer continues from the provider’s earlier compaction item and the messages after it', async () => {
     const { asked, summarizer } = open(async () => ({ text: 'more', raw }));
     const earlier = [{ text: 'before', covers: { from: 1, to: 2 }, raw: { ...raw, format: 'anthropic' as const } }];
     expect(await summarizer.summarize({ ...request, earlier })).toMatchObject({ isUpdate: true });
@@ -109,12 +109,12 @@ describe('a provider’s compaction', () => {
     expect(await summarizer.summarize(request)).toMatchObject({ status });
   });
 
-  it('the native summarizer fails if the provider’s compaction has an unknown format', async () => {
+  it('the native summarizer fails if the provider’s own compaction item has an unknown format', async () => {
     const { summarizer } = open(async () => ({ text: 'x', raw: 'sealed' }));
     expect(await summarizer.summarize(request)).toMatchObject({ status: 'failed' });
   });
 
-  it('the native summarizer throws a `retry` error if the provider is rate limited', async () => {
+  it('the native summarizer throws an error of the kind `retry` if the provider answers with a rate limit', async () => {
     const { summarizer } = open(() => Promise.reject(new ModelError('retry', 'a rate limit')));
     await expect(summarizer.summarize(request)).rejects.toMatchObject({ kind: 'retry' });
   });

@@ -147,12 +147,15 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     ['a lost connection', { fault: 'reset' }],
     ['a stream that is cut off', { fault: 'cut', answer, afterEvents: 3 }],
     ['a stream that ends early without an error', { fault: 'cut', answer, afterEvents: 3, isOrderly: true }],
-  ])(`a ${format} model call fails with a retry error that quotes nothing if the response is %s`, async (_, fault) => {
-    await using provider = await startProvider({ answers: [fault] });
-    const error = await failureOf(connect(format, provider).generate(ask([user])));
-    expect(error.kind).toBe('retry');
-    expect(error.message).not.toMatch(/html|sentence/);
-  });
+  ])(
+    `a ${format} model call fails if the response is %s, with an error of the kind retry that quotes no contents`,
+    async (_, fault) => {
+      await using provider = await startProvider({ answers: [fault] });
+      const error = await failureOf(connect(format, provider).generate(ask([user])));
+      expect(error.kind).toBe('retry');
+      expect(error.message).not.toMatch(/html|sentence/);
+    },
+  );
 
   it(`a ${format} model returns the whole answer even if its pieces come slowly`, async () => {
     await using provider = await startProvider({ answers: [{ fault: 'slow', answer, delayMs: 5 }] });

@@ -118,7 +118,7 @@ describe.each(['anthropic', 'openai-responses'] as const)('%s', (format) => {
 });
 
 it.each(REFUSALS)(
-  'after the provider refuses a %s request for %s, it is sent once more without thinking, and never a third time',
+  'after the provider refuses a %s request for %s, the model sends the request once more without thinking, and never a third time',
   async (format, _what, status, error) => {
     await using provider = await startProvider({ answers: [THINKS] });
     const messages = goOn(await connect(format, provider).generate(ask([user])));

@@ -150,7 +150,7 @@ describe('Anthropic through its SDK', () => {
     await expect(client.messages.create(off)).resolves.toMatchObject({ stop_reason: 'end_turn' });
   });
 
-  it('the Anthropic test server compacts messages, and accepts its compaction back only verbatim (wire rule A10)', async () => {
+  it('the Anthropic test server compacts messages, and accepts its own compaction item back only verbatim (wire rule A10)', async () => {
     const answers = [{ parts: [{ compaction: 'They spoke of a.' }] }, { text: 'On.' }];
     await using provider = await startProvider({ answers });
     const betas = ['compact-2026-09-04'];

@@ -85,7 +85,7 @@ describe('errors as an SDK sees them', () => {
     },
   );
 
-  it.each(FORMATS)('the %s test server returns the retry time that the test scripted', async (format) => {
+  it.each(FORMATS)('the %s test server returns the retry time that its script contains', async (format) => {
     await using provider = await startProvider({ answers: [{ fault: 'rate_limit', retryAfterMs: 1500 }] });
     const error = await fail(ASKINGS[format](provider, true));
     const headers = (error as Error & { headers: Headers }).headers;
@@ -93,7 +93,7 @@ describe('errors as an SDK sees them', () => {
     expect(headers.get('retry-after-ms')).toBe(format === 'anthropic' ? null : '1500');
   });
 
-  it('the test server returns an error with the message that the test scripted', async () => {
+  it('the test server returns an error with the message that its script contains', async () => {
     const message = 'messages.7: something new';
     await using provider = await startProvider({ answers: [{ fault: 'invalid', message }] });
     expect((await fail(ASKINGS.anthropic(provider, true))).message).toContain(message);
@@ -102,7 +102,7 @@ describe('errors as an SDK sees them', () => {
 
 describe('faults as an SDK sees them', () => {
   it.each(ways)(
-    'the $format test server closes the connection when the test scripts a reset (streamed: $isStream)',
+    'the $format test server closes the connection if its script has a reset (streamed: $isStream)',
     async ({ format, isStream }) => {
       await using provider = await startProvider({ answers: [{ fault: 'reset' }] });
       expect((await fail(ASKINGS[format](provider, isStream))).message).toBe('Connection error.');
@@ -110,7 +110,7 @@ describe('faults as an SDK sees them', () => {
   );
 
   it.each(ways)(
-    'the $format test server sends nothing until the client disconnects when the test scripts a hang (streamed: $isStream)',
+    'the $format test server sends nothing until the client disconnects if its script has a hang (streamed: $isStream)',
     async ({ format, isStream }) => {
       const client = new AbortController();
       const answers = () => {
@@ -124,7 +124,7 @@ describe('faults as an SDK sees them', () => {
   );
 
   it.each(ways)(
-    'the $format test server cuts the answer in the middle when the test scripts a cut (streamed: $isStream)',
+    'the $format test server cuts the answer in the middle if its script has a cut (streamed: $isStream)',
     async ({ format, isStream }) => {
       await using provider = await startProvider({ answers: [{ fault: 'cut', answer }] });
       expect((await fail(ASKINGS[format](provider, isStream))).message).toMatch(/terminated|Premature close|aborted/i);
@@ -132,7 +132,7 @@ describe('faults as an SDK sees them', () => {
   );
 
   it.each(FORMATS)(
-    'the %s test server ends a stream early without an error when the test scripts an orderly cut',
+    'the %s test server ends a stream early without a connection error if its script has a cut with `isOrderly`',
     async (format) => {
       await using provider = await startProvider({ answers: [{ fault: 'cut', answer, isOrderly: true }] });
       const last = await ASKINGS[format](provider, true);
@@ -142,25 +142,22 @@ describe('faults as an SDK sees them', () => {
   );
 
   it.each(FORMATS)(
-    'the %s test server ends a body early without an error when the test scripts an orderly cut',
+    'the %s test server ends a body early without a connection error if its script has a cut with `isOrderly`',
     async (format) => {
       await using provider = await startProvider({ answers: [{ fault: 'cut', answer, isOrderly: true }] });
       expect((await fail(ASKINGS[format](provider, false))).name).toBe('SyntaxError');
     },
   );
 
-  it.each(FORMATS)(
-    'the %s test server returns a page or unrelated JSON when the test scripts garbage',
-    async (format) => {
-      const kinds = ['event', 'page', 'json'] as const;
-      await using provider = await startProvider({ answers: kinds.map((as) => ({ fault: 'garbage', as })) });
-      await expect(ASKINGS[format](provider, true)).rejects.toThrow(SyntaxError);
-      // The SDK returns the HTML page as the answer. Only its Responses part throws.
-      const page = await ASKINGS[format](provider, false).catch((error: Error) => error.message);
-      expect(page).toEqual(expect.stringContaining('<html>'));
-      expect(await ASKINGS[format](provider, false)).toMatchObject({ ok: true });
-    },
-  );
+  it.each(FORMATS)('the %s test server returns a page or unrelated JSON if its script has garbage', async (format) => {
+    const kinds = ['event', 'page', 'json'] as const;
+    await using provider = await startProvider({ answers: kinds.map((as) => ({ fault: 'garbage', as })) });
+    await expect(ASKINGS[format](provider, true)).rejects.toThrow(SyntaxError);
+    // The SDK returns the HTML page as the answer. Only its Responses part throws.
+    const page = await ASKINGS[format](provider, false).catch((error: Error) => error.message);
+    expect(page).toEqual(expect.stringContaining('<html>'));
+    expect(await ASKINGS[format](provider, false)).toMatchObject({ ok: true });
+  });
 
   it.each([
     ['anthropic', 'overloaded', { type: 'overloaded_error' }],
@@ -172,7 +169,7 @@ describe('faults as an SDK sees them', () => {
     expect(failed).toMatchObject({ status: undefined, ...seen });
   });
 
-  it('the Responses test server fails a response in the middle of its stream when the test scripts a stream error', async () => {
+  it('the Responses test server fails a response in the middle of its stream if its script has a stream error', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'stream_error', error: 'rate_limit', answer }] });
     expect(await ASKINGS['openai-responses'](provider, true)).toMatchObject({
       type: 'response.failed',
@@ -181,7 +178,7 @@ describe('faults as an SDK sees them', () => {
   });
 
   it.each(ways)(
-    'the $format test server answers slowly but completely when the test scripts a delay (streamed: $isStream)',
+    'the $format test server answers slowly but completely if its script has a delay (streamed: $isStream)',
     async ({ format, isStream }) => {
       await using provider = await startProvider({ answers: [{ fault: 'slow', answer, delayMs: 1 }] });
       const said = JSON.stringify(await ASKINGS[format](provider, isStream));

@@ -80,7 +80,7 @@ describe('Responses through OpenAI’s SDK', () => {
     });
   });
 
-  it('the Responses test server compacts messages, and accepts its compaction back only verbatim (wire rule R8)', async () => {
+  it('the Responses test server compacts messages, and accepts its own compaction item back only verbatim (wire rule R8)', async () => {
     await using provider = await startProvider({ answers: [{ usage: { input: 90, output: 9 } }, { text: 'On.' }] });
     const client = connectOpenAi(provider);
     const { model, input } = first;

@@ -77,7 +77,7 @@ test('a job that a closing worker postpones is delivered to another worker, and 
   expect(fixture.errors).toEqual([]);
 });
 
-test('queue workers that were never started close at once, and refuse to start after that', async () => {
+test('queue workers that were never started close at once, and a start after the close is refused', async () => {
   const fixture = useFixture();
   const workers = fixture.openWorkers(turnRole());
 
@@ -123,7 +123,7 @@ test('queue workers that start while Redis is down wait for Redis and then take 
   turn.release();
 });
 
-test('a process that closes its queue workers ends a start that still waits for Redis', async (context) => {
+test('a process that closes its queue workers also ends their start if that start still waits for Redis', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture(redis);
   freeze(redis.pid);

@@ -79,7 +79,7 @@ test.each([0, 1, 5, 200, 1_200])(
   120_000,
 );
 
-test('a summarization job gets its whole task and no other data', async () => {
+test('a delivered summarization job contains its whole task and no other data', async () => {
   const fixture = useFixture();
   const tasks: unknown[] = [];
   const child = childOf('p1', 3);
@@ -188,7 +188,7 @@ test('two queue jobs of the same compaction pass can add child jobs at the same 
   expect(fixture.errors).toEqual([]);
 });
 
-test('after a worker added child jobs and died, the next delivery checks the child jobs instead of counting deliveries', async () => {
+test('after a worker added child jobs and died, the next delivery of the compaction pass checks whether these child jobs have ended', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const children = fixture.openRaw('summarization');
@@ -309,12 +309,12 @@ test('a summarization job is delayed by a second, without using an attempt, whil
 test('a provider’s rate limit delays a summarization job until the limit ends, at least by a second, without using an attempt', async () => {
   const fixture = useFixture();
   const { deliveries, handler } = parkOn(() => makeChildren('p1', 1));
-  const asked: { at: number; askedAt: number; isLastAttempt: boolean }[] = [];
+  const attempts: { at: number; requestedAt: number; isLastAttempt: boolean }[] = [];
   const waits = [1_500, -60_000, 0];
-  const summarize: SummarizationHandler = async ({ askedAt, isLastAttempt }) => {
+  const summarize: SummarizationHandler = async ({ requestedAt, isLastAttempt }) => {
     const at = Date.now();
-    const waitMs = waits[asked.length];
-    asked.push({ at, askedAt, isLastAttempt });
+    const waitMs = waits[attempts.length];
+    attempts.push({ at, requestedAt, isLastAttempt });
     return waitMs === undefined ? { status: 'ended', outcome: 'written' } : { status: 'limited', retryAt: at + waitMs };
   };
   const startedAt = Date.now();
@@ -322,11 +322,11 @@ test('a provider’s rate limit delays a summarization job until the limit ends,
   await fixture.openWakes().wake('pass', c1, 'w1');
 
   await expect.poll(() => deliveries.length, SOON).toBe(2);
-  expect(asked.map(({ isLastAttempt }) => isLastAttempt)).toEqual([false, false, false, false]);
-  expect(new Set(asked.map(({ askedAt }) => askedAt)).size).toBe(1);
-  expect(asked[0]?.askedAt).toBeGreaterThanOrEqual(startedAt);
+  expect(attempts.map(({ isLastAttempt }) => isLastAttempt)).toEqual([false, false, false, false]);
+  expect(new Set(attempts.map(({ requestedAt }) => requestedAt)).size).toBe(1);
+  expect(attempts[0]?.requestedAt).toBeGreaterThanOrEqual(startedAt);
   // At least the requested delays must have passed.
-  const gaps = asked.slice(1).map(({ at }, index) => at - (asked[index]?.at ?? 0));
+  const gaps = attempts.slice(1).map(({ at }, index) => at - (attempts[index]?.at ?? 0));
   expect(gaps[0]).toBeGreaterThanOrEqual(1_500);
   for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(IN_FLIGHT_DELAY_MS);
   expect(fixture.errors).toEqual([]);

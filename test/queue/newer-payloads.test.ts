@@ -41,7 +41,7 @@ test('an old worker leaves a job of a newer release unchanged for a newer worker
   expect(fixture.errors).toEqual([]);
 });
 
-test('an old worker removes a job of a newer release that no worker takes, and the sweeper adds a readable job', async () => {
+test('an old worker removes a newer release’s job that no newer worker takes, and the sweeper adds a readable job instead', async () => {
   const fixture = useFixture();
   const queue = fixture.openRaw('turn');
   const job = await queue.add('turn', NEWER, { ...OPTIONS, delay: 600_000 });

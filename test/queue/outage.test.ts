@@ -80,7 +80,7 @@ test.for(['before', 'after'])(
   },
 );
 
-test('while Redis is down, a worker’s call to add a wake job waits, but reading its queue metrics fails within a second', async (context) => {
+test('while Redis is down, a worker’s call to add a wake job waits, and its reading of queue metrics fails within a second', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture(redis);
   const wakes = fixture.openWakes();
@@ -97,7 +97,7 @@ test('while Redis is down, a worker’s call to add a wake job waits, but readin
   expect(await wakes.isPending('turn', c1, 'w1')).toBe(true);
 });
 
-test('a call to add a wake that waits for Redis fails when its queue is closed', async (context) => {
+test('a call that waits for Redis to add a wake job fails when its queue is closed', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture(redis);
   const wakes = fixture.openWakes();
@@ -111,7 +111,7 @@ test('a call to add a wake that waits for Redis fails when its queue is closed',
 });
 
 test.for([true, false])(
-  'adding a wake throws redis_full and writes nothing if the memory of Redis is full, with failsFast %s',
+  'a call to add a wake job throws redis_full and writes nothing if the memory of Redis is full, with failsFast %s',
   async (failsFast, context) => {
     const redis = await startOwnRedis(context, ['--maxmemory', '100kb']);
     const wakes = useFixture(redis).openWakes({ failsFast });

@@ -135,7 +135,7 @@ test('the reported queue wait of a delayed job counts from its due time, even if
   expect(await readWait(wakes, 'turn')).toBeLessThan(20 * SECOND_MS);
 });
 
-test('a job that was taken back from a dead worker waits before all other jobs', async () => {
+test('the reported queue wait includes a job that was taken back from a dead worker, which waits before all other jobs', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await wakes.wake('turn', conversation('c1'), 'w1');
@@ -179,7 +179,7 @@ test('among jobs taken back from dead workers, the first one has the longest wai
   expect(await readWait(wakes, 'turn')).toBeGreaterThanOrEqual(600 * SECOND_MS);
 });
 
-test('a wait report reads a queue’s events once if a job came back to the queue, and never otherwise', async (context) => {
+test('a report of queue waits reads a queue’s events once if a job came back to the queue, and otherwise not at all', async (context) => {
   const fixture = useFixture(await startOwnRedis(context));
   const wakes = fixture.openWakes();
   const redis = fixture.connect();
@@ -199,7 +199,7 @@ test('a wait report reads a queue’s events once if a job came back to the queu
   expect(await countReads()).toBe(1);
 });
 
-test('the longest wait of a queue may be that of a job with low priority', async () => {
+test('the reported longest wait of a queue includes jobs with low priority', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const raw = fixture.openRaw('turn');

@@ -134,7 +134,7 @@ test.each([
   ]);
 });
 
-test('an error of a turn’s job handler is reported, and the wake is removed without a retry', async () => {
+test('an error of a wake job’s handler is reported, and the queue removes the wake job without a retry', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const failure = new Error('the store is away');

@@ -51,56 +51,63 @@ describe('the access check', () => {
   });
 });
 
-describe.skipIf(!hasServer)('a Redis that refuses us (skipped where PATH has no server)', { timeout: 120_000 }, () => {
-  test.each([
-    ['no password', '', /NOAUTH.*REDIS_URL/],
-    ['a wrong password', 'app:wrong@', /WRONGPASS.*REDIS_URL/],
-    ['a user that does not exist', 'nobody:pw@', /WRONGPASS.*REDIS_URL/],
-  ])(
-    'worker, describe, dev and doctor fail at once with a one-line error if the Redis URL has %s',
-    async (_, login, words) => {
-      const server = await startPrivate('~*', '&*', '+@all');
-      const env = { REDIS_URL: addressOf(server, login) };
-      const [worker, command, doctor, dev] = await Promise.all([
-        runTurnfold(['worker', '--agents', AGENTS], { env }),
-        runTurnfold(['describe', 'c1'], { env }),
-        runTurnfold(['doctor'], { env }),
-        runTurnfold(['dev'], { env }),
-      ]);
-      for (const run of [worker, command, dev]) {
-        expect(run).toMatchObject({ code: 78, stderr: expect.stringMatching(words) as string });
-        const [line, ...more] = run.stderr.trim().split('\n');
-        expect(line).toMatch(/^turnfold: redis_denied: Redis cannot be used: /);
-        expect(more).toStrictEqual([]);
-        expect(run.stderr).not.toContain('pw');
-      }
-      expect(doctor.code).toBe(1);
-      expect(doctor.stdout).toMatch(words);
-      expect(doctor.stdout).not.toContain('does not answer');
-    },
-  );
+describe.skipIf(!hasServer)(
+  'a Redis that refuses the connection (skipped where PATH has no server)',
+  { timeout: 120_000 },
+  () => {
+    test.each([
+      ['no password', '', /NOAUTH.*REDIS_URL/],
+      ['a wrong password', 'app:wrong@', /WRONGPASS.*REDIS_URL/],
+      ['a user that does not exist', 'nobody:pw@', /WRONGPASS.*REDIS_URL/],
+    ])(
+      'worker, describe, dev and doctor fail at once with a one-line error if the Redis URL has %s',
+      async (_, login, words) => {
+        const server = await startPrivate('~*', '&*', '+@all');
+        const env = { REDIS_URL: addressOf(server, login) };
+        const [worker, command, doctor, dev] = await Promise.all([
+          runTurnfold(['worker', '--agents', AGENTS], { env }),
+          runTurnfold(['describe', 'c1'], { env }),
+          runTurnfold(['doctor'], { env }),
+          runTurnfold(['dev'], { env }),
+        ]);
+        for (const run of [worker, command, dev]) {
+          expect(run).toMatchObject({ code: 78, stderr: expect.stringMatching(words) as string });
+          const [line, ...more] = run.stderr.trim().split('\n');
+          expect(line).toMatch(/^turnfold: redis_denied: Redis cannot be used: /);
+          expect(more).toStrictEqual([]);
+          expect(run.stderr).not.toContain('pw');
+        }
+        expect(doctor.code).toBe(1);
+        expect(doctor.stdout).toMatch(words);
+        expect(doctor.stdout).not.toContain('does not answer');
+      },
+    );
 
-  test('a worker whose Redis ACL lacks rules exits before it claims work, and its error names the missing rules', async () => {
-    const server = await startPrivate('~{tf*', '&{tf*', '+@all', '-zadd', '-hset');
-    const env = { REDIS_URL: addressOf(server) };
-    const worker = await runTurnfold(['worker', '--agents', AGENTS], { env });
-    expect(worker).toMatchObject({
-      code: 78,
-      stderr: expect.stringContaining('ACL SETUSER <user> ~{tq* +hset +zadd.'),
+    test('a worker whose Redis ACL lacks rules exits before it claims work, and its error names the missing rules', async () => {
+      const server = await startPrivate('~{tf*', '&{tf*', '+@all', '-zadd', '-hset');
+      const env = { REDIS_URL: addressOf(server) };
+      const worker = await runTurnfold(['worker', '--agents', AGENTS], { env });
+      expect(worker).toMatchObject({
+        code: 78,
+        stderr: expect.stringContaining('ACL SETUSER <user> ~{tq* +hset +zadd.'),
+      });
+      const doctor = await runTurnfold(['doctor'], { env });
+      expect(doctor).toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining('ACL SETUSER <user> ~{tq* +hset +zadd.'),
+      });
     });
-    const doctor = await runTurnfold(['doctor'], { env });
-    expect(doctor).toMatchObject({ code: 1, stdout: expect.stringContaining('ACL SETUSER <user> ~{tq* +hset +zadd.') });
-  });
 
-  test('openClient fails at once if the Redis ACL lacks a rule, and its error names that rule', async () => {
-    const server = await startPrivate('~{tf*', '~{tq*', '&{tf*', '+@all', '-evalsha');
-    const open = openClient({ redisUrl: addressOf(server), shards: 4 });
-    await expect(open).rejects.toMatchObject({
-      code: 'redis_denied',
-      message: expect.stringContaining('ACL SETUSER <user> +evalsha') as string,
+    test('openClient fails at once if the Redis ACL lacks a rule, and its error names that rule', async () => {
+      const server = await startPrivate('~{tf*', '~{tq*', '&{tf*', '+@all', '-evalsha');
+      const open = openClient({ redisUrl: addressOf(server), shards: 4 });
+      await expect(open).rejects.toMatchObject({
+        code: 'redis_denied',
+        message: expect.stringContaining('ACL SETUSER <user> +evalsha') as string,
+      });
     });
-  });
-});
+  },
+);
 
 describe.skipIf(!hasServer)('the ACL of docs/how-to/secure-redis.md (skipped where PATH has no server)', () => {
   test('the Redis ACL in docs/how-to/secure-redis.md allows turns, a compaction, a fork, an erase and every check of turnfold doctor', {

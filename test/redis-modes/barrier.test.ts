@@ -83,7 +83,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     expect(await ended).toHaveLength(300);
   });
 
-  test('after a server lost its cached scripts, the durability barrier sends them again and still waits for the replica', async () => {
+  test('after a server lost its cached scripts, the client sends the scripts again and still waits for the replica', async () => {
     const client = await open();
     await client.enqueueTurn(turn);
     await master.redis.script('FLUSH');

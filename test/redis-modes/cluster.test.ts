@@ -35,7 +35,7 @@ function print(name: string, figures: Figures): void {
   process.stdout.write(`Cluster, ${name}: ${JSON.stringify(figures)}\n`);
 }
 
-describe.skipIf(!hasServer)('a failover in a Cluster of six (skipped where PATH has no server)', () => {
+describe.skipIf(!hasServer)('a failover in a Cluster of six nodes (skipped where PATH has no server)', () => {
   test.each([
     { name: 'without durability', outcome: 'loses turns' },
     { name: 'with durability of 1 replica', outcome: 'loses none', durability: { replicas: 1, timeoutMs: 200 } },

@@ -42,8 +42,8 @@ it('a turn whose tools end while Redis is full continues with their results afte
   const workers = await fixture.startWorkers(agent);
   await fixture.client.enqueueTurn({ conversation: 'c1', agent: 'guide', turn: 't1', input: 'go' });
   await eventually(
-    () => eventsOf(workers, 'write_held'),
-    (held) => expect(held).toHaveLength(2),
+    () => eventsOf(workers, 'write_deferred'),
+    (deferred) => expect(deferred).toHaveLength(2),
   );
   const since = Date.now();
   await eventually(
@@ -57,7 +57,7 @@ it('a turn whose tools end while Redis is full continues with their results afte
   });
   expect(runs.toSorted()).toEqual(['one', 'two']);
   expect(eventsOf(workers, 'turn_claimed')).toHaveLength(1);
-  expect(eventsOf(workers, 'write_held')).toMatchObject([
+  expect(eventsOf(workers, 'write_deferred')).toMatchObject([
     { write: 'step', code: 'redis_full' },
     { write: 'step', code: 'redis_full' },
   ]);
@@ -89,8 +89,8 @@ async function holdResults(retry: 'safe' | 'never') {
   const workers = await fixture.startWorkers(agent);
   await fixture.client.enqueueTurn({ conversation: 'c1', agent: 'guide', turn: 't1', input: 'go' });
   await eventually(
-    () => eventsOf(workers, 'write_held').map(({ write, code }) => `${write} ${code}`),
-    (held) => expect(held).toEqual(['step redis_full', 'step redis_full']),
+    () => eventsOf(workers, 'write_deferred').map(({ write, code }) => `${write} ${code}`),
+    (deferred) => expect(deferred).toEqual(['step redis_full', 'step redis_full']),
   );
   return { fixture, agent, workers, countRuns: () => runs };
 }
@@ -100,7 +100,7 @@ it('a stopping worker writes the tool results that a full Redis refused if Redis
   const closing = workers.close();
   await free(fixture);
   expect(await closing, 'nothing was cut off').toBe('closed');
-  expect(eventsOf(workers, 'write_taken')).toMatchObject([{ write: 'step' }, { write: 'step' }]);
+  expect(eventsOf(workers, 'deferred_write_succeeded')).toMatchObject([{ write: 'step' }, { write: 'step' }]);
   expect(eventsOf(workers, 'lease_returned')).toMatchObject([{ what: 'turn', isCutOff: false }]);
 
   const next = await fixture.startWorkers(agent);
@@ -138,7 +138,7 @@ it.each([
 const RECORD = '## Goal\nFind the word.\n## Next step\nSay it again.';
 
 it.each(['pass_fanned_out', 'model_called'] as const)(
-  'a compaction that a full Redis interrupts at %s continues afterwards without paying for a summary twice',
+  'a compaction that a full Redis interrupts at %s continues afterwards, and each summary is paid for only once',
   async (type) => {
     const fixture = await openFixture();
     onTestFinished(() => fixture.close());
@@ -168,7 +168,7 @@ it.each(['pass_fanned_out', 'model_called'] as const)(
     await eventually(
       () => workers.events,
       (events) =>
-        expect(events.some((event) => event.type === 'worker_failed' || event.type === 'write_held')).toBe(true),
+        expect(events.some((event) => event.type === 'worker_failed' || event.type === 'write_deferred')).toBe(true),
     );
     await free(fixture);
     await eventually(

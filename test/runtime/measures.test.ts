@@ -90,7 +90,7 @@ test('the failure metric of a worker counts a lost Redis connection', async () =
   expect(page.get('turnfold_worker_failures_total{where="store"}')).toBeGreaterThan(0);
 });
 
-test('a failed turn adds to the gauge of failed turns', async () => {
+test('the gauge of failed turns counts a failed turn', async () => {
   const workers = await start();
   await fixture.client.enqueueTurn({ conversation: 'c', turn: 't', agent: 'nobody', input: 'hello' });
   await settled(fixture, 'c', 't');

@@ -116,7 +116,7 @@ it('messages that are appended during a compaction pass are included in the next
   expect(eventsOf(running, 'worker_failed')).toEqual([]);
 });
 
-it('a compaction pass plans again if the context version changed meanwhile, without paying for a summary twice', async () => {
+it('a worker plans a compaction pass again if the context version changed meanwhile, and pays for each summary only once', async () => {
   const agent = agentOf({ policy: { messageThreshold: 14, retentionWindow: 2 } });
   await fixture.closeWorkers();
   const compaction = await fixture.startWorkers(agent, { roles: ['compaction'] });

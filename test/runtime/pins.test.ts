@@ -52,6 +52,6 @@ it('every model request has the pinned texts of the policy, and show returns the
   expect(asked.at(-1)?.system).toBe('You guide.\n\nPrices are in dollars.');
   const [first] = versions;
   const shown = await fixture.client.show('p', first?.number ?? 0);
-  expect(shown.setup).toEqual({ system: 'You guide.', pins: [PIN], tools: [] });
-  expect((await fixture.client.show('p', 0)).setup).toBeUndefined();
+  expect(shown.agentSnapshot).toEqual({ system: 'You guide.', pins: [PIN], tools: [] });
+  expect((await fixture.client.show('p', 0)).agentSnapshot).toBeUndefined();
 });

@@ -15,7 +15,7 @@ async function lapseLease({ redis }: Fixture): Promise<void> {
   await redis.zadd(keyspace.ready(keyspace.shardOf(REF)), 1, readyMember('t', REF));
 }
 
-it('a turn that kills its process at the same step fails as poison, and the next one runs', async () => {
+it('a turn that kills its process at the same step fails as poison, and the next turn runs', async () => {
   const fixture = await openFixture();
   onTestFinished(() => fixture.close());
   for (const turn of ['t1', 't2', 't3']) {

@@ -12,7 +12,7 @@ it('parsePolicy reads a policy file like the command line', () => {
   expect(parsePolicy('')).toEqual({ policy: {}, warnings: [] });
 });
 
-describe('a problem of a policy names the setting as the text writes it, with its line', () => {
+describe('an error about a policy spells the setting as the policy text does, and contains its line', () => {
   it.each([
     ['max_tokens: many', 'max_tokens', 'policy:1: max_tokens: '],
     ['maxTokens: many', 'maxTokens', 'policy:1: maxTokens: '],
@@ -28,7 +28,7 @@ describe('a problem of a policy names the setting as the text writes it, with it
     ['max_tokens: 3\ncompact: {}', 'max_tokens', 'policy:1: max_tokens: is beside `compact`'],
     ['max_tokens: [', 'policy', 'policy: '],
     ['- max_tokens', '', 'policy: expected an object with settings'],
-  ])('an error of the policy text %j names the setting as written: %s', (yaml, field, message) => {
+  ])('the error about the policy text %j spells the setting as the text does: %s', (yaml, field, message) => {
     const error = errorOf(() => parsePolicy(yaml));
     expect(error).toMatchObject({ code: 'invalid_policy' });
     expect(error.message).toContain(message);

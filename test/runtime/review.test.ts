@@ -136,7 +136,7 @@ describe('a pass under review', () => {
     expect(await fixture.client.versions('r6')).toEqual([]);
   });
 
-  it('a proposed compaction keeps waiting after a refused edit, and the error names the field', async () => {
+  it('a proposed compaction keeps waiting if turnfold refuses an edit of the proposal, and the error names the field', async () => {
     await fixture.useWorkers(reviewedAgent());
     await fixture.appendSequences('r7');
     const { proposal } = await untilProposed('r7');

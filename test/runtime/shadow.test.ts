@@ -77,7 +77,7 @@ it('a shadow policy is measured at every compaction pass, and does not change th
   }
 });
 
-it('a turn that runs its compaction pass itself is answered, and measures no shadow policy', async () => {
+it('a turn that runs its own compaction pass is answered, and its worker measures no shadow policy', async () => {
   const agent = agentOf({ policy: LIVE, profile: { windowTokens: 3_500, outputCapTokens: 500 } });
   // No other worker is there.
   const alone = await openFixture();

@@ -84,7 +84,7 @@ describe('the models that a policy names', () => {
   });
 
   it.each(['unknown', 'nobody/model', 'anthropic/claude-unheard-of'])(
-    'a policy that names the unknown model %s is refused at the start',
+    'startWorkers refuses a policy that names the unknown model %s',
     async (name) => {
       const field = 'agents.guide.policy.summarizer.models[1]';
       await expect(open(['other', name])).rejects.toMatchObject({ code: 'invalid_policy', field });

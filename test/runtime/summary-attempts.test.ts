@@ -79,7 +79,7 @@ it('a summarization job does not wait for a rate limit that ends too late for it
   expect(by).toEqual(['structural']);
 });
 
-it('a retried summarization job does not pay again for parts that succeeded', async () => {
+it('a retry of a summarization job calls the model only for the parts that failed before', async () => {
   let calls = 0;
   await using provider = await startProvider({
     answers: () => {

@@ -106,7 +106,7 @@ describe('turns', () => {
     expect(eventsOf(running, 'turn_claimed').map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it('a turn of a hundred tool calls writes each call to the conversation log before the next call, and is compacted meanwhile', async () => {
+  it('a worker writes each of a hundred tool calls of a turn to the log before the next call, and the conversation is compacted meanwhile', async () => {
     const decide = (request: ModelRequest) =>
       countSteps(request) < 100 ? { toolCalls: [{ name: 'look', arguments: {} }] } : { content: 'seen all' };
     let calls = 0;

@@ -14,7 +14,7 @@ test('a Redis connection reports an outage once, even after several failed recon
   expect(errors).toMatchObject([{ code: 'redis_unavailable' }]);
 });
 
-test('if the connection ends within a pipeline, the unanswered command is sent again after the reconnect', async () => {
+test('a Redis connection that breaks within a pipeline sends the unanswered command again after its reconnect', async () => {
   const url = inject('redisUrl');
   const redis = openConnection({ url });
   const other = new Redis(url);

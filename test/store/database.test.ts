@@ -9,13 +9,13 @@ const redis = openConnection({ url: inject('redisUrl') }).duplicate({ keyPrefix:
 afterEach(() => redis.unlink('{tf}:database'));
 afterAll(() => redis.quit());
 
-test('many processes that open a new database at once create it once', async () => {
+test('if many processes open a new database at once, only one of them creates the database', async () => {
   const opened = await Promise.all([1, 2, 3].map(() => openDatabase(redis, { shards: 64 })));
   expect(opened.map(({ shards }) => shards)).toEqual([64, 64, 64]);
   expect(await redis.hgetall('{tf}:database')).toEqual({ schema: String(STORE_SCHEMA), shards: '64' });
 });
 
-test('openDatabase refuses a number of shards that differs from the database’s, and its error names the right number', async () => {
+test('openDatabase refuses a number of shards that differs from the database’s, and the error names the database’s number', async () => {
   await openDatabase(redis, { shards: 64 });
   await expect(openDatabase(redis, { shards: 256 })).rejects.toMatchObject({
     code: 'incompatible_store',
@@ -64,7 +64,7 @@ test('openDatabase refuses a database with a newer schema, and its error asks to
   expect(await redis.hget('{tf}:database', 'schema'), 'left as it is').toBe(String(STORE_SCHEMA + 1));
 });
 
-test('openDatabase raises the schema number of an older database, unless the number of shards differs', async () => {
+test('openDatabase raises the schema number of an older database, unless the caller’s number of shards is wrong', async () => {
   await redis.hset('{tf}:database', { schema: STORE_SCHEMA - 1, shards: 64 });
   await expect(openDatabase(redis, { shards: 256 })).rejects.toMatchObject({ field: 'shards' });
   expect(await redis.hget('{tf}:database', 'schema')).toBe(String(STORE_SCHEMA - 1));

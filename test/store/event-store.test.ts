@@ -8,7 +8,7 @@ import { newConversation, turnFor } from './samples.ts';
 
 describeBothStores('events');
 
-test('Redis keeps about 500 events, and a slow reader learns that events are missing', async () => {
+test('Redis keeps about 500 events of a conversation, and readEvents reports missing events to a reader that fell behind', async () => {
   const { redis, keyspace, close } = openSuiteRedis();
   const store = openStore(redis, keyspace);
   const conversation = newConversation();

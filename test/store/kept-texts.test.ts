@@ -14,7 +14,7 @@ afterAll(() => redis.close());
 describe.each([
   ['memory', openMemoryStoreHarness(), 300],
   ['Redis', redis, 120],
-] as const)('texts of summaries, in %s', (_, harness, numRuns) => {
+] as const)('summary texts in %s', (_, harness, numRuns) => {
   test('after any sequence of commits, restores, rollbacks and forks, exactly the summary texts that kept versions show are stored', {
     timeout: 120_000,
   }, async () => {
@@ -80,7 +80,7 @@ describe('summary texts that no version shows any more', () => {
     expect(await readKeys(conversation)).not.toContain(first);
   });
 
-  test('commits search a few large versions each until a summary text that no version shows is removed', async () => {
+  test('each commit searches a few large versions, and later commits search on until they remove a summary text that no version shows', async () => {
     const conversation = await makeConversation(store, HEAD);
     const keys = await commitVersions(conversation);
     await swell(conversation);
@@ -101,7 +101,7 @@ describe('summary texts that no version shows any more', () => {
     ).toEqual([second]);
   });
 
-  test('a summary text that no version shows is removed with the next dropped version', async () => {
+  test('a summary text that no version shows is removed when the next version is dropped', async () => {
     const conversation = await makeConversation(store, HEAD);
     const keys = await commitVersions(conversation);
     await suite.redis.hset(suite.keyspace.key(conversation, 'txt'), 'k:left', JSON.stringify(summaryOf(2).summary));
@@ -114,7 +114,7 @@ describe('summary texts that no version shows any more', () => {
   });
 });
 
-describe('a version whose texts are read', () => {
+describe('readContext of a version whose summary texts are removed meanwhile', () => {
   async function commitNext(conversation: ConversationRef, live: number): Promise<void> {
     const { lease } = await claimPass(redis.store, conversation);
     await redis.store.commitVersion(lease, commitOf(live, 4, { keepVersions: 1 }));
@@ -133,14 +133,14 @@ describe('a version whose texts are read', () => {
     return bindReadContext(acting, suite.keyspace);
   }
 
-  test('readContext returns undefined if the version is dropped while its texts are read', async () => {
+  test('readContext returns undefined if the version is dropped while readContext reads its summary texts', async () => {
     const conversation = await makeConversation(redis.store, HEAD);
     await commitNext(conversation, 0);
     const read = readBehind(() => commitNext(conversation, 1));
     expect(await read(conversation, { version: 1 })).toBeUndefined();
   });
 
-  test('readContext returns a version without its missing text', async () => {
+  test('readContext returns the version without a summary whose text is missing', async () => {
     const conversation = await makeConversation(redis.store, HEAD);
     await commitNext(conversation, 0);
     const read = readBehind(() => suite.redis.del(suite.keyspace.key(conversation, 'txt')));

@@ -86,7 +86,7 @@ test.each<[Query, number, number]>([
   expect(reads.rounds).toBeLessThanOrEqual(rounds);
 });
 
-test('listFailed leaves out turns that failed before `since`', async () => {
+test('listFailed leaves out turns that failed before the query’s `since` time', async () => {
   const since = SINCE + TURNS - 20;
   const found = await listFailed(suite.redis, suite.keyspace, { since, limit: 100 });
   expect(idsOf(found.map(({ conversation: id }) => ({ id })))).toEqual(

@@ -6,7 +6,7 @@ import { acceptAndClaim, callsStep } from './samples.ts';
 
 describeBothStores('listings');
 
-describe('lists in Redis', () => {
+describe('listings of the Redis store', () => {
   const { redis, keyspace, store } = openSuiteStore();
 
   test('listConversations ends a page without a match after about 2,000 conversations, and the next page continues there', async () => {
@@ -40,7 +40,7 @@ describe('lists in Redis', () => {
         await store.expire(conversation, 'owner');
       },
     ],
-  ])('%s leaves no name of the conversation in the sets that the listings read', async (_, end) => {
+  ])('%s removes the conversation’s name from all Redis sets that the listings read', async (_, end) => {
     const conversation = { tenant: 'ended', id: 'c' };
     const shard = keyspace.shardOf(conversation);
     const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -78,7 +78,7 @@ describe('lists in Redis', () => {
     expect(found.toSorted()).toEqual(['w-1', 'w-2', 'w-3']);
   });
 
-  test('the event of a turn that starts to wait has long tool arguments shortened, and says that they are shortened', async () => {
+  test('the event of a turn that starts to wait has long tool arguments shortened, and marks them as shortened', async () => {
     const conversation = { tenant: 'large', id: 'told' };
     const { lease } = await acceptAndClaim(store, conversation, 't1');
     await store.recordStep(lease, callsStep('model-1', 1, 1));

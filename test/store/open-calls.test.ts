@@ -77,7 +77,7 @@ async function countResults(open: typeof openCalls, count: number): Promise<numb
 describe.each([
   ['of tool calls that its worker runs', openCalls],
   ['of tool calls that it waited for', openAwaitedCalls],
-])('a turn records results %s', (_name, open) => {
+])('a worker records the results %s', (_name, open) => {
   test(`recording one tool result takes Redis as much work with ${MANY} unanswered calls as with ${FEW}`, async () => {
     const few = await countResults(open, FEW);
     const many = await countResults(open, MANY);
@@ -86,7 +86,7 @@ describe.each([
   });
 });
 
-describe('open calls', () => {
+describe('unanswered tool calls in Redis', () => {
   test('unanswered tool calls are read in the order in which they were made, also after some were answered', async () => {
     const { lease, ids } = await openCalls(200);
     for (const id of [ids[3], ids[150], ids[0]]) await store.recordStep(lease, resultStep(`t:${id}`, id as string));

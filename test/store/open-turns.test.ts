@@ -4,8 +4,8 @@ import { newConversation, turnFor } from './samples.ts';
 
 const { redis, keyspace, store } = openSuiteStore();
 
-describe('open turns in Redis', () => {
-  test('listOpen lists a scheduled turn once if it becomes due during the read', async () => {
+describe('unsettled turns in Redis', () => {
+  test('listOpen lists a scheduled turn once if the turn becomes due while listOpen reads', async () => {
     const conversation = newConversation();
     for (const turn of ['due', 'later']) await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
     await store.accept(turnFor(conversation, 'first'));

@@ -166,8 +166,8 @@ const operation = fc.oneof(
         const proposal = { id: `proposal-${id}`, version: { ...version, segments }, summaries: {} };
         side.proposals.push(proposal.id);
         if (lease === undefined) return undefined;
-        const held = await harness.store.readReasons(lease);
-        const seenReasons = held.status === 'held' ? held.reasons : [];
+        const current = await harness.store.readReasons(lease);
+        const seenReasons = current.status === 'current' ? current.reasons : [];
         return await harness.store.proposeVersion(lease, { proposal, seenReasons, reviewMs: FAR_MS });
       }),
   ),

@@ -28,8 +28,8 @@ const stores: Record<string, () => PresenceStore> = {
   },
 };
 
-describe.each(Object.entries(stores))('presence in %s', (_, open) => {
-  it('renewPresence reports a silent worker once, to one caller', async () => {
+describe.each(Object.entries(stores))('the presence of workers in %s', (_, open) => {
+  it('renewPresence reports a worker that stopped renewing its presence once, to one caller', async () => {
     const store = open();
     const [silent, one, other] = [nameWorker('silent'), nameWorker('one'), nameWorker('other')];
     await store.renewPresence(silent);
@@ -45,7 +45,7 @@ describe.each(Object.entries(stores))('presence in %s', (_, open) => {
     expect(await store.renewPresence(one, 60_000)).toEqual([]);
   });
 
-  it('renewPresence does not report a worker as lost if that worker had stopped in order', async () => {
+  it('renewPresence does not report a worker as lost after that worker’s ordinary stop', async () => {
     const store = open();
     const [stopped, one] = [nameWorker('stopped'), nameWorker('one')];
     await store.renewPresence(stopped);
@@ -58,7 +58,7 @@ describe.each(Object.entries(stores))('presence in %s', (_, open) => {
     expect(lost.map(({ worker }) => worker)).toEqual(['silent']);
   });
 
-  it('renewPresence without a limit removes no other worker', async () => {
+  it('renewPresence without an age limit reports and removes no other worker', async () => {
     const store = open();
     await store.renewPresence({ ...nameWorker('silent') });
     expect(await store.renewPresence(nameWorker('one'))).toEqual([]);

@@ -24,7 +24,7 @@ test.each([
   ['openPasses', 'passes'],
   ['failed', 'failed'],
 ] as const)(
-  'a sweep moves unknown members of the Redis set %s to the quarantine and still returns the due entries',
+  'a sweep moves unreadable members of the Redis set %s to the quarantine, and still returns the due turns',
   async (keyOf, set) => {
     const { shard, id } = await makeDue();
     // Tenant, id and turn may have any of these names.
@@ -60,7 +60,7 @@ test.each([
 );
 
 test.each(['ready', 'idle', 'openPasses', 'failed', 'quarantined'] as const)(
-  'a sweep renames the key %s if its Redis type is wrong, and continues',
+  'a sweep renames the key of the set %s if its Redis type is wrong, and still returns the due turns',
   async (keyOf) => {
     const { shard, id } = await makeDue();
     const key = keyspace[keyOf](shard);
@@ -82,7 +82,7 @@ test.each(['ready', 'idle', 'openPasses', 'failed', 'quarantined'] as const)(
 test.each([
   ['another type', (key: string) => redis.unlink(key).then(async () => void (await redis.set(key, 'x')))],
   ['a count that is no number', (key: string) => redis.hset(key, 'sweeps', 'x').then(() => undefined)],
-])('a sweep quarantines the entry of a turn or pass whose record has %s', async (_, corrupt) => {
+])('a sweep moves the entry of a turn to the quarantine if its conversation’s record has %s', async (_, corrupt) => {
   const bad = newConversation();
   await acceptAndClaim(store, bad, 't1');
   const shard = keyspace.shardOf(bad);
@@ -95,21 +95,21 @@ test.each([
   expect(setAside).toEqual([{ shard, set: 'ready', name: `t|_|${bad.id}`, why }]);
 });
 
-test('a sweep is not blocked by a claim key of the shard that has the wrong Redis type', async () => {
+test('a sweep returns the due turns of a shard even if the key that claims the shard’s sweep has the wrong Redis type', async () => {
   const { shard, id } = await makeDue();
   await redis.rpush(keyspace.sweep(shard), 'x');
   const { due } = await store.sweepShards([shard], 100);
   expect(due.map(({ conversation }) => conversation.id)).toEqual([id]);
 });
 
-test('readLog stops at the end of the log if a range ends at 9e15', async () => {
+test('readLog returns the messages up to the end of the log if the requested range ends at 9e15', async () => {
   const conversation = newConversation();
   await acceptAndClaim(store, conversation, 't1');
   const entries = await store.readLog(conversation, [{ from: 1, to: 9e15 }]);
   expect(entries.map(({ seq }) => seq)).toEqual([1]);
 });
 
-test('the error of readContext names key and field if the number of the last message is wrong or a log entry is missing', async () => {
+test('the error of readContext names the Redis key and field if the last message’s number is wrong or a log entry is missing', async () => {
   const conversation = newConversation();
   await acceptAndClaim(store, conversation, 't1');
   const [record, log] = [keyspace.key(conversation, 'c'), keyspace.key(conversation, 'log')];

@@ -73,7 +73,7 @@ describe.skipIf(!hasServer)('a Redis that answers and refuses writes (skipped wh
     await expect(store.checkServer()).rejects.toMatchObject(refusal);
   });
 
-  test('full memory is reported as redis_full, and is no outage', async () => {
+  test('writes fail as redis_full if the memory of Redis is full, and the client reports no outage', async () => {
     const { server, store, isBack } = await open();
     await server.redis.config('SET', 'maxmemory', 1);
     await expect(store.checkServer()).rejects.toMatchObject({ code: 'redis_full' });

@@ -66,7 +66,7 @@ test('a sweep of a shard whose Redis is full returns only its idle conversations
   expect(await sweep).toEqual({ due: [entryOf('c1'), entryOf('c2'), entryOf('room-0')], quarantined: [] });
 });
 
-test('a sweep reports a full Redis once if no conversation can expire', async () => {
+test('a sweep reports a full Redis once if no idle conversation can be erased', async () => {
   const { look, answer, fail } = openShards();
   const first = look();
   fail(0, FULL);

@@ -51,8 +51,8 @@ async function fillConversation(): Promise<ConversationRef> {
   return conversation;
 }
 
-describe('lifetimes of keys', () => {
-  test('Redis keeps summaries and their parts for a week, refusals for a day and claims for eight seconds', async () => {
+describe('lifetimes of Redis keys', () => {
+  test('Redis keeps summaries and their parts for a week, refused summaries for a day and claims on summaries for eight seconds', async () => {
     const conversation = await makeConversation(store);
     const { summary } = summaryOf(2);
     const weight = { tokens: 1, bytes: 1 };
@@ -69,7 +69,7 @@ describe('lifetimes of keys', () => {
     expect(await readTtl(keyspace.summary(conversation, 'refused'))).toBe(PASS_LIMITS.refusalTtlMs);
   });
 
-  test('heartbeatSummary extends the TTL of its claim', async () => {
+  test('heartbeatSummary extends the TTL of the worker’s claim on a summary', async () => {
     const conversation = await makeConversation(store);
     const key = keyspace.summary(conversation, 'h');
     await store.claimSummary(conversation, 'h', 'owner');
@@ -78,7 +78,7 @@ describe('lifetimes of keys', () => {
     expect(await redis.pttl(key)).toBeGreaterThan(1_000);
   });
 
-  test('log, versions and texts never expire', async () => {
+  test('the log, the context versions and the texts of a conversation have no TTL', async () => {
     const conversation = await fillConversation();
     for (const kind of ['c', 'log', 'ver', 'txt', 'mb', 'ix', 'pass'] as const) {
       expect(await redis.pttl(keyspace.key(conversation, kind)), kind).toBe(-1);
@@ -94,7 +94,7 @@ describe('lifetimes of keys', () => {
     expect(await readTtl(keyspace.key(conversation, 'gone'))).toBe(DAY_MS);
   });
 
-  test('the index of a conversation drops the names of summaries that have expired', async () => {
+  test('the list of a conversation’s keys drops the names of summaries that have expired', async () => {
     const conversation = await makeConversation(store);
     const hashes = Array.from({ length: 40 }, () => randomUUID());
     for (const hash of hashes) await store.claimSummary(conversation, hash, 'owner');
@@ -107,8 +107,8 @@ describe('lifetimes of keys', () => {
   });
 });
 
-describe('erase', () => {
-  test('an erase leaves only the key that marks the conversation as erased', async () => {
+describe('erase of a conversation in Redis', () => {
+  test('an erase removes every key except the one that marks the conversation as erased', async () => {
     const conversation = await fillConversation();
     expect((await readKeys(redis, keyspace, conversation)).length).toBe(13);
     expect(await readyOf(conversation)).toHaveLength(3);
@@ -216,7 +216,7 @@ describe('a conversation that has been idle enough', () => {
     expect(kinds).toEqual(['c', 'ix', 'mb', 't', 'txt']);
   });
 
-  test('an expiry leaves the key that marks the erase and, for a minute, a key with the call that removed the last batch', async () => {
+  test('an expiry leaves the key that marks the erase, and for a minute a key that names the call which removed the last batch', async () => {
     const conversation = await makeConversation(store, 4);
     await store.commitVersion((await claimPass(store, conversation)).lease, commitOf(0, 2));
     for (let summary = 0; summary < 450; summary += 1) {
@@ -234,7 +234,7 @@ describe('a conversation that has been idle enough', () => {
     expect(await idleOf(conversation)).toBeNull();
   });
 
-  test('expire keeps a conversation whose last log entry is younger than the TTL', async () => {
+  test('expire keeps a conversation whose last log entry is younger than its idle TTL', async () => {
     const conversation = newConversation();
     await settleWithTtl(conversation, 3_600_000);
     await redis.hset(keyspace.key(conversation, 'c'), 'ttl', '3600000 1');
@@ -254,7 +254,7 @@ test('one sweepShards call returns the due entries of every shard', async () => 
   expect(ids).toEqual(expect.arrayContaining(conversations.map(({ id }) => id)));
 });
 
-test('one append accepts 20,000 messages', async () => {
+test('one append call accepts 20,000 messages', async () => {
   const conversation = await makeConversation(store, 20_000);
   expect(await store.readConversation(conversation)).toMatchObject({ head: 20_000, turns: 10_000 });
 });

@@ -57,7 +57,7 @@ test('a subscriber subscribes again after two failed attempts, without an unhand
   expect(unheard).toEqual([]);
 });
 
-test('a subscriber repeats a subscription that Redis did not answer', async () => {
+test('a subscriber sends its subscription again if Redis did not answer', async () => {
   const { redis, proxy, subscriber } = await openSubscriber();
   await subscriber.join('first', () => undefined);
   proxy.swallow();
@@ -73,7 +73,7 @@ test('a subscriber repeats a subscription that Redis did not answer', async () =
   );
 });
 
-test('a closed subscriber opens no connection', async () => {
+test('a closed subscriber opens no connection to Redis', async () => {
   const { redis, subscriber } = await openSubscriber();
   const connections = async (): Promise<number> => ((await redis.client('LIST')) as string).trim().split('\n').length;
   const before = await connections();

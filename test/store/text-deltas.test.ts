@@ -21,7 +21,7 @@ const publisher = openTextPublisher(redis, keyspace);
 describeTextDeltas('memory', () => ({ publisher: memory, listener: memory }));
 describeTextDeltas('Redis', () => ({ publisher, listener }));
 
-test('the channel for streamed text is in the hash slot of its conversation, and is left when the last listener stops', async () => {
+test('the channel for streamed text is in its conversation’s hash slot, and the client unsubscribes when the last listener stops', async () => {
   const conversation = newConversation();
   const channels = (): Promise<unknown> => redis.pubsub('CHANNELS', `*${conversation.id}*`);
   const listenings = await Promise.all(Array.from({ length: 20 }, () => hearFrom(listener, conversation)));
@@ -33,7 +33,7 @@ test('the channel for streamed text is in the hash slot of its conversation, and
   expect(await channels()).toEqual([]);
 });
 
-test('a listener gets no streamed text of the same conversation id in another Redis database', async () => {
+test('a listener gets no streamed text of a conversation with the same id in another Redis database', async () => {
   const conversation = newConversation();
   const here = await hearFrom(listener, conversation);
   await openTextPublisher(otherDatabase, keyspace).publishText(conversation, delta('there'));

@@ -20,7 +20,7 @@ async function runTurn(conversation: ConversationRef, turn: string): Promise<voi
   await store.settle(lease, { state: 'completed', answerSeq: state.head + 1 }, 'w');
 }
 
-describe('keys of turns', () => {
+describe('Redis keys of turns', () => {
   test('the key of a turn expires a week after the turn was settled, and never before', async () => {
     const conversation = newConversation();
     await store.accept(turnFor(conversation, 'turn.1'));
@@ -34,7 +34,7 @@ describe('keys of turns', () => {
     expect(ttl).toBeLessThanOrEqual(TURN_LIMITS.turnRetentionMs);
   });
 
-  test('all keys of a conversation lie in one slot, and the index names its turns', async () => {
+  test('all keys of a conversation lie in one hash slot, and the conversation’s list of keys names its turns', async () => {
     const conversation = newConversation();
     await runTurn(conversation, 'turn.1');
     const keys = await readKeys(redis, keyspace, conversation);
@@ -45,7 +45,7 @@ describe('keys of turns', () => {
     expect(await redis.hget(keyspace.key(conversation, 'c'), 'schema')).toBe(String(STORE_SCHEMA));
   });
 
-  test('the input of a turn has its own field until it is in the log or the turn is settled', async () => {
+  test('the input of a turn has its own field until the input is in the log or the turn is settled', async () => {
     const conversation = newConversation();
     for (const turn of ['turn.1', 'turn.2']) await store.accept(turnFor(conversation, turn));
     const texts = keyspace.key(conversation, 'txt');
@@ -56,7 +56,7 @@ describe('keys of turns', () => {
     expect(await redis.exists(texts)).toBe(0);
   });
 
-  test('a failed turn has one entry in its shard until it expires or is erased', async () => {
+  test('a failed turn has one entry in its shard’s list of failed turns until the turn expires or its conversation is erased', async () => {
     const conversation = newConversation();
     const failed = keyspace.failed(keyspace.shardOf(conversation));
     const member = (turn: string): string => `_|${conversation.id}|${turn}`;
@@ -74,7 +74,7 @@ describe('keys of turns', () => {
     await redis.zrem(failed, 'kept');
   });
 
-  test('the index of a conversation drops turns that have expired', async () => {
+  test('the list of a conversation’s keys drops turns whose keys have expired', async () => {
     const conversation = newConversation();
     const accept = (turn: string) => store.accept(turnFor(conversation, turn, { maxQueuedTurns: 10_000 }));
     const indexed = (): Promise<string[]> => redis.smembers(keyspace.key(conversation, 'ix'));
@@ -91,7 +91,7 @@ describe('keys of turns', () => {
     expect(await indexed(), 'nothing that is there is forgotten').toHaveLength(1 + accepted);
   });
 
-  test('the event of a settled turn is published and kept for a day', async () => {
+  test('the event of a settled turn is published to subscribers, and Redis keeps it for a day', async () => {
     const conversation = newConversation();
     const channel = keyspace.key(conversation, 'ev');
     const listener = redis.duplicate();
@@ -109,7 +109,7 @@ describe('keys of turns', () => {
     expect(ttl).toBeLessThanOrEqual(DAY_MS);
   });
 
-  test('an accept after an interrupted erase removes the remaining keys', async () => {
+  test('a turn accepted after an interrupted erase removes the keys that the erase left', async () => {
     const conversation = newConversation();
     for (const turn of ['turn.1', 'turn.2']) await store.accept(turnFor(conversation, turn));
     await redis.set(keyspace.key(conversation, 'gone'), '1', 'PX', DAY_MS);
@@ -131,7 +131,7 @@ describe('keys of turns', () => {
     expect(`return '${String(await unknown.run(redis, []))}'`).toBe(lua);
   });
 
-  test('the constant size of the error result for unanswered calls equals its counted size', async () => {
+  test('the token and byte size in the constant CLOSING_RESULT equals the counted size of its text', async () => {
     const message = { content: CLOSING_RESULT.content };
     const counted = await Promise.all(
       (['o200k_base', 'cl100k_base'] as const).map(async (encoding) =>

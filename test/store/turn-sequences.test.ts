@@ -8,7 +8,7 @@ const memory = openMemoryStoreHarness();
 const redis = openRedisStoreHarness();
 afterAll(() => redis.close());
 
-test('any sequence of operations by two workers keeps the invariants, and the memory store behaves like the Redis store', {
+test('any sequence of turn operations by two workers keeps the invariants, and the memory store behaves like the Redis store', {
   timeout: 120_000,
 }, async () => {
   const run = fc.assert(

@@ -25,7 +25,7 @@ async function beginFork(store: VersionStore) {
   return conversation;
 }
 
-test('a fork counts as abandoned once its lease has passed since the last copied batch', async () => {
+test('a fork counts as abandoned when its lease time has passed since the last copied batch', async () => {
   const db = new MemoryDatabase(() => 1_000_000);
   const store = openMemoryStore(db);
   const fork = await beginFork(store);
@@ -37,7 +37,7 @@ test('a fork counts as abandoned once its lease has passed since the last copied
   }
 });
 
-test('each copied batch renews the lease of a fork by the clock of Redis', async () => {
+test('each copied batch renews the lease of a fork by Redis’s clock, not the worker’s', async () => {
   const { redis, keyspace, close } = openSuiteRedis();
   const store = openStore(redis, keyspace);
   const fork = await beginFork(store);

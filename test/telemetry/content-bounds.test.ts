@@ -19,7 +19,13 @@ test('a long text in a log line is cut at a blank, so that half a secret is neve
 });
 
 test('a short text is logged whole', () => {
-  const event = { type: 'tool_asked', name: 'read', call: 'c1_0', arguments: '{"path":"a.ts"}', ...scope } as const;
+  const event = {
+    type: 'tool_call_started',
+    name: 'read',
+    call: 'c1_0',
+    arguments: '{"path":"a.ts"}',
+    ...scope,
+  } as const;
   expect(boundContent(event)).toEqual(event);
 });
 
@@ -27,8 +33,8 @@ test('the log line of a large request shows its newest messages and counts the h
   const messages = Array.from({ length: 200 }, (_, index): Message => {
     return { role: 'user', content: `${index} ${'word '.repeat(1_000)}` };
   });
-  const bounded = boundContent({ type: 'model_asked', system: 'Be brief.', messages, ...scope });
-  const shown = bounded.type === 'model_asked' ? bounded.messages : [];
+  const bounded = boundContent({ type: 'model_call_started', system: 'Be brief.', messages, ...scope });
+  const shown = bounded.type === 'model_call_started' ? bounded.messages : [];
   expect(shown.at(-1)).toEqual(messages.at(-1));
   expect(shown[0]).toEqual({ role: 'system', content: `[${200 - (shown.length - 1)} earlier messages are not shown]` });
   expect(JSON.stringify(shown).length).toBeLessThan(150_000);
@@ -36,7 +42,7 @@ test('the log line of a large request shows its newest messages and counts the h
 
 test('logging a request of 100,000 messages does not block the event loop', async () => {
   const messages = Array.from({ length: 100_000 }, (): Message => ({ role: 'user', content: 'eyJ-'.repeat(10) }));
-  const event = { type: 'model_asked', system: 'eyJ-'.repeat(250_000), messages, ...scope } as const;
+  const event = { type: 'model_call_started', system: 'eyJ-'.repeat(250_000), messages, ...scope } as const;
   const redact = createRedaction([]);
   expect(await holdsShortly(() => redact(JSON.stringify(describeContentLine(event))))).toMatchObject({ isShort: true });
   expect(await holdsShortly(() => describeForSpan(event, redact))).toMatchObject({ isShort: true });

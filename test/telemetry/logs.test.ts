@@ -13,9 +13,9 @@ type ContentOf<Type extends ContentEvent['type']> = Extract<ContentEvent, { type
 
 /** One of every type. */
 const contents: { readonly [Type in ContentEvent['type']]: ContentOf<Type> } = {
-  model_asked: { type: 'model_asked', ...scope, system: 'private rules', messages: [] },
+  model_call_started: { type: 'model_call_started', ...scope, system: 'private rules', messages: [] },
   model_answered: { type: 'model_answered', ...scope, content: 'private', toolCalls: [] },
-  tool_asked: { type: 'tool_asked', ...scope, name: 'look', call: 'c2_0', arguments: '{"at":"private"}' },
+  tool_call_started: { type: 'tool_call_started', ...scope, name: 'look', call: 'c2_0', arguments: '{"at":"private"}' },
   tool_answered: { type: 'tool_answered', ...scope, name: 'look', call: 'c2_0', content: 'private' },
 };
 
@@ -110,8 +110,8 @@ describe('log catalogue', () => {
       'conversation_expired',
       'lease_lost',
       'worker_lost',
-      'write_held',
-      'write_taken',
+      'write_deferred',
+      'deferred_write_succeeded',
       'lease_returned',
       'job_reclaimed',
       'redis_nearly_full',
@@ -294,7 +294,7 @@ describe('redaction of secrets', () => {
   ])('the log redacts a secret by the name before it: %s', (said, shown) => {
     const { logger, written } = capture({ showsContent: true });
     const messages = [{ role: 'user' as const, content: said }];
-    logContents(logger)({ ...contents.model_asked, system: said, messages });
+    logContents(logger)({ ...contents.model_call_started, system: said, messages });
     expect(JSON.parse(written.join(''))).toMatchObject({ system: shown, messages: [{ content: shown }] });
   });
 

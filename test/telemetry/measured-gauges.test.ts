@@ -82,7 +82,7 @@ describe('measured gauges', () => {
     expect(await readGauges(createMetrics())).toEqual({});
   });
 
-  test('a scrape removes the series of a job state that the queue no longer reports', async () => {
+  test('a worker removes at each scrape the series of a job state that the queue no longer reports', async () => {
     const answers = [[{ queue: 'turn', state: 'active', count: 1 }], [{ queue: 'turn', state: 'delayed', count: 2 }]];
     const metrics = measured({ countJobs: async () => answers.shift() ?? [] });
     await readGauges(metrics);
@@ -92,7 +92,7 @@ describe('measured gauges', () => {
     });
   });
 
-  test('a failed measurement of a gauge adds to the failure counter of the worker', async () => {
+  test('the failure counter of the worker counts a failed measurement of a gauge', async () => {
     const metrics = measured({ countJobs: () => Promise.reject(new Error('away')) });
     await readGauges(metrics);
     const { body } = await metrics.render();
@@ -126,7 +126,7 @@ describe('gauges of shared state', () => {
     expect(await readGauges(metrics)).toMatchObject({ [job]: 1 });
   });
 
-  test('a scrape checks the measuring lease once for all its gauges', async () => {
+  test('a worker checks the measuring lease once per scrape, for all gauges', async () => {
     const isMeasuring = vi.fn<() => Promise<boolean>>(async () => true);
     const countJobs = vi.fn<() => Promise<[]>>(async () => []);
     const measureShards = async (): Promise<ShardMeasure> => shards;
@@ -165,7 +165,7 @@ describe('gauges of a worker', () => {
 describe('a failed measurement', () => {
   const away = new Error('Redis is away');
 
-  test('a failed measurement removes only its own gauges, until the measurement succeeds again', async () => {
+  test('when a measurement fails, the metrics page lacks only its gauges until the measurement succeeds again', async () => {
     let isAway = false;
     const metrics = measured({
       countJobs: async () => {

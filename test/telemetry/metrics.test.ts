@@ -114,8 +114,8 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
   },
   version_refused: { 'turnfold_versions_refused_total{by="provider"}': 1 },
   lease_lost: { 'turnfold_leases_lost_total{what="turn",why="fenced"}': 1 },
-  write_held: { 'turnfold_writes_held_total{write="step"}': 1 },
-  write_taken: {},
+  write_deferred: { 'turnfold_writes_deferred_total{write="step"}': 1 },
+  deferred_write_succeeded: {},
   conversation_expired: { turnfold_conversations_expired_total: 1 },
   redis_nearly_full: {},
   policy_warned: {},
@@ -272,7 +272,7 @@ test('the metrics page escapes quotes and line feeds in label values', async () 
   expect(series.get(String.raw`turnfold_worker_failures_total{where="a \"b\" \\ c\nd"}`)).toBe(1);
 });
 
-test('series with known labels start at 0, so that `rate` sees the first increase', async () => {
+test('series with known labels start at 0, so that `rate` counts the first increase', async () => {
   const series = await readMoved(createMetrics());
   for (const { name, type, start = [] } of Object.values<MetricSpec>(METRICS)) {
     for (const labels of start) {

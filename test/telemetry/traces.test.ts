@@ -15,7 +15,7 @@ import { samples, scope } from './sample-events.ts';
 
 const { turn, passId } = scope;
 const conversation = { tenant: scope.tenant, id: scope.conversation };
-const ASKER = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
+const REQUESTER = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
 const turnSpan = (more: Partial<Extract<SpanSubject, { kind: 'turn' }>> = {}): SpanSubject => ({
   kind: 'turn',
   conversation,
@@ -64,28 +64,30 @@ describe('with an SDK', () => {
   };
 
   test('a turn is a child of the span that requested it, even in another process', async () => {
-    const askedIn = `00-${ASKER.traceId}-${ASKER.spanId}-01`;
-    await tracing.inSpan(turnSpan({ askedIn }), async () => undefined);
-    expect(only().spanContext().traceId).toBe(ASKER.traceId);
-    expect(only().parentSpanContext).toMatchObject({ ...ASKER, isRemote: true });
+    const traceParent = `00-${REQUESTER.traceId}-${REQUESTER.spanId}-01`;
+    await tracing.inSpan(turnSpan({ traceParent }), async () => undefined);
+    expect(only().spanContext().traceId).toBe(REQUESTER.traceId);
+    expect(only().parentSpanContext).toMatchObject({ ...REQUESTER, isRemote: true });
   });
 
   test('a turn is not sampled if the span that requested it was not sampled', async () => {
-    const askedIn = `00-${ASKER.traceId}-${ASKER.spanId}-00`;
-    const below = await tracing.inSpan(turnSpan({ askedIn }), async () => tracing.current());
+    const traceParent = `00-${REQUESTER.traceId}-${REQUESTER.spanId}-00`;
+    const below = await tracing.inSpan(turnSpan({ traceParent }), async () => tracing.current());
     expect(exporter.getFinishedSpans()).toEqual([]);
-    expect(below, 'the flag travels on').toMatch(new RegExp(`^00-${ASKER.traceId}-[0-9a-f]{16}-00$`));
+    expect(below, 'the flag travels on').toMatch(new RegExp(`^00-${REQUESTER.traceId}-[0-9a-f]{16}-00$`));
   });
 
-  test.each(['', 'nonsense', `00-${'0'.repeat(32)}-${ASKER.spanId}-01`, `00-${ASKER.traceId}-${'0'.repeat(16)}-01`])(
-    'a turn with the invalid traceparent %j starts a new trace',
-    async (askedIn) => {
-      expect(parseTraceParent(askedIn)).toBeUndefined();
-      await tracing.inSpan(turnSpan({ askedIn, suspendedIn: askedIn }), async () => undefined);
-      expect(only().parentSpanContext).toBeUndefined();
-      expect(only().links).toEqual([]);
-    },
-  );
+  test.each([
+    '',
+    'nonsense',
+    `00-${'0'.repeat(32)}-${REQUESTER.spanId}-01`,
+    `00-${REQUESTER.traceId}-${'0'.repeat(16)}-01`,
+  ])('a turn with the invalid traceparent %j starts a new trace', async (traceParent) => {
+    expect(parseTraceParent(traceParent)).toBeUndefined();
+    await tracing.inSpan(turnSpan({ traceParent, suspendedIn: traceParent }), async () => undefined);
+    expect(only().parentSpanContext).toBeUndefined();
+    expect(only().links).toEqual([]);
+  });
 
   test('a turn is no child of the span that was active when its worker started', async () => {
     await trace.getTracer('service').startActiveSpan('start', async (span) => {
@@ -119,7 +121,7 @@ describe('with an SDK', () => {
     expect(models).toEqual(['gpt-4', undefined]);
   });
 
-  test('an exception sets the error type of its span by code or name, without the message', async () => {
+  test('the error type of a span is the code or name of its exception, and never the message', async () => {
     const thrown = [new TurnfoldError('redis_unavailable', 'private'), new RangeError('private')];
     for (const error of thrown) await tracing.inSpan(turnSpan(), () => Promise.reject(error)).catch(() => undefined);
     const spans = exporter.getFinishedSpans();

@@ -6,7 +6,7 @@ import { FIRST_TEXT } from '../../src/wire/arrange.ts';
 import { EMPTY_TEXT } from '../../src/wire/parts.ts';
 import type { WireRequest } from '../../src/wire/wire-request.ts';
 import { calls, result, says, user } from './messages.ts';
-import { renderAnthropic } from './whole.ts';
+import { renderAnthropic } from './synchronous-formats.ts';
 
 const MODEL = 'model-1';
 const ADAPTIVE = { type: 'adaptive' } as const;
@@ -148,7 +148,7 @@ test('the Anthropic request has a number that JavaScript would change as a strin
   }
 });
 
-test('the Anthropic request has the provider’s compaction only as its first block, and elsewhere the text of the summary (wire rule A10)', () => {
+test('the Anthropic request has the provider’s own compaction item only as its first block, and elsewhere the text of the summary (wire rule A10)', () => {
   const block = { type: 'compaction', content: 'Done.', encrypted_content: null, signature: 's=' };
   const failed = { type: 'compaction', content: null, encrypted_content: null };
   const { messages } = render([summary('Done.', [block]), user('Go'), summary('More.', [block]), user('Go')]);
@@ -164,7 +164,7 @@ test('the Anthropic request has the provider’s compaction only as its first bl
 describe('thinking', () => {
   const loop = [user('Go'), thoughtful('a'), result('a')];
 
-  test('the Anthropic request keeps thinking on while the current tool loop has all of its thinking (wire rule A7)', () => {
+  test('the Anthropic request has thinking switched on while the current tool loop has all of its thinking (wire rule A7)', () => {
     expect(render(loop, { thinking: ADAPTIVE }).thinking).toEqual(ADAPTIVE);
     expect(render(loop)).not.toHaveProperty('thinking');
     const answered = [user('Go'), calls('a'), result('a'), says('Done.'), user('Next')];
@@ -178,7 +178,7 @@ describe('thinking', () => {
     ['a call without thinking comes first', [user('Go'), calls('b'), result('b'), thoughtful('a'), result('a')]],
     ['user text follows the results of a call without thinking', [user('Go'), calls('b'), result('b'), user('Faster')]],
   ])(
-    'the Anthropic request turns `enabled` thinking off until the tool loop ends, and keeps `adaptive` thinking on, if %s (wire rule A7)',
+    'the Anthropic request has `enabled` thinking switched off until the tool loop ends, and `adaptive` thinking still on, if %s (wire rule A7)',
     (_case, history) => {
       expect(render(history, { thinking: ENABLED })).not.toHaveProperty('thinking');
       expect(render(history, { thinking: ADAPTIVE }).thinking).toEqual(ADAPTIVE);
@@ -191,7 +191,7 @@ describe('thinking', () => {
     ['belongs to an edited message', { ...thoughtful('b'), content: 'Edited.' }],
     ['comes after a tool call, where the API refuses thinking', own(calls('b'), [use('b'), thinking])],
   ])(
-    'the Anthropic request turns thinking off until the end of a tool loop whose thinking %s (wire rule A7)',
+    'the Anthropic request has thinking switched off until the end of a tool loop whose thinking %s (wire rule A7)',
     (_case, lost) => {
       const history = [...loop, lost, result('b')];
       expect(render(history, { thinking: ADAPTIVE }, { version: 2 })).not.toHaveProperty('thinking');
@@ -216,7 +216,7 @@ describe('thinking', () => {
     },
   );
 
-  test('the Anthropic request drops the thinking of an answer that is merged into a previous answer without thinking (wire rule A7)', () => {
+  test('the Anthropic request has no thinking of an answer that is merged into a previous answer without thinking (wire rule A7)', () => {
     const answered = own(says('Done.'), [thinking, text('Done.')]);
     const silent = own(says(''), [thinking]);
     const behindText = [user('Go'), says('Well.'), answered, silent, user('Next')];
@@ -225,7 +225,7 @@ describe('thinking', () => {
     expect(behindThinking).toEqual([thinking, text('Done.'), thinking, text('Done.')]);
   });
 
-  test('the Anthropic request turns thinking off in an unfinished tool loop that started without thinking (wire rule A7)', () => {
+  test('the Anthropic request has thinking switched off in an unfinished tool loop that started without thinking (wire rule A7)', () => {
     const history = [user('Go'), says('Well.'), thoughtful('a'), result('a')];
     const body = render(history, { thinking: ADAPTIVE });
     expect(body.messages[1]?.content).toEqual([text('Well.'), use('a')]);

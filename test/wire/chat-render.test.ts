@@ -6,7 +6,7 @@ import { type ChatOptions } from '../../src/wire/openai-chat/render.ts';
 import { EMPTY_TEXT } from '../../src/wire/parts.ts';
 import type { WireRequest } from '../../src/wire/wire-request.ts';
 import { calls, result, says, user } from './messages.ts';
-import { renderChat } from './whole.ts';
+import { renderChat } from './synchronous-formats.ts';
 
 const MODEL = 'model-1';
 const PICTURE = 'data:image/png;base64,AAAA';

@@ -106,7 +106,7 @@ describe('OpenAI’s chat format', () => {
   });
 });
 
-describe('a malformed line of an import file is rejected with an error that names the field', () => {
+describe('an import refuses a malformed line of its file with an error that names the field', () => {
   test.each<[string, string]>([
     ['{"id":', 'line 3'],
     ['5', 'line 3'],
@@ -115,7 +115,7 @@ describe('a malformed line of an import file is rejected with an error that name
     ['{"id":"a"}', 'messages'],
     ['{"id":7,"messages":[]}', 'id'],
     ['{"messages":"none"}', 'messages'],
-  ])('the malformed import line %s is refused with an error for the field %s', (line, field) => {
+  ])('an import refuses the malformed line %s with an error for the field %s', (line, field) => {
     const refusal = refusalOf(() => readConversationLine(line, 3));
     expect(refusal).toMatchObject({ code: 'invalid_input', field });
     expect(refusal.message.startsWith(field)).toBe(true);
@@ -139,7 +139,7 @@ describe('a malformed line of an import file is rejected with an error that name
     ['messages[1].summary', { role: 'user', content: [], summary: { from: 1, to: 2 } }],
     ['messages[1].tool_calls[0].function', { role: 'assistant', tool_calls: [{ id: 'a', type: 'custom' }] }],
     ['messages[1].function_call', { role: 'assistant', content: null, function_call: { name: 'x', arguments: '' } }],
-  ])('an import line is refused with an error for the field %s if it has the message %j', (field, message) => {
+  ])('an import refuses a line with an error for the field %s if the line has the message %j', (field, message) => {
     const refusal = refusalOf(() => read([{ role: 'user', content: 'hi' }, message]));
     expect(refusal).toMatchObject({ code: 'invalid_input' });
     expect(refusal.field?.startsWith(field)).toBe(true);

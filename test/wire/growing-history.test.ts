@@ -8,7 +8,7 @@ import type { ResponsesBody } from '../../src/wire/openai-responses/body.ts';
 import type { WireRequest } from '../../src/wire/wire-request.ts';
 import { countRuns } from '../setup/count-runs.ts';
 import { histories } from './histories.ts';
-import { renderAnthropic, renderResponses, validateResponses } from './whole.ts';
+import { renderAnthropic, renderResponses, validateResponses } from './synchronous-formats.ts';
 
 const RUNS = { numRuns: countRuns(500) };
 

@@ -18,8 +18,8 @@ function bodyOf(count: number) {
   };
 }
 
-describe('the outline of a refused request', () => {
-  test('the outline of a refused request has roles, types, ids and sizes, but no contents', () => {
+describe('the outline of a request that a provider refused', () => {
+  test('the outline of a request that a provider refused has roles, types, ids and sizes, but no contents', () => {
     const form = outlineRequest(bodyOf(4), 'no place');
     expect(form).not.toContain(secret);
     expect(JSON.parse(form)).toMatchObject({
@@ -46,7 +46,7 @@ describe('the outline of a refused request', () => {
   });
 
   test.each(['messages.10.content.1: unexpected', 'messages[10].content: wrong', "Invalid 'input[10].id'"])(
-    'the outline of a refused request has only the messages around the one that the provider’s error "%s" names',
+    'the outline of a request that a provider refused has only the messages around the message that the error "%s" names',
     (refusal) => {
       const list = refusal.includes('input') ? 'input' : 'messages';
       const { messages, ...rest } = bodyOf(20);
@@ -55,14 +55,14 @@ describe('the outline of a refused request', () => {
     },
   );
 
-  test('the outline of a refused request has the last messages if the provider’s error names none', () => {
+  test('the outline of a request that a provider refused has the last messages if the error names no message', () => {
     expect(JSON.parse(outlineRequest(bodyOf(20), 'bad request'))).toMatchObject({
       messages: { of: 20, from: 14, items: { length: 6 } },
     });
   });
 
   test.each([null, 'text', [1]])(
-    'the outline of the refused body %j, which is not an object, is only its size',
+    'the outline of the request body %j, which is not an object, is only its size',
     (body) => {
       expect(outlineRequest(body, '')).not.toContain('text"text');
       expect(JSON.parse(outlineRequest(body, ''))).toEqual(expect.any(String));

@@ -5,7 +5,7 @@ import { type ResponsesOptions } from '../../src/wire/openai-responses/render.ts
 import { EMPTY_TEXT } from '../../src/wire/parts.ts';
 import type { WireRequest } from '../../src/wire/wire-request.ts';
 import { calls, result, says, user } from './messages.ts';
-import { renderResponses, validateResponses } from './whole.ts';
+import { renderResponses, validateResponses } from './synchronous-formats.ts';
 
 const MODEL = 'model-1';
 
@@ -235,25 +235,25 @@ describe('items of the provider', () => {
   });
 });
 
-describe('the provider’s compaction', () => {
+describe('the provider’s own compaction item', () => {
   const compaction = { type: 'compaction', id: 'cmp_1', encrypted_content: 'sealed', created_by: 'x' };
   const sealed = { type: 'compaction', encrypted_content: 'sealed' };
 
-  test('the Responses API request has the provider’s compaction as its first item, encrypted and unchanged (wire rule R8)', () => {
+  test('the Responses API request starts with the provider’s own compaction item, encrypted and unchanged (wire rule R8)', () => {
     const answer = own(says('Yes.'), [reasoning('rs_1'), message('msg_1', 'Yes.')]);
     const { body } = renderResponses(requestOf([summary([compaction]), user('Go'), answer, user('Next')]));
     expect(body.input[0]).toEqual(sealed);
     expect(validateResponses(body)).toEqual([]);
   });
 
-  test('the Responses API request has the provider’s compaction after the user messages that the compaction kept (wire rule R8)', () => {
+  test('the Responses API request has the provider’s own compaction item after the user messages that the provider kept (wire rule R8)', () => {
     const kept = { type: 'message', id: 'msg_1', status: 'completed', role: 'user', content: 'Find a.' };
     const { body } = renderResponses(requestOf([summary([kept, compaction]), user('Go')]));
     expect(body.input.slice(0, 2)).toEqual([{ type: 'message', role: 'user', content: 'Find a.' }, sealed]);
     expect(validateResponses(body)).toEqual([]);
   });
 
-  test('the Responses API request has the text of a summary in place of a compaction that would not be the first item (wire rule R8)', () => {
+  test('the Responses API request has a summary’s text if the provider’s own compaction item of that summary would not come first (wire rule R8)', () => {
     const [, item] = renderResponses(requestOf([user('Go'), summary([compaction])])).body.input;
     expect(item).toMatchObject({ role: 'user', content: [{ text: expect.stringContaining('Done.') }] });
     const inside = own(says('Yes.'), [compaction, message(undefined, 'Yes.')]);

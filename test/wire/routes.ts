@@ -13,7 +13,7 @@ import { chatDialect } from '../provider/openai-chat/dialect.ts';
 import { responsesDialect } from '../provider/openai-responses/dialect.ts';
 import type { Provider } from '../provider/provider.ts';
 import type { Strictness } from '../provider/refusal.ts';
-import { renderAnthropic, renderChat, renderResponses } from './whole.ts';
+import { renderAnthropic, renderChat, renderResponses } from './synchronous-formats.ts';
 
 /** A provider with a rendering option: how a request is rendered, sent to the test server, and recorded. */
 export interface Route {

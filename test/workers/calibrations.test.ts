@@ -18,7 +18,7 @@ it.each([
   [5_000, 1_000, 2],
   [500, 1_000, 0.5],
 ])(
-  'when a provider counts %i tokens and turnfold %i for the same request, the calibration ratio is %d',
+  'when a provider counts %i tokens and turnfold counts %i for the same request, the calibration ratio is %d',
   (provider, counted, ratio) => {
     expect(calibrationRatio(provider, counted)).toBe(ratio);
   },
@@ -30,7 +30,7 @@ it('a request with few or no tokens gives no calibration ratio (provider count d
   expect(calibrationRatio(499, 1_000)).toBeUndefined();
 });
 
-it('a calibration factor is 1 at first, and then the ratio of the first provider count', async () => {
+it('a model’s calibration factor is 1 at first, and after the model’s first answer it is the ratio of that answer', async () => {
   const { store, calibrations } = open();
   await calibrations.start(store);
   expect(calibrations.factorOf('m')).toBe(1);
@@ -75,7 +75,7 @@ it('a worker records at most one calibration ratio per second and model', async 
   expect(calibrations.factorOf('m')).toBe(1.3);
 });
 
-it('a worker keeps its calibration factors and reports the failure when the store fails', async () => {
+it('a worker that cannot read calibration factors from the store keeps the last factors and reports the failure', async () => {
   const { store, timers, events, calibrations } = open();
   await calibrations.start(store);
   await calibrations.observe('m', 1_200, 1_000);

@@ -61,7 +61,7 @@ test.each<[string, string, Model, string[]]>([
   ['fenced', 'a model call', scriptedModel({ decide: never }), ['chat scripted']],
   ['fenced', 'a tool call', callOf('hang'), ['chat scripted', 'execute_tool hang']],
 ])(
-  'the span of a turn that ends as %s in %s has the reason, and no span below it is an error',
+  'the trace span of a turn that ends as %s in %s names the reason, and no child span is an error',
   async (why, _at, model, below) => {
     const world = await openTraced(model);
     await world.accept('t1', 'Hi');
@@ -79,7 +79,7 @@ test.each<[string, string, Model, string[]]>([
   },
 );
 
-test('the span of a model or tool call that failed by itself is an error', async () => {
+test('the trace span of a model or tool call that failed while its worker owned the turn is an error', async () => {
   const world = await openTraced(callOf('break'));
   await world.accept('t1', 'Hi');
   await world.deliver();

@@ -55,7 +55,7 @@ test.each<[string, z.ZodType, string]>([
   },
 );
 
-test('prepareAgent accepts an input with a union, a self-reference or a transform inside an object', async () => {
+test('prepareAgent accepts a tool whose input object contains a union, a reference to itself or a transform', async () => {
   const wrapped = z.object({ operation: z.discriminatedUnion('op', [add, not]) });
   const tree = z.object({
     get children() {

@@ -76,7 +76,7 @@ test('the process lock lets a turn continue beside other work after the turn gav
   expect(next.isAnswered).toBe(true);
 });
 
-test('the process lock does not wait for work that gave up waiting', async () => {
+test('the process lock skips a turn that gave up waiting to run alone', async () => {
   const lock = new SoloLock();
   const held = await lock.share(NEVER);
   const giveUp = new AbortController();
@@ -88,7 +88,7 @@ test('the process lock does not wait for work that gave up waiting', async () =>
   expect(await lock.alone(giveUp.signal), 'given up before it asked').toBeUndefined();
 });
 
-test('the process lock ignores a second release by the same work', async () => {
+test('the process lock ignores a second release of a lock that was already released', async () => {
   const lock = new SoloLock();
   const [one] = [await lock.share(NEVER), await lock.share(NEVER)];
   one?.release();

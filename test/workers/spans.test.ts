@@ -39,7 +39,7 @@ test('the trace span of a compaction pass that a turn takes over is a child of t
   await world.turn(ref);
   expect(spans.kinds).toEqual(['turn', 'pass', 'model_call']);
   const [turn, pass, call] = spans.all;
-  expect(pass?.about).toMatchObject({ kind: 'pass', askedIn: turn?.id, reasons: ['hard_limit'] });
+  expect(pass?.about).toMatchObject({ kind: 'pass', traceParent: turn?.id, reasons: ['hard_limit'] });
   expect([pass?.within, call?.within]).toEqual([turn?.id, turn?.id]);
   expect(call?.about).toMatchObject({ isCompacted: true });
 });
@@ -48,16 +48,16 @@ test('the trace span of a compaction pass is a child of its requester’s span, 
   const { world, spans } = await open();
   await world.append(FIVE_SEQUENCES);
   await world.request('manual');
-  const askedIn = `00-${'b'.repeat(32)}-${'c'.repeat(16)}-01`;
-  const parked = await world.compaction({ conversation: ref, job: 'job1', haveChildrenEnded: false, askedIn });
+  const traceParent = `00-${'b'.repeat(32)}-${'c'.repeat(16)}-01`;
+  const parked = await world.compaction({ conversation: ref, job: 'job1', haveChildrenEnded: false, traceParent });
   if (parked.status !== 'parked') throw new Error('nothing was fanned out');
   for (const child of parked.children) await world.summarize(child);
-  await world.compaction({ conversation: ref, job: 'job1', haveChildrenEnded: true, askedIn });
+  await world.compaction({ conversation: ref, job: 'job1', haveChildrenEnded: true, traceParent });
   const [planned, ...others] = spans.all;
   expect(spans.kinds).toEqual(['pass', ...parked.children.map(() => 'summary'), 'pass']);
-  expect(planned?.about).toMatchObject({ askedIn, agent: 'guide', attempt: 1 });
-  expect(others.slice(0, -1).map(({ about }) => 'askedIn' in about && about.askedIn)).toEqual(
+  expect(planned?.about).toMatchObject({ traceParent, agent: 'guide', attempt: 1 });
+  expect(others.slice(0, -1).map(({ about }) => 'traceParent' in about && about.traceParent)).toEqual(
     parked.children.map(() => planned?.id),
   );
-  expect(others.at(-1)?.about).toMatchObject({ askedIn, kind: 'pass' });
+  expect(others.at(-1)?.about).toMatchObject({ traceParent, kind: 'pass' });
 });

@@ -144,7 +144,7 @@ const TROUBLE: readonly Panel[] = [
     queries: [{ expr: rate(METRICS.passFallbacks, { by: ['fallback'] }), legend: '{{fallback}}' }],
   }),
   graph({
-    title: 'Passes held',
+    title: 'Passes not requested and backoffs',
     description:
       'Passes not requested in spite of a reason. A backoff starts after three passes in a row that gained too little.',
     unit: 'events/s',

@@ -35,7 +35,10 @@ export function printConfig({ output }: CommandContext, { json }: { readonly jso
 
 const SCHEMAS = { settings: describeSettings, policy: describePolicySchema } as const;
 
-/** Prints a JSON Schema for editors, of the environment or of policy files. @throws invalid_input */
+/**
+ * Prints a JSON Schema for editors, of the environment or of policy files.
+ * @throws invalid_input for another `of`
+ */
 export function printSchema({ output }: CommandContext, of = 'settings'): number {
   if (!Object.hasOwn(SCHEMAS, of)) {
     throw fieldError('invalid_input', 'schema', `expected ${Object.keys(SCHEMAS).join(' or ')}, got '${of}'`);

@@ -92,7 +92,8 @@ async function inviteToLook(
   { redis, run, interrupted }: { redis: LocalRedis; run: DemoRun; interrupted: AbortSignal },
 ): Promise<void> {
   if (options.json) return;
-  // Leaves out a REDIS_URL from the environment. It may contain a password, and the user's shell has it anyway.
+  // Leaves out a REDIS_URL from the environment. That address may contain a password, and the user's shell has it
+  // anyway.
   const command = `${redis.source === 'configured' ? '' : `REDIS_URL=${redactUrl(redis.url)} `}${nameProgram(ROOT)}`;
   output.line('');
   output.line('To look further:');

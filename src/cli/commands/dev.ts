@@ -92,7 +92,7 @@ function chooseAgent(agents: readonly Agent[], wanted: string | undefined): stri
   throw fieldError('invalid_config', '--agent', `there is no agent ${wanted}. Use one of ${names}`);
 }
 
-/** Opens the prompt on standard input. It is shown only at a terminal. */
+/** Opens the prompt on standard input. The prompt is shown only at a terminal. */
 function openPrompt(signal: AbortSignal, onInterrupt: () => void): Prompt {
   // oxlint-disable-next-line no-restricted-properties -- readline shows its prompt and what is typed, nothing else
   const { stdin, stdout } = process;

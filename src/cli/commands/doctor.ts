@@ -55,14 +55,20 @@ export async function showQuarantined(
   return 0;
 }
 
-/** Puts a repaired record back, so that the next sweep processes it. @throws invalid_input, not_found */
+/**
+ * Puts a repaired record back, so that the next sweep processes it.
+ * @throws invalid_input for a wrong shard number. not_found if the record is not in quarantine.
+ */
 export async function restoreRecord({ output }: CommandContext, shard: string, name: string): Promise<number> {
   await releaseRecord(output, shard, { name, isRestored: true });
   output.line('put back for the next sweep');
   return 0;
 }
 
-/** Deletes an unreadable record permanently. @throws invalid_input, not_found */
+/**
+ * Deletes an unreadable record permanently.
+ * @throws invalid_input for a wrong shard number. not_found if the record is not in quarantine.
+ */
 export async function dropRecord({ output }: CommandContext, shard: string, name: string): Promise<number> {
   await releaseRecord(output, shard, { name, isRestored: false });
   output.line('deleted');

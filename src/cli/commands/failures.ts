@@ -77,7 +77,11 @@ export async function redrive(
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Parses an age or a date. @returns ms since epoch. @throws invalid_input */
+/**
+ * Parses an age or a date.
+ * @returns ms since epoch
+ * @throws invalid_input for any other text
+ */
 function readSince(text: string, now: number): number {
   const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
   const since = count === undefined ? Date.parse(text) : now - Number(count) * (UNITS[unit] ?? 0);

@@ -16,7 +16,10 @@ export interface PlanOptions {
   readonly json?: boolean;
 }
 
-/** JSON output for one conversation. Message indexes begin at 0, and both ends of a range are included. */
+/**
+ * JSON output of `turnfold plan` for one conversation. Message indexes begin at 0, and both ends of a range are
+ * included.
+ */
 interface PlanLine {
   readonly id: string;
   readonly kind: string;

@@ -74,7 +74,10 @@ async function findProposal(
   throw fieldError('not_found', 'conversation', `no proposal waits for approval in ${name.conversation}`);
 }
 
-/** Reads the file of `--edits`. The client checks the texts. @throws not_found, invalid_input */
+/**
+ * Reads the file of `--edits`. The client checks the texts.
+ * @throws not_found without that file. invalid_input if the file is not an object of texts.
+ */
 async function readEdits(path: string): Promise<Record<string, string>> {
   const text = { name: nameFile(path), field: path, code: 'invalid_input' } as const;
   const { value } = parseYaml(await readTextFile(path), text);

@@ -10,7 +10,10 @@ import type { ClientContext, ConversationOptions } from '../run-command.ts';
 
 export interface ReplacementOptions extends ConversationOptions {
   readonly operation?: string;
-  /** Path of a module that exports `agents`. If given, a context above the agent's hard limit is refused. */
+  /**
+   * Path of a module that exports `agents`. With this path, the command refuses to create a version that exceeds the
+   * hard limit of the conversation's agent.
+   */
   readonly agents?: string;
   readonly policy?: string;
 }

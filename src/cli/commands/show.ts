@@ -24,7 +24,7 @@ export async function showContext(
     writeJson(output, view);
     return 0;
   }
-  const { conversation, version, head, tokens: total, setup, items } = view;
+  const { conversation, version, head, tokens: total, agentSnapshot, items } = view;
   const counted = `${total} tokens in ${items.length} messages, system prompt and tools not counted`;
   output.line(`${conversation}  version ${version}, head ${head}, ${counted}`);
   const print = (range: string, role: string, tokens: string, text: string): void => {
@@ -32,7 +32,7 @@ export async function showContext(
     output.line(`${columns.join('  ')}  ${options.full ? text : preview(text)}`.trimEnd());
   };
   // Redis stores system prompt and pinned texts without their token counts.
-  const { system = '', pins = [] } = setup ?? {};
+  const { system = '', pins = [] } = agentSnapshot ?? {};
   if (system !== '') print('', 'system', '', system);
   for (const pin of pins) print('', 'pin', '', pin);
   for (const { from, to, tokens, message } of items) {

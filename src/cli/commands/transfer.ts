@@ -62,8 +62,9 @@ function nameWrongFile(cause: unknown, path: string): unknown {
 }
 
 /**
- * Checks all messages before the first write, so that a conversation is imported completely or not at all.
- * @throws invalid_input, message_too_large, orphan_result, duplicate_call
+ * Checks all messages of a conversation before the first write, so that the import is complete or writes nothing.
+ * @throws invalid_input for a wrong message. message_too_large above 1 MiB.
+ * @throws orphan_result or duplicate_call for tool results without a call, or repeated ids
  */
 function checkWhole(messages: readonly Message[]): void {
   if (messages.length === 0) {

@@ -75,7 +75,10 @@ export async function validateFile(
   return violations.length === 0 ? 0 : BROKEN_RULES;
 }
 
-/** Parses a request body. @throws invalid_input */
+/**
+ * Parses a request body.
+ * @throws invalid_input if the text is not JSON
+ */
 function parseBody(text: string, path: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));

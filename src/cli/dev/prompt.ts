@@ -2,7 +2,7 @@ import { createInterface, type Interface } from 'node:readline';
 
 export interface PromptOptions {
   readonly input: NodeJS.ReadableStream;
-  /** Terminal that echoes the input. Absent if there is no terminal. No prompt is shown then. */
+  /** Terminal that echoes the input. Absent if there is no terminal: then no prompt is shown. */
   readonly output?: NodeJS.WritableStream;
   readonly signal?: AbortSignal;
   /** Called for Ctrl-C at the terminal. Node's readline consumes Ctrl-C before it becomes a signal. */
@@ -10,7 +10,7 @@ export interface PromptOptions {
 }
 
 interface Question {
-  /** Text of the prompt. It must be a constant, because readline does not escape it. */
+  /** Text of the prompt. The text must be a constant, because readline does not escape it. */
   readonly prompt: string;
   readonly signal?: AbortSignal | undefined;
   /** If true, lines that were typed at the terminal before the question are ignored. */

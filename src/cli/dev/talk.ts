@@ -11,7 +11,7 @@ export interface TalkOptions extends ClientContext {
   readonly agent: string;
   readonly conversation: string;
   readonly context?: TurnContext | undefined;
-  /** Aborts at SIGTERM or SIGINT. */
+  /** Aborts when the process gets SIGTERM or SIGINT. */
   readonly interrupted: AbortSignal;
 }
 

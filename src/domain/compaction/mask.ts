@@ -22,7 +22,10 @@ export function maskResult({ message, bytes }: WeighedMessage, seq: number): Mes
   return { ...result, content: `[result masked: ${outcome}, ${bytes} bytes, message ${seq} of the log]` };
 }
 
-/** Builds the item of a log entry in a masked stretch. Other messages and small results stay as they are. */
+/**
+ * Builds the context item of a log entry inside a masked segment. A line of text replaces a large tool result. Other
+ * messages and small results stay as they are.
+ */
 export function maskedItem(entry: WeighedMessage, seq: number): ContextItem {
   const { message, tokens, bytes } = entry;
   const item = { from: seq, to: seq, message, tokens, bytes };

@@ -42,7 +42,7 @@ export interface AppendRequest {
   readonly messages: readonly WeighedMessage[];
   /** Tool calls that the messages make and that have no result yet. */
   readonly opens: readonly OpenCall[];
-  /** Ids of tool calls that the messages answer. */
+  /** Ids of tool calls for which the messages are results. */
   readonly closes: readonly string[];
 }
 

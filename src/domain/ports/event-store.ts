@@ -11,7 +11,7 @@ export interface EventQuery {
    * position and no events.
    */
   readonly after?: string | undefined;
-  /** Maximum number of returned events. */
+  /** Maximum number of events on the returned page. */
   readonly limit: number;
 }
 
@@ -33,6 +33,6 @@ export interface EventPage {
 
 /** Reads events for client calls. */
 export interface EventStore {
-  /** Reads a page of events, all as of the same moment. */
+  /** Reads a page of events in one snapshot. */
   readEvents(query: EventQuery): Promise<EventPage>;
 }

@@ -26,8 +26,8 @@ export type PassLost =
   | { readonly status: 'gone' };
 
 /**
- * Request for a compaction pass. A hard reason means that a turn must wait for compaction. It removes a proposal that
- * awaits a decision, and the pass commits without approval.
+ * Request for a compaction pass. A hard reason means that a turn must wait for compaction. A hard reason removes a
+ * proposal that awaits a decision, and the pass commits without approval.
  */
 export interface PassRequest {
   readonly conversation: ConversationRef;
@@ -79,13 +79,13 @@ export type PassClaimResult =
   | { readonly status: 'claimed'; readonly pass: ClaimedPass }
   | { readonly status: 'empty' | 'gone' }
   /** Another worker owns the compaction pass, or the pass waits for summarization jobs of another queue job. */
-  | { readonly status: 'held'; readonly untilMs: number }
+  | { readonly status: 'leased'; readonly untilMs: number }
   /** The compaction pass failed because its attempts are used up. `wakeTurn` is used as in `endPass`. */
   | { readonly status: 'failed'; readonly passId: string; readonly wakeTurn?: string };
 
-/** Current reasons of a compaction pass. Requests may have added some since a worker claimed it. */
+/** Current reasons to compact of a compaction pass. Requests may have added some since a worker claimed it. */
 export interface PassReasons {
-  readonly status: 'held';
+  readonly status: 'current';
   readonly reasons: readonly Reason[];
   /** The smallest refused size and the largest correction factor of all requests. */
   readonly refusedTokens?: number;
@@ -158,7 +158,7 @@ export interface PassStore extends PassIntake {
    * The answer `empty` means that the pass has ended meanwhile.
    */
   takeOverPass(conversation: ConversationRef, owner: string, passId: string): Promise<PassClaimResult>;
-  heartbeatPass(lease: PassLease): Promise<{ readonly status: 'held' } | PassLost>;
+  heartbeatPass(lease: PassLease): Promise<{ readonly status: 'renewed' } | PassLost>;
   /** Reads the current reasons for the compaction pass. Requests may have added some since the claim. */
   readReasons(lease: PassLease): Promise<PassReasons | PassLost>;
   /** Stores the plan of the compaction pass. The first plan restarts the count of attempts at 1. */

@@ -1,4 +1,4 @@
-/** A running worker process. */
+/** A running worker process, as its heartbeat describes it. */
 export interface WorkerPresence {
   readonly worker: string;
   readonly roles: readonly string[];

@@ -6,7 +6,7 @@ export type WakeKind = 'turn' | 'pass';
 export interface WakeOptions {
   readonly priority?: number;
   /** Trace span that requested the compaction pass. Absent for jobs that the sweeper adds. */
-  readonly askedIn?: TraceParent | undefined;
+  readonly traceParent?: TraceParent | undefined;
 }
 
 /**
@@ -26,7 +26,7 @@ export interface WakeQueue {
   isPending(kind: WakeKind, conversation: ConversationRef, wake: string): Promise<boolean>;
 }
 
-/** Data of one summarization job. It is small and contains no messages. */
+/** Data of one summarization job, without messages. */
 export interface SummarizationTask {
   readonly conversation: ConversationRef;
   readonly passId: string;
@@ -35,7 +35,7 @@ export interface SummarizationTask {
   /** Key under which the summary is stored. Jobs with the same source share it. */
   readonly hash: string;
   /** Trace span of the compaction pass. */
-  readonly askedIn?: TraceParent | undefined;
+  readonly traceParent?: TraceParent | undefined;
 }
 
 /**
@@ -66,7 +66,7 @@ export interface PassDelivery {
    */
   readonly haveChildrenEnded: boolean;
   /** Trace span that requested the compaction pass. */
-  readonly askedIn?: TraceParent | undefined;
+  readonly traceParent?: TraceParent | undefined;
 }
 
 export type PassDeliveryResult =
@@ -80,7 +80,7 @@ export type PassHandler = (delivery: PassDelivery) => Promise<PassDeliveryResult
 export interface SummarizationDelivery {
   readonly task: SummarizationTask;
   /** Time when the compaction pass requested the summary, in ms since epoch. */
-  readonly askedAt: number;
+  readonly requestedAt: number;
   readonly isLastAttempt: boolean;
 }
 

@@ -9,7 +9,7 @@ export interface EarlierSummary {
   /** Text of the summary, without the copied user messages before it. */
   readonly text: string;
   readonly covers: SeqRange;
-  /** Original items of the provider that wrote it, if one did: `RawItems`. */
+  /** Original items of the provider, if the provider wrote the summary: `RawItems`. */
   readonly raw?: RawItems;
 }
 
@@ -40,8 +40,8 @@ export interface SummaryRequest {
    */
   readonly earlier?: readonly EarlierSummary[];
   /**
-   * Number of the current context version, if the context starts with this range. Only then may the provider compact it
-   * by itself.
+   * Number of the current context version, if the context starts with this range. Only then may the provider compact
+   * the range by itself.
    */
   readonly opensVersion?: number;
   /** User message before the range, which states what the user asked for. */
@@ -49,7 +49,7 @@ export interface SummaryRequest {
   /** Maximum tokens of the summary's text. */
   readonly maxTokens: number;
   readonly signal: AbortSignal;
-  /** Store for finished parts. Absent: no part survives a failed attempt. */
+  /** Store for finished parts of the summary. Absent: no part survives a failed attempt. */
   readonly parts?: SummaryParts;
   /** Called after every model call, whether it succeeded or not. */
   readonly onCall?: (call: SummaryCall) => void;

@@ -41,12 +41,12 @@ export interface SummaryStore {
   readSummaries(conversation: ConversationRef, hashes: readonly string[]): Promise<(SummaryRecord | undefined)[]>;
   /** Claims the right to summarize a range for 8 s, unless another job has claimed it. */
   claimSummary(conversation: ConversationRef, hash: string, owner: string): Promise<SummaryClaim>;
-  /** Renews a claim. Call it every 2 s. Returns false if the claim is lost. */
+  /** Renews a claim on a range. Call it every 2 s. Returns false if the claim is lost. */
   heartbeatSummary(conversation: ConversationRef, hash: string, owner: string): Promise<boolean>;
   /**
-   * Stores the result: a summary for 7 days, a refusal for 1 day. The first stored summary is never replaced. A job
-   * whose claim expired may still store its result while its compaction pass is the latest, because the result is paid
-   * for.
+   * Stores the result of a job: a summary for 7 days, a refusal for 1 day. The first stored summary is never replaced.
+   * A job whose claim expired may still store its result while its compaction pass is the latest, because the result is
+   * paid for.
    */
   recordSummary(lease: SummaryLease, record: SummaryRecord): Promise<SummaryRecorded>;
   releaseSummary(conversation: ConversationRef, hash: string, owner: string): Promise<void>;

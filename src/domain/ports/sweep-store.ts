@@ -52,7 +52,7 @@ export type SweepDecision =
   /** A worker owns the due work, or the work waits, or nothing is left to do. The sweeper does nothing. */
   | { readonly status: 'quiet' };
 
-/** Backlog of all shards. Ages are in ms, 0 if there is no such entry. */
+/** Backlog of all shards. Ages are in ms, 0 if nothing has that age. */
 export interface ShardMeasure {
   /** Number of entries that are overdue, by kind. */
   readonly overdue: Readonly<Record<DueEntry['kind'], number>>;

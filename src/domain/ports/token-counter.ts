@@ -6,7 +6,7 @@ export interface TokenCounter {
   /** Bytes of the longest token. A text of n tokens has at most n times this many bytes. */
   readonly longestTokenBytes: number;
   count(text: string): Promise<number>;
-  /** Counts synchronously. Use it only for short texts. */
+  /** Counts tokens synchronously. Use this method only for short texts. */
   countSync(text: string): number;
   /**
    * Returns the longest start of `text` with at most `maxTokens`, without splitting a character. The cost grows with

@@ -12,7 +12,7 @@ export type SpanSubject =
       readonly agent: string;
       readonly attempt: number;
       /** Trace span of the caller that enqueued the turn. */
-      readonly askedIn?: TraceParent | undefined;
+      readonly traceParent?: TraceParent | undefined;
       /** Trace span of the claim that suspended the turn. */
       readonly suspendedIn?: TraceParent | undefined;
     }
@@ -34,7 +34,7 @@ export type SpanSubject =
       readonly attempt: number;
       readonly reasons: readonly Reason[];
       /** Trace span that requested the compaction pass. */
-      readonly askedIn?: TraceParent | undefined;
+      readonly traceParent?: TraceParent | undefined;
     }
   /** One run of a summarization job. */
   | {
@@ -43,7 +43,7 @@ export type SpanSubject =
       readonly passId: string;
       readonly sourceTokens: number;
       /** Trace span of the compaction pass that requested the summary. */
-      readonly askedIn?: TraceParent | undefined;
+      readonly traceParent?: TraceParent | undefined;
     };
 
 /** Puts trace spans around the work of workers. */

@@ -44,13 +44,13 @@ export interface AcceptRequest {
    * conflict.
    */
   readonly payloadHash: string;
-  /** Id of the queue job to add if the answer has `needsWake`. It must be new for each call. */
+  /** Id of the queue job to add if the answer has `needsWake`. This id must be new for each call. */
   readonly wake: string;
   /** Milliseconds for which the turn stays `scheduled`. Absent or 0: it is queued at once. */
   readonly delayMs?: number | undefined;
   readonly maxQueuedTurns: number;
   /** Trace span of the caller that enqueues the turn. */
-  readonly askedIn?: TraceParent | undefined;
+  readonly traceParent?: TraceParent | undefined;
   /** Context data of the turn as JSON, written by `writeContext`. Deleted when the turn settles. */
   readonly context?: string | undefined;
   /** Failed turn of the same conversation whose input this turn runs again. Turns that have not failed are refused. */
@@ -77,7 +77,7 @@ export interface FailedQuery {
   readonly limit: number;
 }
 
-/** A failed turn in a list. */
+/** A failed turn, as `listFailed` returns it. */
 export interface FailedTurn extends NamedConversation {
   readonly turn: string;
   readonly agent: string;
@@ -94,7 +94,7 @@ export interface FailedTurn extends NamedConversation {
 export interface OpenTurn {
   readonly turn: string;
   readonly state: 'scheduled' | 'queued' | 'running' | 'waiting';
-  /** Time of acceptance in ms since epoch. */
+  /** Time when the turn was accepted, in ms since epoch. */
   readonly acceptedAt: number;
   /** Time when a scheduled turn is queued, in ms since epoch. */
   readonly dueAt?: number;
@@ -126,14 +126,15 @@ export interface ClaimedTurn {
   readonly acceptedAt: number;
   /** Time from which the turn was allowed to run (acceptance, or due time if scheduled), by the clock of Redis. */
   readonly dueAt: number;
-  readonly askedIn?: TraceParent;
+  /** Trace span of the caller that enqueued the turn. */
+  readonly traceParent?: TraceParent;
   /** Time of the claim by the clock of Redis, as for all times of the log. */
   readonly claimedAt: number;
   readonly inputSeq: number;
   /** User message of the turn, if it is the last log entry. Workers that know the earlier log need not read it. */
   readonly input?: Message;
   readonly conversation: ConversationState;
-  /** Present if the caller attached context data, which `readBriefing` reads. */
+  /** Present if the caller attached context data to the turn, which `readBriefing` reads. */
   readonly hasContext?: true;
   readonly steps: ReadonlyMap<string, StepRecord>;
   /**
@@ -150,7 +151,7 @@ export type ClaimResult =
   | { readonly status: 'claimed'; readonly turn: ClaimedTurn }
   | { readonly status: 'empty' | 'gone' }
   /** Another worker owns the turn, or the turn waits. It cannot be claimed before `untilMs`. */
-  | { readonly status: 'held' | 'waiting'; readonly untilMs: number }
+  | { readonly status: 'leased' | 'waiting'; readonly untilMs: number }
   /** The turn was settled as failed with `poison`. If the answer has a `wake`, the caller adds that queue job. */
   | { readonly status: 'poison'; readonly turn: string; readonly wake?: string };
 
@@ -166,9 +167,9 @@ export interface StepOutcome {
   readonly expectedHead?: number;
   /** Tool calls that the messages make and that have no result yet. */
   readonly opens: readonly OpenCall[];
-  /** Ids of tool calls that the messages answer. */
+  /** Ids of tool calls for which the messages are results. */
   readonly closes: readonly string[];
-  /** Full texts of clipped messages, by hash. */
+  /** Full texts of clipped messages, by the hash of each text. */
   readonly fullTexts?: ReadonlyMap<string, string>;
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
   /**
@@ -176,7 +177,7 @@ export interface StepOutcome {
    * version may be current by now.
    */
   readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version' | 'fingerprint'>;
-  /** Context version that the model answered. It is never rolled back from then on. */
+  /** Context version that the model answered. This version is never rolled back from then on. */
   readonly answeredVersion?: number;
   /** Tokens of the model request, counted by turnfold, stored with the turn. */
   readonly requestTokens?: number;
@@ -210,7 +211,7 @@ export type SettleResult =
 export interface VersionRollback {
   /** The refused version. If it is no longer current, nothing is written and the answer is `version_changed`. */
   readonly expectedVersion: number;
-  /** Version whose segments the new one has. Differs from its own number if that version replaced a refused one. */
+  /** Version that first had the refused segments: the refused version, or an older one that it copied. */
   readonly shownVersion: number;
   readonly version: Version;
   /** Hash of the refused segments. No later compaction pass commits the same segments. */
@@ -278,7 +279,7 @@ export interface TurnStore {
    * often.
    */
   suspend(lease: TurnLease, wait: WaitRequest): Promise<{ readonly status: 'suspended' | 'exhausted' } | Lost>;
-  heartbeat(lease: TurnLease): Promise<{ readonly status: 'held' } | Lost>;
+  heartbeat(lease: TurnLease): Promise<{ readonly status: 'renewed' } | Lost>;
   /**
    * Hands the turn back when its worker shuts down. The claim then does not count as an attempt (invariant I9). The
    * caller adds the queue job `wake`.

@@ -56,7 +56,7 @@ export interface ForkPlan {
   readonly head: number;
 }
 
-/** First write of a fork. */
+/** First write of a fork, which creates the new conversation. */
 export interface ForkBegin extends IdleTtl {
   readonly conversation: ConversationRef;
   readonly operation: string;
@@ -120,8 +120,8 @@ export interface VersionStore {
   /** Reads some texts from `cursor` on. Start with `0`. When `next` is `0`, all texts have been read. */
   readTexts(conversation: ConversationRef, cursor: string): Promise<KeptTexts & { readonly next: string }>;
   /**
-   * Creates the conversation. Until the fork ends, it accepts only this fork's batches. It may replace a fork that
-   * another operation abandoned. This call and each batch renew the fork's lease.
+   * Creates the conversation. Until the fork ends, it accepts only this fork's batches. The new fork may replace a fork
+   * that another operation abandoned. This call and each batch renew the fork's lease.
    */
   beginFork(begin: ForkBegin): Promise<Acknowledged<ForkBeginResult>>;
   copyToFork(

@@ -97,8 +97,8 @@ function checkEnd(message: StreamedAnthropicMessage): void {
 type BetaMessage = Anthropic.Beta.BetaMessage;
 
 /**
- * Value of the header `anthropic-beta`. Without it, the API rejects the parameter `compaction` and the block of that
- * type.
+ * Value of the header `anthropic-beta`. Without this header, the API rejects the parameter `compaction` and blocks of
+ * that type.
  */
 const COMPACTION_BETA = 'compact-2026-09-04';
 
@@ -117,9 +117,9 @@ function betaHeader({ messages }: AnthropicBody): Readonly<Record<string, string
 }
 
 /**
- * Asks the API to compact the request that `generate` would send. Both start with the same text, so the provider's
- * prompt cache is used.
- * @throws ModelError
+ * Asks the API to compact the request that `generate` would send. Both requests start with the same text, so the
+ * provider's prompt cache is used.
+ * @throws ModelError if the call fails
  */
 async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest): Promise<ModelCompaction> {
   const { client, profile } = caller;

@@ -81,7 +81,7 @@ interface StreamedChatMessage {
 
 interface StreamedAnswer {
   readonly message: StreamedChatMessage;
-  /** Null if the stream ended too early. */
+  /** Why the model stopped. Null if the stream ended too early. */
   readonly finishReason: string | null;
   readonly usage: OpenAI.CompletionUsage | undefined;
 }
@@ -116,7 +116,7 @@ async function readChatStream(
     role: 'assistant',
     content: null,
     ...fields,
-    // Every stream starts with an empty text. It is removed here, so that it does not hide a refusal.
+    // Every stream starts with an empty text. The empty text is removed here, so that it does not hide a refusal.
     ...(isEmpty(fields['content']) && !isEmpty(fields['refusal']) ? { content: null } : {}),
     ...(made.length === 0 ? {} : { tool_calls: made }),
   };

@@ -20,7 +20,10 @@ import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient } from './cli
 type Response = OpenAI.Responses.Response;
 
 export interface ResponsesModelOptions extends OpenAiOptions {
-  /** Set to false for a model without reasoning, because it refuses a request for encrypted reasoning. Default true. */
+  /**
+   * Set to false for a model without reasoning, because such a model refuses a request for encrypted reasoning. Default
+   * true.
+   */
   readonly isReasoning?: boolean;
 }
 
@@ -62,7 +65,7 @@ async function answerRequest(
 /**
  * Returns the whole response, which the last event of the stream contains. A failure inside the stream is an event
  * without an HTTP status.
- * @throws ModelError
+ * @throws ModelError if the stream fails or ends too early
  */
 async function readStream(
   events: AsyncIterable<OpenAI.Responses.ResponseStreamEvent>,
@@ -106,7 +109,7 @@ interface ResponsesCaller {
 /**
  * Asks the API to compact the request that `generate` would send. The result holds the user messages that the API
  * keeps, and an encrypted item. The API's endpoint accepts neither tools nor an output limit.
- * @throws ModelError
+ * @throws ModelError if the call fails or returns no compaction
  */
 async function compactResponses(
   { client, profile, isReasoning }: ResponsesCaller,

@@ -16,7 +16,7 @@ const CHUNK_CHARS = 24;
  * Maximum share of copied text in a summary. A summary quotes names and errors, but above this share it is only a copy.
  */
 const MAX_ECHO = 0.5;
-/** Number of characters of an answer that are checked for copied text. Limits the memory of the check. */
+/** Copied text is searched in this many characters of an answer. The limit bounds the memory of the search. */
 const ECHO_CHARS = 65_536;
 /**
  * Maximum length of a text that can count as a refusal. A longer text may start like a refusal and still be a summary:
@@ -38,7 +38,7 @@ const REFUSALS = [
   /^(?:申し訳|すみません)/,
 ];
 
-/** @returns why a model's answer cannot be used as a summary, or undefined if it may be one */
+/** @returns why a model's answer cannot be used as a summary, or undefined if the answer may be a summary */
 export function findAnswerFault(
   { content, toolCalls, end }: ModelAnswer,
   answerTokens: number,

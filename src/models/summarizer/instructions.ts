@@ -32,7 +32,7 @@ const RULES = [
   'were made and the files and ids that they touched: do not list them.',
 ].join(' ');
 
-/** @param prompt additional instructions from the policy */
+/** Renders the system prompt for a summarizing model. @param prompt additional instructions from the policy */
 export function renderSystem(prompt: string | undefined): string {
   const sections = Object.values(SECTIONS).flatMap((section) =>
     'asks' in section ? [`${section.heading}\n${section.asks}`] : [],

@@ -31,7 +31,7 @@ export type SummaryCallResult<Answer = ModelAnswer> =
   | { readonly status: 'overflow'; readonly tokens: number }
   | { readonly status: 'failed'; readonly why: string };
 
-/** Tokens of a request with one message, without its texts. */
+/** Tokens of a request with one message, without the texts of system prompt and message. */
 const FRAME_TOKENS = 4 + FRAMING_TOKENS;
 
 /**
@@ -67,7 +67,7 @@ export async function callSummaryModel(
   );
 }
 
-/** Hashes texts into a key. */
+/** Hashes the texts of a model call into one key. */
 export function hashTexts(...texts: readonly string[]): string {
   return createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 32);
 }
@@ -139,7 +139,7 @@ async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
 
 /**
  * Runs a model call and converts any error into a `ModelError`, because a model may be user code.
- * @throws ModelError
+ * @throws ModelError if the call fails
  */
 async function callSafely<Answer>(call: () => Promise<Answer>, clock: Clock): Promise<Answer> {
   try {

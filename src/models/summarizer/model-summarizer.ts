@@ -74,7 +74,10 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
   };
 }
 
-/** @returns undefined if none of the model's sections fits beside the sections that code writes */
+/**
+ * Renders a summary of at most `maxTokens`.
+ * @returns undefined if none of the model's sections fits beside the sections that code writes
+ */
 async function renderWithin(
   counter: TokenCounter,
   maxTokens: number,
@@ -92,7 +95,10 @@ async function renderWithin(
   }
 }
 
-/** Starts with as much input as the model's window allows, and halves it while the provider refuses it as too large. */
+/**
+ * Starts with as much input as the model's window allows, and halves the input while the provider refuses it as too
+ * large.
+ */
 async function writeHalving(writing: RecordWriting): Promise<RecordResult> {
   let inputTokens = await writing.measureInput();
   for (let halvings = 0; ; halvings += 1) {

@@ -176,7 +176,7 @@ function coverOf(messages: readonly TranscriptMessage[]): SeqRange {
   return { from: messages[0]?.seq ?? 1, to: messages.at(-1)?.seq ?? 1 };
 }
 
-/** Removes the sections that code writes from an earlier summary. They are written again from all calls. */
+/** Removes the sections that code writes from an earlier summary. Code writes those sections again from all calls. */
 function withoutFacts({ text, covers }: EarlierSummary): EarlierSummary {
   return { text: renderSections(readSections(text)), covers };
 }

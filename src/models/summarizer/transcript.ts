@@ -13,8 +13,8 @@ export interface TranscriptMessage {
 }
 
 /**
- * Matches the tags that turnfold puts around messages and summaries. They are escaped in messages, so that a message
- * cannot open or close such a tag.
+ * Matches the tags that turnfold puts around messages and summaries. Such tags are escaped in messages, so that a
+ * message cannot open or close such a tag.
  */
 const OWN_TAG = /<(?=[\s/]*(?:transcript|message|call|record|user_request)\b)/gi;
 
@@ -89,8 +89,8 @@ const OMISSION = '\n[… left out …]\n';
 const OMISSION_TOKENS = 10;
 
 /**
- * Splits messages into parts of at most `maxTokens`. A tool call and its results stay in one part. If they are larger
- * than a part, their largest messages are clipped.
+ * Splits messages into parts of at most `maxTokens`. A tool call and its results stay in one part. If call and results
+ * are larger than a part, their largest messages are clipped.
  */
 export async function splitTranscript(
   counter: TokenCounter,

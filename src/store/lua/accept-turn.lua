@@ -1,23 +1,23 @@
--- Accepts a turn: puts it into the mailbox, or keeps it scheduled if it has a delay (I1, I2). If the turn id is known, the
--- script writes nothing and returns the state of that turn.
--- ARGV: turn, agent, payload hash, input (`tokens bytes`, then JSON on the next line), wake, delayMs, maxQueuedTurns, schema,
--- redriven failed turn or '', span of the caller or '', context (JSON) or ''
+-- Accepts a turn: puts it into the mailbox, or keeps it scheduled if it has a delay (I1, I2). If the turn id is known,
+-- the script writes nothing and returns the state of that turn.
+-- ARGV: turn, agent, payload hash, input (`tokens bytes`, then JSON on the next line), wake, delayMs, maxQueuedTurns,
+-- schema, failed turn that this one repeats or '', trace span of the caller or '', context (JSON) or ''
 -- Reply: {'accepted'|'known', state, 1 if the wake is to be added} | {'conflict'} | {'other_agent', agent} |
--- {'forking', 1 if abandoned} | {'full', queued} | {'not_failed', state of the turn to redrive or ''}
+-- {'forking', 1 if abandoned} | {'full', queued} | {'not_failed', state of the turn to repeat or ''}
 -- @include keys
 -- @include ready
 -- @include wake
 -- @include create
 -- @include index
 -- @include push
-local turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema, original, asked_in, context = unpack(ARGV)
+local turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema, original, trace_parent, context = unpack(ARGV)
 local key = turn_prefix .. turn
 local is_gone = redis.call('EXISTS', gone) == 1
 local known_hash, state = unpack(is_gone and {} or redis.call('HMGET', key, 'hash', 'state'))
 if known_hash then
   if known_hash ~= hash then return { 'conflict' } end
-  -- A repeated call: if the first reply was lost, the caller never added the wake to the queue. So it must add the same
-  -- wake now.
+  -- A repeated call: if the first reply was lost, the caller never added the wake to the queue. So the caller must add
+  -- the same wake now.
   local needs_wake = state == 'queued' and redis.call('HGET', c, 'wake') == wake
   return { 'known', state, needs_wake and 1 or 0 }
 end
@@ -37,7 +37,7 @@ if is_due and queued >= tonumber(maxQueuedTurns) then return { 'full', queued } 
 redis.call('HSET', txt, 'i:' .. turn, input)
 redis.call('HSET', key, 'agent', agent, 'hash', hash, 'acceptedAt', string.format('%.0f', now),
   'state', is_due and 'queued' or 'scheduled')
-if asked_in ~= '' then redis.call('HSET', key, 'trace', asked_in) end
+if trace_parent ~= '' then redis.call('HSET', key, 'trace', trace_parent) end
 if context ~= '' then
   redis.call('HSET', key, 'hasContext', 1)
   redis.call('HSET', txt, 'c:' .. turn, context)

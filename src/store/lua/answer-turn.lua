@@ -1,7 +1,7 @@
--- Accepts the results and approvals that a service sends for tool calls of a waiting turn. Either all of them are accepted
--- or none. The first answer to a call counts.
--- ARGV: turn, wake; then for each answer: call id, kind of wait, JSON, and the result to log if the answer is never used:
--- `tokens bytes`, then its JSON on the next line, or nothing for the answer's own
+-- Accepts the results and approvals that a service sends for tool calls of a waiting turn. Either all of them are
+-- accepted or none. The first answer to a call counts.
+-- ARGV: turn, wake; then for each answer: call id, kind of wait, JSON, and the result to log if the answer is never
+-- used: `tokens bytes`, then its JSON on the next line, or nothing if the answer itself is that JSON
 -- Reply: {'answered', 1 if the wake is to be added} | {'not_waiting', call} | {'other_kind', call, kind of the wait} |
 -- {'still_waiting'|'not_found'|'gone'}
 -- @include keys
@@ -17,9 +17,9 @@ local state, kind, is_over, calls = unpack(redis.call('HMGET', key, 'state', 'wa
 if not state then return { 'not_found' } end
 check_calls(key, calls or '')
 local is_waiting = state == 'waiting'
--- The turn may already run or be queued again, in two cases. First, its wait was fulfilled, and a repeated answer gets the
--- same reply as before. Second, a deadline has passed, and a worker answers the overdue calls before it suspends the turn
--- again for the other calls. In between, answers to the other calls are accepted.
+-- The turn may already run or be queued again, in two cases. First, its wait was fulfilled, and a repeated answer gets
+-- the same reply as before. Second, a deadline has passed, and a worker answers the overdue calls before it suspends
+-- the turn again for the other calls. In between, answers to the other calls are accepted.
 local is_open = ANSWERED[kind] and (is_waiting or state == 'running' or state == 'queued')
 local awaited, deadlines = {}, {}
 for call, deadline in pairs(select(2, read_awaited(is_open and calls or ''))) do

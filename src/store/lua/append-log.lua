@@ -1,7 +1,9 @@
--- Appends messages to the log without a turn, for a caller with its own model loop. Refused while turns are queued or run,
--- or if the log has grown since the caller read it.
--- ARGV: operation, agent, schema, expected head, operationMs; then counted lists: opened calls, ids of answered calls, messages
--- Reply: {'appended'|'known', from, to} | {'other_agent', agent} | {'forking', 1 if abandoned} | {'busy'} | {'conflict', head}
+-- Appends messages to the log without a turn, for a caller with its own model loop. Refused while turns are queued or
+-- run, or if the log has grown since the caller read it.
+-- ARGV: operation, agent, schema, last seq that the caller knows, operationMs; then counted lists: opened calls, ids of
+-- answered calls, messages
+-- Reply: {'appended'|'known', from, to} | {'other_agent', agent} | {'forking', 1 if abandoned} | {'busy'} |
+-- {'conflict', head}
 -- @include keys
 -- @include ready
 -- @include create
@@ -13,7 +15,7 @@
 local operation, agent, schema, expected, operationMs = operation_prefix .. take(), take(), take(), tonumber(take()), take()
 local head = 0
 local is_gone = redis.call('EXISTS', gone) == 1
--- After an erase the conversation is created again, so keys that are left of the old one are ignored.
+-- After an erase the conversation is created again, so keys that are left of the erased conversation are ignored.
 if not is_gone then
   local known = redis.call('GET', operation)
   if known then

@@ -1,8 +1,9 @@
--- Creates the conversation into which a fork copies its source. Until the copy is complete, the new conversation accepts no
--- other write. If a fork was abandoned, another operation may replace it, and then the copied keys are removed.
--- ARGV: operation, schema, agent, agent until the end, plan (version, head, tenant and id of the source), leaseMs, idle TTL of
--- the source in ms or ''
--- Reply: {'copying'|'done', its head, plan of the first begin} | {'exists'} | {'forking', 0}
+-- Creates the conversation into which a fork copies its source. Until the copy is complete, the new conversation
+-- accepts no other write. If a fork was abandoned, another operation may replace it, and then the copied keys are
+-- removed.
+-- ARGV: operation, schema, agent, agent while the fork is copied, plan (version, last seq, tenant and id of the
+-- source), leaseMs, idle TTL of the source in ms or ''
+-- Reply: {'copying'|'done', last seq of the copy, plan that the first call stored} | {'exists'} | {'forking', 0}
 -- @include keys
 -- @include ready
 -- @include create

@@ -1,5 +1,5 @@
 -- Cancels a turn that is not settled yet: settles it in the state canceled.
--- ARGV: turn, wake, retentionMs, closing result (content as JSON, tokens, bytes)
+-- ARGV: turn, wake, retentionMs, result for open tool calls (content as JSON, tokens, bytes)
 -- Reply: {'canceled', 1 if the wake is to be added} | {'settled', state} | {'not_found'}
 -- @include keys
 -- @include conversation

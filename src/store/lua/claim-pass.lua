@@ -1,7 +1,7 @@
 -- Gives the compaction pass in progress to a worker. After too many claims that produced neither a plan nor an end, it ends
 -- the pass as failed instead.
 -- ARGV: owner, job, wake of a turn that waits for the pass, leaseMs, maxAttempts
--- Reply: {'gone'} | {'empty'} | {'held', untilMs} | {'failed', passId, 1 if the wake is to be added} |
+-- Reply: {'gone'} | {'empty'} | {'leased', untilMs} | {'failed', passId, 1 if the wake is to be added} |
 -- {'claimed', the pass's fields, the conversation's fields}
 -- @include keys
 -- @include ready
@@ -25,10 +25,10 @@ if not passId then
 end
 if tonumber(lease or 0) > now then
   if present_owner == owner then return claimed_pass() end
-  return { 'held', lease }
+  return { 'leased', lease }
 end
 -- While the child jobs run, only their parent job may claim the pass.
-if parked and parked ~= job and number_of(pass, 'parkedUntil', parked_until) > now then return { 'held', parked_until } end
+if parked and parked ~= job and number_of(pass, 'parkedUntil', parked_until) > now then return { 'leased', parked_until } end
 
 local attempts = number_of(pass, 'attempts', claims) + 1
 if attempts > tonumber(maxAttempts) then return { 'failed', passId, end_pass(passId, 'failed', wake) } end

@@ -1,9 +1,9 @@
 -- Gives the first turn of the mailbox to a worker, under a new epoch (a number that fences former owners). A turn whose
 -- workers keep dying without a recorded outcome is settled as failed (poison), if the last worker ran nothing but this
 -- turn (I10). If the worker ran other turns too, one of those may be the cause.
--- ARGV: owner, wake, leaseMs, maxAttempts, failure of a poison turn (JSON), retentionMs, closing result (content as JSON,
--- tokens, bytes)
--- Reply: {'gone'} | {'empty'} | {'held'|'waiting', untilMs} | {'poison', turn, 1 if the wake is to be added} |
+-- ARGV: owner, wake, leaseMs, maxAttempts, failure of a poison turn (JSON), retentionMs, result for open tool calls
+-- (content as JSON, tokens, bytes)
+-- Reply: {'gone'} | {'empty'} | {'leased'|'waiting', untilMs} | {'poison', turn, 1 if the wake is to be added} |
 -- {'claimed', turn, its fields, the conversation's fields, the user message while it is the last entry of the log}
 -- @include keys
 -- @include conversation
@@ -21,7 +21,7 @@ local closing = { ARGV[7], ARGV[8], ARGV[9] }
 read_conversation()
 local lease, claims, poison_wake, poisoned, is_alone =
   unpack(redis.call('HMGET', c, 'lease', 'attempts', 'poison', 'poisoned', 'alone'))
--- A repeated call: this claim has already settled the turn, and the next turn is for another call.
+-- A repeated call: this claim has already settled the turn as poison. Another claim takes the next turn.
 if poison_wake == wake then return { 'poison', poisoned, needs_wake(wake) } end
 if not head_turn then
   if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
@@ -31,7 +31,7 @@ end
 
 if tonumber(lease or 0) > now then
   if conversation.owner == owner then return { 'claimed', head_turn, head_reply(head_turn) } end
-  return { 'held', lease }
+  return { 'leased', lease }
 end
 local key = turn_prefix .. head_turn
 local state, wait_until, is_over = unpack(redis.call('HMGET', key, 'state', 'waitUntil', 'waitFulfilled'))

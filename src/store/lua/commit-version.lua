@@ -1,5 +1,5 @@
 -- Makes a new context version the live one, and ends the compaction pass that made it.
--- ARGV: as end-pass; expected version; counted pairs of texts (field, text); then as put_version
+-- ARGV: as end-pass; live version that the caller knows; counted pairs of texts (field, text); then as put_version
 -- Reply: as end-pass | {'version_changed', live version}
 -- @include keys
 -- @include ready
@@ -23,7 +23,8 @@ if has_new_reasons(seen) then return { 'reasons_added' } end
 local live = redis.call('HGET', c, 'version') or '0'
 if live ~= expected then return { 'version_changed', tonumber(live) } end
 
--- HSETNX never overwrites a text, because a kept version that shows the text must always render to the same bytes (I15).
+-- HSETNX never overwrites a text, because a kept version that shows the text must always render to the same bytes
+-- (I15).
 for _ = 1, tonumber(take()) do
   local field = take()
   redis.call('HSETNX', txt, field, take())

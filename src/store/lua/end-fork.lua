@@ -1,7 +1,7 @@
--- Completes a fork: writes its first context version and lets the conversation accept turns. Compaction thresholds of turns
--- and messages count from this moment. If a failover lost copied batches, the fork stays closed.
+-- Completes a fork: writes its first context version and lets the conversation accept turns. Compaction thresholds of
+-- turns and messages count from this moment. If a failover lost copied batches, the fork stays closed.
 -- ARGV: operation, counted keys of summaries, then as put_version
--- Reply: {'done'} | {'incomplete', its head} | {'superseded'} | {'gone'}
+-- Reply: {'done'} | {'incomplete', last seq of the copy} | {'superseded'} | {'gone'}
 -- @include keys
 -- @include ready
 -- @include idle-ttl

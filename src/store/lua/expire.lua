@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
 -- Erases a conversation that was idle for its TTL, one batch of keys per call, or continues an interrupted erase. The
--- script checks the present state, so a conversation that was active since the sweep is kept. Only the call that removed
--- the last key reports the expiry, and reports it again if repeated (I5).
+-- script checks the present state, so a conversation that was active since the sweep is kept. Only the call that
+-- removed the last key reports the expiry, and reports it again if repeated (I5).
 -- ARGV: owner (the call), batch size, goneMs
--- Reply: {'kept'} | {'more'}: keys are left | {'expired', keys removed by all calls} | {'resumed'}: a caller's erase has ended
+-- Reply: {'kept'} | {'more'}: keys are left | {'expired', keys removed by all calls} | {'resumed'}: a caller's erase
+-- has ended
 -- @include key-names
 -- @include corrupt
 -- @include ready
@@ -11,9 +12,9 @@
 local owner, size, gone_ms = unpack(ARGV)
 local BUSY_MS, RESEND_MS = 60000, 60000
 
--- Returns the latest due time of the scheduled turns, or 0. The mailbox does not list scheduled turns (I2), so this
--- function reads the index `ix`, once per expiry. That takes 1.5 ms at 1,000 turns, 17 at 10,000, 100 at 100,000. A search
--- of `ready` instead would read the entries of the whole shard: 12 ms at 10,000 late entries.
+-- Returns the latest due time of the conversation's scheduled turns, or 0. The mailbox does not list scheduled turns
+-- (I2), so this function reads the index `ix`, once per expiry. That takes 1.5 ms at 1,000 turns, 17 at 10,000, 100 at
+-- 100,000. A search of `ready` instead would read the entries of the whole shard: 12 ms at 10,000 late entries.
 local function find_last_due()
   local last = 0
   for _, key in ipairs(redis.call('SMEMBERS', ix)) do
@@ -29,7 +30,8 @@ local schema, ttl_field, head, fork_until = unpack(redis.call('HMGET', c, 'schem
 local function find_idle_end()
   local ttl, ends = string.match(ttl_field, '^(%d+) (%d+)$')
   local is_busy = redis.call('LLEN', mb) > 0 or redis.call('EXISTS', pass) == 1 or tonumber(fork_until or 0) > now
-  -- The conversation is in use. When that work ends, the idle TTL starts again and moves the entry.
+  -- The conversation is in use. When that work ends, the idle TTL starts again and moves the conversation's entry in
+  -- `idle`.
   if is_busy then return now + math.max(ttl, BUSY_MS) end
   -- The time of the last message in the log counts as activity.
   local entry = redis.call('HGET', log, head or 0)

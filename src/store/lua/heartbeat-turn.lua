@@ -2,7 +2,7 @@
 -- Extends a worker's lease of a turn. The script runs on a full Redis, because it overwrites fields of the same size.
 -- Without the lease, the worker could not store a result that it has finished (I11).
 -- ARGV: turn, owner, epoch, leaseMs
--- Reply: 'held' | a loss by find_loss
+-- Reply: 'renewed' | a loss by find_loss
 -- @include keys
 -- @include conversation
 -- @include ready
@@ -13,4 +13,4 @@ if loss then return loss end
 local lease = now + tonumber(ARGV[4])
 redis.call('HSET', c, 'lease', string.format('%.0f', lease))
 schedule(turn_member, lease)
-return 'held'
+return 'renewed'

@@ -1,7 +1,7 @@
 -- Updates a model's calibration by one observed ratio of the provider's token count to ours. The first 20 ratios are
 -- averaged. Each later ratio moves the calibration by a twentieth of the difference.
 -- KEYS: calibrations. ARGV: model, ratio
--- Reply: the factor
+-- Reply: the model's new calibration
 local known = redis.call('HGET', KEYS[1], ARGV[1])
 -- A calibration that cannot be read starts again from 1.
 local factor, count = string.match(known or '', '^(%d+%.?%d*) (%d+)$')

@@ -1,7 +1,7 @@
--- Writes the settings of a new database. In an older database it raises the schema number, so that older programs refuse to
--- open the database. A database with another number of shards is not changed.
+-- Writes the settings of a new database. In an older database it raises the schema number, so that older programs
+-- refuse to open the database. A database with another number of shards is not changed.
 -- KEYS: database. ARGV: schema, shards
--- Reply: {schema, shards}
+-- Reply: {schema, shards} as stored
 local database = KEYS[1]
 local schema, shards = tonumber(ARGV[1]), ARGV[2]
 redis.call('HSETNX', database, 'schema', schema)

@@ -1,6 +1,6 @@
--- Reads what came of a person's decision on a compaction proposal.
+-- Reads the outcome of a person's decision on a compaction proposal.
 -- ARGV: operation
--- Reply: its answer | 'pending' | ''
+-- Reply: the outcome | 'pending' | '' if the decision is unknown
 -- @include key-names
 -- @include ready
 -- @include index

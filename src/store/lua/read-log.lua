@@ -1,7 +1,7 @@
 -- Reads log entries in the requested order. Stops at the first missing entry, or once a limit of bytes is reached. The
 -- first entry is always returned.
--- KEYS: log. ARGV: limit of bytes, seqs
--- Reply: entries
+-- KEYS: log. ARGV: limit of bytes, seqs to read
+-- Reply: the entries that were read
 local most, bytes, entries = tonumber(ARGV[1]), 0, {}
 for at = 2, #ARGV do
   local entry = redis.call('HGET', KEYS[1], ARGV[at])

@@ -1,10 +1,10 @@
 -- Reads the reasons to compact that a pass has now.
 -- ARGV: passId, owner
--- Reply: {'held', reasons, upper bound of the size that a provider refused or '', calibration of the requests or ''} |
+-- Reply: {'current', reasons, upper bound of the size that a provider refused or '', calibration of the requests or ''} |
 -- {'fenced'} | {'superseded'} | {'gone'}
 -- @include key-names
 -- @include pass-fence
 local loss = find_pass_loss(ARGV[1], ARGV[2])
 if loss then return { loss } end
 local reasons, refused, calibration = unpack(redis.call('HMGET', pass, 'reasons', 'refused', 'calibration'))
-return { 'held', reasons, refused or '', calibration or '' }
+return { 'current', reasons, refused or '', calibration or '' }

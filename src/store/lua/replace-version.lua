@@ -1,7 +1,7 @@
 -- Makes a version the live one without a compaction pass, for a restore or rollback by a service. Ends the pass in
 -- progress.
--- ARGV: operation, operationMs, expected version, expected head, 1 if a waiting turn and open calls keep their messages,
--- backoff, wake of a turn that waits for the pass, counted keys of summaries, then as put_version
+-- ARGV: operation, operationMs, live version and last seq that the caller knows, 1 if the messages of a waiting turn and
+-- of open calls stay, backoff, wake of a turn that waits for the pass, number and keys of summaries, then as put_version
 -- Reply: {'replaced'|'known', version, the wake if it is to be added, else ''} | {'changed', live version, head} |
 -- {'busy'} | {'text_gone'} | {'forking', 1 if abandoned} | {'not_found'} | {'gone'}
 -- @include keys

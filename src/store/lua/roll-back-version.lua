@@ -1,7 +1,8 @@
 -- After the provider refuses the context of the running turn, this script replaces the live version and blocks the
 -- refused segments (compacted ranges) from reuse. A version that a model has answered stays, because a provider
 -- accepted it.
--- ARGV: turn, owner, epoch, expected version, version with the refused segments, hash of these segments, then as put_version
+-- ARGV: turn, owner, epoch, live version that the caller knows, version with the refused segments, hash of these
+-- segments, then as put_version
 -- Reply: {'rolled_back'|'known', the conversation's fields} | {'version_changed', live version} | {'answered'} |
 -- {a loss by find_loss}
 -- @include keys
@@ -25,8 +26,8 @@ if live == number and redis.call('HGET', ver, number) == ARGV[position + 2] then
 end
 if live ~= expected then return { 'version_changed', tonumber(live) } end
 if tonumber(redis.call('HGET', c, 'answered') or -1) >= tonumber(shown) then return { 'answered' } end
--- If a pass waits for its child jobs or for a review, its plan is based on the refused version. So the pass starts again at
--- once. Otherwise the running turn would take the pass over before the child jobs end, and evict messages.
+-- If a pass waits for its child jobs or for a review, its plan is based on the refused version. So the pass starts
+-- again at once. Otherwise the running turn would take the pass over before the child jobs end, and evict messages.
 local proposal, parked, pass_owner = unpack(redis.call('HMGET', pass, 'proposal', 'parked', 'owner'))
 if proposal or parked then
   drop_proposal()

@@ -1,9 +1,10 @@
--- Settles the running turn as completed or failed, and claims or wakes the next turn (I7). Only in a failed turn, open tool
--- calls get error results.
--- ARGV: turn, owner, epoch, state, 'answerSeq' or 'failure', its value, wake or '' if the caller claims the next turn,
--- retentionMs, leaseMs, closing result (content as JSON, tokens, bytes), idle TTL of the policy in ms, '0' or ''
--- Reply: {'settled'|'known', 1 if another turn waits, 1 if the wake is to be added, then for a claimed next turn: its id,
--- fields, the conversation's fields, its user message} | {a loss by find_loss}
+-- Settles the running turn as completed or failed, and claims or wakes the next turn (I7). Only in a failed turn, open
+-- tool calls get error results.
+-- ARGV: turn, owner, epoch, state, 'answerSeq' or 'failure', value of that field, wake or '' if the caller claims the
+-- next turn, retentionMs, leaseMs, result for open tool calls (content as JSON, tokens, bytes), idle TTL of the policy
+-- in ms, '0' or ''
+-- Reply: {'settled'|'known', 1 if another turn is in the mailbox, 1 if the wake is to be added, then for a claimed next
+-- turn: its id, fields, the conversation's fields, its user message} | {a loss by find_loss}
 -- @include keys
 -- @include conversation
 -- @include ready
@@ -39,6 +40,7 @@ if wake ~= '' or not next_turn then
   local has_next = pop_head(wake)
   return { 'settled', has_next, has_next }
 end
--- Only the first turn of a mailbox can wait or have failed claims. So the next turn is queued, and this is its first claim.
+-- Only the first turn of a mailbox can wait or have failed claims. So the next turn is queued, and this is its first
+-- claim.
 redis.call('LPOP', mb)
 return { 'settled', 1, 0, next_turn, take_head(next_turn, owner, leaseMs, 1, closing) }

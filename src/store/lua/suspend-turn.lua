@@ -1,7 +1,8 @@
--- Suspends a turn and gives its lease back. The turn stays first in the mailbox, and continues once its wait is fulfilled
--- or at the deadline.
--- ARGV: turn, owner, epoch, kind, step, waitMs, maxSuspensions, span that ends here or '', requested pass or '', calls as the
--- turn keeps them (JSON), calls for the event (JSON); then per call its id and the ms to its deadline
+-- Suspends a turn and gives its lease back. The turn stays first in the mailbox, and continues once its wait is
+-- fulfilled or at the deadline.
+-- ARGV: turn, owner, epoch, kind of the wait, step, waitMs, maxSuspensions, trace span that ends here or '', requested
+-- pass or '', calls as the turn keeps them (JSON), calls for the event (JSON); then per call its id and the ms to its
+-- deadline
 -- Reply: 'suspended' | 'exhausted' | a loss by find_loss
 -- @include keys
 -- @include conversation
@@ -27,9 +28,9 @@ check_calls(key, earlier_calls or '')
 local count = tonumber(redis.call('HGET', key, 'suspended:' .. step) or 0) + 1
 if not ANSWERED[kind] and count > tonumber(most) then return 'exhausted' end
 
--- The wait may be over before it begins, because the requested pass has ended or all answers have arrived. Then the turn is
--- due at once. If another pass is in progress, the turn does not wait for it, because that pass does not know the turn's
--- reasons to compact.
+-- The wait may be over before it begins, because the requested pass has ended or all answers have arrived. Then the
+-- turn is due at once. If another pass is in progress, the turn does not wait for it, because that pass does not know
+-- the turn's reasons to compact.
 local is_over, is_fulfilled = false, false
 if kind == 'compaction' then
   local open_pass, last_pass, has_settled = unpack(redis.call('HMGET', c, 'pass', 'lastPass', 'lastPassSettled'))

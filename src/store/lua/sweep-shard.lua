@@ -7,7 +7,7 @@
 -- later.
 -- KEYS: claim of the shard, ready, idle, open passes, failed. ARGV: limit, prefix of the shard's keys, claimMs
 -- Reply: {members of ready, longest due first, then a few of idle, because an erase may wait behind turns},
--- {set aside: set, member, reason}
+-- {quarantined: set, member, reason}
 -- @include clock
 -- @include claim-shard
 local claim, ready, idle, open_passes, failed = unpack(KEYS)

@@ -4,7 +4,7 @@ export interface MetricSpec<Label extends string = string> {
   readonly name: string;
   readonly help: string;
   /**
-   * Labels of the metric. Each may have only a few values, so ids and tool names are never labels: every new value
+   * Labels of the metric. A label may have only a few values, so ids and tool names are never labels: every new value
    * would add a permanent series.
    */
   readonly labels: readonly Label[];
@@ -41,7 +41,7 @@ export function histogram<Label extends string = never>(
 }
 
 /**
- * Defines a gauge. It has no value before the first measurement, because a wrong 0 would hide that nothing was
+ * Defines a gauge. A gauge has no value before the first measurement, because a wrong 0 would hide that nothing was
  * measured.
  */
 export function gauge<Label extends string = never>(name: string, help: string, ...labels: readonly Label[]) {

@@ -35,8 +35,8 @@ export const WORKER_METRICS = {
     { what: ['turn'], why: ['fenced', 'gone', 'canceled', 'expired'] },
     { what: ['pass'], why: ['fenced', 'gone'] },
   ),
-  writesHeld: counter(
-    'turnfold_writes_held_total',
+  writesDeferred: counter(
+    'turnfold_writes_deferred_total',
     'Writes that Redis refused and that a worker keeps in memory to retry. A write counts once.',
     { write: DEFERRED_WRITES },
   ),
@@ -101,7 +101,7 @@ export const WORKER_GAUGES = {
 /**
  * Gauges of state that all workers share. Only the worker that owns the measuring lease shows them. So each series
  * exists once and Redis is queried once, for any number of workers. While the lease moves, two workers or no worker may
- * show them for some seconds. Dashboard queries take the maximum, and alerts the maximum over a minute.
+ * show these gauges for some seconds. Dashboard queries take the maximum, and alerts the maximum over a minute.
  */
 export const SHARED_GAUGES = {
   waitingTurns: gauge('turnfold_waiting_turns', 'Conversations whose next turn waits for a worker.'),

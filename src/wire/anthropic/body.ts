@@ -1,6 +1,6 @@
 /**
- * Types for the part of an Anthropic Messages request that turnfold writes. They are declared here so that this code
- * does not depend on the SDK.
+ * Types for the part of an Anthropic Messages request that turnfold writes. The types are declared here so that this
+ * code does not depend on the SDK.
  */
 
 /** A cache breakpoint: the provider may cache the request up to and including the block that has it (wire rule A9). */

@@ -199,7 +199,7 @@ function rewrite(given: string): string {
   return JSON.stringify(JSON.parse(given));
 }
 
-/** Puts the id and name that are sent into a tool call block, and restores the exact digits of long numbers. */
+/** Puts the id and name of a request into a tool call block, and restores the exact digits of long numbers. */
 function fitUse(use: RawItem, { id, name, input, arguments: given }: WireCall): RawItem {
   const isSame = use.id === id && use.name === name && !hasBigNumber(given);
   return isSame ? use : { ...use, id, name, input };

@@ -1,6 +1,6 @@
 /**
- * Types for the part of a Chat Completions request that turnfold writes. They are declared here so that this code does
- * not depend on the SDK.
+ * Types for the part of a Chat Completions request that turnfold writes. The types are declared here so that this code
+ * does not depend on the SDK.
  */
 
 export interface ChatTextPart {

@@ -173,8 +173,8 @@ function isMessage({ type, role }: RawItem): boolean {
 }
 
 /**
- * Returns false for items that must not be sent back. These are calls of other types, whose outputs the log does not
- * have (wire rule R1), and compactions after the first item (wire rule R8).
+ * Returns false for a provider's items that must not be sent back. These are calls of other types, whose outputs
+ * the log does not have (wire rule R1), and compactions after the first item (wire rule R8).
  */
 function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
   if (isReasoning(item)) return isSealed(item) && !taken.has(item['id']);
@@ -183,7 +183,10 @@ function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
   return isOwnCall(item) || !(waits || item.type === 'compaction');
 }
 
-/** A server that stores nothing can restore its own reasoning only from `encrypted_content` (wire rule R6). */
+/**
+ * Returns true if the reasoning has `encrypted_content`, from which alone a server that stores nothing can restore it
+ * (wire rule R6).
+ */
 function isSealed({ encrypted_content: sealed }: RawItem): boolean {
   return typeof sealed === 'string' && sealed !== '';
 }

@@ -19,7 +19,7 @@ const contentSchema = z.union([z.string(), z.array(z.unknown())]);
  * Schema of an input item, with the fields that the rules read. A field that a rule checks itself is `unknown` here.
  */
 const itemSchema = z.object({
-  /** The API accepts messages without a type. */
+  /** An item without a type is a message, as in the API. */
   type: z.string().default('message'),
   role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
   id: z.string().nullish(),

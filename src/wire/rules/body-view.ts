@@ -58,8 +58,8 @@ export interface ViewedText {
 }
 
 /**
- * The facts about a request body that the shared rules (wire rules X1–X11) check. They have the same shape for all
- * formats.
+ * The facts about a request body that the shared rules (wire rules X1–X11) check. These facts have the same shape for
+ * all formats.
  */
 export interface BodyView {
   readonly body: unknown;
@@ -161,7 +161,7 @@ export interface WrittenBody {
 /** Prefix of an escaped lone surrogate: `JSON.stringify` escapes lone surrogates and leaves pairs unchanged. */
 const ESCAPED_SURROGATE = '\\ud';
 
-/** Characters that are serialized before the event loop gets a turn. They take about 3 ms. */
+/** Characters that are serialized before the event loop gets a turn. Serializing that many takes about 3 ms. */
 const SLICE_CHARACTERS = 1_000_000;
 
 /**

@@ -25,7 +25,7 @@ export type Breach = Omit<Violation, 'rule'>;
 /** A check of one rule. It yields each violation, and undefined at points where the caller may pause it. */
 export type Rule<View> = (view: View, context: RuleContext) => Iterable<Breach | undefined>;
 
-/** Checks by the rule codes in docs/reference/wire.md. */
+/** The checks of all rules, by rule code as in docs/reference/wire.md. */
 export type Rules<View> = Readonly<Record<string, Rule<View>>>;
 
 export function* applyRules<View>(rules: Rules<View>, view: View, context: RuleContext): Sliced<Violation[]> {

@@ -126,7 +126,7 @@ export function* checkThinking(
 }
 
 interface Place {
-  /** Builds the path in the body. A function, because the path is needed only for a violation. */
+  /** Builds the path of the value in the body. A function, because the path is needed only for a violation. */
   readonly path: () => string;
   readonly place: number;
   readonly index: number;

@@ -22,8 +22,8 @@ import type { Facts, PassState } from './pass-states.ts';
 import { summaryKey } from './sequence-summaries.ts';
 
 /**
- * Applies the edits of a person's approval. Then checks the edited version over the live context, with the messages
- * that were appended since the proposal.
+ * Applies the edits of a person who approved a proposed context version. Then checks the edited version against the
+ * live context, with the messages that were appended since the proposal.
  */
 export async function checkApproval(
   state: PassState<'check_approval'>,
@@ -35,7 +35,8 @@ export async function checkApproval(
   const { prepared } = state.snapshot;
   const { overhead } = prepared;
   const edited = editProposal(proposal, await weighEdits(prepared, proposal, edits), overhead);
-  // Both contexts are counted with the same calibration factor, which may have changed while the proposal waited.
+  // The proposed and the live context are counted with the same calibration factor, which may have changed while the
+  // proposal waited.
   const context = await eventLoopShare.run(buildInSlices(live));
   const items = context.items.filter(({ to }) => to <= proposal.version.base);
   const tokensBefore = requestTokens({ overhead }, weighItems(items).tokens);
@@ -55,8 +56,8 @@ function findWrongEdit({ summaries }: Proposal, edits: Edits): ApprovalRefusal |
 }
 
 /**
- * Counts the texts that a person changed. Removes the provider's opaque items for the same range, because they still
- * hold the old text.
+ * Counts the summary texts that a person changed. Removes the provider's opaque items for the same range, because these
+ * items still contain the old text.
  */
 async function weighEdits(
   { weigh }: Pick<PreparedAgent, 'weigh'>,
@@ -102,12 +103,12 @@ function* findRefusal(
   return violation && refuse(edits, `${violation.rule}: ${violation.message}`);
 }
 
-/** Returns why the approved context version is too large, or undefined if it is not. */
+/** Returns why the approved context version is too large, or undefined if it fits. */
 function findMisfit(version: Proposal['version'], { limits, overhead }: PreparedAgent): string | undefined {
   const { tokensBefore, tokensAfter } = version;
   if (tokensAfter >= tokensBefore)
     return `the new context has ${tokensAfter} tokens, but must have fewer than the ${tokensBefore} of the current one`;
-  // A version whose proposal states why it is too large can exceed the token budget.
+  // A version whose proposal states why the version is too large may exceed the token budget.
   if (version.explained.some((why) => why !== 'summaries_missing')) return undefined;
   const reasons = version.reasons as Reason[];
   const { tokens, bytes } = excessWeight({ limits, overhead, reasons }, version.weight);

@@ -13,9 +13,9 @@ export interface VersionInput {
   /** Summaries that the context version uses, by summary key. */
   readonly summaries: ReadonlyMap<string, Summary>;
   readonly hashes: PreparedAgent['hashes'];
-  /** Size of the log up to and including `head`. */
+  /** Size of the log's messages up to and including `head`, the last message that the context version covers. */
   readonly baseTotal: Weight;
-  /** Bytes of system prompt and tool schemas. */
+  /** UTF-8 bytes of system prompt and tool schemas. */
   readonly overheadBytes: number;
   /** ms since the compaction pass was requested. */
   readonly durationMs: number;

@@ -20,11 +20,11 @@ import { isMeasured, type MeasuredPass } from './shadow.ts';
 const DONE: PassDeliveryResult = { status: 'done' };
 
 /**
- * Creates the job handler for compaction passes. It claims the pass and carries it to a final state of
- * `pass-machine.ts`.
+ * Creates the handler of queue jobs for compaction passes. The handler claims the pass and carries it to a final state
+ * of `pass-machine.ts`.
  */
 export function createPassHandler(ports: CompactionPorts): PassHandler {
-  return async ({ conversation, job, haveChildrenEnded, askedIn }) => {
+  return async ({ conversation, job, haveChildrenEnded, traceParent }) => {
     if (ports.shutdown.begun.aborted) return postpone(ports);
     const claim = await ports.passes.claimPass(conversation, ports.ids.next(), job, ports.ids.next());
     if (claim.status !== 'claimed') {
@@ -32,13 +32,13 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
       return DONE;
     }
     const { pass } = claim;
-    return await ports.tracing.inSpan(describeSpan(pass, askedIn), async () => {
+    return await ports.tracing.inSpan(describeSpan(pass, traceParent), async () => {
       try {
         const childJobs = chooseChildJobs(pass, job, haveChildrenEnded);
         const final = await unlessAborted(ports.shutdown.workEnds, () => deliverPass(ports, pass, childJobs));
         if (final.step !== 'parked') return DONE;
         const parent = ports.tracing.current();
-        return { status: 'parked', children: final.children.map((child) => ({ ...child, askedIn: parent })) };
+        return { status: 'parked', children: final.children.map((child) => ({ ...child, traceParent: parent })) };
       } catch (error) {
         if (!(error instanceof StoppedWork)) throw error;
         return await handBack(ports, pass);
@@ -65,8 +65,8 @@ export async function takeOverPass(ports: CompactionPorts, conversation: Convers
 type DeliveredPass = FinalState | { readonly step: 'ended'; readonly outcome: 'failed' };
 
 /**
- * Runs one delivery of a claimed compaction pass. Then requests a follow-up pass or the shadow's measurement, if they
- * are due.
+ * Runs one delivery of a claimed compaction pass. Then requests a follow-up pass, or measures the shadow policy, if
+ * either is due.
  */
 async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, childJobs: ChildJobs): Promise<DeliveredPass> {
   const { conversation } = pass.lease;
@@ -89,7 +89,7 @@ async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, childJobs:
   }
 }
 
-/** Runs the state machine: action, next state, action, until a final state. */
+/** Runs the state machine of a compaction pass: action, next state, action, until a final state. */
 async function runPass(run: RunningPass, start: PassState): Promise<FinalState> {
   let state = start;
   while (!isFinal(state)) state = await advance(run, state);
@@ -170,10 +170,10 @@ async function handBack(ports: CompactionPorts, { lease }: ClaimedPass): Promise
 
 function describeSpan(
   { lease, conversation: { agent }, attempt, reasons }: ClaimedPass,
-  askedIn?: TraceParent,
+  traceParent?: TraceParent,
 ): SpanSubject {
   const { conversation, passId } = lease;
-  return { kind: 'pass', conversation, passId, agent, attempt, reasons, askedIn };
+  return { kind: 'pass', conversation, passId, agent, attempt, reasons, traceParent };
 }
 
 async function reportFailedClaim(

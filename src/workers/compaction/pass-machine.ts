@@ -158,8 +158,8 @@ const TRANSITIONS: {
       case 'settled':
         return afterSettling({ ...evaluated, progress: { ...progress, head: facts.source.head } }, plan, facts);
       case 'thinking':
-        // The summaries that were written stay recorded. The compaction pass that runs after the thinking loop uses
-        // them.
+        // The summaries that were written stay recorded. The compaction pass that runs after the model has answered
+        // uses them.
         return { step: 'end', ...evaluated, outcome: { kind: 'thinking' }, sizes: {} };
       case 'version_changed':
         return replan(state, facts.status);
@@ -173,8 +173,8 @@ const TRANSITIONS: {
     afterWrite({ progress, snapshot, measured: { source, settled } }, 'committed', facts),
   end: (state, facts) => afterWrite(state, state.outcome.kind, facts),
   fail: (state, facts) =>
-    // `fail` ends the compaction pass even if reasons were added. If the store still answers `reasons_added`, the pass
-    // belongs to another owner.
+    // `fail` ends the compaction pass even if callers added reasons. If the store still answers `reasons_added`, the
+    // pass belongs to another owner.
     facts.status === 'reasons_added' ? lose({ status: 'superseded' }) : afterWrite(state, 'failed', facts),
   review: ({ progress, review }, facts) =>
     facts.status === 'read' ? decideReview(progress, review, facts.snapshot) : lose(facts),
@@ -186,7 +186,7 @@ const TRANSITIONS: {
   },
   commit_approved: (state, facts) => {
     const { progress, proposal } = state;
-    // No plan covered the messages that came after the approved context version.
+    // Messages that came after the approved context version were in no plan, so they may need another compaction pass.
     const covered = { ...progress, head: proposal.version.base };
     return afterWrite({ ...state, progress: covered }, 'approved', facts);
   },
@@ -205,7 +205,7 @@ const TRANSITIONS: {
 function decideReview(progress: PassProgress, { proposal, verdict }: PassReview, snapshot: PassSnapshot): PassState {
   const { state, requested } = snapshot;
   // If a turn waits for the compaction pass, the pass does not wait for a person. If another context version went live,
-  // its segments differ from the proposal's.
+  // the proposal no longer matches its segments.
   if (hasHardReason(requested) || state.size.version !== proposal.version.parent) return dropProposal(progress);
   const evaluated = { progress, snapshot, reasons: joinReasons(proposal.version.reasons, requested) };
   if (verdict?.kind === 'approve') return { step: 'check_approval', ...evaluated, proposal, edits: verdict.edits };
@@ -219,8 +219,8 @@ function dropProposal(progress: PassProgress): PassState {
 }
 
 /**
- * If this delivery may create child jobs, looks for missing summaries. Otherwise continues with the summaries that
- * exist.
+ * Looks for missing summaries if this delivery may create child jobs. Otherwise continues the compaction pass with the
+ * summaries that exist.
  */
 function findOrRebase(
   { progress, plan, conversation }: Recorded,
@@ -258,8 +258,8 @@ function afterSettling(
 }
 
 /**
- * Ends the compaction pass. If the write was refused because another context version went live or reasons were added,
- * plans again.
+ * Ends the compaction pass after its write succeeded. If the store refused the write because another context version
+ * went live or reasons were added, the pass plans again.
  */
 function afterWrite(
   { progress, snapshot, measured }: Seen & { readonly measured?: Measured | undefined },

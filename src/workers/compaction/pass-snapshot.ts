@@ -40,7 +40,7 @@ export async function readSnapshot(
   prepared: PreparedAgent,
 ): Promise<SnapshotResult> {
   const reasons = await passes.readReasons(lease);
-  if (reasons.status !== 'held') return reasons;
+  if (reasons.status !== 'current') return reasons;
   const state = await contexts.readConversation(lease.conversation);
   if (state === undefined) return { status: 'gone' };
   const { reasons: requested, refusedTokens, calibration: requesters = 0 } = reasons;
@@ -50,12 +50,12 @@ export async function readSnapshot(
   return { status: 'read', snapshot: { state, requested, refusedTokens, prepared: counted } };
 }
 
-/** Reasons to compact that hold because a caller stated them, whatever the conversation's state and policy. */
+/** Reasons to compact that hold because a caller stated them, regardless of the conversation's state and the policy. */
 const ASSERTED: ReadonlySet<Reason> = new Set(['overflow', 'manual']);
 
 /**
- * Returns the reasons that hold for the current state and policy. Some reasons of the request may have become void
- * since.
+ * Returns the reasons to compact that hold for the conversation's current state and policy. Reasons for which the pass
+ * was requested may no longer hold.
  */
 export function evaluateRequest(
   prepared: Pick<PreparedAgent, 'policy' | 'limits' | 'overhead'>,
@@ -65,7 +65,8 @@ export function evaluateRequest(
   const { policy, limits, overhead } = prepared;
   if (!policy.enabled) return [];
   const { tokens } = contextSize(conversation.size, overhead);
-  // A caller also states the end of a turn, but the policy decides whether that is a reason to compact.
+  // A caller also states the reason `turn_end`, but the policy decides whether the end of a turn is a reason to
+  // compact.
   const hasTurnEnded = requested.includes('turn_end');
   const measures = { tokens, ...sinceLastPass(conversation), hasTurnEnded };
   const holding = new Set<Reason>(evaluateThresholds(policy, limits, measures));
@@ -74,7 +75,7 @@ export function evaluateRequest(
   return hasHardReason(reasons) || !findBackoffCause(conversation.backoff, tokens) ? reasons : [];
 }
 
-/** Facts outside the context that a plan depends on. */
+/** Facts outside the context that a compaction plan depends on. */
 export interface PassFindings {
   /** Seq of the first user message in the log. */
   readonly firstUserSeq: number | undefined;
@@ -83,8 +84,8 @@ export interface PassFindings {
 }
 
 /**
- * Builds the input for planning and settling a compaction pass: the context, and the limits that apply for these
- * reasons.
+ * Builds the input for planning and settling a compaction pass: the context, and the limits that apply for the reasons
+ * of the pass.
  */
 export function planRequest(
   prepared: PreparedAgent,

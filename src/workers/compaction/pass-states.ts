@@ -55,7 +55,7 @@ interface Working {
 
 export interface Evaluated extends Working {
   readonly snapshot: PassSnapshot;
-  /** Reasons that hold for the state in the snapshot. */
+  /** Reasons to compact that hold for the conversation's state in the snapshot. */
   readonly reasons: readonly Reason[];
 }
 
@@ -64,7 +64,7 @@ interface Planned extends Working {
 }
 
 export interface Recorded extends Planned {
-  /** State of the conversation when the plan was made. */
+  /** State of the conversation when the compaction plan was made. */
   readonly conversation: ConversationState;
 }
 
@@ -73,8 +73,8 @@ interface Reviewed extends Evaluated {
 }
 
 /**
- * A context for which the compaction pass made a plan or built a new version. The shadow policy is measured over the
- * same context.
+ * A context for which the compaction pass made a plan or built a new version. The shadow policy (a second policy
+ * without effect) is measured over the same context.
  */
 export interface Measured {
   readonly source: ContextSource;
@@ -141,13 +141,13 @@ export type PassState<Step extends keyof States = keyof States> = {
 }[Step];
 export type FinalState = PassState<FinalStep>;
 
-/** Facts that the actions return, by state. `gone`: the conversation was erased. */
+/** Facts that the actions return, by state of the compaction pass. `gone`: the conversation was erased. */
 export interface Facts {
   evaluate: SnapshotResult;
   plan:
     | { readonly status: 'planned'; readonly plan: PassPlan; readonly source: ContextSource }
     /**
-     * A model has sent thinking with tool calls and no final answer yet. An edit of the context would invalidate that
+     * A model has sent thinking with tool calls and no final answer yet. A change of the context would invalidate that
      * thinking.
      */
     | { readonly status: 'thinking' }
@@ -160,7 +160,7 @@ export interface Facts {
         readonly status: 'read';
         readonly snapshot: PassSnapshot;
         readonly live: ContextSource;
-        /** The context version that the plan is based on, if the store still keeps that version. */
+        /** The context version that the compaction plan is based on, if the store still keeps that version. */
         readonly planned: Version | undefined;
       }
     | PassLost;

@@ -37,8 +37,8 @@ export function scopeOf({ pass: { lease } }: OwnedPass): EventScope {
 }
 
 /**
- * Ends the compaction pass without a new context version. If reasons were added after the snapshot was read, the pass
- * does not end.
+ * Ends the compaction pass without a new context version. If callers added reasons after the snapshot was read, the
+ * pass does not end.
  */
 export async function endWithoutVersion(run: OwnedPass, state: PassState<'end'>): Promise<PassEndResult> {
   const { outcome, snapshot, reasons, sizes } = state;
@@ -56,7 +56,7 @@ export async function endWithoutVersion(run: OwnedPass, state: PassState<'end'>)
 }
 
 /**
- * Ends the compaction pass as failed, even if reasons were added, and leaves the backoff unchanged.
+ * Ends the compaction pass as failed, even if callers added reasons, and leaves the backoff unchanged.
  * @param policy undefined if this worker does not know the agent
  */
 export async function failPass(
@@ -80,7 +80,7 @@ export async function commitSettled(run: OwnedPass, state: PassState<'commit'>):
   return await commitVersion(run, state, { version, summaries, outcome: 'committed', figures });
 }
 
-/** Commits the text that a person approved, with the hashes of the agent as this worker has it now. */
+/** Commits the context version that a person approved, with the hashes of this worker's prompt, tools and pins. */
 export async function commitApproved(
   run: OwnedPass,
   state: PassState<'commit_approved'>,
@@ -114,7 +114,7 @@ export async function proposeSettled(run: OwnedPass, state: PassState<'propose'>
   return result;
 }
 
-/** Answers an approval that cannot be carried out. The proposal stays open. */
+/** Reports to the person who approved that the approval cannot be carried out. The proposal stays open. */
 export async function answerRefusal(
   run: OwnedPass,
   { refusal }: PassState<'refuse_approval'>,
@@ -132,7 +132,7 @@ export async function answerRefusal(
 export function reportLost(run: OwnedPass, why: PassState<'lost'>['why']): void {
   const { onEvent } = run.ports;
   if (why !== 'superseded') return onEvent({ type: 'lease_lost', what: 'pass', why, ...scopeOf(run) });
-  // A restore or a turn ended the pass on purpose, so this is no lost lease.
+  // A restore or a turn ended the pass on purpose, so the worker reports no lost lease.
   const { reasons } = run.pass;
   onEvent({ type: 'pass_ended', ...scopeOf(run), outcome: why, strategy: 'none', reasons, sequences: 0 });
 }

@@ -16,7 +16,7 @@ export interface PlanInput {
   readonly snapshot: PassSnapshot;
   readonly reasons: readonly Reason[];
   readonly source: ContextSource;
-  /** The context that was built from `source`. */
+  /** The conversation's context, built from the log entries in `source`. */
   readonly context: Context;
   /** Seq of the first user message in the log. */
   readonly firstUserSeq: number | undefined;
@@ -37,8 +37,8 @@ export interface SettleChoices {
 }
 
 /**
- * Plans the compaction pass, in slices that keep the event loop free. If a model has sent thinking and not yet
- * answered, and the pass can wait, nothing is planned.
+ * Plans the compaction pass, in slices that keep the event loop free. Makes no plan if the model has sent thinking and
+ * not yet answered, and no turn waits for the pass.
  */
 export async function planContext(
   input: PlanInput,

@@ -8,8 +8,8 @@ import type { SeqRange, Summary } from '../../domain/version.ts';
 import { hashOf } from '../content-hash.ts';
 
 /**
- * Returns the policy by which a conversation's sequences are summarized. If the live context version replaced one that
- * the provider refused, no model writes summaries. Without a model the same log always gives the same text, and not the
+ * Returns the policy for summaries of a conversation's sequences. If the live context version replaced one that the
+ * provider refused, no model writes summaries. Without a model the same log always gives the same text, and not the
  * refused one.
  */
 export function summaryPolicy(policy: Policy, state: ConversationState): Policy {
@@ -36,14 +36,17 @@ export function sequenceKey(
 
 /**
  * Key by which a context version refers to the text of a summary: the hash of all fields. After a summary record has
- * expired, or in a fork, a range may get another text. A version that is still kept must then still contain the first
- * text (invariant I15).
+ * expired, or in a fork, a range may get another text. A stored version must then still contain the first text
+ * (invariant I15).
  */
 export function summaryKey(summary: Summary): string {
   return hashOf(JSON.stringify(summary));
 }
 
-/** Id of a child job, different for each delivery: if a child id exists already, its parent job fails. */
+/**
+ * Id of a summarization job, different for each delivery of the compaction pass: if a child id exists already, BullMQ
+ * fails the parent job.
+ */
 export function childId(passId: string, owner: string, key: string): string {
   return `s-${hashOf(`${passId} ${owner} ${key}`)}`;
 }

@@ -9,11 +9,11 @@ import type { Sliced } from '../../domain/sliced.ts';
 import type { Violation } from '../../wire/wire-request.ts';
 import { hashSegments } from '../content-hash.ts';
 
-/** States why a new context version must not be committed. */
+/** Why a new context version must not be committed. */
 export interface Refusal {
   /** Ids of the broken format rules, or `quarantined` if the provider refused the same segments before. */
   readonly codes: readonly string[];
-  /** A message without contents of the conversation. */
+  /** Explanation of the refusal, without contents of the conversation. */
   readonly message: string;
 }
 

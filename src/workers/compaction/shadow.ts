@@ -14,7 +14,7 @@ import type { PassSnapshot } from './pass-snapshot.ts';
 import { type TrialOutcome, tryPass } from './trial-pass.ts';
 import { summarizeInTrial } from './trial-summaries.ts';
 
-/** A compaction pass of the live policy that has ended or waits for approval, with its last snapshot. */
+/** A compaction pass under the live policy that has ended or waits for approval, with the state that it last read. */
 export interface MeasuredPass extends PassSnapshot {
   readonly conversation: ConversationRef;
   readonly passId: string;
@@ -34,8 +34,8 @@ const MEASURED: ReadonlySet<PassMeasure['outcome']> = new Set([
 ]);
 
 /**
- * True if the outcome can be compared with that of another policy. A failed pass, or one without a reason, shows
- * nothing about its policy.
+ * True if the outcome of a pass can be compared with that of another policy. A failed pass, or a pass without a reason,
+ * shows nothing about its policy.
  */
 export function isMeasured(outcome: PassMeasure['outcome']): boolean {
   return MEASURED.has(outcome);
@@ -43,15 +43,15 @@ export function isMeasured(outcome: PassMeasure['outcome']): boolean {
 
 export interface Shadow {
   /**
-   * Reports the result of a live compaction pass and the result of the shadow policy for the same context. Never throws
-   * and writes nothing.
+   * Reports the result of a live compaction pass, and the result of the shadow policy for the same context. Never
+   * throws, and writes nothing to the store.
    */
   measure(pass: MeasuredPass): Promise<void>;
 }
 
 export interface ShadowPorts extends Pick<SummarizationPorts, 'clock' | 'ids' | 'timers' | 'onEvent'> {
   readonly contexts: Pick<ContextReader, 'readLog' | 'readSystem'>;
-  /** The agents of the workers, prepared under the second policy. */
+  /** The workers' agents, prepared with the shadow policy. */
   readonly agents: PreparedAgents;
   /** Summarizers that call no model, so that a measurement costs nothing. */
   readonly summarizers: SummarizationPorts['summarizers'];

@@ -15,7 +15,7 @@ export interface TrialRequest extends PassFindings {
   readonly prepared: PreparedAgent;
   readonly state: ConversationState;
   readonly source: ContextSource;
-  /** The context that was built from `source`. */
+  /** The conversation's context, built from the log entries in `source`. */
   readonly context: Context;
   readonly requested: readonly Reason[];
   /**

@@ -19,7 +19,6 @@ export interface TrialPorts
 
 /**
  * Writes the summaries of a plan, one after the other, with the same handler as workers. Keeps the summaries in memory.
- * @returns the accepted summaries
  */
 export async function summarizeInTrial(
   { conversation, prepared, contexts, ...ports }: TrialPorts,
@@ -40,7 +39,7 @@ export async function summarizeInTrial(
   });
   for (const sequence of plan.sequences) {
     const task = { conversation, passId: TRIAL_PASS, sequence, hash: sequenceKey(sequence, policy) };
-    await handle({ task, askedAt: ports.clock.now(), isLastAttempt: true });
+    await handle({ task, requestedAt: ports.clock.now(), isLastAttempt: true });
   }
   const readSummaries = async (_: unknown, keys: readonly string[]) => keys.map((key) => records.get(key));
   return await readAccepted({ readSummaries }, conversation, plan, policy);

@@ -25,8 +25,8 @@ const WAIT_SHARE = 0.5;
  */
 export function createSummarizationHandler(ports: SummarizationPorts): SummarizationHandler {
   return (delivery) => {
-    const { conversation, passId, sequence, askedIn } = delivery.task;
-    const about = { kind: 'summary', conversation, passId, sourceTokens: sequence.tokens, askedIn } as const;
+    const { conversation, passId, sequence, traceParent } = delivery.task;
+    const about = { kind: 'summary', conversation, passId, sourceTokens: sequence.tokens, traceParent } as const;
     return ports.tracing.inSpan(about, () => answerTask(ports, delivery));
   };
 }
@@ -161,11 +161,11 @@ function handBack(ports: SummarizationPorts, { conversation, passId }: SummaryLe
  */
 function prepareChain(
   ports: SummarizationPorts,
-  { askedAt }: SummarizationDelivery,
+  { requestedAt }: SummarizationDelivery,
   lease: SummaryLease,
 ): SummarizationPorts {
   const { summaries } = ports;
-  const waitUntil = askedAt + PASS_LIMITS.parkMs * WAIT_SHARE;
+  const waitUntil = requestedAt + PASS_LIMITS.parkMs * WAIT_SHARE;
   const parts: SummaryParts = {
     read: (key) => summaries.readPart(lease.conversation, key),
     write: async (key, text) => void (await summaries.recordPart(lease, key, text)),

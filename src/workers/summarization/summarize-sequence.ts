@@ -19,7 +19,10 @@ export interface SummarizedConversation {
 
 /** Result of a chain of summarizers for one sequence. */
 export interface ChainResult {
-  /** Undefined if no text was accepted and a summarizer failed. A later compaction pass may then try again. */
+  /**
+   * The accepted summary, or the reasons why every text was refused. Undefined if no text was accepted and a summarizer
+   * failed. A later compaction pass may then try again.
+   */
   readonly record?: SummaryRecord;
   /** True if an earlier summarizer of the chain was asked without success. */
   readonly isFallback: boolean;

@@ -4,11 +4,13 @@ import type { Timers } from '../timers.ts';
 /** Number of entries of due work (turns or passes to wake) that are handled at the same time. */
 const WIDTH = 16;
 /**
- * ms after which an entry of due work counts as slow. Reading it and adding its wake job usually take a small fraction
- * of this.
+ * ms after which an entry of due work counts as slow. Reading the entry and adding its wake job usually take a small
+ * fraction of this time.
  */
 const ENTRY_MS = 2_000;
-/** The same limit while other entries are slow. With 2 s for each, 96 slow entries delayed the next entry by 12 s. */
+/**
+ * Value of `ENTRY_MS` while other entries are slow. With 2 s for each, 96 slow entries delayed the next entry by 12 s.
+ */
 const HURRIED_MS = 50;
 /** Maximum number of entries of due work in progress. Each slow entry uses memory and has a waiting Redis command. */
 const MAX_IN_FLIGHT_ENTRIES = 2_000;
@@ -23,13 +25,13 @@ export class EntryLanes {
   readonly #timers: Timers;
   readonly #inFlight = new Set<string>();
 
-  /** @param handle handles one entry. Returns true if it added a wake. Must not throw. */
+  /** @param handle handles one entry of due work. Returns true if a wake job was added. Must not throw. */
   constructor(handle: (entry: DueEntry) => Promise<boolean>, timers: Timers) {
     this.#handle = handle;
     this.#timers = timers;
   }
 
-  /** @returns the number of wakes that were added before their entry counted as slow */
+  /** @returns the number of wake jobs that were added before their entry counted as slow */
   async handleAll(entries: readonly DueEntry[]): Promise<number> {
     let woken = 0;
     const next = entries.filter((entry) => !this.#inFlight.has(nameOf(entry))).values();

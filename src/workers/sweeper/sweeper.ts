@@ -21,20 +21,20 @@ const BATCH = 100;
 
 export interface Sweeper {
   /**
-   * Sweeps every shard once.
-   * @returns the number of wakes added
-   * @throws the error of a shard that could not be read, after the due entries of the other shards were handled
+   * Sweeps every shard once: adds wake jobs for due work, and erases idle conversations.
+   * @returns the number of wake jobs added
+   * @throws the error of a shard that could not be read, after the due work of the other shards was handled
    */
   sweepOnce(): Promise<number>;
   start(): void;
-  /** Starts no further sweep. Resolves when the current sweep has ended. */
+  /** Starts no further sweep. Resolves when the sweep that runs now has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Creates the sweeper, which replaces lost wakes. It reads the due entries, and adds a wake for each entry that has no
- * owner and no pending wake. It also erases conversations at the end of their idle TTL. Every worker runs a sweeper. A
- * sweep claims each shard for a second, so many workers sweep no more often than one.
+ * Creates the sweeper, which replaces lost wakes. The sweeper reads the list of due work, and adds a wake for each
+ * entry that has no owner and no pending wake. The sweeper also erases conversations at the end of their idle TTL.
+ * Every worker runs a sweeper. A sweep claims each shard for a second, so many workers sweep no more often than one.
  */
 export function createSweeper(ports: SweeperPorts): Sweeper {
   let heartbeat: { stop(): void } | undefined;
@@ -42,7 +42,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
   let sweeping: Promise<unknown> = Promise.resolve();
   const report = (error: unknown, conversation?: ConversationRef): void => {
     const scope = conversation && nameConversation(conversation);
-    // A stop may close the connection during a sweep.
+    // If the worker stopped during the sweep, its closed connection is no failure.
     if (!isStopped) ports.onEvent({ type: 'worker_failed', where: 'sweeper', ...scope, error });
   };
   const setAside = async (entry: DueEntry, why: unknown): Promise<void> => {
@@ -53,8 +53,8 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
     }
   };
   /**
-   * Handles one entry. Its failure must not delay other entries (invariant I12), because its next due time is already
-   * up to a minute later.
+   * Handles one entry of due work. A failed entry must not delay other entries (invariant I12), because their next due
+   * time is already up to a minute later.
    */
   const tryEntry = async (entry: DueEntry): Promise<boolean> => {
     try {

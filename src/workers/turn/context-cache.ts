@@ -31,7 +31,7 @@ export class ContextCache {
     this.#conversation = conversation;
   }
 
-  /** Adds messages that this delivery has just recorded. `state` is the conversation's state after that write. */
+  /** Adds messages that this delivery has just recorded. `state`: the conversation's state after that write. */
   append(messages: readonly Message[], state: StepState): void {
     const cached = this.#cached;
     // The replies to parallel writes may arrive out of order. If a message would leave a gap, it is read from the log
@@ -40,7 +40,10 @@ export class ContextCache {
     this.#cached = { ...cached, head: state.head, messages: [...cached.messages, ...messages] };
   }
 
-  /** @throws LostTurn if the conversation was erased */
+  /**
+   * Returns the context for the state's version, with all messages of the log up to the state's head.
+   * @throws LostTurn if the conversation was erased
+   */
   async read(state: StepState): Promise<SentContext> {
     const cached = this.#cached;
     if (cached?.version !== state.size.version || cached.head > state.head) return this.#readWhole();

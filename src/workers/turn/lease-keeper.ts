@@ -35,13 +35,13 @@ export class LeaseKeeper {
     return this.#work.signal;
   }
 
-  /** Aborts the work. If it was aborted before, the first reason remains. */
+  /** Aborts the turn's work. If the work was aborted before, the first reason remains. */
   abort(reason: unknown): void {
     this.stop();
     this.#work.abort(reason);
   }
 
-  /** Stops the heartbeats. The work continues. */
+  /** Stops the heartbeats of the lease. The turn's work continues. */
   stop(): void {
     this.#isStopped = true;
     this.#heartbeat.stop();
@@ -49,13 +49,13 @@ export class LeaseKeeper {
   }
 
   /**
-   * Sends one heartbeat. Throws if the store does not answer. The lease is not lost then: it is valid until it lapses,
-   * and the next heartbeat may succeed.
+   * Sends one heartbeat. Throws if the store does not answer. The lease is not lost then: the lease is valid until it
+   * lapses, and the next heartbeat may succeed.
    */
   async #renew(): Promise<void> {
     const { status } = await this.#options.turns.heartbeat(this.lease);
     if (this.#isStopped) return;
-    if (status !== 'held') {
+    if (status !== 'renewed') {
       this.abort(new LostTurn(status));
       return;
     }
@@ -64,8 +64,8 @@ export class LeaseKeeper {
   }
 
   /**
-   * Aborts the work when the lease lapses without a renewal. From then on, another worker may continue the turn from
-   * the record.
+   * Aborts the turn's work when the lease lapses without a renewal. From then on, another worker may continue the turn
+   * from its record.
    */
   #expireLater(): Stoppable {
     const { timers, leaseMs } = this.#options;
@@ -78,8 +78,8 @@ export interface LeaseWritePorts extends DeferredWritePorts {
 }
 
 /**
- * Sends a write under the lease of a turn, and repeats it while Redis refuses writes.
- * @throws LostTurn if the lease was lost
+ * Sends a write under the lease of a turn, and repeats the write while Redis refuses writes.
+ * @throws LostTurn if the turn's lease was lost
  */
 export async function writeUnderLease<Result extends { readonly status: string }>(
   ports: LeaseWritePorts,

@@ -16,7 +16,7 @@ import type { PassNeed, Recount } from './turn-ports.ts';
  */
 const MAX_UNSETTLED = 3;
 
-/** The worker must decide again how the model step continues, because the conversation's state has changed. */
+/** Tells the turn loop to decide again how the model step continues, because the conversation's state has changed. */
 export interface DecideAgain {
   readonly kind: 'again';
 }
@@ -64,7 +64,7 @@ export async function failIfInfeasible(
 }
 
 /**
- * Fails the turn because the provider refused its request as too long, even after a compaction pass for that reason.
+ * Fails the turn because the provider refused a request as too long, even after a compaction pass for that reason.
  * @param refusal the provider's answer
  */
 export async function failAsRefused(run: RunningTurn, tokens: number, refusal: ModelFailure): Promise<TurnEnd> {

@@ -43,8 +43,8 @@ export interface AnsweredRequest {
 }
 
 /**
- * Converts a model's answer to the outcome of its step. The tool calls get ids that are unique in the log, and the
- * message is counted, so that it can be appended after `head`.
+ * Converts a model's answer to the outcome of the model step. The tool calls get ids that are unique in the log, and
+ * the message is counted, so that the message can be appended after `head`.
  */
 export async function readAnswer(
   answer: ModelAnswer,
@@ -71,7 +71,8 @@ export async function readAnswer(
     return { status: 'read', message, outcome };
   }
   const results = await Promise.all(toolCalls.map(({ id }) => weigh(refuseUnfinished(id, end))));
-  // The provider's count covers the answer but not these tool results, so later sizes cannot start from it.
+  // The provider's token count covers the answer but not these tool results, so later sizes cannot be computed from
+  // that count.
   const anchor = results.length === 0 ? readAnchor(answer, request) : {};
   return {
     status: 'read',

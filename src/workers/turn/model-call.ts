@@ -51,7 +51,7 @@ export interface ModelCall {
 }
 
 /**
- * Calls the model for one step.
+ * Calls the model for one step of a turn.
  * @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops.
  */
 export function callModel(call: ModelCall): Promise<ModelCallResult> {
@@ -66,7 +66,7 @@ async function askModel(call: ModelCall): Promise<ModelCallResult> {
   const { conversation, turn } = lease;
   const { observed, progress } = observeRequest(call);
   onContent?.({
-    type: 'model_asked',
+    type: 'model_call_started',
     ...nameConversation(conversation),
     turn,
     system: request.system,
@@ -105,7 +105,7 @@ interface Progress {
   usage: ModelUsage | undefined;
 }
 
-/** Adds listeners to the request that record the model's progress. */
+/** Adds listeners to the model request that record the model's progress. */
 function observeRequest({ lease: { conversation }, request, clock, onEvent }: ModelCall) {
   const progress: Progress = { startedAt: clock.now(), firstTextAt: undefined, usage: undefined };
   const { onText } = request;
@@ -123,7 +123,7 @@ function observeRequest({ lease: { conversation }, request, clock, onEvent }: Mo
     },
     ...(onText && {
       onText(piece: unknown) {
-        // Values other than text are not streamed. The whole answer is checked later.
+        // Only text is streamed. The model's whole answer is checked later.
         if (typeof piece !== 'string') return;
         progress.firstTextAt ??= clock.now();
         onText(piece);
@@ -133,7 +133,10 @@ function observeRequest({ lease: { conversation }, request, clock, onEvent }: Mo
   return { observed, progress };
 }
 
-/** @param error the error from `generateSafely` or from the step's deadline */
+/**
+ * Classifies the error of a model call.
+ * @param error the error from `generateSafely` or from the step's deadline
+ */
 function readFailure(error: unknown): ModelFailure {
   if (error instanceof StepTimeout) return { kind: 'retry', message: error.message };
   const { kind, message, retryAt, code, form } = isModelError(error)
@@ -152,8 +155,8 @@ function outcomeOf(error: unknown, { stop }: StepDeadline): ModelOutcome {
 type CalledEvent = Extract<WorkerEvent, { readonly type: 'model_called' }>;
 
 /**
- * The end of a model call, for its event. If it has no token usage of its own, the event has the usage that was
- * observed last.
+ * The end of a model call, for the event about that call. If the call ended without token usage, the event has the
+ * usage that the model reported last.
  */
 interface CallEnd extends Pick<CalledEvent, 'outcome' | 'answeredBy' | 'why' | 'code' | 'retryAfterMs'> {
   readonly usage: ModelUsage | undefined;

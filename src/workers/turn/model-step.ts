@@ -72,7 +72,7 @@ function checkThresholds({ journal, prepared }: RunningTurn, step: string): Step
   return decideStep(prepared, journal.conversation, mayWaitForPass(journal.waitsOf(step), 'threshold'));
 }
 
-/** Handles a request that exceeds the window although the step is not allowed to wait for another compaction pass. */
+/** Handles a request that exceeds the model's window although the step may not wait for another compaction pass. */
 function failUnlessSmaller(run: RunningTurn, step: string, tokens: number): ReturnType<typeof failIfInfeasible> {
   const { journal, prepared } = run;
   const doesFit = (): boolean => decideStep(prepared, journal.conversation, false).kind !== 'refuse';
@@ -80,8 +80,8 @@ function failUnlessSmaller(run: RunningTurn, step: string, tokens: number): Retu
 }
 
 /**
- * Requests a compaction pass without waiting for it. Within a thinking loop it requests none, because such a pass could
- * only end without a result. The end of the turn requests it instead.
+ * Requests a compaction pass without waiting for it. While a model's thinking is without a final answer, requests none,
+ * because such a pass could only end without a result. The end of the turn requests the pass instead.
  */
 async function requestSoftPass(
   run: RunningTurn,
@@ -158,7 +158,7 @@ function countRequest({ journal, prepared }: RunningTurn): number {
 
 interface FailedRequest {
   readonly step: string;
-  /** Version of the context in the request. */
+  /** Number of the context version that the model request contains. */
   readonly version: number;
   readonly tokens: number;
 }

@@ -73,13 +73,13 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   readonly #counter: TokenCounter;
   readonly #maxTokens: number;
 
-  /** @param maxTokens limit for the tokens of a tool result */
+  /** @param maxTokens limit for the tokens of a recall answer, as for other tool results */
   constructor(counter: TokenCounter, maxTokens: number) {
     this.#counter = counter;
     this.#maxTokens = maxTokens;
   }
 
-  /** Opens the tool on one conversation. It can read no other. */
+  /** Returns the recall tool for one conversation. That tool can read no other conversation. */
   open(place: RecallPlace): Tool {
     const { name, description } = this;
     const run = (given: RecallInput, { signal }: { readonly signal: AbortSignal }): Promise<string> => {
@@ -175,8 +175,8 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   }
 
   /**
-   * Returns the longest start of the text whose tokens are within `room`. The cost does not grow with the length of the
-   * text.
+   * Returns the longest start of the item's text whose tokens are within `room`. The cost does not grow with the length
+   * of the text.
    */
   async #fit<Item extends { readonly text: string }>(item: Item, room: number): Promise<Item> {
     for (let tokens = room; tokens > 0; ) {
@@ -189,8 +189,8 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   }
 
   /**
-   * Composes an answer of at most `limit` tokens. The composed JSON may have more tokens than its parts. In that case
-   * the parts are composed again with fewer tokens.
+   * Composes a recall answer of at most `limit` tokens. The composed JSON may have more tokens than its parts. In that
+   * case the parts are composed again with fewer tokens.
    */
   async #composeWithin(limit: number | undefined, compose: (room: number) => Promise<object>): Promise<string> {
     const maxTokens = Math.min(limit ?? ANSWER_TOKENS, this.#maxTokens);
@@ -202,7 +202,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     }
   }
 
-  /** Tokens of one hit or message as JSON, with its separator. */
+  /** Counts the tokens of one hit or message as JSON, with its separator. */
   async #count(item: unknown): Promise<number> {
     return (await this.#counter.count(JSON.stringify(item))) + 1;
   }
@@ -220,8 +220,8 @@ function* addAll(search: RecallSearch, entries: readonly LogEntry[]): Generator<
 }
 
 /**
- * Approximate bytes of one read of the log. Parsing them takes about a millisecond. A single message may be four times
- * as large.
+ * Approximate bytes of one read of the log. Parsing that many bytes takes about a millisecond. A single message may be
+ * four times as large.
  */
 const BATCH_BYTES = 262_144;
 

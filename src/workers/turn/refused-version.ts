@@ -17,7 +17,7 @@ const VERSION_REFUSED = 'version_refused';
 /** A request that the provider refused because of its form. */
 export interface RefusedRequest {
   readonly step: string;
-  /** Version of the context in the request. */
+  /** Number of the context version that the request contains. */
   readonly version: number;
 }
 
@@ -38,8 +38,8 @@ export async function rollBackRefused(
   const { ports, keeper, journal } = run;
   const { conversation } = keeper.lease;
   const shown = await findShown(run, await readVersion(run, refused));
-  // No request over a context version newer than `answeredVersion` was ever answered. Every older version is reached
-  // only through `answeredVersion`.
+  // No request over a context version newer than `answeredVersion` was ever answered. The search for a replacement
+  // passes `answeredVersion` before any older version.
   const { answeredVersion } = journal.conversation;
   const isAnswered = answeredVersion !== undefined && answeredVersion >= shown.number;
   if (shown.cause !== 'pass' || isAnswered) return false;

@@ -21,8 +21,8 @@ export interface RunningTurn {
 }
 
 /**
- * True if the turn may begin no further step in this process: the process stops, or another turn waits for its
- * exclusive lock.
+ * True if the turn may begin no further step in this process: the process stops, or another turn waits for the
+ * process's exclusive lock.
  */
 export function mustHandBack({ ports: { shutdown, solo } }: Pick<RunningTurn, 'ports'>): boolean {
   return shutdown.begun.aborted || solo.isWanted;

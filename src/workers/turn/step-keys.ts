@@ -2,8 +2,8 @@ import type { ClaimedTurn } from '../../domain/ports/turn-store.ts';
 import type { StepRecord } from '../../domain/turn.ts';
 
 /*
- * Keys of a turn's steps. They are deterministic, so that a repeated step records its outcome only once (invariant I5).
- * The marker records of waits (`step-waits.ts`) also have such keys.
+ * Keys of a turn's steps. The keys are deterministic, so that a repeated step records its outcome only once (invariant
+ * I5). The marker records of waits (`step-waits.ts`) also have such keys.
  */
 
 type Steps = ReadonlyMap<string, StepRecord>;

@@ -6,7 +6,7 @@ import { type StepRecord, TURN_LIMITS, type WaitRequest } from '../../domain/tur
  */
 export type WaitCause = 'threshold' | 'overflow' | 'rollback';
 
-/** The waits of one model step. They are computed from marker records among the turn's steps. */
+/** The waits of one model step. These waits are computed from marker records among the turn's steps. */
 export interface StepWaits {
   readonly step: string;
   /** The step's wait for a compaction pass because its context meets a hard threshold: still available, or used. */
@@ -17,12 +17,13 @@ export interface StepWaits {
    */
   readonly overflow: 'available' | 'requested' | 'used';
   /**
-   * One more wait for a compaction pass. It is granted when the provider refused the result of the earlier pass, and
-   * that result was rolled back.
+   * One more wait for a compaction pass. This wait is granted when the provider refused the result of the earlier pass,
+   * and that result was rolled back.
    */
   readonly rollback: 'not_granted' | 'available' | 'used';
   /**
-   * Number of compaction passes that ended without deciding on the context's size. They use up no wait (invariant I13).
+   * Number of compaction passes that ended before the context had its final size, for example because the pass failed.
+   * Such a pass does not use up a wait of the step (invariant I13).
    */
   readonly unsettledPasses: number;
   /** Number of waits for the provider, which `maxSuspensions` limits. */
@@ -32,12 +33,17 @@ export interface StepWaits {
 export type WaitEvent = 'size_refused' | 'rolled_back' | 'pass_settled' | 'pass_unsettled' | 'retry_due';
 
 export interface WaitTransition {
-  /** Key of the marker record for the event. Recording it a second time changes nothing (invariant I5). */
+  /**
+   * Key of the marker record for the event that changes a step's waits. Recording the marker a second time changes
+   * nothing (invariant I5).
+   */
   readonly mark: string;
   readonly waits: StepWaits;
 }
 
-/** Computes the waits after an event. The caller stores the marker record `mark` before it acts on the waits. */
+/**
+ * Computes the waits of a model step after an event. The caller stores the marker record `mark` before it acts on them.
+ */
 export function applyWaitEvent(waits: StepWaits, event: WaitEvent): WaitTransition {
   const { step } = waits;
   switch (event) {
@@ -64,7 +70,7 @@ export function applyWaitEvent(waits: StepWaits, event: WaitEvent): WaitTransiti
   }
 }
 
-/** Reads the waits of a step back from the marker records whose keys `applyWaitEvent` returned. */
+/** Computes the waits of a model step from the marker records whose keys `applyWaitEvent` returned. */
 export function readStepWaits(steps: ReadonlyMap<string, StepRecord>, step: string): StepWaits {
   const pick = <State>(states: readonly (readonly [mark: string, State])[], initial: State): State =>
     states.find(([mark]) => steps.has(mark))?.[1] ?? initial;
@@ -99,7 +105,7 @@ export function hasWaitedForPass({ threshold, overflow }: StepWaits): boolean {
   return threshold === 'used' || overflow === 'used';
 }
 
-/** Returns which wait the ended pass has used up. The wait that was granted last comes first. */
+/** Returns which wait the ended compaction pass has used up. The wait that was granted last comes first. */
 function causeOfWait({ rollback, overflow }: StepWaits): WaitCause {
   if (rollback === 'available') return 'rollback';
   return overflow === 'requested' ? 'overflow' : 'threshold';
@@ -109,7 +115,10 @@ function usedMark(cause: WaitCause, step: string): string {
   return `waited-${cause}-${step}`;
 }
 
-/** @param passId id of the requested pass */
+/**
+ * Builds the request to suspend a model step until a compaction pass has ended.
+ * @param passId id of the compaction pass
+ */
 export function waitForPass(step: string, passId: string): WaitRequest {
   return { for: 'compaction', step, waitMs: TURN_LIMITS.compactionWaitMs, calls: [], passId };
 }
@@ -119,8 +128,8 @@ const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 60_000;
 
 /**
- * Builds the request to wait before the next retry.
- * @param retryAfterMs delay that the provider asks for. It can only lengthen turnfold's own delay, because a provider
+ * Builds the request to suspend a model step before the next retry of its call.
+ * @param retryAfterMs delay that the provider asks for. This delay can only lengthen turnfold's own, because a provider
  * in an outage may ask for an immediate retry each time.
  */
 export function waitForRetry({ step, retries }: Pick<StepWaits, 'step' | 'retries'>, retryAfterMs = 0): WaitRequest {

@@ -7,7 +7,7 @@ import type { Timers } from '../timers.ts';
 
 /** ms during which the pieces of text from a model are collected into one published delta. */
 export const PUBLISH_EVERY_MS = 50;
-/** Once this many characters are collected, they are published without a delay. */
+/** Once this many characters of a model's text are collected, they are published without a delay. */
 export const PUBLISH_CHARACTERS = 4_096;
 /** Maximum number of text pieces (deltas) of a turn that Redis has not yet confirmed. Further pieces are dropped. */
 export const MAX_IN_FLIGHT = 16;
@@ -41,11 +41,11 @@ export class TextStream {
   }
 
   /**
-   * Adds a piece of text. Never throws. Does nothing after the end of the stream, because a call that ignores its
-   * signal may still send text.
+   * Adds a piece of the model's text. Never throws. Does nothing after the end of the stream, because a model call that
+   * ignores its signal may still send text.
    */
   add(piece: string): void {
-    // A longer answer is refused when it is complete, so no listener needs more of its text.
+    // An answer of that size is refused when it is complete, so no listener needs more of its text.
     const isTooMuch = this.#published + this.#text.length + piece.length > MAX_MESSAGE_BYTES;
     if (this.#isEnded || piece === '' || isTooMuch) return;
     this.#text += piece;
@@ -54,7 +54,7 @@ export class TextStream {
   }
 
   /**
-   * Starts the text again at offset 0, because another model of the chain answers instead of the first. Listeners get
+   * Starts the text again at offset 0, because another model of the chain answers instead of the first. Listeners learn
    * this at once, because the other model may send no text.
    */
   restart(): void {

@@ -9,8 +9,8 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 type Sized = Pick<PreparedAgent, 'policy' | 'limits' | 'overhead'>;
 
 /**
- * Reasons for a compaction pass for which the turn does not wait. Empty if there are none. If a backoff suppresses the
- * reasons, the value is the cause of the backoff.
+ * Reasons for a soft compaction pass, for which the turn does not wait. Empty if there are none. If a backoff
+ * suppresses the reasons, the value is the cause of the backoff.
  */
 export interface SoftPass {
   readonly reasons: readonly Reason[];

@@ -73,7 +73,7 @@ function decideApproval(callId: string, facts: CallFacts): CallDecision | { read
   return approved ? { kind: 'approved' } : answerError('denied', why ?? 'the call was not approved');
 }
 
-/** Each call has its own deadline. The other calls of the round continue to wait. */
+/** Each tool call has its own deadline. The other calls of the round continue to wait. */
 function isPastDeadline(kind: AnswerKind, callId: string, { waited, claimedAt }: CallFacts): boolean {
   if (waited?.for !== kind || waited.isFulfilled) return false;
   return waited.calls.some(({ id, until }) => id === callId && until <= claimedAt);
@@ -81,7 +81,7 @@ function isPastDeadline(kind: AnswerKind, callId: string, { waited, claimedAt }:
 
 type ReadInput =
   | { readonly status: 'valid'; readonly input: unknown }
-  /** `why` names the invalid field. */
+  /** `why` names the invalid field of the tool call's arguments. */
   | { readonly status: 'invalid'; readonly why: string };
 
 function readInput(tool: Tool, text: string): ReadInput {
@@ -108,13 +108,14 @@ function answerError(...error: Parameters<typeof errorAnswer>): CallDecision {
   return { kind: 'answer', ...errorAnswer(...error) };
 }
 
-/** Returns how long a call may wait for its result. Each tool has its own deadline. */
+/** Returns how long a tool call may wait for its approval or outside result. Each tool has its own deadline. */
 export function readCallWait({ id, name, arguments: text }: ToolCall, tools: readonly Tool[]): CallToWaitFor {
   const { answerWithinMs = TURN_LIMITS.answerWithinMs } = tools.find((tool) => tool.name === name) ?? {};
   return { id, name, arguments: text, waitMs: answerWithinMs };
 }
 
 /**
+ * Builds the request to suspend the turn until its open tool calls have answers.
  * @param step key of the model step with the open calls
  * @param calls at least one
  */

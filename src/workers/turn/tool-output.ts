@@ -30,7 +30,7 @@ export function errorAnswer(outcome: Exclude<ToolOutcome, 'done'>, why: string):
 
 /**
  * Limits for writing a tool's result as JSON. The limit on the number of JSON values is twice the usual one, because
- * the result is only written and not parsed again. It is enough for 20,000 rows of five columns.
+ * the result is only written and not parsed again. That limit is enough for 20,000 rows of five columns.
  */
 const RESULT_BOUNDS = { maxCharacters: MAX_MESSAGE_BYTES, maxWork: 550_000 };
 
@@ -48,8 +48,8 @@ function readExact(value: unknown): ToolAnswer | undefined {
 }
 
 /**
- * Writes any other object as JSON text. An object with `content` and other fields is also written in full, so that no
- * field is lost.
+ * Writes any other tool result as JSON text. An object with `content` and other fields is also written in full, so that
+ * no field is lost.
  */
 function readObject(value: unknown): ToolAnswer {
   if (typeof value !== 'object' || value === null) {
@@ -69,7 +69,10 @@ function readObject(value: unknown): ToolAnswer {
   return { output: { content: written.json }, outcome: 'done' };
 }
 
-/** @param json the tool result that a caller sent to `resume`, as JSON */
+/**
+ * Reads a tool result that came from outside the worker.
+ * @param json the tool result that a caller sent to `resume`, as JSON
+ */
 export function readBroughtOutput(json: string): ToolAnswer {
   const value = parseToolJson(json);
   if (!value.isJson) return errorAnswer('invalid_result', 'the result that the caller sent is not JSON');
@@ -79,7 +82,7 @@ export function readBroughtOutput(json: string): ToolAnswer {
   );
 }
 
-/** If the decision cannot be read, the call counts as not approved. */
+/** Reads the decision about a tool call that waits for approval. An unreadable decision counts as not approved. */
 export function readApproval(json: string): Approval {
   const value = parseToolJson(json);
   const parsed = approvalSchema.safeParse(value.isJson ? value.value : undefined);

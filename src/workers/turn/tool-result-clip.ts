@@ -7,7 +7,10 @@ export const TOOL_RESULT_MAX_TOKENS = 8_000;
 
 export interface ClippedResult {
   readonly content: string;
-  /** The full text and its hash. Undefined if nothing was cut, or if the full text is not stored. */
+  /**
+   * The full text of a clipped tool result, and its hash. Undefined if nothing was cut, or if the full text is not
+   * stored.
+   */
   readonly whole?: { readonly hash: string; readonly text: string };
 }
 
@@ -27,8 +30,7 @@ export interface ClipBounds {
 const UNITS_A_TOKEN = 8;
 
 /**
- * If the cut would remove no more than this, the text is counted exactly, because its head and tail are possibly the
- * whole text.
+ * If a clip would remove no more UTF-16 units than this, the text is counted exactly, because it may fit as a whole.
  */
 const NARROW_GAP_UNITS = 4_096;
 
@@ -51,7 +53,8 @@ export async function clipResult(
   const hash = isKept ? createHash('sha256').update(text).digest('hex').slice(0, 32) : '';
   const rest = isKept ? `recall reads the whole by ref ${hash}` : 'the rest is not kept';
   const marker = `\n[clipped: ${text.length} characters; ${rest}]\n`;
-  // A text of this many tokens is never larger than a message may be, even if all its tokens are the longest ones.
+  // A text of this many tokens is never larger than the limit for a message, even if all its tokens are the longest
+  // ones.
   const fitting = Math.floor(MAX_MESSAGE_BYTES / counter.longestTokenBytes);
   const limit = isTooLong ? Math.min(maxTokens, fitting) : maxTokens;
   const left = Math.max(0, limit - counter.countSync(marker));

@@ -81,8 +81,8 @@ function endRound(step: string, decided: readonly DecidedCall[], tools: readonly
 }
 
 /**
- * Runs the calls of a round. The first failure aborts all other calls, and the round ends when they have ended. When
- * the worker stops, each call is aborted by its own deadline.
+ * Runs the tool calls of a round. The first failure aborts all other calls, and the round ends when they have ended.
+ * When the worker stops, each call is aborted by its own deadline.
  */
 async function runAll({ keeper }: RunningTurn, jobs: readonly (() => Promise<void>)[]): Promise<void> {
   const left = jobs.values();
@@ -130,7 +130,7 @@ async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> 
   const { conversation, turn } = keeper.lease;
   const scope = { ...nameConversation(conversation), turn };
   const name = nameTool(one);
-  ports.onContent?.({ type: 'tool_asked', ...scope, name, call: call.id, arguments: call.arguments });
+  ports.onContent?.({ type: 'tool_call_started', ...scope, name, call: call.id, arguments: call.arguments });
   const startedAt = ports.clock.now();
   const answer: ToolAnswer = decision.kind === 'run' ? await runTool(run, call, decision) : decision;
   const maxTokens = prepared.agent.toolResultMaxTokens ?? TOOL_RESULT_MAX_TOKENS;
@@ -151,13 +151,13 @@ async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> 
 }
 
 /**
- * Most characters of an error text. The model reads that text, and a stack trace or a document would only use up
- * context.
+ * Maximum characters of a tool error's text. The model reads that text, and a stack trace or a document would only use
+ * up context.
  */
 const TOOL_ERROR_CHARACTERS = 16_000;
 
 /**
- * Runs one tool call. Every call gets an answer: an error or a missed deadline becomes an error result.
+ * Runs one tool call. Every tool call gets an answer: an error or a missed deadline becomes an error result.
  * @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops.
  */
 async function runTool(

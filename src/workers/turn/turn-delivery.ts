@@ -50,6 +50,7 @@ export class TurnDelivery {
   }
 
   /**
+   * Claims and answers turns until the delivery ends.
    * @throws BrokenDelivery for an unexpected error. An outage of Redis is thrown unchanged, so that it is reported once
    * for all turns.
    */
@@ -85,7 +86,10 @@ export class TurnDelivery {
     }
   }
 
-  /** @returns the next turn, if it was claimed together with the settlement of this one */
+  /**
+   * Answers a claimed turn while its lease is renewed.
+   * @returns the next turn, if it was claimed together with the settlement of this one
+   */
   async #answerUnderLease(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
     const { turns, timers, onEvent } = this.#ports;
     const { conversation, turn } = claimed.lease;
@@ -222,12 +226,12 @@ export class TurnDelivery {
   }
 }
 
-function describeSpan({ lease, agent, attempt, askedIn, waited }: ClaimedTurn): SpanSubject {
+function describeSpan({ lease, agent, attempt, traceParent, waited }: ClaimedTurn): SpanSubject {
   const { conversation, turn } = lease;
-  return { kind: 'turn', conversation, turn, agent, attempt, askedIn, suspendedIn: waited?.suspendedIn };
+  return { kind: 'turn', conversation, turn, agent, attempt, traceParent, suspendedIn: waited?.suspendedIn };
 }
 
-/** Returns how long the turn was suspended. Only the first claim after a suspension reports it. */
+/** Returns how long the turn was suspended. Undefined for all claims but the first one after a suspension. */
 function readSuspension({ waited, claimedAt, isFirstClaim }: ClaimedTurn): { for: WaitKind; ms: number } | undefined {
   if (waited === undefined || !isFirstClaim) return undefined;
   return { for: waited.for, ms: Math.max(0, claimedAt - waited.since) };

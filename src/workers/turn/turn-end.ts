@@ -17,8 +17,8 @@ export type TurnEnd =
       readonly kind: 'suspended';
       readonly wait: WaitRequest;
       /**
-       * The error that caused the retry, without contents of the conversation. It is reported if the turn is suspended
-       * too often.
+       * The error that caused the retry, without contents of the conversation. This error is reported if the turn is
+       * suspended too often.
        */
       readonly why?: { readonly message: string; readonly code?: string | undefined };
     }
@@ -31,7 +31,10 @@ export type TurnEnd =
 /** The turn was handed back between two steps, so no work is lost. */
 export const HANDED_BACK: TurnEnd = { kind: 'handed_back', isCutOff: false };
 
-/** @param details numbers and ids, never contents of the conversation */
+/**
+ * Ends the turn's work as failed.
+ * @param details numbers and ids, never contents of the conversation
+ */
 export function failTurn(
   code: ErrorCode,
   message: string,
@@ -87,8 +90,8 @@ async function handBack(
   try {
     await wakes.wake('turn', conversation, wake);
   } catch (error) {
-    // When its memory is full, Redis accepts the release of the turn but refuses its wake. The turn is due, so the
-    // sweeper wakes it later.
+    // If Redis's memory is full, Redis accepts the release of the turn but refuses its wake. The turn is then due, so
+    // the sweeper wakes it later.
     if (findWriteRefusal(error) === undefined) throw error;
   }
 }

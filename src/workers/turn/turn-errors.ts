@@ -3,7 +3,8 @@ import type { Lost } from '../../domain/ports/turn-store.ts';
 
 /**
  * Thrown when the lease of the turn was lost, or was not renewed in time (`expired`). After that, nothing more may be
- * written. It is an error because an aborted call can end in no other way. The delivery converts it to an outcome.
+ * written. A lost turn is thrown as an error because an aborted call can end in no other way. The delivery converts the
+ * error to an outcome.
  */
 export class LostTurn extends Error {
   readonly why: Lost['status'] | 'expired';
@@ -15,7 +16,10 @@ export class LostTurn extends Error {
   }
 }
 
-/** Thrown when a delivery ends with an unexpected error, which is its `cause`. `scope` has the ids for the report. */
+/**
+ * Thrown when a delivery ends with an unexpected error, its `cause`. `scope` has the ids for the event that reports the
+ * error.
+ */
 export class BrokenDelivery extends Error {
   readonly scope: EventScope;
 

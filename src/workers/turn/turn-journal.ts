@@ -57,12 +57,18 @@ export class TurnJournal {
     return readStepWaits(this.#steps, step);
   }
 
-  /** @throws LostTurn if the turn's lease was lost */
+  /**
+   * Records an event that changes the waits of a model step.
+   * @throws LostTurn if the turn's lease was lost
+   */
   async recordWait(step: string, event: WaitEvent): Promise<void> {
     await this.start([applyWaitEvent(this.waitsOf(step), event).mark]);
   }
 
-  /** @throws LostTurn if the turn's lease was lost */
+  /**
+   * Records that tool calls begin.
+   * @throws LostTurn if the turn's lease was lost
+   */
   async start(keys: readonly string[]): Promise<void> {
     const { turns, keeper, clock } = this.#ports;
     keeper.signal.throwIfAborted();
@@ -72,7 +78,10 @@ export class TurnJournal {
     }
   }
 
-  /** @throws LostTurn if the turn's lease was lost */
+  /**
+   * Records the outcome of a step.
+   * @throws LostTurn if the turn's lease was lost
+   */
   async record(outcome: StepOutcome): Promise<StepState> {
     const { turns, keeper, context, clock, onOutcome } = this.#ports;
     keeper.signal.throwIfAborted();

@@ -102,9 +102,9 @@ function shortenWait(end: TurnEnd, leftMs: number): TurnEnd {
 type Briefed = { readonly kind: 'briefed'; readonly run: RunningTurn } | Extract<TurnEnd, { kind: 'failed' }>;
 
 /**
- * Reads the `context` that the caller passed. If the agent's `system` is a function, calls it once per turn. The store
- * keeps the written prompt for later claims, so a function that reads a clock cannot change the prompt between two
- * steps.
+ * Reads the `context` that the caller passed with the turn. If the agent's `system` is a function, calls it once per
+ * turn. The store keeps the returned prompt for later claims, so a function that reads a clock cannot change the prompt
+ * between two steps.
  * @throws LostTurn if the turn's lease was lost
  */
 async function briefTurn(run: RunningTurn): Promise<Briefed> {

@@ -142,7 +142,7 @@ describe('an earlier summary', () => {
   });
 });
 
-describe('a bad answer is refused', () => {
+describe('a bad answer of the model', () => {
   const transcript = HISTORY.map(({ content }) => content).join('\n');
   it.each([
     ['is empty', { content: ' \n' }, 'the summary is empty'],
@@ -358,7 +358,7 @@ describe('messages larger than the model’s window', () => {
       ['the call for a later part', 3],
       ['the merging call', 5],
     ])(
-      'when a summary in parts is repeated after %s failed, the saved parts are not written again',
+      'after %s failed, the next attempt of a summary in parts asks the model only for the parts that are not saved',
       async (_, failsAt) => {
         const { parts } = keepParts();
         const asking = { messages, maxTokens: 1_000, parts };
@@ -375,7 +375,7 @@ describe('messages larger than the model’s window', () => {
       },
     );
 
-    it('a summary with another model or prompt writes all parts again', async () => {
+    it('the model summarizer writes the summaries of all parts again if the model or the prompt changed', async () => {
       const { kept, parts } = keepParts();
       const asking = { messages, maxTokens: 1_000, parts };
       await (await openWorld({ profile: small })).summarize(asking);
@@ -398,7 +398,7 @@ describe('messages larger than the model’s window', () => {
     });
   });
 
-  it('the model summarizer refuses a summary in parts if one part is refused', async () => {
+  it('the model summarizer refuses a summary in parts if it refuses the summary of one part', async () => {
     const world = await openWorld({
       profile,
       decide: ({ messages: [one] }) => ({ content: one?.content.includes('seq="11"') ? RECORD : '' }),

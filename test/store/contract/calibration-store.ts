@@ -20,7 +20,7 @@ export function describeCalibrationStore(given: Given): void {
     expect(await store.observeCalibration(model, 2)).toBe(1.0975);
   });
 
-  test('each model has a calibration of its own', async () => {
+  test('an observed token ratio of one model does not change the calibration of another model', async () => {
     const { store } = given.harness();
     const [one, other] = [`m.${randomUUID()}`, `m.${randomUUID()}`];
     await store.observeCalibration(one, 0.5);

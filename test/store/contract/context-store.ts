@@ -13,7 +13,7 @@ import { acceptAndClaim, newConversation, textStep, turnFor, weigh } from '../sa
 import type { Given } from './fixture.ts';
 
 export function describeContextStore(given: Given): void {
-  test('the first append creates the conversation, and messages are numbered from 1', async () => {
+  test('the first append of messages creates the conversation and numbers its messages from 1', async () => {
     const { store, conversation } = given.nothing();
     expect(await store.readConversation(conversation)).toBeUndefined();
     expect(await store.readContext(conversation)).toBeUndefined();
@@ -40,7 +40,7 @@ export function describeContextStore(given: Given): void {
     });
   });
 
-  test('a repeated append changes nothing and gets the same reply', async () => {
+  test('a repeated append of messages changes nothing and gets the same reply as the first call', async () => {
     const { store, conversation } = given.nothing();
     const request = appendOf(conversation, 0, 3);
     await store.append(request);
@@ -49,7 +49,7 @@ export function describeContextStore(given: Given): void {
     expect((await store.readConversation(conversation))?.head).toBe(5);
   });
 
-  test('an append is a conflict and writes nothing if the log has another length than the caller expects', async () => {
+  test('an append of messages replies conflict and writes nothing if the log has another length than the caller expects', async () => {
     const { store, conversation } = given.nothing();
     expect(await store.append(appendOf(conversation, 2, 1))).toEqual({ status: 'conflict', head: 0 });
     expect(await store.readConversation(conversation)).toBeUndefined();
@@ -59,7 +59,7 @@ export function describeContextStore(given: Given): void {
     expect(await store.append({ ...stale, expectedHead: 3 }), 'the id is free again').toMatchObject({ from: 4 });
   });
 
-  test('an append is refused if another agent owns the conversation, even while a turn runs', async () => {
+  test('an append for an agent is refused if the conversation belongs to another agent, even while a turn runs', async () => {
     const { store, conversation } = given.nothing();
     const first = appendOf(conversation, 0, 3);
     await store.append(first);
@@ -76,7 +76,7 @@ export function describeContextStore(given: Given): void {
     expect(await store.readConversation(conversation)).toMatchObject({ agent: 'other', head: 1 });
   });
 
-  test('an append is refused while a turn is queued or runs, but not while a turn is only scheduled for later', async () => {
+  test('an append of messages is refused while a turn is queued or runs, but accepted while the only turn is scheduled for later', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
     expect(await store.append(appendOf(conversation, 0, 2))).toMatchObject({ status: 'appended' });
@@ -87,7 +87,7 @@ export function describeContextStore(given: Given): void {
     expect(await store.append(appendOf(conversation, 4, 1))).toMatchObject({ status: 'appended', from: 5 });
   });
 
-  test('an append stores the tool calls without results, and an append of a result is a conflict if the log has grown since', async () => {
+  test('an append of a tool result removes the call from the unanswered calls, and a second result for that call is a conflict', async () => {
     const { store, conversation } = given.nothing();
     const toolCalls = [0, 1].map((index) => ({ id: `c1_${index}`, name: 'read', arguments: '{"a":[]}' }));
     const call = {
@@ -109,7 +109,7 @@ export function describeContextStore(given: Given): void {
     expect((await store.readConversation(conversation))?.openCalls).toEqual([{ id: 'c1_1' }]);
   });
 
-  test('accepts an append without messages', async () => {
+  test('an append without messages creates the conversation with an empty log', async () => {
     const { store, conversation } = given.nothing();
     expect(await store.append(appendOf(conversation, 0, 0))).toEqual({ status: 'appended', from: 1, to: 0 });
     expect(await store.readContext(conversation)).toMatchObject({ head: 0, entries: [] });
@@ -123,7 +123,7 @@ export function describeContextStore(given: Given): void {
     expect(source?.entries.map(({ message }) => message)).toEqual(messagesOf(5_000).map(({ message }) => message));
   });
 
-  test('readLog accepts several ranges, a range beyond the end of the log, and no range', async () => {
+  test('readLog returns the messages of several ranges, and nothing for a range beyond the log’s end or an empty list of ranges', async () => {
     const { store } = given.harness();
     const conversation = await makeConversation(store, 10);
     const ranges = [
@@ -135,7 +135,7 @@ export function describeContextStore(given: Given): void {
     expect(await store.readLog(newConversation(), [{ from: 1, to: 5 }])).toEqual([]);
   });
 
-  test('a message that the context shows clipped can be read in full by its hash, and a conversation without a compaction has no context version', async () => {
+  test('readText returns the full text of a clipped message by its hash, and a conversation before its first compaction lists no version', async () => {
     const { store, conversation, lease } = await given.running();
     await store.recordStep(lease, {
       ...textStep('model.1', 1),
@@ -147,7 +147,7 @@ export function describeContextStore(given: Given): void {
     expect(await store.readVersion(conversation, 0), 'never stored').toBeUndefined();
   });
 
-  test('an erase removes and counts every key, and a repeated erase gets the same reply', async () => {
+  test('an erase removes every key of the conversation and replies with their number, and a repeated erase gets the same reply', async () => {
     const { store, dueIn } = given.harness();
     const conversation = await makeConversation(store, 4);
     await store.claimSummary(conversation, 'hash', 'owner');
@@ -170,7 +170,7 @@ export function describeContextStore(given: Given): void {
     }
   });
 
-  test('after an erase, writes of a worker that still runs a turn of that conversation are refused as gone and leave no key', async () => {
+  test('after the erase of a conversation, writes of a worker that still runs its turn get the reply gone and create no key', async () => {
     const { store } = given.harness();
     const conversation = await makeConversation(store, 4);
     const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -187,7 +187,7 @@ export function describeContextStore(given: Given): void {
     expect(await store.readConversation(conversation)).toBeUndefined();
   });
 
-  test('an append after an erase creates the conversation again, and accepts the ids of earlier operations as new', async () => {
+  test('an append after an erase creates the conversation again, and treats an operation id from before the erase as new', async () => {
     const { store, conversation } = given.nothing();
     const request = appendOf(conversation, 0, 3);
     await store.append(request);
@@ -197,7 +197,7 @@ export function describeContextStore(given: Given): void {
     await claimPass(store, conversation);
   });
 
-  test('a turn that is accepted after an erase creates the conversation again, and writes of a worker from before the erase are refused', async () => {
+  test('a turn accepted after an erase creates the conversation again, and writes of a worker that had a lease before the erase are refused', async () => {
     const { store, conversation, lease } = await given.running();
     await store.erase(conversation);
     const next = await acceptAndClaim(store, conversation, 't1');
@@ -208,7 +208,7 @@ export function describeContextStore(given: Given): void {
     expect(await store.recordStep(next.lease, textStep('model.1', 1))).toMatchObject({ status: 'recorded' });
   });
 
-  test('an erase of an unknown conversation removes nothing', async () => {
+  test('an erase of a conversation that does not exist removes no key', async () => {
     const { store } = given.harness();
     expect(await store.erase(newConversation())).toEqual({ removedKeys: 0 });
   });

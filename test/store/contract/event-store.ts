@@ -38,7 +38,7 @@ export function describeEventStore(given: Given): void {
     for (const { id, at } of page.events) expect(id).toMatch(new RegExp(`^${at}-\\d+$`));
   });
 
-  test('readEvents returns page after page from a position on', async () => {
+  test('readEvents returns the next page of events after the position that the caller passes', async () => {
     const { conversation } = given.nothing();
     const turns = ['t1', 't2', 't3', 't4', 't5'];
     await settle(conversation, ...turns);
@@ -63,7 +63,7 @@ export function describeEventStore(given: Given): void {
     expect(turnsOf((await read(conversation, position)).events)).toEqual(['t2']);
   });
 
-  test('readEvents replies differently for a conversation without events and for an unknown conversation', async () => {
+  test('readEvents returns no events and `exists: true` for a conversation without events, and `exists: false` for an unknown conversation', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     const nothing = { events: [], start: 'kept', position: FIRST_POSITION };
@@ -72,7 +72,7 @@ export function describeEventStore(given: Given): void {
     expect(await read(newConversation(), FIRST_POSITION)).toEqual({ ...nothing, exists: false });
   });
 
-  test('readEvents returns events of commits, reviews and turns with all fields that were written', async () => {
+  test('readEvents returns events of version commits, proposal reviews and turns with every field that the store wrote', async () => {
     const { store, conversation, claimed: first } = await given.pass();
     await store.commitVersion(first.lease, commitOf(0, 4));
     const second = await claimPass(store, conversation);
@@ -169,7 +169,7 @@ export function describeEventStore(given: Given): void {
     }
   });
 
-  test('if no events are kept, readEvents reports an old position as expired, and reports missing events for a recent position', async () => {
+  test('if the stream is empty, readEvents reports `expired` for a position older than the retention, and `missing` for a younger one', async () => {
     const { conversation } = given.nothing();
     await settle(conversation, 't1');
     await given.harness().trimEvents(conversation, 0);

@@ -48,7 +48,7 @@ export function describeIdleTtl(given: Given): void {
     return conversation;
   }
 
-  test('the idle TTL of a conversation starts when a turn is settled, and restarts with any activity', async () => {
+  test('the idle TTL of a conversation starts when its turn is settled, and restarts at every later write', async () => {
     const { store, makeOverdue, conversation } = given.nothing();
     await answerTurn(conversation, 't1', HOUR_MS);
     await expectIdleTtl(conversation, HOUR_MS);
@@ -96,7 +96,7 @@ export function describeIdleTtl(given: Given): void {
     expect(await store.readConversation(conversation)).not.toHaveProperty('conversationTtl');
   });
 
-  test('the idle TTL of a conversation follows the last policy, and ends if that policy has none', async () => {
+  test('each write sets a conversation’s idle TTL to that of the writer’s policy, and 0 removes the idle TTL', async () => {
     const { store, dueIn, conversation, lease } = await given.pass();
     await store.commitVersion(lease, commitOf(0, 2, { conversationTtl: HOUR_MS }));
     await expectIdleTtl(conversation, HOUR_MS);
@@ -123,7 +123,7 @@ export function describeIdleTtl(given: Given): void {
     expect(await store.readConversation(conversation)).toBeUndefined();
   });
 
-  test('a fork gets the idle TTL of its source, which starts when the copy ends or is abandoned', async () => {
+  test('the idle TTL of a fork starts when the copy is complete or abandoned, and not while the copy runs', async () => {
     const { store, endIdleTtl, makeOverdue, abandonFork } = given.harness();
     const plan = { source: await makeConversation(store, 2), version: 0, head: 0 };
     const begin = async (): Promise<ConversationRef> => {
@@ -144,7 +144,7 @@ export function describeIdleTtl(given: Given): void {
     expect(await expire(open), 'nobody goes on with it').toMatchObject({ status: 'expired' });
   });
 
-  test('expire erases a conversation after its idle TTL, once', async () => {
+  test('expire erases a conversation whose idle TTL has ended, and a second sweeper’s call erases nothing', async () => {
     const { store, dueIn, events } = given.harness();
     const [conversation, other] = [await makeRested(), newConversation()];
     await answerTurn(other, 't1', HOUR_MS);
@@ -157,7 +157,7 @@ export function describeIdleTtl(given: Given): void {
     expect(await store.readConversation(other)).toMatchObject({ head: 2 });
   });
 
-  test('expire removes as many keys as erase does, and both remove the sweeper’s entry for the idle conversation', async () => {
+  test('expire removes as many keys of a conversation as erase does, and both remove the sweeper’s entry for it', async () => {
     const { store } = given.harness();
     const [one, other] = [await makeRested(), await makeRested()];
     const { removedKeys } = await store.erase(one);
@@ -168,7 +168,7 @@ export function describeIdleTtl(given: Given): void {
     });
   });
 
-  test('expire gives a repeated call the same report of the expiry, but gives another call none', async () => {
+  test('a repeated expire call gets the same reply expired, and another caller’s later call gets the reply kept', async () => {
     const conversation = await makeRested();
     const told = await expire(conversation, 'one');
     expect(told).toMatchObject({ status: 'expired' });
@@ -180,7 +180,7 @@ export function describeIdleTtl(given: Given): void {
     expect(await expire(conversation, 'one'), 'somebody asked for that').toEqual({ status: 'kept' });
   });
 
-  test('expire keeps a conversation within its idle TTL and schedules the next check at the end of the TTL', async () => {
+  test('expire keeps a conversation whose idle TTL has not ended, and schedules the next check at the end of the TTL', async () => {
     const { store, makeOverdue, conversation } = given.nothing();
     await answerTurn(conversation, 't1', HOUR_MS);
     await makeOverdue(conversation, 'r', 1);
@@ -208,7 +208,7 @@ export function describeIdleTtl(given: Given): void {
         expect(await given.harness().store.proposeVersion(lease, waits)).toEqual({ status: 'proposed' });
       },
     ],
-  ])('expire keeps a conversation if, since the sweep, %s', async (_, happen) => {
+  ])('expire keeps an idle conversation if, after the sweep found it, %s', async (_, happen) => {
     const { store, dueIn } = given.harness();
     const conversation = await makeRested();
     expect(await sweep()).toEqual([{ kind: 'idle', conversation }]);
@@ -261,7 +261,7 @@ export function describeIdleTtl(given: Given): void {
     await expectIdleTtl(conversation, HOUR_MS);
   });
 
-  test('expire writes nothing for an unknown conversation', async () => {
+  test('expire writes nothing for a conversation that does not exist', async () => {
     const { store, makeOverdue, dueIn, conversation } = given.nothing();
     await makeOverdue(conversation, 'r', 1);
     expect(await expire(conversation)).toEqual({ status: 'kept' });
@@ -269,7 +269,7 @@ export function describeIdleTtl(given: Given): void {
     expect(await store.append(appendOf(conversation, 0, 1)), 'not marked as erased').toMatchObject({ from: 1 });
   });
 
-  test('a sweep returns due turns and a few idle conversations, and makes the idle conversations due again after 5 s', async () => {
+  test('a sweep returns due turns and at most 10 idle conversations a shard, and makes these conversations due again after 5 s', async () => {
     const { store, shards, makeOverdue, dueIn, allowSweep } = given.harness();
     const rested = await makeRested();
     const conversation = newConversation();

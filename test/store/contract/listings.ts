@@ -65,7 +65,7 @@ export function describeListings(given: Given): void {
     expect(idsOf(await listConversations({ tenant }))).toEqual(['accepted', 'appended', 'scheduled']);
   });
 
-  test('listConversations lists a fork before its end, marked as forking', async () => {
+  test('listConversations lists a fork whose copy is still in progress with the state forking', async () => {
     const { store } = given.harness();
     const tenant = newTenant();
     await store.append(appendOf({ tenant, id: 'source' }, 0, 2));
@@ -75,7 +75,7 @@ export function describeListings(given: Given): void {
     expect(copy).toMatchObject({ conversation: 'copy', agent: 'agent', isForking: true });
   });
 
-  test('listConversations leaves out a conversation that expired', async () => {
+  test('listConversations leaves out a conversation that was erased after its idle TTL', async () => {
     const { store, endIdleTtl } = given.harness();
     const conversation = { tenant: newTenant(), id: 'c' };
     const { lease, inputSeq } = await acceptAndClaim(store, conversation, 't1');
@@ -108,7 +108,7 @@ export function describeListings(given: Given): void {
     ]);
   });
 
-  test('listConversations filters by state and by agent', async () => {
+  test('listConversations returns only conversations with the state and the agent that the query names', async () => {
     const { store } = given.harness();
     const tenant = newTenant();
     const named = (id: string): ConversationRef => ({ tenant, id });
@@ -190,7 +190,7 @@ export function describeListings(given: Given): void {
     expect(everywhere.filter(({ waiting: { for: kind } }) => kind !== 'approval')).toEqual([]);
   });
 
-  test('listWaiting keeps one order of turns across its pages', async () => {
+  test('listWaiting returns the waiting turns in the same order with any page size', async () => {
     const tenant = newTenant();
     const ids = Array.from({ length: 12 }, (_, index) => `w-${index}`);
     for (const [index, id] of ids.entries())

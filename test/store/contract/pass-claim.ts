@@ -1,12 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
+import type { PassLease } from '../../../src/domain/ports/pass-store.ts';
 import { claimPass, endOf, makeConversation, planOf, waitForPass } from '../pass-samples.ts';
 import { newConversation } from '../samples.ts';
 import type { Given } from './fixture.ts';
 
 /** Milliseconds that may pass between a write and the test's reading of it. */
 const SLACK_MS = 2_000;
+
+/** Describes the claim of a pass at its first attempt, with `ratio` as its reason. */
+function firstAttempt(lease: PassLease, requestedAt: unknown) {
+  const { passId } = lease;
+  return {
+    status: 'claimed',
+    pass: { lease, reasons: ['ratio'], attempt: 1, requestedAt, conversation: { passId } },
+  };
+}
 
 export function describePassClaim(given: Given): void {
   test('requestPass creates a compaction pass that the sweeper checks 5 s later, in case its queue job is lost', async () => {
@@ -38,7 +48,7 @@ export function describePassClaim(given: Given): void {
     const joined = { status: 'joined', passId: lease.passId, needsWake: false };
     expect(await store.requestPass(request)).toEqual(joined);
     expect(await store.requestPass(request)).toEqual(joined);
-    expect(await store.readReasons(lease)).toEqual({ status: 'held', reasons: ['ratio', 'hard_limit'] });
+    expect(await store.readReasons(lease)).toEqual({ status: 'current', reasons: ['ratio', 'hard_limit'] });
     expect((await dueIn(conversation, 'p')) ?? 0, 'a running pass keeps its lease time').toBeGreaterThan(
       before - SLACK_MS,
     );
@@ -48,29 +58,29 @@ export function describePassClaim(given: Given): void {
     ['smallest', 'refusedTokens', [9_000, 8_000, 10_000], 8_000],
     ['largest', 'calibration', [1.05, 1.15, 0.9], 1.15],
   ] as const)(
-    'a compaction pass stores the %s %s of its requests, and the next pass starts without a value',
+    'a compaction pass that is requested several times stores the %s `%s` of the requests, and the next pass has no such value',
     async (_, field, values, kept) => {
       const { store, conversation } = await given.log();
       const request = { conversation, reasons: ['overflow'], passId: 'p1', wake: 'w1' } as const;
       const [first, ...later] = values;
       await store.requestPass({ ...request, [field]: first });
       const { lease } = await claimPass(store, conversation, { reasons: [] });
-      expect(await store.readReasons(lease)).toEqual({ status: 'held', reasons: ['overflow'], [field]: first });
+      expect(await store.readReasons(lease)).toEqual({ status: 'current', reasons: ['overflow'], [field]: first });
       for (const value of [...later, undefined]) await store.requestPass({ ...request, passId: 'p2', [field]: value });
       expect(await store.readReasons(lease)).toMatchObject({ [field]: kept });
       await store.endPass(lease, endOf());
       const { lease: next } = await claimPass(store, conversation);
-      expect(await store.readReasons(next)).toEqual({ status: 'held', reasons: ['ratio'] });
+      expect(await store.readReasons(next)).toEqual({ status: 'current', reasons: ['ratio'] });
     },
   );
 
-  test('requestPass accepts a request without a reason to compact', async () => {
+  test('requestPass without a reason to compact creates a compaction pass without reasons', async () => {
     const { store, conversation } = await given.log();
     await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
     expect(await store.claimPass(conversation, 'o', 'job', 'w2')).toMatchObject({ pass: { reasons: [] } });
   });
 
-  test('requestPass needs a conversation that exists and is not erased', async () => {
+  test('requestPass is refused for a conversation that does not exist or was erased', async () => {
     const { store, markGone, conversation } = given.nothing();
     const request = { conversation, reasons: [], passId: 'p', wake: 'w' };
     expect(await store.requestPass(request)).toEqual({ status: 'not_found' });
@@ -82,22 +92,14 @@ export function describePassClaim(given: Given): void {
     const { store, dueIn, conversation } = await given.log();
     await store.requestPass({ conversation, reasons: ['ratio'], passId: 'p1', wake: 'w1' });
     const claim = await store.claimPass(conversation, 'owner', 'job', 'w');
-    expect(claim).toMatchObject({
-      status: 'claimed',
-      pass: {
-        lease: { conversation, passId: 'p1', owner: 'owner' },
-        reasons: ['ratio'],
-        attempt: 1,
-        requestedAt: expect.any(Number),
-        conversation: { head: 8, turns: 4, passId: 'p1' },
-      },
-    });
+    expect(claim).toMatchObject(firstAttempt({ conversation, passId: 'p1', owner: 'owner' }, expect.any(Number)));
+    expect(claim).toMatchObject({ pass: { conversation: { head: 8, turns: 4 } } });
     expect(claim).not.toHaveProperty('pass.plan');
     expect(await dueIn(conversation, 'p')).toBeGreaterThan(PASS_LIMITS.leaseMs - SLACK_MS);
     expect(await store.claimPass(conversation, 'owner', 'job', 'w'), 'I5').toEqual(claim);
   });
 
-  test('claimPass replies empty if there is no compaction pass or it has ended', async () => {
+  test('claimPass replies empty if the conversation has no compaction pass or its compaction pass has ended', async () => {
     const { store, dueIn, conversation } = await given.log();
     expect(await store.claimPass(conversation, 'o', 'job', 'w')).toEqual({ status: 'empty' });
     await store.endPass((await claimPass(store, conversation)).lease, endOf());
@@ -106,12 +108,12 @@ export function describePassClaim(given: Given): void {
     expect(await store.claimPass(newConversation(), 'o', 'job', 'w')).toEqual({ status: 'empty' });
   });
 
-  test('claimPass is refused while another worker has the lease, and a claim after the lease makes that worker’s writes fail', async () => {
+  test('claimPass is refused while another worker has the lease of the pass, and a claim after that lease’s end fences the first worker', async () => {
     const { store, lapseLease, conversation, lease } = await given.pass();
-    const held = await store.claimPass(conversation, 'other', 'job', 'w');
-    expect(held).toEqual({ status: 'held', untilMs: expect.any(Number) });
+    const leased = await store.claimPass(conversation, 'other', 'job', 'w');
+    expect(leased).toEqual({ status: 'leased', untilMs: expect.any(Number) });
     await lapseLease('pass', conversation);
-    expect(await store.heartbeatPass(lease), 'nobody came: it goes on').toEqual({ status: 'held' });
+    expect(await store.heartbeatPass(lease), 'nobody came: it goes on').toEqual({ status: 'renewed' });
     await lapseLease('pass', conversation);
     expect(await store.claimPass(conversation, 'other', 'job', 'w')).toMatchObject({ pass: { attempt: 2 } });
     const fenced = { status: 'fenced' };
@@ -177,7 +179,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.claimPass(conversation, 'o', 'job', 'w')).toMatchObject({ pass: { plan, attempt: 2 } });
   });
 
-  test('recording a second plan for a compaction pass does not reset its count of attempts', async () => {
+  test('recording a second plan for a compaction pass does not reset the pass’s count of attempts', async () => {
     const { store, lapseLease, conversation, claimed: first } = await given.pass();
     await store.recordPlan(first.lease, planOf(2));
     await lapseLease('pass', conversation);
@@ -212,19 +214,19 @@ export function describePassClaim(given: Given): void {
     const { lease } = await claimPass(store, conversation, { job: 'parent' });
     const { parkMs } = PASS_LIMITS;
     expect(await store.parkPass(lease, 'parent', parkMs)).toEqual({ status: 'parked' });
-    const held = await store.claimPass(conversation, 'o', 'another', 'w');
-    expect(held).toEqual({ status: 'held', untilMs: expect.any(Number) });
+    const leased = await store.claimPass(conversation, 'o', 'another', 'w');
+    expect(leased).toEqual({ status: 'leased', untilMs: expect.any(Number) });
     expect(await store.parkPass(lease, 'parent', parkMs), 'I5').toEqual({ status: 'parked' });
     expect(await dueIn(conversation, 'p')).toBeGreaterThan(parkMs - SLACK_MS);
     expect(await dueIn(conversation, 'p'), 'by the clock of the store').toBeLessThanOrEqual(parkMs);
     expect(await store.heartbeatPass(lease), 'the lease is given back').toEqual({ status: 'fenced' });
-    expect(await store.claimPass(conversation, 'o', 'another', 'w'), 'sent again, it moves nothing').toEqual(held);
+    expect(await store.claimPass(conversation, 'o', 'another', 'w'), 'sent again, it moves nothing').toEqual(leased);
     await endParking(conversation);
     expect(await store.claimPass(conversation, 'o', 'another', 'w')).toMatchObject({ status: 'claimed' });
     expect(await store.parkPass(lease, 'parent', parkMs)).toEqual({ status: 'fenced' });
   });
 
-  test('parkPass is refused after a later delivery of the same job has given back the pass by parkPass', async () => {
+  test('parkPass replies fenced to an earlier delivery of a job after a later delivery of that job has parked the pass', async () => {
     const { store, conversation } = await given.log();
     const first = await claimPass(store, conversation, { job: 'parent' });
     await store.parkPass(first.lease, 'parent', PASS_LIMITS.parkMs);
@@ -248,25 +250,16 @@ export function describePassClaim(given: Given): void {
     await store.recordPlan(former.lease, planOf(2));
     await store.parkPass(former.lease, 'parent', PASS_LIMITS.parkMs);
     const taken = await store.takeOverPass(conversation, 'turn-worker', 'p2');
-    expect(taken).toMatchObject({
-      status: 'claimed',
-      pass: {
-        lease: { conversation, passId: 'p2', owner: 'turn-worker' },
-        reasons: ['ratio'],
-        attempt: 1,
-        requestedAt: former.requestedAt,
-        conversation: { passId: 'p2' },
-      },
-    });
+    expect(taken).toMatchObject(firstAttempt({ conversation, passId: 'p2', owner: 'turn-worker' }, former.requestedAt));
     expect(taken).not.toHaveProperty('pass.plan');
     expect(await store.takeOverPass(conversation, 'turn-worker', 'p2'), 'I5').toEqual(taken);
-    expect(await store.claimPass(conversation, 'o', 'parent', 'w')).toMatchObject({ status: 'held' });
+    expect(await store.claimPass(conversation, 'o', 'parent', 'w')).toMatchObject({ status: 'leased' });
     expect(await store.endPass(former.lease, endOf())).toEqual({ status: 'superseded' });
     if (taken.status === 'claimed') await store.endPass(taken.pass.lease, endOf());
     expect(await store.endPass(former.lease, endOf()), 'and stays so').toEqual({ status: 'superseded' });
   });
 
-  test('takeOverPass replies empty if there is no compaction pass, and gone after an erase', async () => {
+  test('takeOverPass replies empty if the conversation has no compaction pass, and gone if the conversation was erased', async () => {
     const { store, markGone, conversation } = await given.log();
     expect(await store.takeOverPass(conversation, 'o', 'p')).toEqual({ status: 'empty' });
     await markGone(conversation);

@@ -19,7 +19,7 @@ const OUTCOMES: readonly PassOutcome[] = [
 const SETTLED: readonly string[] = ['none', 'no_gain', 'infeasible'];
 
 export function describePassEnd(given: Given): void {
-  test('endPass stores the backoff and the point from which the compaction thresholds count, removes the sweeper’s entry of the pass and emits an event', async () => {
+  test('endPass stores the backoff, restarts the counts of the compaction thresholds, removes the sweeper’s entry of the pass and emits an event', async () => {
     const { store, dueIn, events, conversation, lease } = await given.pass();
     await store.append(appendOf(conversation, 8, 2));
     expect(await store.endPass(lease, endOf({ backoff: GATE }))).toEqual({ status: 'ended' });
@@ -44,7 +44,7 @@ export function describePassEnd(given: Given): void {
     },
   );
 
-  test('endPass and commitVersion are refused if reasons to compact were added that the owner has not read', async () => {
+  test('endPass and commitVersion are refused if a caller added a reason to compact that the pass’s owner has not read', async () => {
     const { store, events, conversation } = await given.log();
     const { lease, reasons } = await claimPass(store, conversation, { reasons: ['ratio'] });
     await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'another', wake: 'w' });
@@ -55,13 +55,13 @@ export function describePassEnd(given: Given): void {
     });
     expect(await store.readConversation(conversation)).toEqual(before);
     expect(await events(conversation)).toEqual([]);
-    const held = await store.readReasons(lease);
-    const seenReasons = held.status === 'held' ? held.reasons : [];
+    const current = await store.readReasons(lease);
+    const seenReasons = current.status === 'current' ? current.reasons : [];
     expect(await store.endPass(lease, endOf({ seenReasons }))).toEqual({ status: 'ended' });
     expect(await store.endPass(lease, endOf({ seenReasons: reasons })), 'sent again').toEqual({ status: 'ended' });
   });
 
-  test('endPass is refused if a pass that was requested without reasons got a reason since', async () => {
+  test('endPass is refused if another request added a reason to a pass that its owner claimed without reasons', async () => {
     const { store, conversation } = await given.log();
     const { lease } = await claimPass(store, conversation, { reasons: [] });
     await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'another', wake: 'w' });
@@ -69,7 +69,7 @@ export function describePassEnd(given: Given): void {
     expect(await store.endPass(lease, endOf())).toEqual({ status: 'ended' });
   });
 
-  test('a repeated endPass changes nothing and gets the same reply, even during the next pass', async () => {
+  test('a repeated endPass changes nothing and gets the same reply as the first call, even during the next pass', async () => {
     const { store, events, conversation } = await given.log();
     await waitForPass(store, conversation, 't1');
     const { lease } = await claimPass(store, conversation);
@@ -79,13 +79,13 @@ export function describePassEnd(given: Given): void {
     expect(await store.endPass(lease, end)).toEqual(ended);
     const next = await claimPass(store, conversation);
     expect(await store.endPass(lease, end)).toEqual(ended);
-    expect(await store.heartbeatPass(next.lease), 'the next pass goes on').toEqual({ status: 'held' });
+    expect(await store.heartbeatPass(next.lease), 'the next pass goes on').toEqual({ status: 'renewed' });
     const ends = (await events(conversation)).filter(({ type }) => type === 'pass_ended');
     expect(ends).toHaveLength(1);
   });
 
   test.each(OUTCOMES)(
-    'a compaction pass that ends as $kind wakes the waiting turn, and fulfils its wait only if that outcome decides the context size',
+    'a compaction pass that ends as $kind wakes the waiting turn, and fulfils the turn’s wait only if that outcome decides the context size',
     async (outcome) => {
       const { store, conversation } = await given.log();
       await waitForPass(store, conversation, 't1');
@@ -103,17 +103,20 @@ export function describePassEnd(given: Given): void {
   test.each([
     ['failed between the request and the suspension', false],
     ['failed, and another pass is open', true],
-  ])('the turn that waits for a compaction pass wakes with its wait unfulfilled if the pass %s', async (_, hasNext) => {
-    const { store, conversation } = await given.log();
-    const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
-    const { lease } = await claimPass(store, conversation);
-    await store.endPass(lease, endOf({ outcome: { kind: 'failed', code: 'conflict' } }));
-    if (hasNext) await claimPass(store, conversation);
-    await store.suspend(turn, { for: 'compaction', step: 's', waitMs: 60_000, calls: [], passId: lease.passId });
-    expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ turn: { waited: { isFulfilled: false } } });
-  });
+  ])(
+    'a turn that starts to wait for a compaction pass can be claimed at once, with its wait unfulfilled, if the pass %s',
+    async (_, hasNext) => {
+      const { store, conversation } = await given.log();
+      const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
+      const { lease } = await claimPass(store, conversation);
+      await store.endPass(lease, endOf({ outcome: { kind: 'failed', code: 'conflict' } }));
+      if (hasNext) await claimPass(store, conversation);
+      await store.suspend(turn, { for: 'compaction', step: 's', waitMs: 60_000, calls: [], passId: lease.passId });
+      expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ turn: { waited: { isFulfilled: false } } });
+    },
+  );
 
-  test('commitVersion fulfils the wait of the turn that waits for compaction', async () => {
+  test('commitVersion wakes the turn that waits for the compaction pass, and fulfils the turn’s wait', async () => {
     const { store, conversation } = await given.log();
     await waitForPass(store, conversation, 't1');
     const { lease } = await claimPass(store, conversation);
@@ -122,7 +125,7 @@ export function describePassEnd(given: Given): void {
     expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ turn: { waited: { isFulfilled: true } } });
   });
 
-  test('the end of a compaction pass does not wake a turn that runs or waits for something else', async () => {
+  test('the end of a compaction pass does not wake a turn that runs or waits for a retry', async () => {
     const { store, conversation } = await given.log();
     const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
     expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
@@ -130,7 +133,7 @@ export function describePassEnd(given: Given): void {
     expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
   });
 
-  test('writes of the owner of another compaction pass are refused as fenced, and writes after an erase are refused as gone', async () => {
+  test('writes under the lease of another compaction pass are refused as fenced, and writes after the conversation’s erase are refused as gone', async () => {
     const { store, markGone, conversation, lease } = await given.pass();
     const foreign = { ...lease, passId: 'another' };
     expect(await store.endPass(foreign, endOf())).toEqual({ status: 'fenced' });

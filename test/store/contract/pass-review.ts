@@ -39,14 +39,14 @@ export function describePassReview(given: Given): void {
     return { ...proposed, pass: claimed.pass };
   }
 
-  test('a pass with a proposed context version cannot be claimed until the review expires, and then the sweeper finds the pass due', async () => {
+  test('a compaction pass with a proposed context version cannot be claimed until the review expires, and then the sweeper finds the pass due', async () => {
     const { store, dueIn, events } = given.harness();
     const { conversation, lease, proposal, request } = await propose();
     const waiting = await store.readProposal(conversation);
     expect(waiting).toMatchObject({ proposal, passId: lease.passId, reasons: ['ratio'], isDecided: false });
     expect((waiting?.expiresAt ?? 0) - (waiting?.proposedAt ?? 0)).toBe(REVIEW_MS);
     expect(await dueIn(conversation, 'p')).toBeGreaterThan(REVIEW_MS - 60_000);
-    expect(await claim(conversation)).toEqual({ status: 'held', untilMs: waiting?.expiresAt });
+    expect(await claim(conversation)).toEqual({ status: 'leased', untilMs: waiting?.expiresAt });
     expect(await store.inspectPass(conversation)).toEqual({ status: 'quiet' });
     expect(await store.heartbeatPass(lease)).toEqual({ status: 'fenced' });
     expect((await store.readConversation(conversation))?.size.version).toBe(0);
@@ -64,14 +64,14 @@ export function describePassReview(given: Given): void {
     expect(await store.measureShards()).toMatchObject({ openPasses: 1 });
   });
 
-  test('the count of open passes includes a pass again after a hard reason removed its proposal', async () => {
+  test('the count of open passes includes a compaction pass again after a hard reason to compact removed its proposal', async () => {
     const { store } = given.harness();
     const { conversation } = await propose();
     await store.requestPass({ conversation, passId: 'hard', reasons: ['hard_limit'], wake: 'w' });
     expect(await store.measureShards()).toMatchObject({ openPasses: 1 });
   });
 
-  test('after the review of a proposal expired, the pass can be claimed, and the claim returns no decision', async () => {
+  test('after the review of a proposal expired, a worker can claim the compaction pass, and the claim returns no decision', async () => {
     const { store, expireProposal } = given.harness();
     const { conversation, proposal } = await propose();
     await expireProposal(conversation);
@@ -84,7 +84,7 @@ export function describePassReview(given: Given): void {
     });
   });
 
-  test('proposeVersion is refused if the live version changed, if reasons were added, or if another worker owns the pass', async () => {
+  test('proposeVersion is refused if the live version changed, if a reason to compact was added, or if another worker owns the compaction pass', async () => {
     const { store, conversation, lease } = await given.pass();
     const request = { proposal: proposalOf(1, 4), seenReasons: ['ratio'] as const, reviewMs: REVIEW_MS };
     expect(await store.proposeVersion(lease, request)).toEqual({ status: 'version_changed', version: 0 });
@@ -101,11 +101,11 @@ export function describePassReview(given: Given): void {
     const asked = await store.requestPass({ conversation, reasons: ['turn_end'], passId: 'p2', wake: 'w2' });
     expect(asked).toEqual({ status: 'joined', passId: lease.passId, needsWake: false });
     expect(await store.readProposal(conversation)).toMatchObject({ reasons: ['ratio', 'turn_end'] });
-    expect(await claim(conversation)).toMatchObject({ status: 'held' });
+    expect(await claim(conversation)).toMatchObject({ status: 'leased' });
   });
 
   test.each(['hard_limit', 'overflow', 'manual'] as const)(
-    'the hard reason to compact %s removes the proposal under review, and the pass starts again',
+    'a request with the hard reason %s removes the proposal under review, and its compaction pass can be claimed again',
     async (hard) => {
       const { store } = given.harness();
       const { conversation, lease, proposal } = await propose();
@@ -123,7 +123,7 @@ export function describePassReview(given: Given): void {
     },
   );
 
-  test('a proposal under review is dropped if a waiting turn takes the pass over', async () => {
+  test('a proposal under review is dropped when a waiting turn takes over its compaction pass', async () => {
     const { store } = given.harness();
     const { conversation } = await propose();
     const taken = await store.takeOverPass(conversation, 'turn', 'p3');
@@ -141,7 +141,7 @@ export function describePassReview(given: Given): void {
     expect(await store.decideProposal(decisionOf(conversation, proposal.id))).toEqual({ status: 'gone' });
   });
 
-  test('after a decision on its proposal the pass can be claimed, and a repeated decision gets the same reply', async () => {
+  test('after a person’s decision on a proposal a worker can claim its compaction pass, and a repeated decision gets the same reply', async () => {
     const { store, events } = given.harness();
     const { conversation, proposal } = await propose();
     const decision = decisionOf(conversation, proposal.id);
@@ -160,7 +160,7 @@ export function describePassReview(given: Given): void {
     });
   });
 
-  test('a decision on an unknown or decided proposal is refused as stale and changes nothing', async () => {
+  test('a person’s decision on an unknown or already decided proposal is refused as stale and changes nothing', async () => {
     const { store, events } = given.harness();
     const { conversation, proposal } = await propose();
     const unknown = await store.decideProposal(decisionOf(conversation, 'another'));
@@ -175,7 +175,7 @@ export function describePassReview(given: Given): void {
     expect(await store.decideProposal(decisionOf(nowhere, 'x'))).toEqual({ status: 'not_found' });
   });
 
-  test('the outcome of an approval is the new version number once that version is live', async () => {
+  test('readers of an approval’s outcome get the new version number once that version is live', async () => {
     const { store } = given.harness();
     const { conversation, proposal, pass } = await approve();
     const { version } = proposal;
@@ -192,15 +192,18 @@ export function describePassReview(given: Given): void {
     ['rejected', 'rejected'],
     ['failed', 'superseded'],
     ['no_gain', 'superseded'],
-  ] as const)('if a pass ends as %s, the outcome of the decision on its proposal is %s', async (kind, status) => {
-    const { store } = given.harness();
-    const { conversation, pass } = await approve();
-    const outcome = kind === 'failed' ? { kind, code: 'conflict' } : { kind };
-    await store.endPass(pass.lease, endOf({ outcome }));
-    expect(await store.readDecision(conversation, 'op')).toEqual({ status });
-  });
+  ] as const)(
+    'if a compaction pass ends as %s, the outcome of the decision on its proposal is %s',
+    async (kind, status) => {
+      const { store } = given.harness();
+      const { conversation, pass } = await approve();
+      const outcome = kind === 'failed' ? { kind, code: 'conflict' } : { kind };
+      await store.endPass(pass.lease, endOf({ outcome }));
+      expect(await store.readDecision(conversation, 'op')).toEqual({ status });
+    },
+  );
 
-  test('the outcome of an approval that cannot be carried out is refused, and the review continues', async () => {
+  test('an approval that a worker cannot carry out has the outcome refused, and the review of its proposal continues', async () => {
     const { store, dueIn } = given.harness();
     const { conversation, proposal, pass } = await approve();
     expect(await store.refuseApproval(pass.lease, REFUSAL)).toEqual({ status: 'refused' });
@@ -208,7 +211,7 @@ export function describePassReview(given: Given): void {
     expect(await store.readDecision(conversation, 'op')).toEqual({ status: 'refused', refusal: REFUSAL });
     expect(await store.readProposal(conversation)).toMatchObject({ proposal, isDecided: false });
     expect(await dueIn(conversation, 'p')).toBeGreaterThan(REVIEW_MS - 60_000);
-    expect(await claim(conversation)).toMatchObject({ status: 'held' });
+    expect(await claim(conversation)).toMatchObject({ status: 'leased' });
     for (const operation of ['op3', 'op4', 'op5']) {
       await store.decideProposal(decisionOf(conversation, proposal.id, APPROVED, operation));
       const claimed = await claim(conversation);
@@ -225,10 +228,10 @@ export function describePassReview(given: Given): void {
     const commit = commitOf(0, 4, { outcome: { kind: 'approved', version: 1 }, seenReasons: ['ratio'] });
     expect(await store.commitVersion(pass.lease, commit)).toEqual({ status: 'reasons_added' });
     expect(await store.refuseApproval(pass.lease, REFUSAL)).toEqual({ status: 'dropped' });
-    expect(await store.heartbeatPass(pass.lease), 'the pass is its still').toEqual({ status: 'held' });
+    expect(await store.heartbeatPass(pass.lease), 'the pass is its still').toEqual({ status: 'renewed' });
   });
 
-  test('a restore ends the pass and supersedes the decision on its proposal', async () => {
+  test('a restore of an earlier version ends the compaction pass and supersedes the decision on its proposal', async () => {
     const { store } = given.harness();
     const { conversation, proposal } = await propose();
     await store.decideProposal(decisionOf(conversation, proposal.id));

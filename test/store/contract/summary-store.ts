@@ -11,7 +11,7 @@ function accepted(text = 'a summary: "ü", [] and {}'): SummaryRecord {
 const REFUSED: SummaryRecord = { status: 'refused', why: 'not smaller' };
 
 export function describeSummaryStore(given: Given): void {
-  test('only one owner at a time can claim the text to summarize', async () => {
+  test('only one owner at a time can claim the summary of a range of messages', async () => {
     const { store, expireSummary, conversation } = await given.log();
     expect(await store.claimSummary(conversation, 'h', 'a')).toEqual({ status: 'claimed' });
     expect(await store.claimSummary(conversation, 'h', 'a'), 'I5').toEqual({ status: 'claimed' });
@@ -25,7 +25,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.heartbeatSummary(conversation, 'h', 'a')).toBe(false);
   });
 
-  test('only the owner of a summary claim releases it', async () => {
+  test('only the owner of a claim on a summary can release that claim', async () => {
     const { store, conversation } = await given.log();
     await store.claimSummary(conversation, 'h', 'a');
     await store.releaseSummary(conversation, 'h', 'b');
@@ -35,7 +35,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'claimed' });
   });
 
-  test('every claim after a summary was recorded returns that summary, and its claim can no longer be renewed or released', async () => {
+  test('after a summary was recorded, every claim on it returns its text, and the writer’s claim can no longer be renewed or released', async () => {
     const { store, conversation } = await given.log();
     const record = accepted();
     const { lease: pass } = await claimPass(store, conversation);
@@ -48,7 +48,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.readSummaries(conversation, ['h'])).toEqual([record]);
   });
 
-  test('the first accepted summary is never overwritten, and replaces a stored refusal', async () => {
+  test('the first accepted summary of a range replaces a stored refusal, and no later summary overwrites it', async () => {
     const { store, expireSummary, conversation } = await given.log();
     const first = accepted('first');
     const { lease: pass } = await claimPass(store, conversation);
@@ -77,7 +77,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.readPart(conversation, 'k')).toBe('third');
   });
 
-  test('an erase removes the parts of summaries, and refuses later parts', async () => {
+  test('an erase of a conversation removes the stored parts of its summaries, and later parts are refused', async () => {
     const { store, conversation } = await given.log();
     const lease = await claimSummary(store, conversation, 'h');
     await store.recordPart(lease, 'k', 'text');
@@ -87,7 +87,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.readPart(conversation, 'k')).toBeUndefined();
   });
 
-  test('a job that lost its claim records no summary, unless its compaction pass is in progress or is the last that ended', async () => {
+  test('a job that lost its claim on a summary cannot record it, unless its compaction pass is in progress or is the last that ended', async () => {
     const { store, expireSummary, conversation, lease: pass } = await given.pass();
     const lease = await claimSummary(store, conversation, 'h', pass.passId);
     await expireSummary(conversation, 'h');

@@ -33,7 +33,7 @@ export function describeSweepStore(given: Given): void {
     return (await dueIn(conversation, entry)) ?? 0;
   }
 
-  test('a sweep returns all turns, passes and idle conversations that are due, and nothing else', async () => {
+  test('a sweep returns all turns, compaction passes and idle conversations that are due, and nothing else', async () => {
     const { store, makeOverdue, conversation } = await given.log();
     await store.accept(turnFor(conversation, 't1'));
     await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
@@ -60,7 +60,7 @@ export function describeSweepStore(given: Given): void {
     expect(await sweep()).toEqual([{ kind: 'turn', conversation }]);
   });
 
-  test('an entry that a sweep returned is due again after 1 s, doubling to 60 s, until a claim resets the delay', async () => {
+  test('each sweep that returns a turn or pass delays it twice as long, from 1 s to 60 s, until a claim resets the delay', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
@@ -75,7 +75,7 @@ export function describeSweepStore(given: Given): void {
     for (const entry of ['t', 'p'] as const) expectAbout(await pushOut(conversation, entry), 1_000);
   });
 
-  test('a sweep returns at most `limit` entries, longest overdue first', async () => {
+  test('a sweep returns at most `limit` entries of due work, the longest overdue first', async () => {
     const { store, shards, makeOverdue, allowSweep, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
     await store.accept(turnFor(conversation, 'b', { delayMs: 60_000 }));
@@ -87,7 +87,7 @@ export function describeSweepStore(given: Given): void {
     expect(await sweep(1)).toEqual([{ kind: 'scheduled', conversation, turn: 'a' }]);
   });
 
-  test('a sweep removes an entry whose turn or pass does not exist, and writes nothing else', async () => {
+  test('a sweep removes the entry of a turn or pass that does not exist, and writes nothing else', async () => {
     const { store, makeOverdue, dueIn, conversation } = given.nothing();
     const entries = ['t', 'p', { scheduled: 'x' }] as const;
     for (const entry of entries) await makeOverdue(conversation, entry, 1);
@@ -142,7 +142,7 @@ export function describeSweepStore(given: Given): void {
     expect(await store.inspectPass(conversation)).toMatchObject({ status: 'lapsed' });
   });
 
-  test('a sweep finds a pass whose worker died, even if no turn waits', async () => {
+  test('a sweep returns a compaction pass whose worker died, even if no turn waits for the pass', async () => {
     const { store, lapseLease, makeOverdue, conversation } = await given.log();
     await claimPass(store, conversation);
     await lapseLease('pass', conversation);
@@ -154,7 +154,7 @@ export function describeSweepStore(given: Given): void {
     expect(await store.claimPass(conversation, 'o', 'w9', 'w')).toMatchObject({ pass: { attempt: 2 } });
   });
 
-  test('inspectTurn and inspectPass remove the sweeper’s entry if there is no work or the conversation was erased', async () => {
+  test('inspectTurn and inspectPass remove the sweeper’s entry of a conversation that has no open work or was erased', async () => {
     const { store, makeOverdue, dueIn, markGone, conversation } = await given.log();
     for (const entry of ['t', 'p'] as const) await makeOverdue(conversation, entry, 1);
     expect(await store.inspectTurn(conversation)).toEqual({ status: 'quiet' });
@@ -178,7 +178,7 @@ export function describeSweepStore(given: Given): void {
     expectAbout((await given.harness().dueIn(conversation, 't')) ?? 0, 2_000);
   });
 
-  test('recordWake records nothing if a worker took the lease meanwhile', async () => {
+  test('recordWake records no wake for a turn or pass while a worker has its lease', async () => {
     const { store, conversation } = given.nothing();
     await acceptAndClaim(store, conversation, 't1');
     await claimPass(store, conversation);
@@ -187,7 +187,7 @@ export function describeSweepStore(given: Given): void {
     expect(await store.recordWake({ kind: 'scheduled', conversation, turn: 't1' }, 'w')).toBe(false);
   });
 
-  test('promoteScheduled moves a due turn to the end of the mailbox, and asks for a queue job if the mailbox was empty', async () => {
+  test('promoteScheduled moves a due scheduled turn to the mailbox’s end, and asks for a queue job if the mailbox was empty', async () => {
     const { store, passDueTime, dueIn, conversation } = given.nothing();
     for (const turn of ['a', 'b']) {
       await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
@@ -226,7 +226,7 @@ export function describeSweepStore(given: Given): void {
     expect(claimed).toEqual([0, 50]);
   });
 
-  test('promoteScheduled moves no turn before its due time', async () => {
+  test('promoteScheduled leaves a scheduled turn in place before its due time', async () => {
     const { store, makeOverdue, dueIn, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
     await makeOverdue(conversation, { scheduled: 'a' }, 1);
@@ -235,7 +235,7 @@ export function describeSweepStore(given: Given): void {
     expectAbout((await dueIn(conversation, { scheduled: 'a' })) ?? 0, 60_000);
   });
 
-  test('promoteScheduled moves no canceled or erased turn', async () => {
+  test('promoteScheduled moves nothing to the mailbox if the scheduled turn was canceled or erased', async () => {
     const { store, passDueTime, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
     await passDueTime(conversation, 'a');
@@ -270,7 +270,7 @@ export function describeSweepStore(given: Given): void {
     expect(oldestOverdueMs).toBeLessThan(60_000 + SLACK_MS);
   });
 
-  test('measureShards counts a pass from its first request to its end', async () => {
+  test('measureShards counts a compaction pass as open from its first request to its end', async () => {
     const { store, conversation } = await given.log();
     for (const passId of ['p1', 'p2']) {
       await store.requestPass({ conversation, passId, reasons: ['ratio'], wake: passId });
@@ -284,7 +284,7 @@ export function describeSweepStore(given: Given): void {
     expect(await store.measureShards()).toEqual(nothing);
   });
 
-  test('measureShards does not count an erased pass', async () => {
+  test('measureShards does not count the compaction pass of an erased conversation', async () => {
     const { store, conversation } = await given.log();
     await store.requestPass({ conversation, passId: 'p1', reasons: ['ratio'], wake: 'w' });
     await store.erase(conversation);

@@ -60,7 +60,7 @@ export function describeTextDeltas(name: string, open: () => TextHarness): void 
       expect(late.heard).toEqual([delta('late')]);
     });
 
-    test('pieces of streamed text still reach the other listeners after one listener has left', async () => {
+    test('pieces of streamed text still reach a conversation’s other listeners after one listener has left', async () => {
       const conversation = newConversation();
       const [gone, here] = [await hearFrom(from, conversation), await hearFrom(from, conversation)];
       gone.stop();

@@ -14,7 +14,7 @@ export function describeAccept(given: Given): void {
     expect([shape.mailbox, shape.wake, shape.ready]).toEqual([['t1', 't2'], 'wake-t1', ['t']]);
   });
 
-  test('a repeated accept replies known, and still asks the caller to add the queue job of the first call', async () => {
+  test('a repeated accept of a turn replies known, and asks the caller again to add the queue job of the first call', async () => {
     const { store, observe, conversation } = given.nothing();
     const request = turnFor(conversation, 't1');
     await store.accept(request);
@@ -24,7 +24,7 @@ export function describeAccept(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(before.shape);
   });
 
-  test('a repeated accept returns the present state of the turn', async () => {
+  test('a repeated accept of a turn replies known with the turn’s present state, such as running or completed', async () => {
     const { store, conversation } = given.nothing();
     const request = turnFor(conversation, 't1');
     await store.accept(request);
@@ -34,7 +34,7 @@ export function describeAccept(given: Given): void {
     expect(await store.accept(request)).toEqual({ status: 'known', state: 'completed', needsWake: false });
   });
 
-  test('an accept of a known turn id with another payload is a conflict and changes nothing', async () => {
+  test('an accept of a known turn id with another payload replies conflict and changes nothing', async () => {
     const { store, observe, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     const before = await observe(conversation);
@@ -42,7 +42,7 @@ export function describeAccept(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(before.shape);
   });
 
-  test('a full mailbox refuses a turn, and accepts it after another turn is canceled', async () => {
+  test('a conversation with a full mailbox refuses another turn, and accepts it after a queued turn is canceled', async () => {
     const { store, conversation } = given.nothing();
     for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
     const third = turnFor(conversation, 't3', { maxQueuedTurns: 2 });
@@ -52,7 +52,7 @@ export function describeAccept(given: Given): void {
     expect(await store.accept(third)).toMatchObject({ status: 'accepted' });
   });
 
-  test('a delayed turn is scheduled, without a place in the mailbox and without a queue job', async () => {
+  test('an accepted turn with a delay is scheduled, and takes no place in the mailbox and no queue job', async () => {
     const { store, observe, conversation } = given.nothing();
     const before = (await observe(conversation)).times.now;
     const later = turnFor(conversation, 'later', { delayMs: HOUR_MS, maxQueuedTurns: 1 });
@@ -68,14 +68,14 @@ export function describeAccept(given: Given): void {
     });
   });
 
-  test('a delayed turn is accepted while the mailbox is full', async () => {
+  test('a turn with a delay is accepted even if the mailbox is full', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     const later = turnFor(conversation, 'later', { delayMs: HOUR_MS, maxQueuedTurns: 1 });
     expect(await store.accept(later)).toMatchObject({ state: 'scheduled' });
   });
 
-  test('an accept after an erase finds neither turns nor messages of the erased conversation', async () => {
+  test('a turn accepted after an erase starts a conversation without the turns and messages of the erased one', async () => {
     const { store, observe, markGone, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 'old'));
     const old = await claimHead(store, conversation);
@@ -93,7 +93,7 @@ export function describeAccept(given: Given): void {
     expect(await store.heartbeat(old.lease)).toEqual({ status: 'fenced' });
   });
 
-  test('a turn for another agent than the conversation’s is refused and changes nothing', async () => {
+  test('a turn for an agent other than the conversation’s own agent is refused and changes nothing', async () => {
     const { store, observe, markGone, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     const before = await observe(conversation);

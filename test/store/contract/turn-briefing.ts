@@ -5,7 +5,7 @@ import type { Given } from './fixture.ts';
 const context = '{"plan":"pro","user":"u1"}';
 
 export function describeBriefing(given: Given): void {
-  test('readBriefing returns the context of an open turn, and nothing once the turn is settled', async () => {
+  test('readBriefing returns the context that the caller passed with a turn until that turn is settled, and then an empty briefing', async () => {
     const { store, conversation } = given.nothing();
     await store.accept({ ...turnFor(conversation, 't1'), context });
     const claimed = await claimHead(store, conversation);
@@ -16,14 +16,14 @@ export function describeBriefing(given: Given): void {
     expect(await store.readBriefing(conversation, 't1')).toStrictEqual({});
   });
 
-  test('a cancel removes the context of a queued turn', async () => {
+  test('a cancel of a queued turn removes the context that the caller passed with it', async () => {
     const { store, conversation } = given.nothing();
     await store.accept({ ...turnFor(conversation, 't1'), context });
     await store.cancel(conversation, 't1', 'w1');
     expect(await store.readBriefing(conversation, 't1')).toStrictEqual({});
   });
 
-  test('readBriefing returns nothing for a turn without a context', async () => {
+  test('readBriefing returns an empty briefing for a turn whose caller passed no context', async () => {
     const { store, conversation, claimed } = await given.running();
     expect(claimed.hasContext).toBeUndefined();
     expect(await store.readBriefing(conversation, 't1')).toStrictEqual({});
@@ -36,7 +36,7 @@ export function describeBriefing(given: Given): void {
     expect(await store.readBriefing(conversation, 't1')).toStrictEqual({ system: 'You help\nu1.' });
   });
 
-  test('keepSystem of the next turn replaces the system prompt that the last turn stored', async () => {
+  test('keepSystem of the next turn replaces the system prompt that the previous turn of the conversation stored', async () => {
     const { store, conversation, claimed: first } = await given.running();
     await store.keepSystem(first.lease, 'one');
     await store.accept(turnFor(conversation, 't2'));

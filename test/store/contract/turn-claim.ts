@@ -6,13 +6,13 @@ import { acceptAndClaim, callsStep, claimHead, resultStep, textStep, turnFor } f
 import type { Given } from './fixture.ts';
 
 export function describeClaim(given: Given): void {
-  test('a claim of an empty mailbox replies empty and removes the sweeper’s entry', async () => {
+  test('a claim in a conversation with an empty mailbox replies empty and removes the sweeper’s entry for its turns', async () => {
     const { store, observe, conversation } = given.nothing();
     expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'empty' });
     expect((await observe(conversation)).shape.ready).toEqual([]);
   });
 
-  test('a claim in an erased conversation replies gone', async () => {
+  test('a claim of a turn in an erased conversation replies gone', async () => {
     const { store, markGone, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     await markGone(conversation);
@@ -68,23 +68,23 @@ export function describeClaim(given: Given): void {
     expect(settled).toMatchObject({ next: { isFirstClaim: true } });
   });
 
-  test('a claim is refused while another worker has the lease', async () => {
+  test('a claim of a turn is refused while another worker has the turn’s lease', async () => {
     const { store, observe, conversation } = given.nothing();
     await acceptAndClaim(store, conversation, 't1');
     const before = await observe(conversation);
     const reply = await store.claim(conversation, 'other', 'w');
-    expect(reply).toEqual({ status: 'held', untilMs: before.times.lease });
+    expect(reply).toEqual({ status: 'leased', untilMs: before.times.lease });
     expect((await observe(conversation)).shape).toEqual(before.shape);
   });
 
-  test('a repeated claim gets the same turn and the same epoch (the number that fences former owners)', async () => {
+  test('a repeated claim by the same owner gets the same turn and the same epoch (the number that fences former owners)', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     const first = await store.claim(conversation, 'o', 'w');
     expect(await store.claim(conversation, 'o', 'w')).toEqual(first);
   });
 
-  test('a claim after a lapsed lease raises the epoch, so that writes of the former owner are refused', async () => {
+  test('a claim of a turn whose lease has lapsed raises the epoch, so that writes of the former owner are refused', async () => {
     const { store, lapseLease, conversation, claimed: first } = await given.running();
     await lapseLease('turn', conversation);
     const second = await claimHead(store, conversation);
@@ -97,7 +97,7 @@ export function describeClaim(given: Given): void {
     expect(await store.settle(first.lease, { state: 'completed', answerSeq: 1 }, 'w')).toEqual(fenced);
   });
 
-  test('if the same owner claims a turn again after a suspension, writes under its former lease are refused', async () => {
+  test('if a worker claims a turn again after the turn’s suspension, writes under that worker’s former lease are refused', async () => {
     const { store, passDeadline, conversation, lease } = await given.running();
     await store.suspend(lease, { for: 'retry', step: 's', waitMs: 60_000, calls: [] });
     await passDeadline(conversation, 't1');
@@ -105,7 +105,7 @@ export function describeClaim(given: Given): void {
     expect(await store.heartbeat(lease)).toEqual({ status: 'fenced' });
   });
 
-  test('a lease of the first turn in the mailbox does not allow writes for the next turn', async () => {
+  test('a worker with the lease of the first turn in the mailbox cannot write for the next turn', async () => {
     const { store, conversation } = given.nothing();
     for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
     const { lease } = await claimHead(store, conversation);
@@ -139,7 +139,7 @@ export function describeClaim(given: Given): void {
     expect(openCalls).toEqual({});
   });
 
-  test('a turn whose owner dies three times is settled as failed (poison), and the next turn runs', async () => {
+  test('a turn whose workers died in three claims is settled as failed (poison), and the next turn can be claimed', async () => {
     const { store, observe, lapseLease, conversation } = given.nothing();
     for (const turn of ['bad', 'good']) await store.accept(turnFor(conversation, turn));
     const first = await claimHead(store, conversation);

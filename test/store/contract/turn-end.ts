@@ -34,7 +34,7 @@ export function describeEnd(given: Given): void {
     expect(shape.log).toHaveLength(6);
   });
 
-  test('settledAt of a turn is never before its acceptance or before the last settlement in the conversation', async () => {
+  test('the settledAt of a turn is never before the turn’s acceptance or before the previous settlement in its conversation', async () => {
     const { store, turnClockBack, conversation } = given.nothing();
     const settled = { state: 'completed', answerSeq: 1 } as const;
     for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
@@ -49,7 +49,7 @@ export function describeEnd(given: Given): void {
     for (const view of views) expect(view?.settledAt).toBeGreaterThanOrEqual(view?.acceptedAt ?? Infinity);
   });
 
-  test('a repeated settle gets the same reply, even after the next claim', async () => {
+  test('a repeated settle of a turn gets the same reply as the first call, even after the next turn was claimed', async () => {
     const { store, observe, conversation } = given.nothing();
     for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
     const { lease } = await claimHead(store, conversation);
@@ -62,7 +62,7 @@ export function describeEnd(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(before.shape);
   });
 
-  test('settle without a queue job id (wake) also claims the next turn in the same script, and a repeated call returns the same claim', async () => {
+  test('settle without a queue job id (wake) also claims the next queued turn, and a repeated call returns the same claim', async () => {
     const { store, observe, conversation } = given.nothing();
     for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
     const { lease } = await claimHead(store, conversation);
@@ -105,7 +105,7 @@ export function describeEnd(given: Given): void {
     expect(times.epoch).toBeGreaterThan(lease.epoch);
   });
 
-  test('settling a turn removes its stored tool answers, suspension counts and wait, and keeps its steps', async () => {
+  test('settling a turn removes the contents of its tool answers, its suspension counts and its wait, and keeps its steps', async () => {
     const { store, observe, conversation, lease } = await given.running();
     await store.recordStep(lease, callsStep('model.1', 1, 1));
     await store.suspend(lease, { for: 'tools', step: 's', waitMs: 60_000, calls: toWaitFor(['c2_0']) });
@@ -118,7 +118,7 @@ export function describeEnd(given: Given): void {
     expect(turn?.steps).toMatchObject({ 'model.1': { status: 'done' } });
   });
 
-  test('cancel removes a scheduled turn', async () => {
+  test('cancel of a scheduled turn settles the turn as canceled before it is due', async () => {
     const { store, observe, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
     expect(await store.cancel(conversation, 'later', 'w')).toEqual({ status: 'canceled' });
@@ -126,16 +126,16 @@ export function describeEnd(given: Given): void {
     expect(await store.readTurn(conversation, 'later')).toMatchObject({ state: 'canceled' });
   });
 
-  test('cancel removes a queued turn, and the running turn continues', async () => {
+  test('cancel of a queued turn removes the turn from the mailbox, and the running turn continues', async () => {
     const { store, observe, conversation } = given.nothing();
     for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
     const { lease } = await claimHead(store, conversation);
     expect(await store.cancel(conversation, 't2', 'w')).toEqual({ status: 'canceled' });
     expect((await observe(conversation)).shape.mailbox).toEqual(['t1', 't3']);
-    expect(await store.heartbeat(lease)).toEqual({ status: 'held' });
+    expect(await store.heartbeat(lease)).toEqual({ status: 'renewed' });
   });
 
-  test('cancel of the first queued turn wakes the next turn', async () => {
+  test('cancel of the first queued turn wakes the next turn in the mailbox', async () => {
     const { store, observe, conversation } = given.nothing();
     for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
     expect(await store.cancel(conversation, 't1', 'w')).toEqual({ status: 'canceled', wake: 'w' });
@@ -166,7 +166,7 @@ export function describeEnd(given: Given): void {
     expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'canceled' });
   });
 
-  test('cancel ends the wait of a waiting turn', async () => {
+  test('cancel of a waiting turn ends the turn’s wait and settles the turn as canceled', async () => {
     const { store, conversation } = given.nothing();
     for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
     const { lease } = await claimHead(store, conversation);

@@ -11,7 +11,7 @@ function statesOf(open: OpenTurns | undefined): string[] {
 }
 
 export function describeOpenTurns(given: Given): void {
-  test('listOpen lists the mailbox in order, then scheduled turns by due time, without settled turns', async () => {
+  test('listOpen lists the unsettled turns of a conversation: first the mailbox in order, then scheduled turns by due time', async () => {
     const { store, conversation } = given.nothing();
     const first = await acceptAndClaim(store, conversation, 'done');
     await store.settle(first.lease, { state: 'completed', answerSeq: 1 }, 'w');

@@ -29,7 +29,7 @@ export function describeRedrive(given: Given): void {
     expect(await store.readTurn(conversation, 'again')).toMatchObject({ redriveOf: 't1' });
   });
 
-  test('a repeated re-drive replies known, whatever the state of the new turn', async () => {
+  test('a repeated re-drive of a failed turn replies known, in whatever state the new turn is', async () => {
     const { store, observe, conversation } = given.nothing();
     await fail(conversation, 't1');
     const again = turnFor(conversation, 'again', { redriveOf: 't1' });

@@ -19,7 +19,7 @@ export function describeRelease(given: Given): void {
     return lease;
   }
 
-  test('release ends the lease, makes the turn due at once, and does not count the claim as an attempt', async () => {
+  test('release ends the worker’s lease, makes the turn due at once, and does not count the claim as an attempt', async () => {
     const { store, observe, conversation, lease } = await given.running();
     expect(await store.release(lease, 'back')).toEqual({ status: 'released' });
     const { shape, times } = await observe(conversation);
@@ -29,7 +29,7 @@ export function describeRelease(given: Given): void {
     expect(await claimHead(store, conversation)).toMatchObject({ attempt: 1, lease: { turn: 't1' } });
   });
 
-  test('a repeated release gets the same reply and changes nothing', async () => {
+  test('a repeated release of a turn gets the same reply as the first call and changes nothing', async () => {
     const { store, observe, conversation, lease } = await given.running();
     await store.release(lease, 'back');
     const { shape } = await observe(conversation);
@@ -56,7 +56,7 @@ export function describeRelease(given: Given): void {
     expect(await store.release(lease, 'back')).toEqual({ status: 'canceled' });
   });
 
-  test('release does not reset the count of earlier claims whose workers died', async () => {
+  test('release of a turn does not reset the count of the turn’s earlier claims whose workers died', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     await acceptAndClaim(store, conversation, 't1');
     for (let stops = 0; stops < 3; stops += 1) {
@@ -79,7 +79,7 @@ export function describeRelease(given: Given): void {
     }
   });
 
-  test('if the worker of the last attempt dies while it runs other turns too, the turn is tried again', async () => {
+  test('if the worker of a turn’s last attempt dies while it runs other turns too, another worker can claim the turn', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     await claimLast(conversation);
     await lapseLease('turn', conversation);
@@ -88,7 +88,7 @@ export function describeRelease(given: Given): void {
     expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
   });
 
-  test('if the worker of the last attempt dies while it runs only this turn, the turn is settled as failed (poison)', async () => {
+  test('if the worker of a turn’s last attempt dies while it runs only this turn, the next claim settles the turn as failed (poison)', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     const lease = await claimLast(conversation);
     expect(await store.startAlone(lease)).toEqual({ status: 'recorded' });
@@ -97,7 +97,7 @@ export function describeRelease(given: Given): void {
     expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'poison', turn: 'bad' });
   });
 
-  test('startAlone (the worker runs nothing else) applies only to the claim under which it was called, not to a later claim', async () => {
+  test('startAlone, which records that the worker runs only this turn, applies to the present claim and not to a later claim', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     const lease = await claimLast(conversation);
     await store.startAlone(lease);

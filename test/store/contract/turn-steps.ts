@@ -3,7 +3,7 @@ import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, text
 import type { Given } from './fixture.ts';
 
 export function describeSteps(given: Given): void {
-  test('startSteps records started steps and leaves known steps unchanged', async () => {
+  test('startSteps records the steps of a turn that a worker starts, and leaves recorded steps unchanged', async () => {
     const { store, observe, conversation, lease } = await given.running();
     await store.recordStep(lease, textStep('done', 1));
     const before = await observe(conversation);
@@ -30,7 +30,7 @@ export function describeSteps(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(before.shape);
   });
 
-  test('a repeated recordStep gets the present state of the conversation', async () => {
+  test('a repeated recordStep replies known with the present state of the conversation', async () => {
     const { store, observe, conversation, lease } = await given.running();
     const step = callsStep('model.1', 1, 1);
     await store.recordStep(lease, step);
@@ -42,7 +42,7 @@ export function describeSteps(given: Given): void {
     expect((await observe(conversation)).shape.openCalls).toEqual({});
   });
 
-  test('recordStep accepts several messages, or none, and keeps their numbers in the log', async () => {
+  test('recordStep of several messages appends them in order, and recordStep without messages appends nothing to the log', async () => {
     const { store, observe, conversation, lease } = await given.running();
     await store.recordStep(lease, callsStep('model.1', 1, 3));
     const results = ['c2_0', 'c2_1', 'c2_2'].map((call) => resultStep('', call));
@@ -65,7 +65,7 @@ export function describeSteps(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(before.shape);
   });
 
-  test('recordStep extends the lease, and the sweeper checks the turn only after the new end of the lease', async () => {
+  test('recordStep extends the turn’s lease, and the sweeper checks the turn only after the lease’s new end', async () => {
     const { store, observe, lapseLease, conversation, lease } = await given.running();
     await lapseLease('turn', conversation);
     await store.recordStep(lease, textStep('s', 1));
@@ -136,7 +136,7 @@ export function describeSteps(given: Given): void {
     expect((await observe(conversation)).shape.turns['t1']).toMatchObject({ state: 'completed', answerSeq: 2 });
   });
 
-  test('JSON inside a message is read back from the log byte for byte', async () => {
+  test('readTurn returns the text of an answer byte for byte as it was recorded, also if the text is JSON', async () => {
     const { store, conversation, lease } = await given.running();
     const content = '{"empty":[],"object":{},"big":12345678901234567890,"text":"a\\nb ü 🙂 \\u0000"}';
     await store.recordStep(lease, textStep('s', 1, content));
@@ -156,18 +156,18 @@ export function describeSteps(given: Given): void {
     expect((await observe(conversation)).shape.log).toHaveLength(201);
   });
 
-  test('heartbeat extends the lease, and the sweeper checks the turn only after the new end of the lease', async () => {
+  test('heartbeat extends the turn’s lease, and the sweeper checks the turn only after the lease’s new end', async () => {
     const { store, observe, lapseLease, conversation, lease } = await given.running();
     await lapseLease('turn', conversation);
-    expect(await store.heartbeat(lease)).toEqual({ status: 'held' });
+    expect(await store.heartbeat(lease)).toEqual({ status: 'renewed' });
     const { shape, times } = await observe(conversation);
     expect(times.lease).toBeGreaterThan(times.now);
     expect(times.ready['t']).toBe(times.lease);
-    expect(await store.heartbeat(lease)).toEqual({ status: 'held' });
+    expect(await store.heartbeat(lease)).toEqual({ status: 'renewed' });
     expect((await observe(conversation)).shape).toEqual(shape);
   });
 
-  test('writes of a worker are refused as gone after its conversation was erased', async () => {
+  test('writes of a worker that runs a turn get the reply gone after the conversation was erased', async () => {
     const { store, markGone, conversation, lease } = await given.running();
     await markGone(conversation);
     const gone = { status: 'gone' };

@@ -44,7 +44,7 @@ export function describeWaits(given: Given): void {
     return { conversation, lease, wait, waiting };
   }
 
-  test('suspend ends the lease, and the turn stays first in the mailbox and cannot be claimed before its deadline', async () => {
+  test('suspend ends the worker’s lease, and the turn stays first in the mailbox and cannot be claimed before its deadline', async () => {
     const { store, observe } = given.harness();
     const { conversation, lease, waiting } = await waitForTools();
     await store.accept(turnFor(conversation, 't2'));
@@ -67,7 +67,7 @@ export function describeWaits(given: Given): void {
     expect(waiting?.until).toBeLessThanOrEqual(after + DAY_MS);
   });
 
-  test('a claim of a waiting turn before its deadline makes the turn due again at the deadline', async () => {
+  test('a claim of a waiting turn before its deadline is refused and makes the turn due again at the deadline', async () => {
     const { store, observe, makeOverdue } = given.harness();
     const { conversation, waiting } = await waitForTools();
     await makeOverdue(conversation, 't', -60_000);
@@ -76,7 +76,7 @@ export function describeWaits(given: Given): void {
     expect((await observe(conversation)).times.ready['t']).toBe(waiting.until);
   });
 
-  test('the next wait of a turn starts unfulfilled after an earlier wait was fulfilled', async () => {
+  test('a turn that waits again starts the wait unfulfilled, although the turn’s earlier wait was fulfilled', async () => {
     const { store } = given.harness();
     const { conversation } = await waitForTools();
     await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
@@ -97,7 +97,7 @@ export function describeWaits(given: Given): void {
     expect(await store.suspend(lease, wait)).toEqual({ status: 'fenced' });
   });
 
-  test('a suspension does not count as an attempt, so a turn continues after four rate limits', async () => {
+  test('a suspension of a turn does not count as an attempt, so a turn can be claimed after four rate limits', async () => {
     const { store, passDeadline, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     for (let count = 0; count < TURN_LIMITS.maxAttempts + 1; count += 1) {
@@ -108,7 +108,7 @@ export function describeWaits(given: Given): void {
     }
   });
 
-  test('a step is suspended 20 times, and the 21st suspension is refused', async () => {
+  test('suspend accepts 20 retry waits of the same step, and refuses the 21st', async () => {
     const { store, observe, passDeadline, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     for (let count = 0; count < TURN_LIMITS.maxSuspensions; count += 1) {
@@ -145,7 +145,7 @@ export function describeWaits(given: Given): void {
     expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'waiting', untilMs: until });
   });
 
-  test('an answer to the call with the earliest deadline moves the turn to the next deadline', async () => {
+  test('an answer to the tool call with the earliest deadline makes the waiting turn due at the next call’s deadline', async () => {
     const { store, observe } = given.harness();
     const { conversation, waiting } = await waitForTwo();
     await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' });
@@ -167,7 +167,7 @@ export function describeWaits(given: Given): void {
     expect(await readWaiting(conversation)).toMatchObject({ until, calls: [{ id: 'c2_1', until }] });
   });
 
-  test('an answer to a tool call is accepted while a worker answers another call that is overdue', async () => {
+  test('answerTurn accepts an answer to a tool call while a worker answers another call whose deadline has passed', async () => {
     const { store, passDeadline } = given.harness();
     const { conversation, wait } = await waitForTwo();
     await passDeadline(conversation, 't1');
@@ -183,7 +183,7 @@ export function describeWaits(given: Given): void {
     expect([...answers.keys()]).toEqual(['c2_1']);
   });
 
-  test('an answer to a tool call is accepted after the deadline of another call, if a worker claimed and released the turn', async () => {
+  test('answerTurn accepts an answer after another call’s deadline, even if a worker claimed and released the turn since', async () => {
     const { store, passDeadline } = given.harness();
     const { conversation, wait } = await waitForTwo();
     await passDeadline(conversation, 't1');
@@ -208,7 +208,7 @@ export function describeWaits(given: Given): void {
     }
   });
 
-  test('each wait of a turn emits one event with the calls and their deadlines', async () => {
+  test('each wait of a turn for tool calls emits one event with these calls and their deadlines', async () => {
     const { store, observe, passDeadline } = given.harness();
     const { conversation, lease, wait } = await waitForTools([60_000, DAY_MS]);
     await store.suspend(lease, wait);
@@ -222,7 +222,7 @@ export function describeWaits(given: Given): void {
     expect((await observe(conversation)).shape.events.slice(1)).toEqual([told('c2_1')]);
   });
 
-  test('a wait emits no event if all answers arrived before it', async () => {
+  test('a turn’s wait emits no event if all its tool calls were answered before the wait began', async () => {
     const { store, observe, passDeadline } = given.harness();
     const { conversation, wait } = await waitForTools();
     await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' });
@@ -232,7 +232,7 @@ export function describeWaits(given: Given): void {
     expect((await observe(conversation)).shape.events).toHaveLength(1);
   });
 
-  test('a claim after the deadline returns the wait as unfulfilled, also when the claim is repeated', async () => {
+  test('a claim of a waiting turn after its deadline returns the wait as unfulfilled, also when the claim is repeated', async () => {
     const { store, passDeadline } = given.harness();
     const { conversation } = await waitForTools();
     await passDeadline(conversation, 't1');
@@ -318,7 +318,7 @@ export function describeWaits(given: Given): void {
     await check();
   });
 
-  test('the first answer to a tool call stays, even if another answer follows', async () => {
+  test('a second answer to the same tool call does not replace the first answer', async () => {
     const { store } = given.harness();
     const { conversation } = await waitForTools();
     await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0'], 'tools', () => '1'), wake: 'w' });
@@ -353,7 +353,7 @@ export function describeWaits(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(before.shape);
   });
 
-  test('answerTurn accepts an answer together with one that was accepted during an earlier wait', async () => {
+  test('answerTurn accepts a new answer together with a repeated answer of the turn’s earlier wait', async () => {
     const { store } = given.harness();
     const { conversation } = await waitForTools();
     await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
@@ -369,7 +369,7 @@ export function describeWaits(given: Given): void {
   });
 
   test.each(['tools', 'approval'] as const)(
-    'a turn that waits for %s refuses answers of another kind, and stores none of them',
+    'answerTurn refuses answers of the other kind for a turn that waits for %s, and stores none of them',
     async (kind) => {
       const { store, observe, conversation, lease } = await given.running();
       await store.recordStep(lease, callsStep('model.1', 1, 2));
@@ -400,7 +400,7 @@ export function describeWaits(given: Given): void {
     expect(await store.answerTurn(request)).toEqual({ status: 'not_waiting', call: 'c1_0' });
   });
 
-  test('a wait is fulfilled at once if all its calls were answered before', async () => {
+  test('a claim of a waiting turn returns its wait as fulfilled if all awaited tool calls were answered before the wait', async () => {
     const { store } = given.harness();
     const { conversation } = await waitForTools();
     await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
@@ -432,7 +432,7 @@ export function describeWaits(given: Given): void {
   ];
 
   test.each(ENDINGS)(
-    'if a turn ends as %s before it used an accepted answer, the log has that answer, and an error result for the other call',
+    'if a turn ends as %s before it used an accepted answer, the log gets that answer, and an error result for the unanswered call',
     async (_, end) => {
       const { store, observe } = given.harness();
       const suspended = await waitForTools();

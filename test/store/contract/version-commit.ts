@@ -14,7 +14,7 @@ export function describeVersionCommit(given: Given): void {
     expect(await store.commitVersion(lease, commit)).toEqual({ status: 'ended' });
   }
 
-  test('commitVersion makes the version the live one and ends the pass', async () => {
+  test('commitVersion makes the new context version the live one and ends the compaction pass', async () => {
     const { store, events, conversation, lease } = await given.pass();
     const commit = commitOf(0, 4, {
       backoff: { nothingBelowTokens: 5, gainlessPasses: 0, noGainBelowTokens: 0, appendsBelowMessageTokens: 3 },
@@ -48,7 +48,7 @@ export function describeVersionCommit(given: Given): void {
     ]);
   });
 
-  test('a repeated commitVersion gets the same reply and commits once', async () => {
+  test('a repeated commitVersion gets the same reply as the first call and commits no second version', async () => {
     const { store, events, conversation, lease } = await given.pass();
     const commit = commitOf(0, 4);
     await store.commitVersion(lease, commit);
@@ -58,7 +58,7 @@ export function describeVersionCommit(given: Given): void {
     expect(await events(conversation)).toHaveLength(4);
   });
 
-  test('commitVersion writes nothing if the live version is not the expected one, and the pass continues', async () => {
+  test('commitVersion writes nothing if the live version is not the one that the caller expects, and the compaction pass stays in progress', async () => {
     const { store, events, conversation } = await given.log();
     await commitNext(conversation, commitOf(0, 2));
     const { lease } = await claimPass(store, conversation);
@@ -77,10 +77,10 @@ export function describeVersionCommit(given: Given): void {
       code: 'conflict',
       field: 'version.number',
     });
-    expect(await store.heartbeatPass(lease)).toEqual({ status: 'held' });
+    expect(await store.heartbeatPass(lease)).toEqual({ status: 'renewed' });
   });
 
-  test('commitVersion keeps `keepVersions` versions and the live one, with all their texts', async () => {
+  test('commitVersion keeps the newest `keepVersions` versions and the live one, with all their summary texts', async () => {
     const { store, conversation } = await given.log();
     for (let live = 0; live < 5; live += 1) await commitNext(conversation, commitOf(live, 4, { keepVersions: 3 }));
     const kept = await store.listVersions(conversation);
@@ -95,7 +95,7 @@ export function describeVersionCommit(given: Given): void {
     expect((await store.listVersions(conversation)).map(({ number }) => number)).toEqual([6]);
   });
 
-  test('commitVersion cannot change a text that an earlier kept version shows', async () => {
+  test('commitVersion with another text for a summary leaves the text unchanged in an earlier version that shows it', async () => {
     const { store, conversation } = await given.log();
     const first = commitOf(0, 4);
     await commitNext(conversation, first);
@@ -107,7 +107,7 @@ export function describeVersionCommit(given: Given): void {
     expect(await store.readContext(conversation, { version: 1, head: 8 })).toEqual(before);
   });
 
-  test('a turn appends messages before and after a commit', async () => {
+  test('a running turn records messages both before and after a compaction pass commits a version', async () => {
     const { store, conversation, lease } = await given.pass();
     const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
     await store.recordStep(turn, { ...textStep('model.1', 9), anchor: { tokens: 500, version: 0 } });
@@ -120,7 +120,7 @@ export function describeVersionCommit(given: Given): void {
     expect(source?.entries.map(({ seq }) => seq)).toEqual([5, 6, 7, 8, 9, 10, 11]);
   });
 
-  test('a context read at an old version and an old log end is byte for byte the same as before', async () => {
+  test('readContext at an old version and an old log end returns byte for byte what it returned before a later commit', async () => {
     const { store, conversation } = await given.log();
     await commitNext(conversation, commitOf(0, 4));
     const start = JSON.stringify(await store.readContext(conversation, { version: 0, head: 6 }));

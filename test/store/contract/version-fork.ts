@@ -28,7 +28,7 @@ export function describeVersionFork(given: Given): void {
     return { expectedHead: from - 1, entries, opens: [], closes: [], texts: NO_TEXTS };
   }
 
-  test('a fork has the log, version and context of its source', async () => {
+  test('a completed fork has the log, context version and context of its source', async () => {
     const { store, events } = given.harness();
     const source = await makeConversation(store, 8);
     const commit = commitOf(0, 4);
@@ -77,7 +77,7 @@ export function describeVersionFork(given: Given): void {
     expect(inputSeq).toBe(5);
   });
 
-  test('copyToFork writes nothing for a batch that is repeated or does not continue the log', async () => {
+  test('copyToFork writes nothing for a repeated batch of messages or a batch that does not continue the fork’s log', async () => {
     const { store } = given.harness();
     const source = await makeConversation(store, 6);
     const fork = await beginFork(source, 6);
@@ -90,7 +90,7 @@ export function describeVersionFork(given: Given): void {
     expect(await store.readConversation(fork)).toMatchObject({ head: 3, turns: 2 });
   });
 
-  test('a repeated beginFork continues with the plan of its first call, and another operation is refused', async () => {
+  test('a repeated beginFork gets the plan of its first call, and beginFork of another operation is refused', async () => {
     const { store } = given.harness();
     const source = await makeConversation(store, 6);
     const conversation = await beginFork(source, 6);
@@ -182,7 +182,7 @@ export function describeVersionFork(given: Given): void {
     expect(other).toEqual({ status: 'other_agent', agent: 'agent' });
   });
 
-  test('writes to an abandoned fork are refused with a reply that calls it abandoned, until the fork’s operation continues', async () => {
+  test('writes to an abandoned fork are refused with `isAbandoned: true`, until the fork’s own operation continues the copy', async () => {
     const { store, abandonFork } = given.harness();
     const source = await makeConversation(store, 4);
     const fork = await beginFork(source, 4);

@@ -70,7 +70,7 @@ export function describeVersionReplacement(given: Given): void {
     ]);
   });
 
-  test('a repeated replaceVersion gets the reply known and writes nothing, even after the next version', async () => {
+  test('a repeated replaceVersion gets the reply known and writes nothing, even after a later version went live', async () => {
     const { store, events } = given.harness();
     const conversation = await makeCompacted();
     const replacement = replacementOver(conversation, 1, 8);
@@ -81,7 +81,7 @@ export function describeVersionReplacement(given: Given): void {
     expect([await store.readConversation(conversation), await events(conversation)]).toEqual(before);
   });
 
-  test('replaceVersion writes nothing if the live version or the log end is not the expected one', async () => {
+  test('replaceVersion writes nothing if the live version or the log’s end is not the one that the caller expects', async () => {
     const { store } = given.harness();
     const conversation = await makeCompacted();
     await store.append(appendOf(conversation, 8, 1));
@@ -103,7 +103,7 @@ export function describeVersionReplacement(given: Given): void {
     expect(await store.replaceVersion(replacementOver(conversation, 2, 9))).toEqual({ status: 'busy' });
   });
 
-  test('during a wait, replaceVersion accepts only a version that keeps the newest messages', async () => {
+  test('while a turn waits for tool results, replaceVersion accepts only a version that keeps the newest messages', async () => {
     const { store } = given.harness();
     const conversation = await makeCompacted();
     const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -128,7 +128,7 @@ export function describeVersionReplacement(given: Given): void {
     expect(await store.replaceVersion(after)).toMatchObject({ status: 'replaced' });
   });
 
-  test('replaceVersion ends the pass in progress, and later writes of its owner are refused as superseded', async () => {
+  test('replaceVersion ends the compaction pass in progress, and later writes of the pass’s owner are refused as superseded', async () => {
     const { store, dueIn, events } = given.harness();
     const conversation = await makeCompacted();
     const { lease } = await claimPass(store, conversation);
@@ -151,7 +151,7 @@ export function describeVersionReplacement(given: Given): void {
     expect(await claimPass(store, conversation)).toMatchObject({ attempt: 1 });
   });
 
-  test('after replaceVersion, writes of the present owner of the pass are refused as superseded, and those of an earlier owner as fenced', async () => {
+  test('after replaceVersion, writes of a compaction pass’s present owner are refused as superseded, and those of its earlier owner as fenced', async () => {
     const { store, lapseLease } = given.harness();
     const conversation = await makeCompacted();
     const { lease } = await claimPass(store, conversation);
@@ -163,7 +163,7 @@ export function describeVersionReplacement(given: Given): void {
     expect(await store.heartbeatPass(next)).toEqual({ status: 'superseded' });
   });
 
-  test('replaceVersion wakes the turn that waits for the pass without fulfilling its wait', async () => {
+  test('replaceVersion wakes the turn that waits for the compaction pass, and leaves the turn’s wait unfulfilled', async () => {
     const { store } = given.harness();
     const conversation = await makeCompacted();
     await waitForPass(store, conversation, 't1');
@@ -199,7 +199,7 @@ export function describeVersionReplacement(given: Given): void {
     expect(kept).toEqual([3, 4, 8, 9]);
   });
 
-  test('replaceVersion needs a conversation that exists and is not erased', async () => {
+  test('replaceVersion is refused for a conversation that does not exist or was erased', async () => {
     const { store } = given.harness();
     expect(await store.replaceVersion(replacementOver(newConversation(), 0, 0))).toEqual({ status: 'not_found' });
     const conversation = await makeCompacted();

@@ -49,7 +49,7 @@ export function describeVersionRollback(given: Given): void {
   test.each<[string, Partial<StepOutcome>]>([
     ['the provider reported usage', { anchor: { tokens: 107, version: 1 } }],
     ['the provider reported no usage', {}],
-  ])('rollBackVersion keeps a version that a model answered, if %s', async (_, counted) => {
+  ])('rollBackVersion refuses to replace a version with which a model has answered, if %s', async (_, counted) => {
     const { store, events } = given.harness();
     const { conversation, lease } = await runTurn();
     await store.recordStep(lease, { ...textStep('model.1', 9), answeredVersion: 1, ...counted });
@@ -60,7 +60,7 @@ export function describeVersionRollback(given: Given): void {
     expect(await events(conversation)).toEqual(told);
   });
 
-  test('rollBackVersion restarts a pass that waits for child jobs, because its plan is based on the refused version', async () => {
+  test('rollBackVersion restarts a compaction pass that waits for child jobs, because the pass’s plan is based on the refused version', async () => {
     const { store, dueIn } = given.harness();
     const { conversation, lease } = await runTurn();
     const parked = await claimPass(store, conversation, { job: 'parent' });
@@ -73,15 +73,15 @@ export function describeVersionRollback(given: Given): void {
     expect(claim).not.toHaveProperty('pass.plan');
   });
 
-  test('rollBackVersion does not interrupt a pass that a worker has claimed', async () => {
+  test('rollBackVersion leaves a compaction pass in progress if a worker has claimed the pass', async () => {
     const { store } = given.harness();
     const { conversation, lease } = await runTurn();
     const { lease: pass } = await claimPass(store, conversation);
     await store.rollBackVersion(lease, rollbackOver(1));
-    expect(await store.heartbeatPass(pass)).toEqual({ status: 'held' });
+    expect(await store.heartbeatPass(pass)).toEqual({ status: 'renewed' });
   });
 
-  test('rollBackVersion keeps a version with the same segments (compacted ranges) as a version that a model answered', async () => {
+  test('rollBackVersion refuses to replace a version with the same segments (compacted ranges) as one with which a model has answered', async () => {
     const { store } = given.harness();
     const { conversation, lease } = await runTurn();
     await store.recordStep(lease, { ...textStep('model.1', 9), answeredVersion: 1 });
@@ -105,7 +105,7 @@ export function describeVersionRollback(given: Given): void {
     expect(await events(conversation)).toEqual(told);
   });
 
-  test('rollBackVersion writes nothing if the live version is not the expected one', async () => {
+  test('rollBackVersion writes nothing if the live version is not the one that the caller expects', async () => {
     const { store } = given.harness();
     const { conversation, lease } = await runTurn();
     const { lease: pass } = await claimPass(store, conversation);

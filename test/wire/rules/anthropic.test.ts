@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { validateAnthropic } from '../whole.ts';
-import { type BrokenCase, garbage, nameViolations } from './broken.ts';
+import { validateAnthropic } from '../synchronous-formats.ts';
+import { type BrokenCase, garbage, nameViolations } from './malformed-bodies.ts';
 
 const text = (said: string, more: object = {}) => ({ type: 'text', text: said, ...more });
 const use = (id: string, input: unknown = {}, name = 'read') => ({ type: 'tool_use', id, name, input });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { validateChat } from '../whole.ts';
-import { type BrokenCase, garbage, nameViolations } from './broken.ts';
+import { validateChat } from '../synchronous-formats.ts';
+import { type BrokenCase, garbage, nameViolations } from './malformed-bodies.ts';
 
 const system = { role: 'system', content: 'Be brief.' };
 const ask = { role: 'user', content: 'Read it.' };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { validateResponses } from '../whole.ts';
-import { type BrokenCase, garbage, nameViolations } from './broken.ts';
+import { validateResponses } from '../synchronous-formats.ts';
+import { type BrokenCase, garbage, nameViolations } from './malformed-bodies.ts';
 
 const ask = { role: 'user', content: 'Read it.' };
 const says = (said: string, more: object = {}) => ({

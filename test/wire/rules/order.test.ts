@@ -3,7 +3,7 @@ import type { Message } from '../../../src/domain/message.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
 import { checkOpenRound, checkOrder, checkThinking } from '../../../src/wire/rules/version-checks.ts';
 import { calls, result, says, user } from '../messages.ts';
-import { nameViolations } from './broken.ts';
+import { nameViolations } from './malformed-bodies.ts';
 
 const ask = user('Read it.');
 const done = says('Done.');

@@ -43,12 +43,12 @@ async function check(
 
 const openRound = [ask, done, ask, calls('a')];
 
-test('checkVersion accepts a valid context, with or without an open tool round', async () => {
+test('checkVersion accepts a valid context, with or without unanswered tool calls (an open tool round)', async () => {
   expect(await check(openRound, [evicted(1, 2), raw(3, 4)])).toEqual([]);
   expect(await check(openRound, [evicted(1, 2), raw(3, 4)], { format: 'openai-chat' })).toEqual([]);
 });
 
-test('the rule for open tool rounds (X12) refuses a new version of the context that changes an open round', async () => {
+test('the rule for open tool rounds (X12) refuses a new context version that changes the messages of unanswered tool calls', async () => {
   expect(await check(openRound, [raw(1, 3), evicted(4, 4)])).toEqual(['X12']);
 });
 
@@ -62,7 +62,7 @@ test('the rule for pinned texts (X13) refuses a new version of the context that 
 });
 
 test.each([undefined, 'anthropic', 'openai-chat', 'openai-responses'] as const)(
-  'the rule for pinned texts (X13) finds each text byte for byte in a request of format %s, whatever the format escapes',
+  'the rule for pinned texts (X13) finds each pinned text in a request of format %s, even if the format escapes characters',
   async (format) => {
     const odd = ' \u2028"\\<summary>\t\u0000😀 \ud800 ';
     const pinned = [ask, calls('a'), result('a'), done, { ...ask, content: odd, parts: [] }];

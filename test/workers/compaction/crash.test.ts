@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
-import { bindRoom, Fate, ignoreCrash, type When } from '../fate.ts';
+import { bindPort, ignoreCrash, type When, WorkerDeath } from '../worker-death.ts';
 import { type AllPorts, brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from './fixture.ts';
 
 /** ms after which the next sweep finds due entries. */
@@ -45,19 +45,19 @@ const hardPass: Story = {
   },
 };
 
-function bindToFate(fate: () => Fate): (ports: AllPorts) => AllPorts {
+function bindToDeath(death: () => WorkerDeath): (ports: AllPorts) => AllPorts {
   return (ports) => ({
     ...ports,
-    turns: bindRoom(ports.turns, fate),
-    passes: bindRoom(ports.passes, fate),
-    contexts: bindRoom(ports.contexts, fate),
-    summaries: bindRoom(ports.summaries, fate),
-    wakes: bindRoom(ports.wakes, fate),
-    sweep: bindRoom(ports.sweep, fate),
+    turns: bindPort(ports.turns, death),
+    passes: bindPort(ports.passes, death),
+    contexts: bindPort(ports.contexts, death),
+    summaries: bindPort(ports.summaries, death),
+    wakes: bindPort(ports.wakes, death),
+    sweep: bindPort(ports.sweep, death),
     summarizers: (policy, agent) =>
       ports.summarizers(policy, agent).map((summarizer) => ({
         id: summarizer.id,
-        summarize: (request) => fate().pass(() => summarizer.summarize(request)),
+        summarize: (request) => death().pass(() => summarizer.summarize(request)),
       })),
   });
 }
@@ -66,7 +66,7 @@ function bindToFate(fate: () => Fate): (ports: AllPorts) => AllPorts {
  * Takes jobs until no work is left, and sweeps whenever the queue is empty. After a worker dies, another one continues.
  */
 async function play(story: Story, at = 0, when: When = 'before'): Promise<Run> {
-  let fate = new Fate();
+  let death = new WorkerDeath();
   let hasCrashed = false;
   const summarizer = brief();
   const some: Summarizer = {
@@ -74,14 +74,14 @@ async function play(story: Story, at = 0, when: When = 'before'): Promise<Run> {
     summarize: (request) =>
       request.range.from === 8 ? Promise.resolve({ status: 'refused', why: 'no' }) : summarizer.summarize(request),
   };
-  const world = await Fixture.open({ ...story.options, summarizers: [some], wrap: bindToFate(() => fate) });
+  const world = await Fixture.open({ ...story.options, summarizers: [some], wrap: bindToDeath(() => death) });
   await story.begin(world);
-  fate = new Fate(at, when);
+  death = new WorkerDeath(at, when);
   const survive = async (work: () => Promise<unknown>): Promise<void> => {
     await work().catch(ignoreCrash);
-    if (!fate.hasStruck) return;
+    if (!death.hasHappened) return;
     hasCrashed = true;
-    fate = new Fate();
+    death = new WorkerDeath();
   };
   for (let sweeps = 0; world.db.ready.size > 0; sweeps += 1) {
     if (sweeps === MAX_SWEEPS) throw new Error(`still at work after ${MAX_SWEEPS} sweeps`);
@@ -146,7 +146,7 @@ describe.each(['before', 'after'] as const)(
       },
     );
 
-    it(`a compaction worker that dies at any await, ${when} the awaited call has its effect, only delays the turn that waits for the pass`, async () => {
+    it(`a turn that waits for compaction is completed later if the pass’s worker dies at any await, ${when} the awaited call has its effect`, async () => {
       const reference = await play(hardPass);
       expect(reference.world.version).toMatchObject({ strategy: 'summarize' });
       let at = 1;

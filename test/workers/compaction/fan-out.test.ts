@@ -12,7 +12,7 @@ async function openPass(options: FixtureOptions = {}): Promise<Fixture> {
 
 const SEQUENCES = [2, 5, 8, 11, 14].map((from) => ({ from, to: from + 1, tokens: 608 }));
 
-it('a compaction pass adds one summarization job per sequence, under ids that are unique to the delivery', async () => {
+it('a compaction pass adds one summarization job per sequence of messages, under job ids that no other delivery uses', async () => {
   const world = await openPass();
   const children = await world.fanOut();
   expect(children.map(({ sequence }) => sequence)).toEqual(SEQUENCES);
@@ -50,7 +50,7 @@ it('a compaction pass records its plan before it adds summarization jobs', async
   expect.assertions(4);
 });
 
-it('a compaction pass that waits for summaries has no lease, and only the parent job of the summarization jobs may claim it', async () => {
+it('while a compaction pass waits for summaries, no worker has its lease, and only the parent job of its summarization jobs may claim it', async () => {
   const world = await openPass();
   await world.fanOut('job1');
   const { pass } = world.db.find(ref) ?? {};
@@ -88,7 +88,7 @@ it('a compaction pass ends in its first delivery if an earlier pass left all the
   expect(world.version).toMatchObject({ strategy: 'summarize', archived: 10 });
 });
 
-it('a compaction pass uses only the existing summaries at its third attempt', async () => {
+it('a compaction pass at its third attempt uses only existing summaries and adds no summarization jobs', async () => {
   const world = await openPass();
   const [first] = await world.fanOut('job1');
   if (first !== undefined) await world.summarize(first);
@@ -119,7 +119,7 @@ it('a compaction pass renews its lease while it works', async () => {
   const running = world.deliver('job1');
   await reached.promise;
   await world.timers.advance(3 * PASS_LIMITS.leaseMs);
-  expect(await world.store.claimPass(ref, 'other', 'job2', 'w')).toMatchObject({ status: 'held' });
+  expect(await world.store.claimPass(ref, 'other', 'job2', 'w')).toMatchObject({ status: 'leased' });
   gate.resolve();
   expect(await running).toMatchObject({ status: 'parked' });
   expect(world.timers.pending).toBe(0);
@@ -135,7 +135,7 @@ it('a compaction pass that needs no summaries evicts messages in its first deliv
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', strategy: 'evict', sequences: 0 }]);
 });
 
-it('a compaction pass ends as no_reason if its reasons no longer hold, starts a backoff, and keeps the turn and message counts', async () => {
+it('a compaction pass whose reasons no longer hold ends as no_reason, starts a backoff, and keeps the turn and message counts', async () => {
   const world = await Fixture.open();
   await world.append('u20 a300 a300 u20 a20');
   await world.request('token_threshold', 'hard_limit');
@@ -150,7 +150,7 @@ it('a compaction pass ends as no_reason if its reasons no longer hold, starts a 
   expect(backoff).toEqual({ ...shut, gainlessPasses: 0, noGainBelowTokens: 0 });
 });
 
-it('a compaction pass that can remove nothing ends as none, starts a backoff, and restarts the count of turns', async () => {
+it('a compaction pass that can remove no messages ends with outcome none, starts a backoff, and restarts the count of turns', async () => {
   const world = await Fixture.open({ policy: { turnThreshold: 2 } });
   await world.append('u20 a20 u20');
   await world.request('turn_threshold');
@@ -175,7 +175,7 @@ it.each([
   },
 );
 
-it('a requested compaction pass compacts in mode manual', async () => {
+it('a compaction pass that a caller requested compacts the context in mode manual', async () => {
   const world = await Fixture.open({ policy: { mode: 'manual' } });
   await world.append(FIVE_SEQUENCES);
   await world.request('manual');

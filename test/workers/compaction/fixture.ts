@@ -214,7 +214,7 @@ export class Fixture {
 
   summarize(child: Child, isLastAttempt = false): Promise<SummarizationResult> {
     const { child: _, ...task } = child;
-    return this.summarization({ task, askedAt: this.timers.now(), isLastAttempt });
+    return this.summarization({ task, requestedAt: this.timers.now(), isLastAttempt });
   }
 
   /** Runs a whole pass: a delivery, its summarization jobs, and the delivery after them. */

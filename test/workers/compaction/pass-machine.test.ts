@@ -407,9 +407,12 @@ function take<Step extends WorkStep>([, state, facts]: Row<Step>): PassState {
   return nextStep(state, facts);
 }
 
-it.each(ROWS.map((row) => ({ title: row[0], row })))('a compaction pass in state $title', ({ row }) => {
-  expect(take(row)).toMatchObject(row[3]);
-});
+it.each(ROWS.map((row) => ({ title: row[0], row })))(
+  'a compaction pass takes the expected next step: $title',
+  ({ row }) => {
+    expect(take(row)).toMatchObject(row[3]);
+  },
+);
 
 it.each(['fenced', 'superseded', 'gone'] as const)(
   'a delivered turn job writes nothing more after the store answers that its compaction pass is %s',
@@ -450,7 +453,7 @@ it.each([
   ['settles a recorded plan whose children have ended', { ...claimed, plan: PLAN }, NEW, 'rebase'],
   ['settles a recorded plan for a turn that took the pass over', { ...claimed, plan: PLAN }, NEVER, 'rebase'],
   ['reviews a proposal before its plan', { ...claimed, plan: PLAN, review: approving }, ANY, 'review'],
-] as const)('the first state of a delivered compaction pass: startPass %s', (_, pass, childJobs, first) => {
+] as const)('startPass returns the first state of a delivered compaction pass: it %s', (_, pass, childJobs, first) => {
   expect(startPass(pass, childJobs)).toMatchObject({ step: first, progress: { childJobs, replans: 0 } });
 });
 

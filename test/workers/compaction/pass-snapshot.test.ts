@@ -58,7 +58,7 @@ it('the evaluation of a compaction pass ignores the reason turn_end if the polic
   expect(evaluate(stateOf(100), ['turn_end'], { onTurnEnd: true, mode: 'manual' })).toEqual([]);
 });
 
-it('the evaluation of a compaction pass returns each reason once, in a fixed order', () => {
+it('the evaluation of a compaction pass returns each reason to compact once, in a fixed order', () => {
   expect(evaluate(stateOf(6_000), ['manual', 'token_threshold', 'turn_end'], { onTurnEnd: true })).toEqual([
     'token_threshold',
     'turn_end',
@@ -78,7 +78,7 @@ it.each([
   expect(evaluate(stateOf(6_100 - overhead, { backoff }), [])).toEqual(['token_threshold']);
 });
 
-it('the evaluation of a compaction pass returns no soft reason in mode manual', () => {
+it('the evaluation of a compaction pass returns no soft reason to compact if the policy’s mode is manual', () => {
   expect(evaluate(stateOf(6_000), ['token_threshold'], { mode: 'manual' })).toEqual([]);
   expect(evaluate(stateOf(9_500), ['manual'], { mode: 'manual' })).toEqual(['hard_limit', 'manual']);
 });

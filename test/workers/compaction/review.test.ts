@@ -133,7 +133,7 @@ it('an approval is refused if its edit makes the new context no smaller than the
   expect(await approve(world, { '2-3': words(1_200) }, 'op2')).toEqual({ status: 'approved', version: 1 });
 });
 
-it('a rejected proposal changes nothing, and the next proposal follows only after the context has grown by 15 %', async () => {
+it('a rejected proposal changes no context, and the next proposal follows only after the context has grown by 15 %', async () => {
   const world = await propose();
   expect(await decide(world, { kind: 'reject', reason: 'keep it all' })).toEqual({ status: 'rejected' });
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'rejected' }]);
@@ -166,7 +166,7 @@ it('a proposal expires when the sweeper wakes its compaction pass at the expiry 
 });
 
 it.each(['manual', 'hard_limit', 'overflow'] as const)(
-  'a compaction pass in mode review commits without approval when the reason %s is added, and pays for no summary twice',
+  'a compaction pass in mode review commits without approval when the reason %s is added, and uses the summaries already written',
   async (reason) => {
     const profile = { windowTokens: reason === 'hard_limit' ? 3_700 : 100_000, outputCapTokens: 100 };
     const policy = { thresholdRatio: 0.8, hardRatio: 0.95 };
@@ -203,7 +203,7 @@ it('a compaction pass in mode review commits at once if a hard reason is added w
   expect(texts).not.toContain('mine');
 });
 
-it('a compaction pass whose proposal was dropped plans again, with the messages that were appended since', async () => {
+it('a compaction pass whose proposal was dropped plans again, with the messages appended since the proposal', async () => {
   let onCommit = async (): Promise<void> => undefined;
   const world = await propose({ wrap: (ports) => beforeCommit(ports, () => onCommit()) });
   await world.append('a300 a300 u20 a20');
@@ -215,7 +215,7 @@ it('a compaction pass whose proposal was dropped plans again, with the messages 
   ]);
 });
 
-it('an approved proposal is committed although a soft reason was added', async () => {
+it('an approved proposal is committed even if a soft reason to compact was added during the review', async () => {
   let [isApproving, hasCome] = [false, false];
   const world = await propose({
     wrap: (ports) => ({
@@ -273,7 +273,7 @@ it('an approval is refused if the provider has refused the proposed segments mea
   expect(world.version).toBeUndefined();
 });
 
-it('an approval is checked by the format rules of the provider, with the messages that were appended since the proposal', async () => {
+it('a worker refuses an approval if the proposed version with the newer messages breaks the format rules of the provider', async () => {
   const world = await propose();
   const pinned = (await world.store.readProposal(ref))?.proposal;
   const review = world.db.find(ref)?.pass?.review;
@@ -303,7 +303,7 @@ it('a second worker carries out an approval after the first worker died', async 
   expect(await world.store.readDecision(ref, 'op')).toEqual({ status: 'approved', version: 1 });
 });
 
-it('a compaction pass in mode review also proposes an eviction before it commits', async () => {
+it('a compaction pass in mode review that only evicts messages proposes the eviction to a person before it commits', async () => {
   const world = await propose({ policy: { minSequenceTokens: 10_000 } });
   const waiting = await world.store.readProposal(ref);
   expect(waiting?.proposal).toMatchObject({ summaries: {}, version: { strategy: 'evict' } });

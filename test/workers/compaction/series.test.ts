@@ -13,7 +13,7 @@ async function runSoftPass(world: Fixture): Promise<void> {
   await world.runPass(world.nextId());
 }
 
-it('several compaction passes create one version of the context after the other, and leave the log unchanged', async () => {
+it('several compaction passes of a conversation commit one context version after the other, and leave the log unchanged', async () => {
   const world = await Fixture.open();
   for (let round = 1; round <= 4; round += 1) {
     await world.append(FIVE_SEQUENCES);
@@ -43,7 +43,7 @@ it('a later compaction pass replaces a summary by a new one over the log when en
   expect(segments.filter(({ kind }) => kind === 'summary')).toMatchObject([{ depth: 1 }]);
 });
 
-it('three compaction passes without gain start a backoff, which ends when the context has grown by 15 %', async () => {
+it('three compaction passes that make the context hardly smaller start a backoff, which ends when the context has grown by 15 %', async () => {
   // The summary of each sequence of 304 tokens has about 280 tokens, so a compaction pass saves less than a tenth of
   // the context.
   const world = await Fixture.open({

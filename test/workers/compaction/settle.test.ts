@@ -377,7 +377,7 @@ it('a compaction pass fails with code conflict after it has planned again five t
   expect(world.db.find(ref)?.pass).toBeUndefined();
 });
 
-it('a worker writes nothing more for a compaction pass after a turn took the pass over, at any step', async () => {
+it('a worker writes nothing more for a compaction pass after a turn took over the pass, whatever the worker was about to store', async () => {
   for (const step of ['readReasons', 'recordPlan', 'parkPass', 'commitVersion'] as const) {
     const takeOver = once(async () => {
       await takeOverPass(world.ports, ref);

@@ -110,7 +110,7 @@ it('the measurement of a shadow policy, which is tried without effect, reports t
   expect(measured?.shadow?.tokensAfter).toBe(measured?.live.tokensBefore);
 });
 
-it('a shadow policy is measured at a compaction pass that found nothing to remove, without the backoff of the live policy', async () => {
+it('a shadow policy is measured, without the live policy’s backoff, at a compaction pass that found nothing to remove', async () => {
   const idle = { messageThreshold: 3, tokenThreshold: 60_000, minSequenceTokens: 90_000, strategy: { evict: 0 } };
   const world = await openShadowed({ policy: idle, shadow: EVICTING });
   await world.request('turn_threshold');

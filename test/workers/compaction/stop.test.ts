@@ -4,7 +4,7 @@ import { FIVE_SEQUENCES, Fixture, ref } from './fixture.ts';
 
 const DEADLINE_MS = 10_000;
 
-it('a stopping worker hands back a compaction pass that hangs, and the next delivery continues the pass', async () => {
+it('a stopping worker releases a compaction pass that hangs, and the next delivery continues the pass', async () => {
   let isStuck = true;
   const world = await Fixture.open({
     wrap: (ports) => ({
@@ -30,7 +30,7 @@ it('a stopping worker hands back a compaction pass that hangs, and the next deli
   expect(claim).toMatchObject({ status: 'claimed', pass: { attempt: 1 } });
 });
 
-it('a stopping worker claims no compaction pass', async () => {
+it('a stopping worker claims no further compaction pass', async () => {
   const world = await Fixture.open();
   await world.append(FIVE_SEQUENCES);
   await world.request('manual');

@@ -69,7 +69,7 @@ it('an approval commits the proposed summary text, although the range got anothe
   expect(stands).toMatchObject({ text: 'text 2', believed: stands.really });
 });
 
-it('two versions of a context share one stored text if they summarize the same range with the same text', async () => {
+it('two context versions share one stored text if both summarize the same range of messages with the same text', async () => {
   const world = await Fixture.open();
   await world.append('u20 a300 a300 u20 a20');
   for (let pass = 1; pass <= 2; pass += 1) {

@@ -27,9 +27,12 @@ it.each<[string, readonly Message[], boolean]>([
     false,
   ],
   ['not open after the next user message', [user, call('a', thought()), result('a'), user], false],
-])('isThinkingLoopOpen returns whether the model’s thinking still waits for its answer: %s', (_, messages, isOpen) => {
-  expect(isThinkingLoopOpen(messages)).toBe(isOpen);
-});
+])(
+  'isThinkingLoopOpen returns whether the model’s thinking still waits for the model’s final answer: %s',
+  (_, messages, isOpen) => {
+    expect(isThinkingLoopOpen(messages)).toBe(isOpen);
+  },
+);
 
 async function openLoop() {
   const world = await Fixture.open();
@@ -60,7 +63,7 @@ it('while the model thinks between tool calls, a soft compaction pass changes no
   expect(world.db.find(ref)).toMatchObject({ passed: { head: 0, turns: 0 }, backoff: before });
 });
 
-it('a soft compaction pass that stopped because the model was thinking runs again at the end of the turn, even after a small answer', async () => {
+it('a soft compaction pass that stopped because the model was thinking is requested again at the turn’s end, even after a small answer', async () => {
   const world = await openLoop();
   await think(world);
   await world.request('token_threshold');

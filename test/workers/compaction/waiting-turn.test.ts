@@ -117,7 +117,7 @@ it('the end of a compaction pass wakes no turn if no turn waits for the pass', a
   expect(world.queue.wakes).toEqual([]);
 });
 
-it('a turn over the hard limit waits for a compaction pass with its summaries, and continues with the smaller context', async () => {
+it('a turn over the hard limit waits until a compaction pass has its summaries, and then continues with the smaller context', async () => {
   const sizes: number[] = [];
   const model = deciding(({ tokens, messages }) => {
     sizes.push(tokens);

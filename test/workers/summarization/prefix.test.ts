@@ -41,7 +41,7 @@ it.each([
   ['short words in a short run', `${'u5 a80 '.repeat(5)}u5 a20`, { tokenThreshold: 300, maxTokens: 250 }, 2_000],
   ['long words in a short run', 'u40 a30 '.repeat(5), { tokenThreshold: 300, maxTokens: 290 }, 2_000],
 ])(
-  'a compaction pass with scope prefix keeps the users’ words with %s, although an eviction would remove them',
+  'a compaction pass with scope prefix copies the user messages into the summary with %s, although an eviction would remove them',
   async (_, script, sizes, cap) => {
     const summarizer = brief();
     const policy = { scope, ...sizes, summarizer: { models: ['brief'], maxTokens: cap } };

@@ -25,8 +25,8 @@ function recordedWake(world: Fixture, kind: 'turn' | 'pass'): string | undefined
   return kind === 'turn' ? world.db.find(ref)?.wake : world.db.find(ref)?.pass?.wake;
 }
 
-describe.each(['turn', 'pass'] as const)('the sweeper and the wake of a %s', (kind) => {
-  it(`the sweeper adds a lost wake of a ${kind} again`, async () => {
+describe.each(['turn', 'pass'] as const)('the sweeper and the wake (queue job) of a %s', (kind) => {
+  it(`the sweeper adds a wake of a ${kind} again if the queue has lost it`, async () => {
     const world = await openQueued(kind);
     const first = recordedWake(world, kind);
     world.queue.clear();

@@ -76,7 +76,7 @@ it('a worker reports a turn’s suspension if the clock has run backwards since 
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
-it('a turn counts one wait for its provider if the clock runs backwards between the claims of the turn', async () => {
+it('a worker counts a turn’s wait for its provider once if the clock runs backwards between the claims of the turn', async () => {
   const world = await openWorld('is limited', 'hangs', 'answers', 'answers');
   await world.deliver();
   const { waiting, steps } = world.db.find(ref)?.turnRecords.get('t1') ?? {};

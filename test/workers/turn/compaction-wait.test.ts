@@ -29,6 +29,16 @@ async function settleUnanswered(world: Fixture): Promise<void> {
   await world.store.settle(claim.turn.lease, { state: 'completed', answerSeq: 1 }, undefined);
 }
 
+/** Delivers a turn whose input has this many tokens, before and after a compaction pass that changes nothing. */
+async function deliverAroundPass(model: FixtureOptions['model'], tokens: number): Promise<Fixture> {
+  const world = await openWith(model);
+  await world.accept('t1', words(tokens));
+  await world.deliver();
+  await world.endPass();
+  await world.deliver();
+  return world;
+}
+
 function overflow(): ModelError {
   return new ModelError('overflow', 'prompt is too long', { code: 'context_length_exceeded' });
 }
@@ -129,12 +139,7 @@ it('a turn over the hard limit waits for a compaction pass without a lease, unti
 });
 
 it('a turn over the hard limit waits once for a compaction pass that changes nothing, and then sends a request within the window', async () => {
-  const model = deciding();
-  const world = await openWith(model);
-  await world.accept('t1', words(1_900));
-  await world.deliver();
-  await world.endPass();
-  await world.deliver();
+  const world = await deliverAroundPass(deciding(), 1_900);
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
   expect(world.eventsOf('turn_suspended')).toHaveLength(1);
   expect(world.eventsOf('model_called')).toMatchObject([{ isOverLimit: false }]);
@@ -142,11 +147,7 @@ it('a turn over the hard limit waits once for a compaction pass that changes not
 
 it('a turn fails with the sizes of its request if a compaction pass changed nothing and the request exceeds the window', async () => {
   const model = deciding();
-  const world = await openWith(model);
-  await world.accept('t1', words(2_100));
-  await world.deliver();
-  await world.endPass();
-  await world.deliver();
+  const world = await deliverAroundPass(model, 2_100);
   const { failure } = (await world.view('t1')) ?? {};
   expect(failure).toMatchObject({ code: 'budget_infeasible', details: { usable: 2_000, upperBoundFactor: 1 } });
   expect(failure?.message).toMatch(
@@ -156,7 +157,7 @@ it('a turn fails with the sizes of its request if a compaction pass changed noth
   expect(world.passRequests).toHaveLength(1);
 });
 
-it('after the deadline of its wait, a turn takes over the compaction pass that it waited for', async () => {
+it('a turn whose wait for a compaction pass reached its deadline takes over that pass', async () => {
   const world = await openWith(deciding());
   await world.accept('t1', words(1_900));
   await world.deliver();
@@ -227,11 +228,7 @@ it('a turn does not wait again for a compaction pass after a retry of the same s
     calls += 1;
     return calls === 1 ? new ModelError('retry', 'busy') : { content: 'there' };
   });
-  const world = await openWith(model);
-  await world.accept('t1', words(1_900));
-  await world.deliver();
-  await world.endPass();
-  await world.deliver();
+  const world = await deliverAroundPass(model, 1_900);
   expect(await world.view('t1')).toMatchObject({ waiting: { for: 'retry' } });
   await world.timers.advance(1_000);
   await world.deliver();
@@ -249,7 +246,7 @@ async function openFeasible(options: Partial<FixtureOptions> = {}): Promise<Fixt
   return world;
 }
 
-it('a turn requests another compaction pass if the one that it waited for ended without deciding on the context’s size', async () => {
+it('a turn requests another compaction pass if the pass that it waited for ended without deciding whether the context can be smaller', async () => {
   const world = await openFeasible();
   await world.failPass();
   await world.deliver();
@@ -261,7 +258,7 @@ it('a turn requests another compaction pass if the one that it waited for ended 
   expect(world.takeovers, 'nobody else’s pass was open').toBe(1);
 });
 
-it('a turn takes over the open compaction pass if the one that it waited for did not decide on the context’s size', async () => {
+it('a turn takes over the open compaction pass if the pass that it waited for ended without deciding whether the context can be smaller', async () => {
   const world = await openFeasible({ takeoverKeeps: 1 });
   await world.failPass();
   await world.ports.passes.requestPass({ conversation: ref, reasons: ['ratio'], passId: 'another', wake: 'w' });
@@ -270,7 +267,7 @@ it('a turn takes over the open compaction pass if the one that it waited for did
   expect(world.db.find(ref)?.pass).toBeUndefined();
 });
 
-it('a turn waits for three compaction passes that do not decide on the context’s size, and then compacts the context itself', async () => {
+it('a turn waits for three compaction passes that end undecided about the context’s size, and then compacts the context itself', async () => {
   const world = await openFeasible({ takeoverKeeps: 1 });
   for (let pass = 0; pass < 3; pass += 1) {
     expect(await world.view('t1'), `wait ${pass + 1}`).toMatchObject({ state: 'waiting' });

@@ -5,7 +5,7 @@ import type { Message } from '../../../src/domain/message.ts';
 import { type ModelRequest } from '../../../src/domain/model.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
 import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
-import { bindRoom, Fate, ignoreCrash, type When } from '../fate.ts';
+import { bindPort, ignoreCrash, type When, WorkerDeath } from '../worker-death.ts';
 import { Fixture } from './fixture.ts';
 
 const tools = [
@@ -33,14 +33,14 @@ function decide({ messages, idempotencyKey }: ModelRequest): ScriptedAnswer {
   return rounds[step - 1] ?? { content: 'too many steps' };
 }
 
-function bindToFate(fate: () => Fate): (ports: TurnPorts) => TurnPorts {
+function bindToDeath(death: () => WorkerDeath): (ports: TurnPorts) => TurnPorts {
   return (ports) => ({
     ...ports,
-    turns: bindRoom(ports.turns, fate),
-    contexts: bindRoom(ports.contexts, fate),
-    passes: bindRoom(ports.passes, fate),
-    takeover: bindRoom(ports.takeover, fate),
-    wakes: bindRoom(ports.wakes, fate),
+    turns: bindPort(ports.turns, death),
+    contexts: bindPort(ports.contexts, death),
+    passes: bindPort(ports.passes, death),
+    takeover: bindPort(ports.takeover, death),
+    wakes: bindPort(ports.wakes, death),
   });
 }
 
@@ -51,24 +51,24 @@ interface Run {
 
 /** Runs two turns from acceptance to their end. After a worker dies, another one continues. */
 async function play(at: number, when: When): Promise<Run> {
-  let fate = new Fate(at, when);
+  let death = new WorkerDeath(at, when);
   let hasCrashed = false;
   const model = scriptedModel({ profile: { windowTokens: 1_500, outputCapTokens: 500 }, decide });
   const mortal = {
     ...model,
-    generate: (request: ModelRequest) => fate.pass(() => model.generate(request)),
+    generate: (request: ModelRequest) => death.pass(() => model.generate(request)),
   };
   const mortalTools = tools.map(
     (tool): Tool =>
       tool.run === undefined
         ? tool
-        : { ...tool, run: (input, context) => fate.pass(async () => tool.run?.(input, context) ?? '') },
+        : { ...tool, run: (input, context) => death.pass(async () => tool.run?.(input, context) ?? '') },
   );
   const world = await Fixture.open({
     model: mortal,
     tools: mortalTools,
     policy: { turnThreshold: 1 },
-    wrap: bindToFate(() => fate),
+    wrap: bindToDeath(() => death),
   });
   // Long enough that the second turn is over the hard limit and must wait for a compaction pass.
   await world.accept('t1', ' word'.repeat(700));
@@ -76,9 +76,9 @@ async function play(at: number, when: When): Promise<Run> {
   for (let delivery = 0; (await world.view('t2'))?.state !== 'completed'; delivery += 1) {
     if (delivery === 20) throw new Error('20 deliveries did not settle both turns');
     await world.deliver().catch(ignoreCrash);
-    if (fate.hasStruck) {
+    if (death.hasHappened) {
       hasCrashed = true;
-      fate = new Fate();
+      death = new WorkerDeath();
       world.db.advance(8_001);
     }
     await bringWhatIsAwaited(world);
@@ -138,7 +138,7 @@ it.each(['before', 'after'] as const)(
 /** A worker dies inside a tool call, and another worker continues. */
 async function crashInside(retry: 'safe' | 'never'): Promise<{ world: Fixture; keys: string[] }> {
   const keys: string[] = [];
-  let fate = new Fate();
+  let death = new WorkerDeath();
   const pay = defineTool({
     name: 'pay',
     description: '',
@@ -146,8 +146,8 @@ async function crashInside(retry: 'safe' | 'never'): Promise<{ world: Fixture; k
     retry,
     run: (_, { idempotencyKey }) => {
       keys.push(idempotencyKey);
-      if (keys.length === 1) fate = new Fate(1, 'before');
-      return fate.pass(async () => 'paid');
+      if (keys.length === 1) death = new WorkerDeath(1, 'before');
+      return death.pass(async () => 'paid');
     },
   });
   const model = scriptedModel({
@@ -156,10 +156,10 @@ async function crashInside(retry: 'safe' | 'never'): Promise<{ world: Fixture; k
       return last?.role === 'tool' ? { content: last.content } : { toolCalls: [{ name: 'pay', arguments: {} }] };
     },
   });
-  const world = await Fixture.open({ model, tools: [pay] as Tool[], wrap: bindToFate(() => fate) });
+  const world = await Fixture.open({ model, tools: [pay] as Tool[], wrap: bindToDeath(() => death) });
   await world.accept('t1', 'Pay.');
   await world.deliver().catch(ignoreCrash);
-  fate = new Fate();
+  death = new WorkerDeath();
   world.db.advance(8_001);
   await world.deliver();
   return { world, keys };

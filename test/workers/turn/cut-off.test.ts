@@ -5,7 +5,7 @@ import type { ModelRequest } from '../../../src/domain/model.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
 import { Fixture, ref } from './fixture.ts';
 
-it('a tool call whose arguments were cut off is not run, and the model reads the reason and continues', async () => {
+it('a worker does not run a tool call whose arguments the model cut off, and the model reads the reason and continues', async () => {
   const removed: string[] = [];
   const remove = defineTool({
     name: 'remove',
@@ -42,7 +42,7 @@ it('a tool call whose arguments were cut off is not run, and the model reads the
 const ENDS = ['cut_off', 'refusal'] as const;
 
 it.each(ENDS)(
-  'a turn with an incomplete final text is completed, and its record has the end reason %s',
+  'a turn whose model cut off its final text is completed, and the turn’s record has the end reason %s',
   async (end) => {
     const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: 'Half an ans', end }) }) });
     await world.accept('t1', 'Tell me.');

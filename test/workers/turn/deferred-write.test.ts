@@ -75,8 +75,8 @@ async function open(said: string = OOM): Promise<World> {
 async function deliverWhileFull({ world, full }: World, operation: string): Promise<void> {
   full.add(operation);
   const delivery = world.deliver();
-  for (let look = 0; world.eventsOf('write_held').length === 0; look += 1) {
-    if (look === 100) throw new Error(`${operation} was not held`);
+  for (let look = 0; world.eventsOf('write_deferred').length === 0; look += 1) {
+    if (look === 100) throw new Error(`${operation} was not deferred`);
     await settleTasks();
   }
   await world.timers.advance(20_000);
@@ -110,9 +110,11 @@ it.each(Object.entries(WRITES))(
     expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'done' } });
     expect(runs).toEqual({ one: 1, two: 1 });
     expect(world.eventsOf('model_called')).toHaveLength(3);
-    const held = world.eventsOf('write_held');
-    expect(held[0]).toMatchObject({ write, code: 'redis_full', turn: 't1' });
-    expect(world.eventsOf('write_taken').map(({ write: taken }) => taken)).toEqual(held.map((event) => event.write));
+    const deferred = world.eventsOf('write_deferred');
+    expect(deferred[0]).toMatchObject({ write, code: 'redis_full', turn: 't1' });
+    expect(world.eventsOf('deferred_write_succeeded').map(({ write: succeeded }) => succeeded)).toEqual(
+      deferred.map((event) => event.write),
+    );
     expect(world.eventsOf('turn_claimed').map(({ attempt }) => attempt)).not.toContain(2);
     expect(await world.countTimers()).toBe(0);
   },
@@ -124,7 +126,7 @@ it('a worker repeats a write that a full Redis refuses only as long as the worke
   await world.accept('t1', 'go');
   full.add('recordStep');
   const delivery = world.deliver();
-  for (let look = 0; world.eventsOf('write_held').length === 0 && look < 100; look += 1) await settleTasks();
+  for (let look = 0; world.eventsOf('write_deferred').length === 0 && look < 100; look += 1) await settleTasks();
   full.add('heartbeat');
   await world.timers.advance(8_000);
   expect(await delivery).toBe('lost');
@@ -137,11 +139,11 @@ it('a worker repeats a write that a full Redis refuses only as long as the worke
   expect(await world.countTimers()).toBe(0);
 });
 
-it('a worker repeats a write if the disk of Redis is full, but not after an error of another kind', async () => {
+it('a worker repeats a write if the disk of Redis is full, and fails the delivery at once after an error of another kind', async () => {
   const misconf = await open('MISCONF Redis is configured to save RDB snapshots, but it is unable to persist to disk.');
   await misconf.world.accept('t1', 'go');
   await deliverWhileFull(misconf, 'recordStep');
-  expect(misconf.world.eventsOf('write_held')[0]).toMatchObject({ code: 'redis_unavailable' });
+  expect(misconf.world.eventsOf('write_deferred')[0]).toMatchObject({ code: 'redis_unavailable' });
   const broken = await open('WRONGTYPE Operation against a key holding the wrong kind of value');
   await broken.world.accept('t1', 'go');
   broken.full.add('recordStep');
@@ -157,6 +159,6 @@ it('a turn repeats its request for a compaction pass while a full Redis refuses 
   expect(world.db.find(ref)?.pass?.reasons).toContain('hard_limit');
 });
 
-it('every write that workers repeat while Redis is full has a name for metrics', () => {
+it('each store write that workers repeat while Redis is full has its own name in metrics', () => {
   expect(DEFERRED_WRITES).toEqual(expect.arrayContaining(Object.values(WRITES)));
 });

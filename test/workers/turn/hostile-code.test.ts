@@ -169,7 +169,7 @@ it.each([Number.NaN, Number.POSITIVE_INFINITY, 9e15, 'soon'])(
   },
 );
 
-it('a worker streams only the text of a model’s progress, and ignores other values and unknown kinds', async () => {
+it('a worker streams only the texts that a model reports as progress, and ignores other values and unknown kinds of progress', async () => {
   const { world, view } = await answerWith({
     profile,
     generate: async ({ onText, onPassedOver }) => {
@@ -204,7 +204,7 @@ it.each(HOSTILE_JSON)(
   },
 );
 
-it('a worker records no token count that is impossible for the request', async () => {
+it('a worker ignores a model’s reported token count that is impossible for the request', async () => {
   const usage = { inputTotal: 1e300, output: 1.5, outputKept: 5n as unknown as number };
   const { world } = await answerWith({ profile, generate: async () => ({ content: 'a', toolCalls: [], usage }) });
   expect(world.eventsOf('model_called')[0]).not.toHaveProperty('inputTokens');

@@ -8,7 +8,7 @@ import { ManualTimers, settleTasks } from './manual-timers.ts';
 
 const lease: TurnLease = { conversation: { tenant: '_', id: 'c' }, turn: 't', owner: 'o', epoch: 1 };
 
-type Heartbeat = { readonly status: 'held' } | Lost | Error;
+type Heartbeat = { readonly status: 'renewed' } | Lost | Error;
 
 function keep(heartbeats: readonly Heartbeat[]) {
   const timers = new ManualTimers();
@@ -16,7 +16,7 @@ function keep(heartbeats: readonly Heartbeat[]) {
   const turns = {
     async heartbeat(given: TurnLease) {
       expect(given).toBe(lease);
-      const heartbeat = heartbeats[count] ?? { status: 'held' };
+      const heartbeat = heartbeats[count] ?? { status: 'renewed' };
       count += 1;
       if (heartbeat instanceof Error) throw heartbeat;
       return heartbeat;
@@ -36,7 +36,7 @@ it('a worker renews a turn’s lease every 2 s, so that the lease never lapses d
 it.each(['fenced', 'gone', 'canceled'] as const)(
   'a worker aborts a turn’s work when the store answers the lease’s heartbeat with the status %s',
   async (status) => {
-    const { timers, keeper, heartbeatCount } = keep([{ status: 'held' }, { status }]);
+    const { timers, keeper, heartbeatCount } = keep([{ status: 'renewed' }, { status }]);
     await timers.advance(3_999);
     expect(keeper.signal.aborted).toBe(false);
     await timers.advance(1);
@@ -49,17 +49,17 @@ it.each(['fenced', 'gone', 'canceled'] as const)(
 
 it('a worker keeps working after unanswered heartbeats until the turn’s lease has lapsed', async () => {
   const away = new Error('redis is away');
-  const survived = keep([{ status: 'held' }, away, away, { status: 'held' }]);
+  const survived = keep([{ status: 'renewed' }, away, away, { status: 'renewed' }]);
   await survived.timers.advance(12_000);
   expect(survived.keeper.signal.aborted).toBe(false);
-  const expired = keep([{ status: 'held' }, away, away, away, away]);
+  const expired = keep([{ status: 'renewed' }, away, away, away, away]);
   await expired.timers.advance(9_999);
   expect(expired.keeper.signal.aborted).toBe(false);
   await expired.timers.advance(1);
   expect(expired.keeper.signal.reason).toEqual(new LostTurn('expired'));
 });
 
-it('a worker that gave a turn’s lease back does not report it as lost after a late heartbeat', async () => {
+it('a worker that gave a turn’s lease back does not report the lease as lost when a late heartbeat is answered', async () => {
   const answer = Promise.withResolvers<Lost>();
   const timers = new ManualTimers();
   const keeper = new LeaseKeeper(lease, {
@@ -76,7 +76,7 @@ it('a worker that gave a turn’s lease back does not report it as lost after a 
   expect(timers.pending).toBe(0);
 });
 
-it('the work under a turn’s lease keeps the first reason for which it was aborted', () => {
+it('work that is aborted for two reasons, one after the other, has the first as the reason of its abort signal', () => {
   const { keeper } = keep([]);
   keeper.abort(new LostTurn('gone'));
   keeper.abort(new Error('later'));
@@ -121,7 +121,7 @@ it('callWithin rejects with the reason that ended the turn, even if the call thr
   expect(timers.pending).toBe(0);
 });
 
-it('callWithin aborts a call when its worker stops, but still accepts the call’s answer', async () => {
+it('callWithin aborts the signal of a call when its worker stops, and still returns an answer that the call gives', async () => {
   const timers = new ManualTimers();
   const stop = new AbortController();
   const deadline = { timers, timeoutMs: 10, signal: NEVER, stop: stop.signal };

@@ -181,7 +181,7 @@ it('a worker keeps its turn after unanswered heartbeats while the lease is valid
 it.each([
   [new TurnfoldError('redis_unavailable', 'Redis does not answer'), undefined],
   [new Error('WRONGTYPE'), { scope: nameConversation(ref) }],
-])('a delivered turn job throws the store’s error when it cannot claim a turn: %s', async (failed, told) => {
+])('a delivered turn job whose claim of a turn fails throws the store’s error: %s', async (failed, told) => {
   const world = await Fixture.open({
     model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
     wrap: (ports) => ({ ...ports, turns: { ...ports.turns, claim: () => Promise.reject(failed) } }),

@@ -6,7 +6,7 @@ const prepared = {
   weigh: async (message: Message) => ({ message, tokens: 1, bytes: message.content.length }),
 };
 
-it('a model’s answer becomes the outcome of its step, and the store refuses it if other messages were appended meanwhile', async () => {
+it('a model’s answer becomes the outcome of its step, which the store refuses if other messages were appended during the model call', async () => {
   const toolCalls = [{ id: 'call_1', name: 'read', arguments: '{}' }];
   const raw = { type: 'message' };
   const usage = { inputTotal: 100, output: 20, outputKept: 15 };

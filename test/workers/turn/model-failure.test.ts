@@ -106,7 +106,7 @@ it('a turn waits until the time that its rate-limited provider names', async () 
   expect(await world.view('t1')).toMatchObject({ waiting: { until: 1_700_000_042_000 } });
 });
 
-it('the retry delay of a model call starts from the beginning in the next step', async () => {
+it('the retry delay of a model call starts again at its shortest value in the turn’s next step', async () => {
   const call = { toolCalls: [{ name: 'nothing', arguments: {} }] };
   const world = await Fixture.open({ model: answersOf(busy(), busy(), call, busy(), { content: 'there' }) });
   await world.accept('t1', 'Hi');
@@ -144,7 +144,7 @@ it.each([
   ['its provider', {}],
   ['its provider, in the time that the turn has', { turnTimeoutMs: 3_600_000 }],
 ])(
-  'the failure of a turn that was suspended too often has the last error of %s, and so has each model call',
+  'the failure of a turn that was suspended too often contains the last error of %s, as does the event of each model call',
   async (_, time) => {
     const overloaded = new ModelError('retry', 'the provider had an internal error (503 overloaded_error)', {
       code: 'overloaded_error',
@@ -184,7 +184,7 @@ it('a model call that exceeds the time limit of a step is retried', async () => 
   expect(await world.countTimers()).toBe(0);
 });
 
-it('a fatal error of a model fails the turn with the error’s message', async () => {
+it('a turn whose model throws a fatal error fails with the error’s message', async () => {
   const world = await Fixture.open({ model: answersOf(new ModelError('fatal', 'no such model')) });
   await world.accept('t1', 'Hi');
   await world.deliver();
@@ -198,7 +198,7 @@ it('a fatal error of a model fails the turn with the error’s message', async (
   });
 });
 
-it('an unknown error of a model fails the turn with only the error’s name, because its message may have contents', async () => {
+it('a turn whose model throws an unknown error fails with only the error’s name, because the message may contain conversation text', async () => {
   const world = await Fixture.open({ model: answersOf(new RangeError('your prompt was "secret"')) });
   await world.accept('t1', 'secret');
   await world.deliver();

@@ -14,7 +14,7 @@ it.each([
   expect(readOutput(value)).toStrictEqual({ output: { content }, outcome: 'done' });
 });
 
-it('an object that a tool returns counts as {content, isError?} only if it has no other fields', () => {
+it('an object that a tool returns is read as {content, isError?} only if it has no other fields, and otherwise as JSON', () => {
   expect(readOutput({ content: 'x' })).toStrictEqual({ output: { content: 'x' }, outcome: 'done' });
   expect(readOutput({ content: 'x', isError: true })).toStrictEqual({
     output: { content: 'x', isError: true },

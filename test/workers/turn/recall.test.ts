@@ -287,7 +287,7 @@ it.each([
   expect(heldMs).toBeLessThan(maxHeldMs());
 });
 
-it('the recall tool reads large messages one at a time', async () => {
+it('the recall tool reads large messages from the store one at a time', async () => {
   const { ask, reads } = await openTool(Array.from({ length: 24 }, () => user('word '.repeat(100_000))));
   expect((await ask({ query: 'nothing of it' })).answer.hits).toEqual([]);
   // The sizes of the messages are not known before the first read.

@@ -91,16 +91,19 @@ it('after a provider refuses the form of a compacted context, the version is rol
 it.each([
   ['and reported its usage', { usage: { inputTotal: 10, output: 2, outputKept: 2 } }],
   ['and reported no usage', {}],
-])('a compacted context is not rolled back if its provider has answered a request with it %s', async (_, told) => {
-  const { world } = await runOver({ content: 'three', ...told }, refused);
-  await world.accept('t4', 'what no provider takes');
-  await world.deliver();
-  expect(await world.view('t3')).toMatchObject({ state: 'completed' });
-  const { failure } = (await world.view('t4')) ?? {};
-  expect(failure).toMatchObject({ code: 'model_failed', details: { form: '{"roles":[]}' } });
-  expect(world.db.find(ref)?.version).toBe(1);
-  expect(world.db.find(ref)?.quarantine).toBeUndefined();
-});
+])(
+  'a compacted context stays live after a refusal if the provider has answered a request with that context %s',
+  async (_, told) => {
+    const { world } = await runOver({ content: 'three', ...told }, refused);
+    await world.accept('t4', 'what no provider takes');
+    await world.deliver();
+    expect(await world.view('t3')).toMatchObject({ state: 'completed' });
+    const { failure } = (await world.view('t4')) ?? {};
+    expect(failure).toMatchObject({ code: 'model_failed', details: { form: '{"roles":[]}' } });
+    expect(world.db.find(ref)?.version).toBe(1);
+    expect(world.db.find(ref)?.quarantine).toBeUndefined();
+  },
+);
 
 it('a turn fails if the provider refuses both a compacted context and the uncompacted one', async () => {
   const { world, sent } = await runOver(refused, refused);
@@ -213,7 +216,7 @@ async function waitForHardPass(...answers: readonly ScriptedOutcome[]) {
   return { world, sent };
 }
 
-it('a turn whose provider refuses the result of a compaction pass rolls it back, and waits once more for another pass', async () => {
+it('a turn whose provider refuses a compacted context rolls the context back, and waits for one more compaction pass', async () => {
   const { world, sent } = await waitForHardPass(refused, { content: 'three' });
   expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
   await world.endPass(1);
@@ -240,7 +243,7 @@ it('a turn fails if the provider refuses the results of both compaction passes t
   expect(sent.slice(2)).toEqual([1, 3]);
 });
 
-it('a turn whose worker died after a rollback waits for another compaction pass and does not fail', async () => {
+it('a turn whose worker died after a rollback of the context waits for another compaction pass and is completed', async () => {
   const { world } = await waitForHardPass(refused, { content: 'three' });
   await world.endPass(1);
   const turns = { ...world.ports.turns };

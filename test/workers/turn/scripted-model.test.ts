@@ -47,7 +47,7 @@ it.each([
   expect(failed).toMatchObject({ name: 'ModelError', kind: 'fatal', message: expect.stringMatching(why) });
 });
 
-it('the scripted model fails if it gets more or fewer calls than its script has', async () => {
+it('the scripted model fails if it gets more or fewer calls than its script lists', async () => {
   const model = scriptedModel({ steps: [{ answer: {} }] });
   expect(() => model.assertDone()).toThrow('1 of 1 steps were not used');
   await model.generate(request('one'));

@@ -62,7 +62,7 @@ it.each<{ events: WaitEvent[]; state: Partial<StepWaits>; mark: string }>([
     state: { threshold: 'used', rollback: 'used' },
     mark: 'rollback-model-2',
   },
-])('after the events $events, a model step records the wait marker $mark last', ({ events, state, mark }) => {
+])('after the events $events, the last wait marker that a model step records is $mark', ({ events, state, mark }) => {
   const { waits, marks } = applyAll(events);
   expect(waits).toEqual({ ...FRESH, ...state });
   expect(marks.at(-1)).toBe(mark);
@@ -89,7 +89,7 @@ it.each<{ events: WaitEvent[]; threshold: boolean; overflow: boolean; waited: bo
   { events: ['pass_settled', 'rolled_back'], threshold: true, overflow: true, waited: true },
   { events: ['pass_settled', 'rolled_back', 'pass_settled'], threshold: false, overflow: true, waited: true },
 ])(
-  'after the events $events, a model step may wait for a compaction pass at a threshold: $threshold, after a refused size: $overflow',
+  'after the events $events, a model step may wait for compaction at a threshold ($threshold) and after a refused size ($overflow)',
   (expected) => {
     const { waits } = applyAll(expected.events);
     expect(mayWaitForPass(waits, 'threshold')).toBe(expected.threshold);

@@ -80,7 +80,7 @@ it('a stopping worker lets a model call in flight end before the deadline, and c
   expect(world.shutdown.cutOff).toBe(0);
 });
 
-it('a stopping worker starts no tool after a model call, and hands the turn back', async () => {
+it('a stopping worker whose model call asks for a tool starts no tool, and hands the turn back', async () => {
   const held = heldModel([CALLS, { content: 'done' }]);
   const pay = heldTool();
   const { world, delivery } = await openTurn({ model: held.model, tools: [pay.tool] });
@@ -164,7 +164,7 @@ it.each(['throws', 'ignores'] as const)(
   },
 );
 
-it('a stopping worker records the result of one tool even if it aborts another tool', async () => {
+it('a stopping worker records the result of a tool that answers in time, even if another tool of the turn is aborted', async () => {
   const both = { toolCalls: ['pay', 'ask'].map((name) => ({ id: name, name, arguments: {} })) };
   const pay = heldTool('answers');
   const stuck = heldTool('throws');
@@ -194,7 +194,7 @@ it('a stopping worker claims no further turn of the same or of another conversat
   expect(world.db.find(ref)?.owner).toBeUndefined();
 });
 
-it('a stopping worker adds no wake for a turn that was canceled meanwhile', async () => {
+it('a stopping worker adds no wake for a turn that was canceled while the worker stopped', async () => {
   const held = heldModel();
   const { world, delivery } = await openTurn({ model: held.model });
   await held.called;

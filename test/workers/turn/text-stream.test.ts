@@ -83,7 +83,7 @@ it('a worker publishes a model’s streamed text without a delay when much text 
   stream.end();
 });
 
-it('a text stream starts again at offset 0 if another model of the chain answers, and drops unpublished text of the first', async () => {
+it('a text stream starts again at offset 0 if another model of the chain answers, and drops the first model’s unpublished text', async () => {
   const { stream, timers, published } = openStream();
   stream.add('I have ');
   stream.add('deleted');
@@ -98,7 +98,7 @@ it('a text stream starts again at offset 0 if another model of the chain answers
   ]);
 });
 
-it('a text stream publishes no restart if no text was published or if the stream has ended', () => {
+it('a text stream whose model is replaced publishes no restart if no text was published before or if the stream has ended', () => {
   const { stream, pieces } = openStream();
   stream.restart();
   stream.add('a');
@@ -124,7 +124,7 @@ it('streamed text is dropped while Redis does not answer, and the offsets of lat
 });
 
 it.each(['before', 'after'])(
-  'a text stream stops after a publication fails, %s the end of the text, and reports the failure once',
+  'a text stream publishes no more text after a publication fails %s the end of the text, and reports the failure once',
   async (when) => {
     const error = new Error('NOPERM');
     const { stream, timers, published, events } = openStream(() => Promise.reject(error));

@@ -29,7 +29,7 @@ function refused(outcome: string, text: RegExp) {
   return { kind: 'answer', outcome, output: { isError: true, content: expect.stringMatching(text) } };
 }
 
-it('an open tool call is run with its parsed input', () => {
+it('a worker runs an unanswered tool call with its parsed input', () => {
   expect(decide('read')).toMatchObject({ kind: 'run', tool: { name: 'read' }, input: { path: 'a.ts' } });
 });
 
@@ -50,7 +50,7 @@ it.each([
   expect(decide('ask', {}, text), 'and waits for nobody').toMatchObject(refused('invalid_input', why));
 });
 
-it('a tool call is answered with an error if the schema of the tool throws', () => {
+it('a worker answers a tool call with an error if the schema of the tool throws', () => {
   const broken = z.object({}).refine(() => {
     throw new Error('broken');
   });
@@ -58,13 +58,13 @@ it('a tool call is answered with an error if the schema of the tool throws', () 
   expect(decide('read', { tools: [tool] }, '{}')).toMatchObject(refused('invalid_input', /schema threw an error/));
 });
 
-it('a tool call is run again after a crash, unless its tool must not run twice', () => {
+it('a worker runs a tool call again after a crash, unless the tool must not run twice', () => {
   expect(decide('read', { steps: started })).toMatchObject({ kind: 'run' });
   expect(decide('pay', { steps: started })).toMatchObject(refused('outcome_unknown', /may have taken effect/));
   expect(decide('pay')).toMatchObject({ kind: 'run' });
 });
 
-it('a tool call that needs approval waits for a decision', () => {
+it('a tool call that needs approval waits for a person’s decision before it runs', () => {
   expect(decide('remove')).toEqual({ kind: 'wait', for: 'approval' });
 });
 
@@ -108,7 +108,7 @@ it('a call of a tool without a `run` function is answered with an error if the c
   }
 });
 
-it('a call of a tool without a `run` function times out at its deadline, unless a result arrived before', () => {
+it('a call of a tool without a `run` function times out at its deadline, unless a caller’s result arrived before', () => {
   expect(decide('ask', waitedFor('tools', false))).toMatchObject(refused('timeout', /deadline/));
   const answers = new Map([['c2_0', '{"content":"blue"}']]);
   expect(decide('ask', { ...waitedFor('tools', false), answers })).toMatchObject({ outcome: 'done' });

@@ -231,7 +231,7 @@ it('a turn of 100 tool calls records each step at once', async () => {
   expect(world.log).toHaveLength(202);
 });
 
-it('a turn fails at its step limit before it calls the model once too often', async () => {
+it('a turn at its limit of steps fails instead of calling the model again', async () => {
   const model = scriptedModel({ decide: () => calls(['read', 'a']) });
   const world = await Fixture.open({ model, tools: [read] as Tool[], maxSteps: 4 });
   await world.accept('t1', 'Go.');
@@ -279,7 +279,7 @@ const remove = defineTool({
 });
 const tools = [read, ask, remove] as Tool[];
 
-it('a turn is suspended for open approvals and outside results after its other tool calls have results, until all are answered', async () => {
+it('a turn runs its other tool calls first, and then waits until all open approvals and outside results are answered', async () => {
   const model = roundsOf(calls(['ask', 'a'], ['read', 'b'], ['ask', 'c']));
   const world = await Fixture.open({ model, tools });
   const told = () => world.eventsOf('tool_called').map(({ name }) => name);
@@ -324,7 +324,7 @@ it('a tool call that waits for an outside result is answered by a timeout after 
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
-it('approved tool calls run and others are denied before the turn waits for outside results', async () => {
+it('a turn runs approved tool calls and denies rejected ones before it waits for outside results', async () => {
   const model = roundsOf(calls(['remove', 'a'], ['ask', 'b'], ['remove', 'c']));
   const world = await Fixture.open({ model, tools });
   await world.accept('t1', 'Go.');

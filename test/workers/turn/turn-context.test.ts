@@ -87,7 +87,7 @@ it('a turn that continues at another worker keeps its system prompt', async () =
   expect(asked.map(({ system }) => system)).toStrictEqual(['Prompt 1.', 'Prompt 1.']);
 });
 
-it('the size of a request includes the turn’s system prompt, and ignores token counts that providers reported for another prompt', async () => {
+it('the computed size of a request includes the turn’s system prompt, and ignores token counts that providers reported for another prompt', async () => {
   const { asked, world } = await open(({ user }) => (user === 'u1' ? 'Guide. '.repeat(200) : 'Guide.'));
   await accept(world, 't1', context);
   await accept(world, 't2');
@@ -128,7 +128,7 @@ it('a turn fails if the system function of its agent exceeds the time limit of a
   expect(await world.view('t1')).toMatchObject({ state: 'failed', failure: { code: 'system_failed' } });
 });
 
-it('a tool with a time limit of its own is answered with a timeout, and its signal aborts', async () => {
+it('a call of a tool with its own time limit is answered with a timeout at that limit, and the tool’s signal aborts', async () => {
   let isAborted = false;
   const run: Tool['run'] = (_, { signal }) => {
     signal.addEventListener('abort', () => {

@@ -100,7 +100,7 @@ it('a delivered turn job claims no further turn after its time limit', async () 
   expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
 });
 
-it('a delivered turn job does nothing if the conversation has no open turn or another worker owns the turn', async () => {
+it('a delivered turn job writes nothing if the conversation has no open turn or another worker owns the turn', async () => {
   const model = scriptedModel({ steps: [] });
   const world = await Fixture.open({ model });
   expect(await world.deliver()).toBe('done');
@@ -167,7 +167,7 @@ it('a delivered turn job reports the wait and duration of a scheduled turn from 
   expect(world.eventsOf('turn_settled')).toMatchObject([{ turn: 't1', durationMs: 700 }]);
 });
 
-it('a delivered turn job reports events that have no contents of the conversation', async () => {
+it('the events that a delivered turn job reports contain no text of the conversation', async () => {
   const usage = { inputTotal: 120, output: 30, outputKept: 20 };
   const model = scriptedModel({ steps: [{ answer: { content: 'the secret', usage } }] });
   const world = await Fixture.open({ model });

@@ -42,7 +42,7 @@ function openJournal() {
   const replies = new Map<string, (result: StepResult) => void>();
   const reads: string[] = [];
   const turns = {
-    heartbeat: async () => ({ status: 'held' as const }),
+    heartbeat: async () => ({ status: 'renewed' as const }),
     startSteps: async () => ({ status: 'recorded' as const }),
     recordStep: (_: TurnLease, { key }: StepOutcome) =>
       new Promise<StepResult>((resolve) => {
@@ -98,7 +98,7 @@ it('a turn keeps the newest state and the order of messages if the store’s rep
   expect([...open.journal.steps.keys()].toSorted()).toEqual(['tool-2', 'tool-3']);
 });
 
-it('a turn writes no step after its end', async () => {
+it('a turn’s journal writes no further step after the turn has ended', async () => {
   const { journal, keeper, replies } = openJournal();
   const ended = new Error('ended');
   keeper.abort(ended);
@@ -108,7 +108,7 @@ it('a turn writes no step after its end', async () => {
   expect(journal.steps.size).toBe(0);
 });
 
-it('a turn is lost when its conversation is erased', async () => {
+it('a worker’s next write of a turn reports the turn as lost if its conversation was erased', async () => {
   const { journal } = openJournal();
   expect(() => journal.adopt(undefined)).toThrow('gone');
   journal.adopt(stateAt(7));

@@ -66,7 +66,7 @@ it('a turn that reaches its timeout aborts its tools and answers the open tool c
   await expectNext(world);
 });
 
-it('a waiting turn that reaches its timeout fails without another step', async () => {
+it('a turn that reaches its timeout while it waits fails without another step', async () => {
   const world = await openWorld({ model: firstThen(() => call), tools: toolOf({ needsApproval: true }) });
   await world.timers.advance(50_000);
   await world.deliver();

@@ -5,16 +5,16 @@
 -- @include conversations
 local ERASE_GRACE_MS = 5000
 
--- If the index key has the wrong type, the keys that it listed are unknown. They are removed when they expire.
+-- If the index key has the wrong type, the keys that it listed are unknown. The listed keys disappear when they expire.
 local function take_names(size)
   local names = redis.pcall('SPOP', ix, size)
   if names.err then redis.call('UNLINK', ix) end
   return names
 end
 
--- Removes the conversation's own keys, then up to `size` of the keys that the index `ix` lists. find_loss relies on this
--- order. Returns how many keys were removed so far, and 1 if keys are left. While keys are left, the conversation's entry
--- in `idle` stays, so a sweep continues an interrupted erase.
+-- Removes the conversation's own keys, then up to `size` of the keys that the index `ix` lists. find_loss relies on
+-- this order. Returns how many keys were removed so far, and 1 if keys are left. While keys are left, the
+-- conversation's entry in `idle` stays, so a sweep continues an interrupted erase.
 local function erase_batch(size)
   local head = redis.pcall('LINDEX', mb, 0)
   if type(head) == 'string' then forget_waiting(head) end

@@ -1,5 +1,5 @@
 -- Requires: keys, ready. Defines: failed, list_failed, forget_turn.
--- The set holds the failed turns of a shard by the time of their settlement, for as long as the turns are kept.
+-- The set holds the failed turns of a shard by the time of their settlement. Each stays as long as its record is kept.
 -- @include waiting
 local failed = string.gsub(ready, 'ready$', 'failed')
 

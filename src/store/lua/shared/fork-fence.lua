@@ -1,5 +1,5 @@
--- Requires: keys. Defines: find_fork_loss, lease_fork. Checks that this operation still copies into the fork, because no
--- other may write to it.
+-- Requires: keys. Defines: find_fork_loss, lease_fork. Checks that this operation still copies into the fork, because
+-- no other operation may write to the fork.
 local function find_fork_loss(operation)
   if redis.call('EXISTS', gone) == 1 then return 'gone' end
   local forking_operation = string.match(redis.call('HGET', c, 'forking') or '', '^%S+')

@@ -1,6 +1,6 @@
--- Requires: keys, ready. Defines: find_lapsed. If a turn or pass has work but no worker, returns its recorded wake, or ''.
--- Otherwise returns nothing. Then the sweeper's entry is rescheduled if a worker has a lease, a wait has time left, or
--- a pass waits for child jobs. An entry without work is removed.
+-- Requires: keys, ready. Defines: find_lapsed. If a turn or pass has work but no worker, returns its recorded wake, or
+-- ''. Otherwise returns nothing. The entry in `ready` is then rescheduled if a worker has a lease, a wait has time
+-- left, or a pass waits for child jobs. An entry without work is removed instead.
 local function find_lapsed_turn()
   local turn = redis.call('LINDEX', mb, 0)
   if not turn or redis.call('EXISTS', gone) == 1 then return unschedule(turn_member) end

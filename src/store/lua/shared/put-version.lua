@@ -1,8 +1,8 @@
 -- Requires: keys, args, events. Defines: keep_version, put_version.
 -- @include loose-texts
 
--- Returns the numbers of the restore points (versions made by a restore) and of the versions that they replaced. These
--- are kept as long as the conversation.
+-- Returns the numbers of the restore points (versions made by a restore) and of the versions that they replaced.
+-- Restore points are kept as long as the conversation.
 local function read_points()
   local points = {}
   for number in string.gmatch(redis.call('HGET', c, 'points') or '', '%d+') do points[number] = true end
@@ -23,7 +23,7 @@ local function read_numbers()
   return numbers
 end
 
--- Drops the oldest versions so that `keep` are left. Never drops the live version.
+-- Drops the oldest context versions so that `keep` are left. Never drops the live version.
 local function drop_oldest(keep)
   local is_point, numbers, dropped = read_points(), {}, {}
   for _, number in ipairs(read_numbers()) do
@@ -34,9 +34,9 @@ local function drop_oldest(keep)
   remove_loose_texts(read_numbers())
 end
 
--- Reads a context version from ARGV, makes it the live one and emits its event. ARGV holds number, version (JSON), its
--- tokens and bytes, base, then tokens and bytes of the log up to base. The count of versions to keep follows, then the
--- fields of the event as counted pairs.
+-- Reads a context version from ARGV, makes it the live one and emits its event. ARGV holds number, version (JSON),
+-- tokens, bytes and last seq of the version, then tokens and bytes of the log up to that seq. The number of versions to
+-- keep follows, then the fields of the event as counted pairs.
 local function put_version()
   local number, version = take(), take()
   local live_size = { take(), take(), take(), take(), take() }

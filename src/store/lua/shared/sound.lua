@@ -12,8 +12,8 @@ local PASS_SIZES = { 'refused', 'calibration' }
 local LISTS = { 'liveSize', 'passed', 'backoff', 'ttl', 'quarantine' }
 local FORMS = { '^%d+ %d+ %d+ %d+ %d+$', '^%d+ %d+$', '^[%d.]+ %d+ [%d.]+ ?[%d.]*$', '^%d+ %d+$', '^%d+ ' }
 
--- Returns the first field that exists but is not an integer, or does not match `form`. If there is none, returns nil and
--- the values of all fields.
+-- Returns the first field of the record that exists but is not an integer, or does not match `form`. If there is none,
+-- returns nil and the values of all fields.
 local function find_no_number(key, fields, form)
   local values = redis.call('HMGET', key, unpack(fields))
   for at, text in ipairs(values) do

@@ -18,7 +18,8 @@ local function check_input(turn)
   if input and not string.find(input, INPUT) then refuse(txt, 'i:' .. turn) end
 end
 
--- Appends the turn's user message to the log at its first claim. Returns the message, or nil if it is in the log already.
+-- Appends the turn's user message to the log at its first claim. Returns the message, or nil if the message is in the
+-- log already.
 local function enter_input(turn, closing)
   local key, field = turn_prefix .. turn, 'i:' .. turn
   local input = redis.call('HGET', txt, field)
@@ -26,7 +27,8 @@ local function enter_input(turn, closing)
     redis.call('HSET', key, 'state', 'running')
     return nil
   end
-  -- A caller with its own model loop may have left tool calls without results, and no user message may follow such a call.
+  -- A caller with its own model loop may have left tool calls without results, and no user message may follow such a
+  -- call.
   close_open_calls(turn, closing)
   local tokens, bytes, at = string.match(input, INPUT)
   local message = string.sub(input, at)

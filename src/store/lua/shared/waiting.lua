@@ -1,6 +1,6 @@
--- Requires: keys, ready. Defines: ANSWERED, list_waiting, forget_waiting. The set contains the turns of a shard that wait
--- for tool results or approvals from outside, as tenant|kind|id|turn. All scores are 0, so it is ordered by its members.
--- The script that ends such a wait removes the entry.
+-- Requires: keys, ready. Defines: ANSWERED, list_waiting, forget_waiting. The sorted set contains the turns of a shard
+-- that wait for tool results or approvals from outside, as tenant|kind|id|turn. All scores are 0, so the set is ordered
+-- by its members. The script that ends such a wait removes the entry.
 local waiting = string.gsub(ready, 'ready$', 'waiting')
 local ANSWERED = { tools = true, approval = true }
 

@@ -3,18 +3,18 @@ import type { Subscriber } from '../redis/subscriber.ts';
 import type { Keyspace } from './keys.ts';
 
 /** Lets a caller wait for the next event of a conversation. A notification may be lost, so the caller also polls. */
-export interface Notices {
+export interface EventNotifications {
   /**
-   * Resolves at the next event of the conversation, when listening has begun, after `ms`, or when the signal aborts. The
-   * start of listening counts as an event, because earlier events did not reach the caller.
+   * Resolves at the next event of the conversation, when listening has begun, after `ms`, or when the signal aborts.
+   * The start of listening counts as an event, because earlier events did not reach the caller.
    */
   wait(conversation: ConversationRef, ms: number, signal?: AbortSignal): Promise<void>;
   close(): void;
 }
 
 /**
- * Milliseconds for which a channel stays subscribed after the last caller has left. A caller that polls and then waits
- * again misses no event.
+ * Milliseconds for which a conversation's channel stays subscribed after its last caller has stopped waiting. A caller
+ * that polls and then waits again misses no event.
  */
 const LINGER_MS = 2_000;
 
@@ -24,11 +24,11 @@ interface Channel {
   linger?: NodeJS.Timeout;
 }
 
-export function openNotices(subscriber: Subscriber, keyspace: Keyspace): Notices {
-  return new RedisNotices(subscriber, keyspace);
+export function openEventNotifications(subscriber: Subscriber, keyspace: Keyspace): EventNotifications {
+  return new RedisEventNotifications(subscriber, keyspace);
 }
 
-class RedisNotices implements Notices {
+class RedisEventNotifications implements EventNotifications {
   readonly #subscriber: Subscriber;
   readonly #keyspace: Keyspace;
   readonly #channels = new Map<string, Channel>();
@@ -70,7 +70,7 @@ class RedisNotices implements Notices {
     };
     const channel: Channel = { waiters, notify };
     this.#channels.set(name, channel);
-    // The subscription is not awaited. If it fails, the caller polls after its timeout.
+    // The subscription is not awaited. If the subscription fails, the caller polls after its timeout.
     this.#subscriber.join(name, notify).then(resolve, () => undefined);
     return channel;
   }

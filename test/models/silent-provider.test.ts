@@ -79,7 +79,7 @@ it.each(WIRE_FORMATS)(
 );
 
 it.each(['anthropic', 'openai-responses'] as const)(
-  'a %s compaction survives five minutes without data before the first byte',
+  'a %s call of model.compact survives five minutes without data before the first byte',
   async (format) => {
     const end = Promise.withResolvers<void>();
     const reply = () => end.promise.then(() => ({ parts: [{ compaction: 'All.' }] }));

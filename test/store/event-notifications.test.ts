@@ -1,15 +1,15 @@
 import { afterAll, expect, test } from 'vitest';
 import { Subscriber } from '../../src/redis/subscriber.ts';
-import { openNotices } from '../../src/store/notices.ts';
+import { openEventNotifications } from '../../src/store/event-notifications.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { newConversation } from './samples.ts';
 
 const HOUR_MS = 3_600_000;
 const { redis, keyspace, close } = openSuiteRedis();
 const subscriber = new Subscriber(redis);
-const notices = openNotices(subscriber, keyspace);
+const notifications = openEventNotifications(subscriber, keyspace);
 afterAll(async () => {
-  notices.close();
+  notifications.close();
   subscriber.close();
   await close();
 });
@@ -19,13 +19,13 @@ test('aborting one of several waits for events ends only that wait, and the subs
   const channel = keyspace.key(conversation, 'ev');
   const count = async (): Promise<number> => ((await redis.pubsub('CHANNELS', channel)) as string[]).length;
   // The first wait resolves once the subscription has begun.
-  await notices.wait(conversation, HOUR_MS);
+  await notifications.wait(conversation, HOUR_MS);
   expect(await count()).toBe(1);
   const work = new AbortController();
   const over: string[] = [];
   const waits = [
-    notices.wait(conversation, HOUR_MS, work.signal).then(() => over.push('aborted')),
-    notices.wait(conversation, HOUR_MS).then(() => over.push('told')),
+    notifications.wait(conversation, HOUR_MS, work.signal).then(() => over.push('aborted')),
+    notifications.wait(conversation, HOUR_MS).then(() => over.push('told')),
   ];
   work.abort();
   await waits[0];
@@ -33,6 +33,6 @@ test('aborting one of several waits for events ends only that wait, and the subs
   await redis.publish(channel, 'news');
   await waits[1];
   await expect.poll(count, { timeout: 60_000 }).toBe(0);
-  await notices.wait(conversation, HOUR_MS, work.signal);
+  await notifications.wait(conversation, HOUR_MS, work.signal);
   expect(await count(), 'of a signal that has aborted').toBe(0);
 });

@@ -20,7 +20,7 @@ const NOT_NUMBERS = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '4', null
 const tool = { name: 'look', description: '', input: z.object({}) };
 const { model } = agentOf();
 
-describe('startWorkers names invalid options', () => {
+describe('the error of startWorkers names invalid options', () => {
   test.each<[string, object]>([
     ['redisUrl', { redisUrl: 'http://s3cret' }],
     ['redisUrl', { redisUrl: undefined }],
@@ -76,7 +76,7 @@ describe('startWorkers names invalid options', () => {
     ...['maxSteps', 'toolResultMaxTokens'].flatMap((field) =>
       NOT_NUMBERS.map((value): [string, object] => [field, { [field]: value }]),
     ),
-  ])('startWorkers names the invalid field agents.guide.%s of %j', async (field, changes) => {
+  ])('the error of startWorkers names the invalid field agents.guide.%s of %j', async (field, changes) => {
     const error = { name: 'TurnfoldError', code: 'invalid_config', field: `agents.guide.${field}` };
     await expect(startAgent(changes)).rejects.toMatchObject(error);
   });
@@ -108,7 +108,7 @@ describe('every policy is validated by one schema, from any source', () => {
   ];
   test.each(
     places.flatMap(([place, read]) => wrong.map(([key, policy]) => [`${place}.${key}`, policy, read] as const)),
-  )('startWorkers names the invalid setting %s of %j', async (field, policy, read) => {
+  )('the error of startWorkers names the invalid setting %s of %j', async (field, policy, read) => {
     await expect(read(policy)).rejects.toMatchObject({ name: 'TurnfoldError', code: 'invalid_policy', field });
   });
 

@@ -32,7 +32,7 @@ it('a turn during which two workers died waits until no other work runs in its p
   await settleTasks();
   await world.timers.advance(20_000);
   expect(world.eventsOf('model_called')).toEqual([]);
-  expect((await world.store.claim(ref, 'another', 'w')).status).toBe('held');
+  expect((await world.store.claim(ref, 'another', 'w')).status).toBe('leased');
   neighbour.release();
   expect(await delivery).toBe('done');
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
@@ -40,7 +40,7 @@ it('a turn during which two workers died waits until no other work runs in its p
   expect(await world.countTimers()).toBe(0);
 });
 
-it('no other work begins in the process of a turn during which two workers died until the turn has recorded an outcome', async () => {
+it('a process that runs a turn during which two workers died starts no other work until the turn has recorded an outcome', async () => {
   const seen: string[] = [];
   const world = await openSuspect((ports) => ({
     ...ports,
@@ -75,7 +75,7 @@ it('no other work begins in the process of a turn during which two workers died 
   expect(seen).toEqual(['alone', 'recorded', 'neighbour', 'settled']);
 });
 
-it('a turn during which two workers died is handed back if other work in its process does not end, and its attempts still count', async () => {
+it('a worker hands back a turn during which two workers died if the process’s other work does not end, and the turn’s attempts still count', async () => {
   const world = await openSuspect();
   const neighbour = await hold(world);
   const delivery = world.deliver();
@@ -100,7 +100,7 @@ it('a stopping worker hands back a turn that waits to run alone', async () => {
   expect(world.eventsOf('lease_returned')).toMatchObject([{ turn: 't1', isCutOff: false }]);
 });
 
-it('other turns in the process are handed back at their next step when a turn waits to run alone', async () => {
+it('when a turn waits to run alone, its process hands back its other turns at their next step', async () => {
   const called = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
   const model = scriptedModel({
@@ -123,7 +123,7 @@ it('other turns in the process are handed back at their next step when a turn wa
   expect(world.wakes).toHaveLength(1);
 });
 
-it('while a turn runs alone in its process, other deliveries claim nothing and are postponed by a second', async () => {
+it('while a turn runs alone in its process, other jobs delivered to that process claim no work and are postponed by a second', async () => {
   const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: 'done' }) }) });
   await world.accept('t1', 'Hi');
   const alone = await world.solo.alone(NEVER);

@@ -7,7 +7,7 @@ class Crash extends Error {}
 export type When = 'before' | 'after';
 
 /** Lets one worker die at its n-th await. */
-export class Fate {
+export class WorkerDeath {
   readonly #at: number;
   readonly #when: When;
   #awaits = 0;
@@ -19,7 +19,7 @@ export class Fate {
     this.#when = when;
   }
 
-  get hasStruck(): boolean {
+  get hasHappened(): boolean {
     return this.#isDead;
   }
 
@@ -35,12 +35,12 @@ export class Fate {
 }
 
 /** Wraps all operations of a port, so that the current worker can die before or after each of them. */
-export function bindRoom<Room extends object>(room: Room, fate: () => Fate): Room {
-  return new Proxy(room, {
+export function bindPort<Port extends object>(port: Port, death: () => WorkerDeath): Port {
+  return new Proxy(port, {
     get(target, name) {
       const found: unknown = Reflect.get(target, name);
       if (typeof found !== 'function') return found;
-      return (...args: unknown[]) => fate().pass(async () => Reflect.apply(found, target, args) as unknown);
+      return (...args: unknown[]) => death().pass(async () => Reflect.apply(found, target, args) as unknown);
     },
   });
 }

@@ -41,25 +41,25 @@ function settle(isRefused: (settled: SettledContext) => boolean, quarantine?: st
   return { settled: runToEnd(settling), refusals };
 }
 
-it('settleSendable builds a context without summaries if the one with summaries breaks a rule, and reports the broken rule', () => {
+it('settleSendable builds a context without summaries if the context with summaries breaks a provider’s rule, and reports that rule', () => {
   const { settled, refusals } = settle(({ strategy }) => strategy === 'summarize');
   expect(settled).toMatchObject({ kind: 'version', strategy: 'evict', explained: ['summaries_missing'] });
   expect(refusals).toEqual([{ codes: ['A4'], message: 'messages[1]: no result' }]);
 });
 
-it('settleSendable makes no new version if the context without summaries also breaks a rule', () => {
+it('settleSendable returns no new version if the contexts with and without summaries both break a provider’s rule', () => {
   const { settled, refusals } = settle(() => true);
   expect(settled).toEqual({ kind: 'refused', refusal: refusals.at(-1) });
   expect(refusals).toHaveLength(2);
 });
 
-it('settleSendable keeps the summaries if the context breaks no rule', () => {
+it('settleSendable returns the context with its summaries if that context breaks no provider’s rule', () => {
   const { settled, refusals } = settle(() => false);
   expect(settled).toMatchObject({ strategy: 'summarize' });
   expect(refusals).toEqual([]);
 });
 
-it('settleSendable refuses segments that a provider refused before, even if they break no known rule', () => {
+it('settleSendable refuses compacted ranges (segments) that a provider refused before, even if they break no known rule', () => {
   const { settled } = settle(() => false);
   if (settled.kind !== 'version') throw new Error('no version');
   const again = settle(() => false, hashSegments(settled.segments));
@@ -128,7 +128,7 @@ it('a compaction pass evicts messages if the provider refused the contexts with 
   expect(world.eventsOf('version_refused')).toMatchObject([{ by: 'check', version: 3, codes: ['quarantined'] }]);
 });
 
-it('after a rollback, a compaction pass evicts messages if the summary without a model has the same text that was refused', async () => {
+it('after a rollback, a compaction pass evicts messages if the summary written without a model equals the text that the provider refused', async () => {
   const { world } = await rollBack();
   let told = 0;
   const again: Summarizer['summarize'] = async () => {
@@ -163,7 +163,7 @@ async function parkPass() {
   return { world, summarizer, children };
 }
 
-it('a compaction pass plans again after a rollback, and does not evict the sequences whose old summaries are missing', async () => {
+it('a compaction pass that plans again after a rollback writes new summaries for sequences without one, instead of evicting them', async () => {
   const { world, children } = await parkPass();
   for (const child of children) await world.summarize(child);
   await refuseVersion(world);
