@@ -90,6 +90,6 @@ export async function weighConversation(
 /** A list of summarizers that contains only `structural`, which writes summaries in code, without a model. */
 export async function createOfflineSummarizers(counts = new RememberedCounts()): Promise<SummarizerChain> {
   const counter = await counts.load('o200k_base');
-  const structural = createStructuralSummarizer({ countTokens: (text) => counter.count(text) });
+  const structural = createStructuralSummarizer({ counter });
   return () => [structural];
 }

@@ -28,7 +28,7 @@ export async function createSummarizers(
   tracing?: Tracing,
 ): Promise<(policy: Policy, agent: string) => readonly Summarizer[]> {
   const counter = await loadTokenCounter('o200k_base');
-  const structural = createStructuralSummarizer({ countTokens: (text) => counter.count(text) });
+  const structural = createStructuralSummarizer({ counter });
   const known = new Map(
     [...agents.map(({ agent }) => agent.model), ...models].map((model) => [model.profile.id, model]),
   );

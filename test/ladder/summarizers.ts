@@ -31,7 +31,7 @@ const ANSWERS: Readonly<Record<string, (request: ModelRequest) => ScriptedOutcom
 export const SUMMARIZERS = ['structural', 'failing', ...Object.keys(ANSWERS)] as const;
 
 export function openChain(name: string, isBacked: boolean, counter: TokenCounter): readonly Summarizer[] {
-  const structural = createStructuralSummarizer({ countTokens: (text) => counter.count(text) });
+  const structural = createStructuralSummarizer({ counter });
   if (name === 'structural') return [structural];
   const answer = ANSWERS[name];
   const first =

@@ -47,7 +47,7 @@ export async function openSummarizers(
       clock: systemClock,
       ...(callTimeoutMs !== undefined && { callTimeoutMs }),
     }),
-    createStructuralSummarizer({ countTokens: (text) => counter.count(text) }),
+    createStructuralSummarizer({ counter }),
   ];
   const { store, close } = await connectStore({ url, shards: SHARDS });
   const handler = createSummarizationHandler({

@@ -46,6 +46,10 @@ export interface SummaryRequest {
   readonly opensVersion?: number;
   /** User message before the range, which states what the user asked for. */
   readonly userRequest?: string;
+  /** Texts of users that code puts before the summary. The summary need not repeat them. */
+  readonly userTexts?: string;
+  /** Messages after the range that stay in the context. The summary need not repeat them. */
+  readonly later?: readonly Message[];
   /** Maximum tokens of the summary's text. */
   readonly maxTokens: number;
   readonly signal: AbortSignal;

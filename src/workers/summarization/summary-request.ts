@@ -1,6 +1,7 @@
 import type { ConversationState } from '../../domain/conversation.ts';
-import { nameConversation } from '../../domain/ids.ts';
-import type { LogEntry } from '../../domain/message.ts';
+import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
+import type { LogEntry, Message } from '../../domain/message.ts';
+import type { ContextReader } from '../../domain/ports/context-store.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { SummarizationDelivery, SummarizationTask } from '../../domain/ports/queue.ts';
@@ -140,11 +141,14 @@ export async function createRequest(
   const maxTokens = Math.min(restTokens, room - userTokens);
   if (maxTokens < 1) return refuse(`the sequence has ${sequence.tokens} tokens, too few for a smaller summary`);
   const userRequest = await findUserTextBefore(contexts, conversation, sequence.from);
+  const later = await readLater(contexts, conversation, sequence.to);
   const { earlier, opensVersion } = place;
   const scope = { purpose: 'summary', ...nameConversation(conversation), passId } as const;
   const request: SummaryRequest = {
     range: { from: sequence.from, to: sequence.to },
     messages: entries.map((entry) => entry.message),
+    later,
+    userTexts,
     maxTokens,
     signal: shutdown.callsEnd,
     onCall: (call) => onEvent({ type: 'model_called', ...scope, ...call }),
@@ -158,6 +162,18 @@ export async function createRequest(
 
 function refuse(why: string): RefusedSource {
   return { status: 'refused', why };
+}
+
+/** Number of messages after a sequence that its summarizer sees. */
+const MAX_LATER_MESSAGES = 64;
+
+async function readLater(
+  contexts: Pick<ContextReader, 'readLog'>,
+  conversation: ConversationRef,
+  seq: number,
+): Promise<Message[]> {
+  const entries = await contexts.readLog(conversation, [{ from: seq + 1, to: seq + MAX_LATER_MESSAGES }]);
+  return entries.map(({ message }) => message);
 }
 
 /**

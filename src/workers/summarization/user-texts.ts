@@ -1,13 +1,10 @@
 import type { LogEntry } from '../../domain/message.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 
-const OPEN = '<user_messages>';
-const CLOSE = '</user_messages>';
-/**
- * turnfold's own tags inside a user's text. They are escaped, so that the text can end neither its `<message>` nor the
- * list `<user_messages>`.
- */
-const OWN_TAG = /<(?=[\s/]*(?:user_messages|message)\b)/gi;
+const OPEN = '<users>';
+const CLOSE = '</users>';
+/** turnfold's own tags inside a user's text. They are escaped, so that the text cannot end the list `<users>`. */
+const OWN_TAG = /<(?=[\s/]*(?:users)\b)/gi;
 
 /** Minimum tokens of a clipped user message. A shorter piece would be useless. */
 const MIN_CLIPPED_TOKENS = 16;
@@ -57,7 +54,7 @@ async function copyText(
   { seq, message }: LogEntry,
   maxTokens: number,
 ): Promise<string | undefined> {
-  const [open, close] = [`<message seq="${seq}">\n`, '\n</message>'];
+  const [open, close] = [`${seq}: `, ''];
   const room = maxTokens - counter.countSync(open + close) - 1;
   if (room < 1) return undefined;
   const text = message.content.replace(OWN_TAG, '&lt;');

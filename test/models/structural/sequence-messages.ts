@@ -14,7 +14,7 @@ export interface Fixture {
 
 export async function openFixture(): Promise<Fixture> {
   const counter = await loadTokenCounter('o200k_base');
-  const summarizer = createStructuralSummarizer({ countTokens: (text) => counter.count(text) });
+  const summarizer = createStructuralSummarizer({ counter });
   const summarize: Summarize = ({ messages = [], maxTokens = 500, ...rest }) =>
     summarizer.summarize({
       range: { from: 1, to: Math.max(1, messages.length) },

@@ -22,7 +22,7 @@ async function chainOf(decide: Decide): Promise<readonly Summarizer[]> {
   const model = scriptedModel({ profile: { id: 'small' }, decide });
   return [
     createModelSummarizer({ model, counter, clock: { now: () => 0 }, callTimeoutMs: 50 }),
-    createStructuralSummarizer({ countTokens: (text) => counter.count(text) }),
+    createStructuralSummarizer({ counter }),
   ];
 }
 

@@ -1,0 +1,113 @@
+import { classOf, DIGIT, IDEOGRAPH, isWordClass, JOINER, LOWER, UNDERSCORE, UPPER } from './characters.ts';
+
+/** Called for each term with its place in the text. */
+export type TermVisitor = (term: string, start: number, end: number) => void;
+
+const MIN_CHARS = 3;
+const MAX_CHARS = 120;
+/** Joiners in a row inside one name: `a::b`, `../x`. */
+const MAX_JOINERS = 3;
+const SLASH = 47;
+
+/**
+ * Finds the terms of a text in one pass, in any language: words of three characters or more, the names that joiners make of
+ * words (`src/a.ts`, `order-17`, `user.name`), the file name of a path, and pairs of ideographs.
+ */
+export function scanTerms(text: string, from: number, to: number, visit: TermVisitor): void {
+  let at = from;
+  while (at < to) {
+    const found = classOf(text.charCodeAt(at));
+    if (found === IDEOGRAPH) at = scanIdeographs(text, at, to, visit);
+    else if (isWordClass(found)) at = scanName(text, at, to, visit);
+    else at += 1;
+  }
+}
+
+/** @returns the end of the run */
+function scanIdeographs(text: string, from: number, to: number, visit: TermVisitor): number {
+  let at = from + 1;
+  while (at < to && classOf(text.charCodeAt(at)) === IDEOGRAPH) {
+    visit(text.slice(at - 1, at + 1), at - 1, at + 1);
+    at += 1;
+  }
+  return at;
+}
+
+/** @returns the end of the last word of the name */
+function scanName(text: string, from: number, to: number, visit: TermVisitor): number {
+  let end = from;
+  let afterSlash = -1;
+  for (let start = from, words = 0; ; ) {
+    end = start;
+    while (end < to && isWordClass(classOf(text.charCodeAt(end)))) end += 1;
+    if (end - start >= MIN_CHARS) visit(text.slice(start, end), start, end);
+    words += 1;
+    const next = skipJoiners(text, end, to);
+    if (next === end || next - from > MAX_CHARS) {
+      if (words > 1 && end - from <= MAX_CHARS) visitName(text, { from, end, afterSlash }, visit);
+      return end;
+    }
+    if (text.charCodeAt(next - 1) === SLASH) afterSlash = next;
+    start = next;
+  }
+}
+
+/** @returns the start of the next word of the same name, or `at` if the name ends */
+function skipJoiners(text: string, at: number, to: number): number {
+  let next = at;
+  while (next < to && next - at < MAX_JOINERS && classOf(text.charCodeAt(next)) === JOINER) next += 1;
+  return next > at && next < to && isWordClass(classOf(text.charCodeAt(next))) ? next : at;
+}
+
+interface NamePlace {
+  readonly from: number;
+  readonly end: number;
+  /** Index after the last slash, or −1. */
+  readonly afterSlash: number;
+}
+
+function visitName(text: string, { from, end, afterSlash }: NamePlace, visit: TermVisitor): void {
+  visit(text.slice(from, end), from, end);
+  if (afterSlash < 0 || end - afterSlash < MIN_CHARS) return;
+  const file = text.slice(afterSlash, end);
+  if (file.includes('.')) visit(file, afterSlash, end);
+}
+
+/** What the characters of a term say about it. */
+export interface TermShape {
+  readonly chars: number;
+  /** All letters in lower case, and nothing else: most likely a plain word. */
+  readonly isPlain: boolean;
+  readonly isNumber: boolean;
+  readonly hasDigitAndLetter: boolean;
+  /** Capital after a small letter: `readFile`. */
+  readonly hasInnerCapital: boolean;
+  readonly hasUnderscore: boolean;
+  readonly isJoined: boolean;
+  readonly isPath: boolean;
+  readonly isIdeographic: boolean;
+}
+
+export function shapeOf(term: string): TermShape {
+  const counts = new Uint8Array(8);
+  let hasInnerCapital = false;
+  let before = -1;
+  for (let index = 0; index < term.length; index += 1) {
+    const found = classOf(term.charCodeAt(index));
+    counts[found] = (counts[found] ?? 0) + 1;
+    hasInnerCapital ||= found === UPPER && before === LOWER;
+    before = found;
+  }
+  const [, lower = 0, upper = 0, digits = 0] = counts;
+  return {
+    chars: term.length,
+    isPlain: lower === term.length,
+    isNumber: digits === term.length,
+    hasDigitAndLetter: counts[DIGIT] !== 0 && lower + upper > 0,
+    hasInnerCapital,
+    hasUnderscore: counts[UNDERSCORE] !== 0 && lower + upper > 0,
+    isJoined: counts[JOINER] !== 0,
+    isPath: term.includes('/'),
+    isIdeographic: counts[IDEOGRAPH] !== 0,
+  };
+}

@@ -1,0 +1,21 @@
+export const USE_WEIGHTS = {
+  bias: -1.845,
+  features: {
+    logCall: 0.248,
+    logResult: -0.087,
+    age: -0.57,
+    inStatement: 0.204,
+    inCall: 0.383,
+    inResultOnly: -0.282,
+    ageResultOnly: -0.21,
+    inUserOnly: -0.278,
+    asKey: -0.742,
+    asValue: 0.369,
+    plain: -0.923,
+    mixed: 0.398,
+    logChars: 0.24,
+    short: -0.364,
+    nameInCall: 0.456,
+    nameInStatement: 0.441,
+  },
+} as { bias: number; features: Record<string, number> };

@@ -1,0 +1,64 @@
+import type { Message } from '../../domain/message.ts';
+import { findCallIdentifiers, findIdentifiers, findPlainWords } from './identifiers.ts';
+
+/** A recorded conversation. */
+export interface Recording {
+  readonly id: string;
+  /** Source of the recording. Conversations of one group share vocabulary, such as the names of their tools. */
+  readonly group: string;
+  readonly messages: readonly Message[];
+}
+
+/** Conversations from which a group's own frequencies mean something. */
+const MIN_GROUP = 7;
+const MAX_SHARE_OF_GROUP = 0.2;
+const MAX_SHARE_OF_ALL = 0.05;
+const MAX_SHARE_OF_RARE_WORD = 0.02;
+const ALWAYS_RARE = 2;
+
+/**
+ * Counts in how many conversations each identifier and word occurs. An identifier of many conversations belongs to the
+ * task and not to one conversation. A context need not keep it.
+ */
+export class Corpus {
+  readonly #size: number;
+  readonly #counts = new Map<string, number>();
+  readonly #groups = new Map<string, { size: number; readonly counts: Map<string, number> }>();
+
+  constructor(recordings: readonly Recording[]) {
+    this.#size = recordings.length;
+    for (const { group, messages } of recordings) {
+      const entry = this.#groups.get(group) ?? { size: 0, counts: new Map<string, number>() };
+      this.#groups.set(group, entry);
+      entry.size += 1;
+      for (const text of vocabularyOf(messages)) {
+        entry.counts.set(text, (entry.counts.get(text) ?? 0) + 1);
+        this.#counts.set(text, (this.#counts.get(text) ?? 0) + 1);
+      }
+    }
+  }
+
+  isCommon(identifier: string, group: string): boolean {
+    const { size, counts } = this.#groups.get(group) ?? { size: 0, counts: this.#counts };
+    if (size >= MIN_GROUP) return (counts.get(identifier) ?? 0) > Math.max(ALWAYS_RARE, MAX_SHARE_OF_GROUP * size);
+    if (this.#size < MIN_GROUP) return false;
+    return (this.#counts.get(identifier) ?? 0) > MAX_SHARE_OF_ALL * this.#size;
+  }
+
+  isRareWord(word: string): boolean {
+    return (this.#counts.get(word) ?? 0) <= Math.max(ALWAYS_RARE, MAX_SHARE_OF_RARE_WORD * this.#size);
+  }
+}
+
+function vocabularyOf(messages: readonly Message[]): Set<string> {
+  const texts = new Set<string>();
+  for (const { content, toolCalls = [] } of messages) {
+    for (const identifier of findIdentifiers(content).keys()) texts.add(identifier);
+    for (const word of findPlainWords(content)) texts.add(word);
+    for (const call of toolCalls) {
+      for (const identifier of findCallIdentifiers(call).keys()) texts.add(identifier);
+      texts.add(call.name);
+    }
+  }
+  return texts;
+}

@@ -1,0 +1,24 @@
+import type { Message } from '../../domain/message.ts';
+
+/** Shares of a recording's tokens at which it is cut. */
+const SHARES = [0.5, 0.75];
+const MIN_BEFORE = 8;
+const MIN_AFTER = 5;
+
+/**
+ * Indexes where a recording is cut, never inside a round. A recording with too few messages on either side has none.
+ * @param sizes tokens by index, 0 for system messages
+ */
+export function findCuts(messages: readonly Message[], sizes: readonly number[]): number[] {
+  const first = messages.findIndex(({ role }) => role !== 'system');
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const cuts = SHARES.map((share) => {
+    let cut = first;
+    for (let before = 0; cut < messages.length && before + (sizes[cut] ?? 0) <= share * total; cut += 1) {
+      before += sizes[cut] ?? 0;
+    }
+    while (messages[cut]?.role === 'tool') cut += 1;
+    return cut;
+  });
+  return [...new Set(cuts)].filter((cut) => cut - first >= MIN_BEFORE && messages.length - cut >= MIN_AFTER);
+}

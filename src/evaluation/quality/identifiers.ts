@@ -1,0 +1,125 @@
+import type { Message, ToolCall } from '../../domain/message.ts';
+
+/** `value` is a short whole argument, such as a person's name. `word` is a plain word. */
+export type IdentifierKind =
+  | 'url'
+  | 'email'
+  | 'path'
+  | 'file'
+  | 'date'
+  | 'code'
+  | 'hex'
+  | 'name'
+  | 'dotted'
+  | 'number'
+  | 'value'
+  | 'word';
+
+const FILE_EXTENSIONS =
+  'py|pyi|ts|tsx|js|mjs|jsx|json|jsonl|md|rst|txt|go|rs|toml|yaml|yml|cfg|ini|sh|html|css|c|h|cpp|java|sql|service|conf|lock|log|csv|xml';
+
+/** A text may match several kinds. The first kind that matches is its kind. */
+const PATTERNS: readonly (readonly [IdentifierKind, RegExp])[] = [
+  ['url', /https?:\/\/[^\s"'<>()[\]{}`|\\,;]+/g],
+  ['email', /[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+/g],
+  ['path', /(?:~|\.{1,2})?\/?(?:[\w.@+-]+\/)+[\w.@+-]+/g],
+  ['file', new RegExp(String.raw`\b[\w-]+\.(?:${FILE_EXTENSIONS})\b`, 'g')],
+  ['date', /\b\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?)?\b/g],
+  ['code', /#[A-Z]?\d{3,}\b|\b(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{5,}\b|\b[A-Z]{6}\b/g],
+  ['hex', /\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{4,27}\b/g],
+  [
+    'name',
+    /\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b|\b_{1,2}[a-z]\w{3,}\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b|\b[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+\b/g,
+  ],
+  ['dotted', /\b[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)+\b/g],
+  [
+    'number',
+    /(?<![\w.])\$?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w.]*\w)|(?<![\w.])\d+\.\d{2,}(?![\w])|(?<![\w.])\d{3,}(?![\w])/g,
+  ],
+];
+const MIN_CHARS = 3;
+const MAX_CHARS = 120;
+const TRAILING_MARKS = /[.,;:!?]+$/;
+
+/** Identifiers of a text, each with its kind. */
+export function findIdentifiers(text: string): Map<string, IdentifierKind> {
+  const found = new Map<string, IdentifierKind>();
+  for (const [kind, pattern] of PATTERNS) {
+    for (const [match] of text.matchAll(pattern)) {
+      const identifier = match.replace(TRAILING_MARKS, '');
+      const isSized = identifier.length >= MIN_CHARS && identifier.length <= MAX_CHARS;
+      if (isSized && !found.has(identifier)) found.set(identifier, kind);
+    }
+  }
+  return found;
+}
+
+/** Arguments that hold prose or code. Their whole value is never an identifier. */
+const PROSE_KEYS: ReadonlySet<string> = new Set(
+  (
+    'command cmd content body description text message thought prompt old_string new_string oldText newText search _raw code ' +
+    'summary old_str new_str file_text query todos status activeForm'
+  ).split(' '),
+);
+const MAX_VALUE_CHARS = 60;
+const MAX_VALUE_WORDS = 4;
+const CONSTANT = /^(?:true|false|null|none|yes|no|\d{1,2})$/i;
+
+/** Identifiers of a call's arguments. A short whole value is one of its own: `Sofia Silva`, `basic_economy`. */
+export function findCallIdentifiers(call: ToolCall): Map<string, IdentifierKind> {
+  const found = new Map<string, IdentifierKind>();
+  for (const { key, value } of readLeaves(call)) {
+    for (const [identifier, kind] of findIdentifiers(value)) if (!found.has(identifier)) found.set(identifier, kind);
+    if (!PROSE_KEYS.has(key) && isShortValue(value) && !found.has(value)) found.set(value, 'value');
+  }
+  return found;
+}
+
+function isShortValue(value: string): boolean {
+  const isSized = value.length >= MIN_CHARS && value.length <= MAX_VALUE_CHARS;
+  return isSized && value.split(/\s+/).length <= MAX_VALUE_WORDS && !CONSTANT.test(value);
+}
+
+/** A value of the arguments that holds no other value, with the key that it stands under. */
+export interface Leaf {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** Arguments that are not JSON are one value under `_raw`. */
+export function readLeaves({ arguments: text }: ToolCall): Leaf[] {
+  const leaves: Leaf[] = [];
+  const visit = (value: unknown, key: string): void => {
+    if (value === null || value === undefined) return;
+    if (Array.isArray(value)) for (const item of value) visit(item, key);
+    else if (typeof value === 'object') for (const [name, item] of Object.entries(value)) visit(item, name);
+    else leaves.push({ key, value: String(value) });
+  };
+  visit(parseArguments(text), '');
+  return leaves;
+}
+
+function parseArguments(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { _raw: text };
+  }
+}
+
+const IDENTIFIER_LIKE = /[\w.@/#$-]*[\d_/@.#$-][\w.@/#$-]*/g;
+const PLAIN_WORD = /(?<![A-Za-z])[a-z]{5,}(?![A-Za-z])/g;
+
+/** Lower-case words of five letters or more that are no part of an identifier. */
+export function findPlainWords(text: string): Set<string> {
+  return new Set(text.replace(IDENTIFIER_LIKE, ' ').match(PLAIN_WORD) ?? []);
+}
+
+/** Identifiers of a message: its text and its calls. */
+export function findMessageIdentifiers(message: Message): Map<string, IdentifierKind> {
+  const found = findIdentifiers(message.content);
+  for (const call of message.toolCalls ?? []) {
+    for (const [identifier, kind] of findCallIdentifiers(call)) if (!found.has(identifier)) found.set(identifier, kind);
+  }
+  return found;
+}
