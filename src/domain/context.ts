@@ -1,9 +1,18 @@
 import { clipMessage } from './compaction/clip.ts';
+import { excerptMessage } from './compaction/excerpt.ts';
 import { maskedItem } from './compaction/mask.ts';
 import { TurnfoldError } from './errors.ts';
 import { addWeights, type LogEntry, type Message, NO_WEIGHT, type Weight } from './message.ts';
 import { forEachInSlices, runToEnd, type Sliced } from './sliced.ts';
-import type { ClippedSegment, ContextItem, Segment, Summary, SummarySegment, Version } from './version.ts';
+import type {
+  ClippedSegment,
+  ContextItem,
+  ExcerptSegment,
+  Segment,
+  Summary,
+  SummarySegment,
+  Version,
+} from './version.ts';
 
 export type { ContextItem } from './version.ts';
 
@@ -76,8 +85,11 @@ export function* buildInSlices({ version, head, entries, summaries }: ContextSou
   return { version, head, items };
 }
 
-/** Builds the context item of one log entry: unchanged, masked or clipped, as its segment says. */
-function logItem(entry: LogEntry, segment: ClippedSegment | { readonly kind: 'raw' | 'masked' }): ContextItem {
+/** Builds the context item of one log entry: unchanged, masked or shortened, as its segment says. */
+function logItem(
+  entry: LogEntry,
+  segment: ClippedSegment | ExcerptSegment | { readonly kind: 'raw' | 'masked' },
+): ContextItem {
   switch (segment.kind) {
     case 'raw':
       return itemOf(entry);
@@ -85,6 +97,8 @@ function logItem(entry: LogEntry, segment: ClippedSegment | { readonly kind: 'ra
       return maskedItem(entry, entry.seq);
     case 'clipped':
       return clippedItem(entry, segment);
+    case 'excerpt':
+      return excerptedItem(entry, segment);
   }
 }
 
@@ -116,6 +130,11 @@ function itemOf({ seq, message, tokens, bytes }: LogEntry): ContextItem {
 function clippedItem({ seq, message }: LogEntry, segment: ClippedSegment): ContextItem {
   const clipped = clipMessage(message, segment.keepChars, seq);
   return { from: seq, to: seq, message: clipped, ...segment.weight, segment, logged: message };
+}
+
+function excerptedItem({ seq, message }: LogEntry, segment: ExcerptSegment): ContextItem {
+  const excerpt = excerptMessage(message, segment.kept, seq);
+  return { from: seq, to: seq, message: excerpt, ...segment.weight, segment, logged: message };
 }
 
 function summaryItem(segment: SummarySegment, summary: Summary | undefined): ContextItem {

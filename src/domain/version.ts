@@ -36,14 +36,21 @@ export const segmentSchema = z.discriminatedUnion('kind', [
   stretchSchema.extend({ kind: z.literal('masked') }),
   /** One message that is shortened to its first and last characters. The log has the full text. */
   stretchSchema.extend({ kind: z.literal('clipped'), keepChars: z.number().int().min(0) }),
+  /** One message of which some parts stay. The log has the full text. */
+  stretchSchema.extend({
+    kind: z.literal('excerpt'),
+    /** Parts of its text that stay: start and end in UTF-16 units. */
+    kept: z.array(z.tuple([z.number().int().min(0), z.number().int().min(0)])),
+  }),
   stretchSchema.extend({ kind: z.literal('evicted') }),
 ]);
 
 export type Segment = z.infer<typeof segmentSchema>;
 export type SummarySegment = Extract<Segment, { kind: 'summary' }>;
 export type ClippedSegment = Extract<Segment, { kind: 'clipped' }>;
+export type ExcerptSegment = Extract<Segment, { kind: 'excerpt' }>;
 /** Segment of a context item that differs from the log. */
-export type ItemSegment = Extract<Segment, { kind: 'summary' | 'masked' | 'clipped' }>;
+export type ItemSegment = Extract<Segment, { kind: 'summary' | 'masked' | 'clipped' | 'excerpt' }>;
 
 export const versionSchema = z.object({
   /** Number of the version. Version 0 is the whole log. */
@@ -152,7 +159,9 @@ export interface ContextItem extends Weight {
    * differ.
    */
   readonly segment?: ItemSegment;
-  /** Original message of a clipped item, so that the item can be clipped further. */
+  /** True for a summary that the present compaction pass wrote. The pass never evicts it. */
+  readonly isFresh?: boolean;
+  /** Original message of a shortened item, so that the item can be shortened further. */
   readonly logged?: Message;
 }
 

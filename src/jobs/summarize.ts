@@ -16,6 +16,8 @@ const schema = z.object({
     from: z.number().int().min(1),
     to: z.number().int().min(1),
     tokens: z.number().int().min(0),
+    maxTokens: z.number().int().min(0),
+    userTokens: z.number().int().min(0),
   }),
   hash: z.string().regex(/^[a-f0-9]{16,64}$/),
 });
@@ -29,8 +31,8 @@ export const summarizeJob: JobDefinition<SummarizationTask> = {
   attempts: 3,
   backoffMs: 1_000,
   priority: DEFAULT_PRIORITY,
-  write({ passId, sequence: { from, to, tokens }, hash, ...wake }) {
-    return { ...writeWake(wake), passId, sequence: { from, to, tokens }, hash };
+  write({ passId, sequence, hash, ...wake }) {
+    return { ...writeWake(wake), passId, sequence, hash };
   },
   read(data) {
     const { tenant, id, traceParent, passId, sequence, hash } = parseInput(schema, data, 'job.data');

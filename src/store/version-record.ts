@@ -15,7 +15,7 @@ const shellSchema = versionSchema.extend({
   segments: z.array(z.unknown()),
 });
 
-const KINDS: ReadonlySet<unknown> = new Set(['raw', 'summary', 'masked', 'clipped', 'evicted']);
+const KINDS: ReadonlySet<unknown> = new Set(['raw', 'summary', 'masked', 'clipped', 'excerpt', 'evicted']);
 
 /**
  * Decodes a context version from JSON.

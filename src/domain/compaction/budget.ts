@@ -27,11 +27,16 @@ export interface Budget {
 export function excessWeight({ limits, overhead, reasons }: Budget, items: Weight): Weight {
   if (!hasTokenReason(reasons)) return NO_WEIGHT;
   const bytes = limits.maxBytes === undefined ? 0 : Math.max(0, items.bytes + overhead.bytes - limits.maxBytes);
-  if (limits.maxTokens === undefined) return { tokens: 0, bytes };
+  const most = mostItemTokens({ limits, overhead });
+  return { tokens: most === undefined ? 0 : Math.max(0, items.tokens - most), bytes };
+}
+
+/** Tokens that the items of a context may have, so that the upper bound of the request is at most `maxTokens`. */
+export function mostItemTokens({ limits, overhead }: Pick<Budget, 'limits' | 'overhead'>): number | undefined {
+  if (limits.maxTokens === undefined) return undefined;
   const maxMean = Math.floor(scaleTokens(limits.maxTokens, 1 / limits.upperBoundFactor));
   // The largest count that calibration does not round above the limit.
-  const maxCount = Math.ceil((maxMean + 0.5) / overhead.calibration) - 1;
-  return { tokens: Math.max(0, items.tokens + overhead.tokens + FRAMING_TOKENS - maxCount), bytes };
+  return Math.ceil((maxMean + 0.5) / overhead.calibration) - 1 - overhead.tokens - FRAMING_TOKENS;
 }
 
 const tokens = z.number().int().nonnegative();

@@ -76,7 +76,7 @@ function clipText(text: string, keepChars: number, seq: number): string {
   const head = cutStart(text, Math.ceil(keepChars / 2));
   const tail = cutEnd(text, Math.floor(keepChars / 2));
   const left = text.length - head.length - tail.length;
-  return `${head}\n[${left} characters left out, message ${seq} of the log]\n${tail}`;
+  return `${head}\n[… message ${seq}]\n${tail}`;
 }
 
 function cutStart(text: string, chars: number): string {

@@ -55,8 +55,12 @@ function evictionOrder({ groups, protections, items }: Layout): number[] {
   const summaries: number[] = [];
   groups.forEach(({ kind, positions }, index) => {
     if (protections[index] !== undefined) return;
-    if (kind === 'summary') summaries.push(index);
-    else if (positions.every((position) => items[position]?.message.droppable === true)) droppable.push(index);
+    if (kind === 'summary') {
+      const isFresh = positions.some(
+        (position) => items[position]?.segment?.kind === 'summary' && items[position]?.isFresh === true,
+      );
+      if (!isFresh) summaries.push(index);
+    } else if (positions.every((position) => items[position]?.message.droppable === true)) droppable.push(index);
     else others.push(index);
   });
   return [...droppable, ...others, ...summaries];

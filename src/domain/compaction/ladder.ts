@@ -5,6 +5,7 @@ import { mapInSlices, type Sliced } from '../sliced.ts';
 import { excessWeight, type PlanRequest } from './budget.ts';
 import { clipItem } from './clip.ts';
 import { cutContext } from './eviction.ts';
+import { excerptItems } from './excerpt.ts';
 import { findLastModelSeq, type Layout, layOutInSlices } from './layout.ts';
 import { isMaskable, maskedItem } from './mask.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
@@ -19,9 +20,9 @@ export interface StepTaken extends Weight {
 }
 
 /** Smallest size in the first clip of floor messages, before groups of the floor are removed. */
-const WIDE_CLIP = { tokens: 1_000, chars: 800 };
+const WIDE_CLIP = { tokens: 64, chars: 40 };
 /** Smallest size in the last clip, after everything removable is gone. */
-const NARROW_CLIP = { tokens: 100, chars: 80 };
+const NARROW_CLIP = { tokens: 48, chars: 40 };
 
 /**
  * The steps that make a context smaller, from the cheapest loss to the most expensive:
@@ -95,11 +96,13 @@ export class Ladder {
    * clipped again.
    */
   *descend(strategy?: EvictionStrategy): Sliced<void> {
-    yield* this.#evict(strategy);
-    if (!hasHardReason(this.#request.reasons)) return;
-    if (this.isOver) yield* this.#clip(WIDE_CLIP);
+    const isHard = hasHardReason(this.#request.reasons);
+    if (strategy !== undefined) yield* this.#evict(strategy);
+    if (this.isOver) yield* this.#clip(WIDE_CLIP, isHard);
+    if (this.isOver) yield* this.#evict(undefined);
+    if (!isHard) return;
     if (this.isOver) yield* this.#relax();
-    if (this.isOver) yield* this.#clip(NARROW_CLIP);
+    if (this.isOver) yield* this.#clip(NARROW_CLIP, isHard);
   }
 
   /** Removes groups whose messages are all droppable, regardless of the budget. */
@@ -146,14 +149,32 @@ export class Ladder {
   }
 
   /** Clips the largest messages that may not be removed, while the budget needs it. */
-  *#clip(least: typeof WIDE_CLIP): Sliced<void> {
+  *#clip(least: typeof WIDE_CLIP, isHard: boolean): Sliced<void> {
     const { weigh } = this.#request;
     const clipped = new Map<ContextItem, ContextItem>();
     let { tokens, bytes } = this.excess;
-    for (const item of this.#clippable(yield* this.layOut(), least.tokens)) {
+    const clippable = this.#clippable(yield* this.layOut(), least.tokens, isHard);
+    const level = findClipLevel(clippable, tokens, least.tokens);
+    const plain = new Set(
+      this.#items.flatMap((item, position) =>
+        bytes <= 0 && item.tokens > level && isPlain(item) && clippable.includes(item) ? [position] : [],
+      ),
+    );
+    const excerpts =
+      plain.size === 0
+        ? new Map<number, ContextItem>()
+        : yield* excerptItems({ items: this.#items, positions: plain, maxTokens: plain.size * level, weigh });
+    for (const [position, made] of excerpts) {
+      const item = this.#items[position] as ContextItem;
+      if (made.tokens >= item.tokens) continue;
+      clipped.set(item, made);
+      tokens -= item.tokens - made.tokens;
+    }
+    for (const item of clippable) {
       if (tokens <= 0 && bytes <= 0) break;
+      if (clipped.has(item)) continue;
       const share = bytes > 0 ? Math.max(0, 1 - bytes / item.bytes) : 1;
-      const target = Math.max(least.tokens, Math.min(item.tokens - tokens, Math.floor(item.tokens * share)));
+      const target = Math.max(least.tokens, Math.min(level, Math.floor(item.tokens * share)));
       const made = yield* clipItem(item, target, least.chars, weigh);
       if (made === undefined || made.tokens >= item.tokens || made.bytes >= item.bytes) continue;
       clipped.set(item, made);
@@ -178,12 +199,18 @@ export class Ladder {
    * Lists messages that may be clipped, largest first. A clipped message may be clipped again. The last user message, open
    * rounds, pins and system messages stay whole.
    */
-  #clippable({ groupOf, protections }: Layout, minTokens: number): ContextItem[] {
-    const isFixed = new Set(['system', 'pin', 'open_round', 'last_user']);
+  #clippable({ groupOf, protections }: Layout, minTokens: number, isHard: boolean): ContextItem[] {
+    const isFixed = new Set<string>([
+      'system',
+      'pin',
+      'open_round',
+      ...(isHard ? [] : ['last_user', 'retention', 'first_user', 'unread']),
+    ]);
     return this.#items
       .filter((item, position) => {
         const protection = protections[groupOf[position] as number];
-        const isText = item.segment === undefined || item.segment.kind === 'clipped';
+        if (protection === 'last_user' && item.from > this.#lastModelSeq) return false;
+        const isText = item.segment === undefined || item.segment.kind === 'clipped' || item.segment.kind === 'excerpt';
         return isText && item.tokens > minTokens && !isFixed.has(protection ?? '');
       })
       .toSorted((a, b) => b.tokens - a.tokens);
@@ -205,4 +232,22 @@ export class Ladder {
     this.#steps.push({ step, ...after });
     return true;
   }
+}
+
+/** Finds the size to which the largest items are clipped alike, so that the excess is gone. At least `least`. */
+function findClipLevel(items: readonly ContextItem[], excess: number, least: number): number {
+  const sizes = items.map(({ tokens }) => tokens);
+  let left = excess;
+  for (const [index, size] of sizes.entries()) {
+    const next = Math.max(least, sizes[index + 1] ?? least);
+    const gain = (size - next) * (index + 1);
+    if (gain >= left) return Math.max(least, Math.floor(size - left / (index + 1)));
+    left -= gain;
+  }
+  return least;
+}
+
+/** A message of text alone. Calls keep their arguments in form, so these are clipped in another way. */
+function isPlain({ message: { toolCalls, parts } }: ContextItem): boolean {
+  return toolCalls === undefined && parts === undefined;
 }

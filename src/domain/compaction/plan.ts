@@ -2,13 +2,29 @@ import { z } from 'zod';
 import { type ContextItem, weighItems } from '../context.ts';
 import type { Sliced } from '../sliced.ts';
 import type { SeqRange, Version } from '../version.ts';
-import { type Budget, budgetInfeasibleSchema, explainInfeasible, type PlanRequest, requestTokens } from './budget.ts';
-import { excessSummaryTokens, findFold } from './fold.ts';
+import {
+  type Budget,
+  budgetInfeasibleSchema,
+  explainInfeasible,
+  mostItemTokens,
+  type PlanRequest,
+  requestTokens,
+} from './budget.ts';
+import {
+  type BudgetDivision,
+  divideBudget,
+  divideRest,
+  findTailStart,
+  isFixed,
+  maxSummaryTokens,
+  measureMaterial,
+  sumGroups,
+} from './division.ts';
 import { Ladder } from './ladder.ts';
-import { isFloor, type Layout } from './layout.ts';
+import { findLastModelSeq, isFloor, type Layout } from './layout.ts';
 import { describeRange } from './segments.ts';
-import { findSequences } from './sequences.ts';
-import { hasTokenReason, REASONS } from './thresholds.ts';
+import { findSequences, type Run } from './sequences.ts';
+import { hasHardReason, hasTokenReason, REASONS } from './thresholds.ts';
 
 export type { PlanRequest } from './budget.ts';
 
@@ -33,7 +49,8 @@ export const passPlanSchema = z.object({
   head: z.number().int().min(0),
   /** Mean tokens of the context. */
   tokens: z.number(),
-  sequences: z.array(rangeSchema.extend({ tokens: z.number() })),
+  /** Ranges to summarize, with their tokens, and the tokens that their summaries may have and keep for users' words. */
+  sequences: z.array(rangeSchema.extend({ tokens: z.number(), maxTokens: z.number(), userTokens: z.number() })),
   evict: z.array(rangeSchema),
   explained: z.array(z.string()),
   /** Proof that no context fits the budget, for an infeasible plan. */
@@ -77,19 +94,57 @@ export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
 
 /** Chooses the sequences to summarize. `isWaiting`: there are none, and a run waits until more is new. */
 function* chooseSequences(
-  { policy, reasons, limits }: PlanRequest,
+  request: PlanRequest,
   layout: Layout,
-): Sliced<{ readonly sequences: PassPlan['sequences']; readonly isWaiting: boolean }> {
-  const { eligible, waiting } = yield* findSequences(layout, policy, hasTokenReason(reasons));
-  const excess = excessSummaryTokens(layout, eligible, limits);
-  const fold = findFold(layout, excess);
+): Sliced<{
+  readonly sequences: PassPlan['sequences'];
+  readonly isWaiting: boolean;
+  readonly division?: BudgetDivision;
+}> {
+  const { policy, reasons } = request;
+  const isTokenBound = hasTokenReason(reasons);
+  const most = isTokenBound ? mostItemTokens(request) : undefined;
+  if (most === undefined) {
+    const { eligible, waiting } = yield* findSequences(layout, policy, {
+      isTokenBound,
+      tailStart: layout.items.length,
+      mayRelaxFloor: false,
+    });
+    const sequences = eligible.map((run) => ({
+      ...rangeOf(run),
+      maxTokens: maxSummaryTokens(run.tokens, policy),
+      userTokens: 0,
+    }));
+    return { sequences, isWaiting: eligible.length === 0 && waiting.length > 0 };
+  }
+  const all = sumGroups(layout, (protection) => isFixed(protection));
+  const lastModel = findLastModelSeq(layout.items);
+  const read = hasHardReason(reasons)
+    ? sumGroups(
+        layout,
+        (protection, group) =>
+          protection === 'last_user' && (layout.items[layout.groups[group]?.positions[0] ?? 0]?.from ?? 0) < lastModel,
+      )
+    : 0;
+  const partly = all - read + Math.min(read, Math.floor((most - all + read) * 0.25));
+  const unread = sumGroups(layout, (protection) => protection === 'unread');
+  const fixed = partly + Math.min(unread, Math.floor(Math.max(0, most - partly) * 0.6));
+  const material = measureMaterial(layout, policy, layout.items.length);
+  const whole = divideBudget(most, fixed, material);
+  const mayRelaxFloor = hasHardReason(reasons);
+  const tailStart = findTailStart(layout, whole.tail, mayRelaxFloor);
   yield;
-  // A run with scope `prefix` contains the pairs of the fold already.
-  const isFoldUseful =
-    eligible.length > 0 ? excess > 0 && !eligible.some((run) => fold && overlap(run, fold)) : waiting.length === 0;
-  const runs = fold !== undefined && isFoldUseful ? [fold, ...eligible] : eligible;
-  const sequences = runs.map(({ from, to, tokens }) => ({ from, to, tokens }));
-  return { sequences, isWaiting: runs.length === 0 && waiting.length > 0 };
+  const { tail: tailTokens } = measureMaterial(layout, policy, tailStart);
+  const tail = mayRelaxFloor ? Math.min(whole.tail, tailTokens) : tailTokens;
+  for (const scope of policy.scope === 'prefix' ? (['prefix'] as const) : (['sequences', 'prefix'] as const)) {
+    const { eligible } = yield* findSequences(layout, { ...policy, scope }, { isTokenBound, tailStart, mayRelaxFloor });
+    if (eligible.length === 0) continue;
+    const division = divideRest(layout, policy, { most, fixed, tail, tailStart, eligible, scope });
+    if (division === undefined) continue;
+    const { sequences, ...parts } = division;
+    return { sequences, isWaiting: false, division: parts };
+  }
+  return { sequences: [], isWaiting: false };
 }
 
 /** Plans without summaries: what the ladder can evict or clip. */
@@ -108,8 +163,8 @@ function* planEviction(
   return { kind: 'infeasible', evict: [], explained, infeasible: explainInfeasible(request, yield* ladder.layOut()) };
 }
 
-function overlap(one: SeqRange, other: SeqRange): boolean {
-  return one.from <= other.to && other.from <= one.to;
+function rangeOf({ from, to, tokens }: Run): SeqRange & { readonly tokens: number } {
+  return { from, to, tokens };
 }
 
 /** Explains a size above `maxTokens` after all steps. */

@@ -78,5 +78,6 @@ function findFirst(segments: readonly Segment[], seq: number): number {
 /** Names what a segment shows as a whole: the key of a summary, or the length of a clip. '' for other segments. */
 export function nameSegment(segment: Segment): string {
   if (segment.kind === 'summary') return segment.summaryKey;
+  if (segment.kind === 'excerpt') return `keeps ${segment.kept.join(' ')}`;
   return segment.kind === 'clipped' ? `keeps ${segment.keepChars}` : '';
 }

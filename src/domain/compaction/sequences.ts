@@ -30,10 +30,18 @@ export interface FoundSequences {
  * merge at every turn would summarize a history of n turns n times. A token reason cannot wait that long: then
  * `minSequenceTokens` of new messages are enough.
  */
-export function* findSequences(layout: Layout, policy: Policy, isTokenBound: boolean): Sliced<FoundSequences> {
+export function* findSequences(
+  layout: Layout,
+  policy: Pick<Policy, 'scope' | 'minSequenceTokens' | 'minSequenceMessages'>,
+  {
+    isTokenBound,
+    tailStart,
+    mayRelaxFloor,
+  }: { readonly isTokenBound: boolean; readonly tailStart: number; readonly mayRelaxFloor: boolean },
+): Sliced<FoundSequences> {
   const eligible: Run[] = [];
   const waiting: Run[] = [];
-  for (const run of yield* findRuns(layout, policy.scope)) {
+  for (const run of yield* findRuns(layout, policy.scope, { tailStart, mayRelaxFloor })) {
     const isRipe = !run.hasSummary || run.newTokens >= summaryTokens(run);
     const isUrgent = isTokenBound && run.newTokens >= policy.minSequenceTokens;
     const isLarge = run.messages >= policy.minSequenceMessages && run.tokens >= policy.minSequenceTokens;
@@ -52,12 +60,18 @@ function summaryTokens(run: Run): number {
  * separate runs. With scope `prefix`, one run takes everything old, even the first user message. Code copies the text
  * of user messages into its summary.
  */
-function* findRuns(layout: Layout, scope: Policy['scope']): Sliced<Run[]> {
+function* findRuns(
+  layout: Layout,
+  scope: Policy['scope'],
+  { tailStart, mayRelaxFloor }: { readonly tailStart: number; readonly mayRelaxFloor: boolean },
+): Sliced<Run[]> {
   const { items, groups, groupOf, protections } = layout;
-  const isCandidate = groups.map(({ kind }, index) => {
+  const isCandidate = groups.map(({ kind, positions }, index) => {
+    if ((positions.at(-1) as number) >= tailStart) return false;
     const protection = protections[index];
     const isFirst = protection === 'first_user' && (scope === 'prefix' || kind === 'summary');
-    return (protection === undefined && (scope === 'prefix' || kind !== 'user')) || isFirst;
+    const mayGo = protection === undefined || (mayRelaxFloor && protection === 'retention');
+    return (mayGo && (scope === 'prefix' || kind !== 'user')) || isFirst;
   });
   const spans = groups.flatMap(({ positions }, group) =>
     isCandidate[group] === true && positions.length > 1

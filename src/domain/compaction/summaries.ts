@@ -2,7 +2,7 @@ import { type ContextItem, weighItems } from '../context.ts';
 import type { Group } from '../group.ts';
 import type { Message, Weight } from '../message.ts';
 import type { SeqRange, SummarySegment } from '../version.ts';
-import type { Layout } from './layout.ts';
+import { isFloor, type Layout } from './layout.ts';
 
 /** A summary that may replace its sequence. Its text is stored already. */
 export interface AcceptedSummary {
@@ -55,7 +55,7 @@ function mayGo({ groups, groupOf, protections }: Layout, first: number, last: nu
     const { positions } = groups[group] as Group;
     const isWhole = (positions[0] as number) >= first && (positions.at(-1) as number) <= last;
     const protection = protections[group];
-    if (!isWhole || (protection !== undefined && protection !== 'first_user')) return false;
+    if (!isWhole || (protection !== undefined && !isFloor(protection))) return false;
   }
   return true;
 }
@@ -70,5 +70,5 @@ function itemsUpTo(items: readonly ContextItem[], position: number, seq: number)
 function summaryOf({ range, summaryKey, weight, depth }: AcceptedSummary, version: number): ContextItem {
   const segment: SummarySegment = { kind: 'summary', ...range, version, weight, summaryKey, depth };
   const message: Message = { role: 'summary', content: '', summary: { ...range, version } };
-  return { ...range, ...weight, segment, message };
+  return { ...range, ...weight, segment, message, isFresh: true };
 }

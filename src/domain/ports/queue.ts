@@ -1,3 +1,4 @@
+import type { PassPlan } from '../compaction/plan.ts';
 import type { ConversationRef, TraceParent } from '../ids.ts';
 
 /** Kind of work for which a worker is woken: a turn or a compaction pass. */
@@ -30,8 +31,8 @@ export interface WakeQueue {
 export interface SummarizationTask {
   readonly conversation: ConversationRef;
   readonly passId: string;
-  /** Range of messages to summarize, and their tokens in the context. The summary must be smaller. */
-  readonly sequence: { readonly from: number; readonly to: number; readonly tokens: number };
+  /** The sequence to summarize, with the maximum tokens of its summary. */
+  readonly sequence: PassPlan['sequences'][number];
   /** Key under which the summary is stored. Jobs with the same source share it. */
   readonly hash: string;
   /** Trace span of the compaction pass. */

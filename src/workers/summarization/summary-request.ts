@@ -1,9 +1,9 @@
 import type { ConversationState } from '../../domain/conversation.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import type { LogEntry, Message } from '../../domain/message.ts';
-import type { ContextReader } from '../../domain/ports/context-store.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { Policy } from '../../domain/policy.ts';
+import type { ContextReader } from '../../domain/ports/context-store.ts';
 import type { SummarizationDelivery, SummarizationTask } from '../../domain/ports/queue.ts';
 import type { EarlierSummary, SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { renderWidestSummary } from '../../domain/summary.ts';
@@ -13,14 +13,7 @@ import { findUserTextBefore } from '../user-messages.ts';
 import type { SummarizationPorts } from './ports.ts';
 import { copyUserTexts, withoutUserTexts } from './user-texts.ts';
 
-const DEFAULT_CAP_TOKENS = 2000;
-/** Largest size of a summary, as a share of the tokens of the messages that it replaces. */
-const CAP_SHARE = 0.25;
-/** Share of a summary's tokens for copied texts of users. The rest is for the summary itself. */
-const USER_TEXTS_SHARE = 0.5;
-/**
- * Tokens for copied texts of users, even if that exceeds their share. User texts that are not copied leave the context.
- */
+/** Tokens for copied texts of users, even if that exceeds their share. User texts that are not copied leave the context. */
 const MIN_USER_TEXTS_TOKENS = 64;
 /** Tokens that are kept for the summary itself, however long the copied texts of users are. */
 const MIN_SUMMARY_TOKENS = 16;
@@ -127,18 +120,17 @@ export async function createRequest(
 ): Promise<PreparedRequest | RefusedSource> {
   const { conversation, passId, sequence } = task;
   const { counter } = prepared;
-  const [cap, room] = [summaryCap(prepared, entries), summaryRoom(prepared, sequence)];
-  const share = Math.floor(Math.min(cap, room) * USER_TEXTS_SHARE);
-  const least = Math.min(MIN_USER_TEXTS_TOKENS, room - MIN_SUMMARY_TOKENS);
-  const userTexts = await copyUserTexts(counter, entries, Math.max(share, least));
+  const room = summaryRoom(prepared, sequence);
+  const userTexts = await copyUserTexts(
+    counter,
+    entries,
+    Math.max(sequence.userTokens, Math.min(MIN_USER_TEXTS_TOKENS, room - MIN_SUMMARY_TOKENS)),
+  );
   if (userTexts === undefined)
     return refuse(
       `the sequence has ${sequence.tokens} tokens, too few for a smaller summary that keeps a user message`,
     );
-  const userTokens = await counter.count(userTexts);
-  // If the users' texts exceed their share, the summary's share is not reduced.
-  const restTokens = Math.max(cap - userTokens, Math.ceil(cap * (1 - USER_TEXTS_SHARE)));
-  const maxTokens = Math.min(restTokens, room - userTokens);
+  const maxTokens = room - (await counter.count(userTexts));
   if (maxTokens < 1) return refuse(`the sequence has ${sequence.tokens} tokens, too few for a smaller summary`);
   const userRequest = await findUserTextBefore(contexts, conversation, sequence.from);
   const later = await readLater(contexts, conversation, sequence.to);
@@ -176,22 +168,10 @@ async function readLater(
   return entries.map(({ message }) => message);
 }
 
-/**
- * Maximum tokens of a summary: a quarter of the tokens of the log messages that it replaces, or the limit of the
- * policy.
- */
-function summaryCap({ policy }: PreparedAgent, entries: readonly LogEntry[]): number {
-  const sourceTokens = entries.reduce((sum, entry) => sum + entry.tokens, 0);
-  const cap = typeof policy.summarizer === 'string' ? undefined : policy.summarizer.maxTokens;
-  return Math.min(cap ?? DEFAULT_CAP_TOKENS, Math.floor(sourceTokens * CAP_SHARE));
-}
-
-/**
- * Maximum tokens of a summary text that, together with its tags, is still smaller than the messages that it replaces.
- */
+/** Maximum tokens of a summary text that, with its tags, stays within its cap and is smaller than the messages that it replaces. */
 function summaryRoom({ counter }: PreparedAgent, sequence: SummarizationTask['sequence']): number {
   // The tags around a summary are counted together with a text. Without a text, the two line breaks between the tags
   // would count as one token.
   const frameTokens = counter.countSync(renderWidestSummary('x', sequence)) + MESSAGE_TOKENS;
-  return sequence.tokens - frameTokens - 1;
+  return Math.min(sequence.tokens - 1, sequence.maxTokens) - frameTokens;
 }
