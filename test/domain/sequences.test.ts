@@ -71,7 +71,9 @@ describe('ranges to summarize (sequences)', () => {
         );
         const isKept = (position: number): boolean =>
           layout.protections[layout.groupOf[position] as number] !== undefined;
-        const { eligible } = runToEnd(findSequences(layout, policy, true));
+        const { eligible } = runToEnd(
+          findSequences(layout, policy, { isTokenBound: true, tailStart: layout.items.length, mayRelaxFloor: false }),
+        );
         const runs = runsByDefinition(context, isKept).filter(([from, to]) =>
           // New messages must have tokens, so a range of summaries alone is not summarized.
           context.items.slice(from, to + 1).some((item) => item.message.role !== 'summary' && item.tokens > 0),
@@ -91,7 +93,9 @@ describe('ranges to summarize (sequences)', () => {
     const layout = runToEnd(
       layOutInSlices(context.items, complete, { firstUserSeq, lastModelSeq: findLastModelSeq(context.items) }),
     );
-    return runToEnd(findSequences(layout, complete, false)).eligible.map(({ from, to }) => `${from}-${to}`);
+    return runToEnd(
+      findSequences(layout, complete, { isTokenBound: false, tailStart: layout.items.length, mayRelaxFloor: false }),
+    ).eligible.map(({ from, to }) => `${from}-${to}`);
   };
   const prefix = { scope: 'prefix', retentionWindow: 2, minSequenceTokens: 0 } as const;
 

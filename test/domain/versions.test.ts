@@ -132,7 +132,7 @@ describe('rebase of a plan onto another context version', () => {
     version: 1,
     head: 20,
     tokens: 900,
-    sequences: [{ from: 3, to: 9, tokens: 300 }],
+    sequences: [{ from: 3, to: 9, tokens: 300, maxTokens: 150, userTokens: 0 }],
     evict: [],
     explained: [],
   };

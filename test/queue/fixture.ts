@@ -131,7 +131,7 @@ export function childOf(passId: string, index: number, child = `s-${passId}-${in
     child,
     conversation: conversation('c1'),
     passId,
-    sequence: { from: index * 10 + 1, to: index * 10 + 9, tokens: 500 },
+    sequence: { from: index * 10 + 1, to: index * 10 + 9, tokens: 500, maxTokens: 250, userTokens: 0 },
     hash: index.toString(16).padStart(16, '0'),
   };
 }

@@ -51,7 +51,7 @@ const PLAN: PassPlan = {
   version: 0,
   head: 7,
   tokens: 2_000,
-  sequences: [{ from: 2, to: 3, tokens: 608 }],
+  sequences: [{ from: 2, to: 3, tokens: 608, maxTokens: 304, userTokens: 0 }],
   evict: [],
   explained: [],
 };
@@ -74,7 +74,13 @@ const PROPOSAL: Proposal = {
   version: { ...START_VERSION, number: 1, parent: 0, base: 6, reasons: ['token_threshold'] },
   summaries: {},
 };
-const CHILD = { child: 's-1', conversation: ref, passId: 'p1', sequence: { from: 2, to: 3, tokens: 608 }, hash: 'h' };
+const CHILD = {
+  child: 's-1',
+  conversation: ref,
+  passId: 'p1',
+  sequence: { from: 2, to: 3, tokens: 608, maxTokens: 304, userTokens: 0 },
+  hash: 'h',
+};
 const ANY: ChildJobs = { plans: 'any', job: 'job' };
 const NEW: ChildJobs = { plans: 'new', job: 'job' };
 const NEVER: ChildJobs = { plans: 'none' };
