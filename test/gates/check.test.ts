@@ -6,6 +6,9 @@ import { buildFixture } from './fixture.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
+/** A file that vitest.config.ts names, so that vitest runs in a fixture. */
+const setup = { 'test/setup/property-seed.ts': '' };
+
 const passing = {
   'format:check': 'true',
   ceilings: 'true',
@@ -55,6 +58,7 @@ test.each(['>=99.0.0', '>=24.99.0'])('npm run check stops before any gate if thi
 test('the domain tests fail if their branch coverage is below 95 %', async () => {
   using fixture = buildFixture();
   fixture.write({
+    ...setup,
     'test/domain/turn.test.ts': `import { expect, test } from 'vitest';
 import { parseTurn } from '../../src/domain/turn.ts';
 
@@ -77,6 +81,7 @@ test('vitest runs the slowest test files first, at any file size', async () => {
   const passes = "import { test } from 'vitest';\n\ntest('passes', () => undefined);\n";
   const [longest = '', next = ''] = LONGEST.filter((file) => /^test\/(wire|tokens)\//.test(file));
   fixture.write({
+    ...setup,
     [longest]: passes,
     [next]: `${passes}// larger\n`,
     'test/wire/a.test.ts': `${passes}// larger still\n`,

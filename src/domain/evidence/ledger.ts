@@ -1,6 +1,7 @@
 import type { Message } from '../message.ts';
 import type { Sliced } from '../sliced.ts';
 import { PARTS, type Part, partsOf, splitFragments } from './fragments.ts';
+import { findSupersededInSlices } from './superseded.ts';
 import { scanTerms, shapeOf, type TermShape } from './terms.ts';
 
 /** A line of a message, or a piece of a long line. */
@@ -45,7 +46,7 @@ export interface Ledger {
   readonly fragments: readonly Fragment[];
   /** Index of the last message of the agent, or −1. */
   readonly lastAgent: number;
-  /** Messages whose result a later call with the same arguments has repeated. */
+  /** Messages whose result a later result has made stale. */
   readonly superseded: ReadonlySet<number>;
 }
 
@@ -66,7 +67,8 @@ export function* readLedger(messages: readonly Message[]): Sliced<Ledger> {
     }
   }
   const lastAgent = messages.findLastIndex(({ role }) => role === 'assistant');
-  return { ...reader.collected, messages: messages.length, lastAgent, superseded: findSuperseded(messages) };
+  const superseded = yield* findSupersededInSlices(messages);
+  return { ...reader.collected, messages: messages.length, lastAgent, superseded };
 }
 
 interface PlacedText {
@@ -157,19 +159,4 @@ function isValue(text: string, start: number): boolean {
 
 function isAssignment(unit: number): boolean {
   return unit === COLON || unit === EQUALS;
-}
-
-function findSuperseded(messages: readonly Message[]): Set<number> {
-  const callOf = new Map<string, string>();
-  const lastResult = new Map<string, number>();
-  const superseded = new Set<number>();
-  for (const [index, { toolCalls = [], toolCallId }] of messages.entries()) {
-    for (const call of toolCalls) callOf.set(call.id, `${call.name} ${call.arguments}`);
-    const call = toolCallId === undefined ? undefined : callOf.get(toolCallId);
-    if (call === undefined) continue;
-    const earlier = lastResult.get(call);
-    if (earlier !== undefined) superseded.add(earlier);
-    lastResult.set(call, index);
-  }
-  return superseded;
 }

@@ -1,0 +1,88 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { findSuperseded } from '../../../src/domain/evidence/superseded.ts';
+import type { Message } from '../../../src/domain/message.ts';
+
+type Round = readonly [name: string, args: unknown, outcome?: 'ok' | 'error'];
+
+/** Each round is a call and its result. The result of the round at index n is message 2n + 1. */
+function talk(...rounds: readonly Round[]): Message[] {
+  return rounds.flatMap(([name, args, outcome = 'ok'], index): Message[] => {
+    const id = `c${2 * index + 1}_0`;
+    const text = typeof args === 'string' ? args : JSON.stringify(args);
+    return [
+      { role: 'assistant', content: '', toolCalls: [{ id, name, arguments: text }] },
+      { role: 'tool', content: 'result', toolCallId: id, ...(outcome === 'error' && { isError: true }) },
+    ];
+  });
+}
+
+const staleOf = (...rounds: readonly Round[]): number[] =>
+  [...findSuperseded(talk(...rounds))].toSorted((a, b) => a - b);
+
+test('a file that is read again makes the earlier result stale', () => {
+  expect(staleOf(['read', { path: 'a.ts' }], ['read', { path: 'b.ts' }], ['read', { path: 'a.ts' }])).toEqual([1]);
+});
+
+test('a listing that is repeated twice leaves only the last result in force', () => {
+  expect(staleOf(['ls', {}], ['ls', {}], ['ls', {}])).toEqual([1, 3]);
+});
+
+test('the same arguments of another tool, or another page of the same file, make nothing stale', () => {
+  expect(staleOf(['read', { path: 'a.ts' }], ['stat', { path: 'a.ts' }])).toEqual([]);
+  expect(staleOf(['read', { path: 'a.ts' }], ['read', { path: 'a.ts', offset: 200 }])).toEqual([]);
+});
+
+test('a repeat that failed does not replace a result that succeeded, and is stale after the next success', () => {
+  const rounds: Round[] = [
+    ['test', { name: 'all' }],
+    ['test', { name: 'all' }, 'error'],
+  ];
+  expect(staleOf(...rounds)).toEqual([]);
+  expect(staleOf(...rounds, ['test', { name: 'all' }])).toEqual([1, 3]);
+});
+
+test('an error is stale after the same call succeeded, and after the same call failed again', () => {
+  expect(staleOf(['test', '{}', 'error'], ['test', '{}'])).toEqual([1]);
+  expect(staleOf(['test', '{}', 'error'], ['test', '{}', 'error'])).toEqual([1]);
+});
+
+test('an edit that applies makes earlier errors of edits of the same file stale', () => {
+  const fails = (old: string, path = 'a.ts'): Round => ['edit', { path, old }, 'error'];
+  expect(staleOf(fails('x'), fails('y'), fails('x', 'b.ts'), ['edit', { path: 'a.ts', old: 'z' }])).toEqual([1, 3]);
+});
+
+test('a success with another first argument, of another tool, or without arguments makes no error stale', () => {
+  const failed: Round = ['edit', { path: 'a.ts' }, 'error'];
+  expect(staleOf(failed, ['edit', { path: 'b.ts' }])).toEqual([]);
+  expect(staleOf(failed, ['write', { path: 'a.ts', text: '' }])).toEqual([]);
+  expect(staleOf(failed, ['edit', {}], ['edit', 'null'], ['edit', '{"path":']), 'arguments without a path').toEqual([]);
+});
+
+test('a result of an unknown call, and a message without calls, are never stale', () => {
+  const message: Message = { role: 'tool', content: 'late', toolCallId: 'c9_0' };
+  expect([...findSuperseded([message, message, { role: 'user', content: 'hello' }])]).toEqual([]);
+});
+
+test('each call keeps its last success, and its last error if the error came later', () => {
+  const round = fc.tuple(
+    fc.constantFrom('read', 'edit'),
+    fc.record({ path: fc.constantFrom('a', 'b') }),
+    fc.constantFrom('ok' as const, 'error' as const),
+  );
+  fc.assert(
+    fc.property(fc.array(round, { maxLength: 12 }), (rounds) => {
+      const inForce = new Set<number>();
+      for (const call of Map.groupBy(rounds.keys(), (at) => JSON.stringify(rounds[at]?.slice(0, 2))).values()) {
+        const success = call.findLast((at) => rounds[at]?.[2] === 'ok') ?? -1;
+        const error = call.findLast((at) => rounds[at]?.[2] === 'error') ?? -1;
+        if (success >= 0) inForce.add(success);
+        if (error > success) inForce.add(error);
+      }
+      const stale = findSuperseded(talk(...rounds));
+      expect(rounds.flatMap((_, at) => (stale.has(2 * at + 1) ? [] : [at]))).toEqual(
+        [...inForce].toSorted((a, b) => a - b),
+      );
+    }),
+  );
+});
