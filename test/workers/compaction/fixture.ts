@@ -38,9 +38,9 @@ export const ref: ConversationRef = { tenant: '_', id: 'talk' };
 
 /**
  * Five sequences of 608 tokens, each after a user message of 24 tokens. The last two messages are in the retention
- * window.
+ * window. Each sequence ends with a message that is larger than the verbatim tail of the default budget.
  */
-export const FIVE_SEQUENCES = 'u20 a300 a300 '.repeat(5).concat('u20 a20');
+export const FIVE_SEQUENCES = 'u20 a20 a580 '.repeat(5).concat('u20 a20');
 
 export type AllPorts = TurnPorts & CompactionPorts & SummarizationPorts & SweeperPorts;
 
@@ -73,7 +73,7 @@ export function brief(id = 'brief'): Summarizer & { readonly requests: SummaryRe
 
 /**
  * All workers, over stores in memory. The test controls time, queue, summarizers and events. By default, a pass is due
- * from 1,500 tokens. It compacts to 1,000 tokens and keeps the last two messages.
+ * from 1,500 tokens. It compacts to 1,100 tokens and keeps the last two messages.
  */
 export class Fixture {
   readonly timers = new ManualTimers();
@@ -131,7 +131,7 @@ export class Fixture {
 
   static async open(options: FixtureOptions = {}): Promise<Fixture> {
     const { profile = { windowTokens: 100_000 }, model = scriptedModel({ profile, decide: () => ({}) }) } = options;
-    const policy = { tokenThreshold: 1_500, maxTokens: 1_000, retentionWindow: 2, ...options.policy };
+    const policy = { tokenThreshold: 1_500, maxTokens: 1_100, retentionWindow: 2, ...options.policy };
     const agent = { name: 'guide', system: 'You guide.', model, tools: [], policy };
     return new Fixture(await prepareAgent(agent, {}, { loadCounter: loadTokenCounter }), options);
   }

@@ -168,11 +168,11 @@ it('a proposal expires when the sweeper wakes its compaction pass at the expiry 
 it.each(['manual', 'hard_limit', 'overflow'] as const)(
   'a compaction pass in mode review commits without approval when the reason %s is added, and uses the summaries already written',
   async (reason) => {
-    const profile = { windowTokens: reason === 'hard_limit' ? 3_700 : 100_000, outputCapTokens: 100 };
+    const profile = { windowTokens: reason === 'hard_limit' ? 3_500 : 100_000, outputCapTokens: 100 };
     const policy = { thresholdRatio: 0.8, hardRatio: 0.95 };
     const world = await propose({ profile, policy });
     expect(world.eventsOf('pass_proposed')).toHaveLength(1);
-    await world.append('u20 a400');
+    await world.append('u20 a40');
     world.queue.clear();
     await world.request(reason);
     await world.deliver('job2');
@@ -205,8 +205,9 @@ it('a compaction pass in mode review commits at once if a hard reason is added w
 
 it('a compaction pass whose proposal was dropped plans again, with the messages appended since the proposal', async () => {
   let onCommit = async (): Promise<void> => undefined;
-  const world = await propose({ wrap: (ports) => beforeCommit(ports, () => onCommit()) });
-  await world.append('a300 a300 u20 a20');
+  const wrap = (ports: AllPorts): AllPorts => beforeCommit(ports, () => onCommit());
+  const world = await propose({ policy: { maxTokens: 1_200 }, wrap });
+  await world.append('a20 a580 u20 a20');
   onCommit = () => world.request('manual');
   expect(await approve(world)).toEqual({ status: 'superseded' });
   expect(world.eventsOf('pass_fanned_out')).toMatchObject([

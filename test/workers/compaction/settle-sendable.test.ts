@@ -43,7 +43,7 @@ function settle(isRefused: (settled: SettledContext) => boolean, quarantine?: st
 
 it('settleSendable builds a context without summaries if the context with summaries breaks a provider’s rule, and reports that rule', () => {
   const { settled, refusals } = settle(({ strategy }) => strategy === 'summarize');
-  expect(settled).toMatchObject({ kind: 'version', strategy: 'evict', explained: ['summaries_missing'] });
+  expect(settled).toMatchObject({ kind: 'version', summaryKeys: [], explained: ['summaries_missing'] });
   expect(refusals).toEqual([{ codes: ['A4'], message: 'messages[1]: no result' }]);
 });
 
@@ -63,7 +63,7 @@ it('settleSendable refuses compacted ranges (segments) that a provider refused b
   const { settled } = settle(() => false);
   if (settled.kind !== 'version') throw new Error('no version');
   const again = settle(() => false, hashSegments(settled.segments));
-  expect(again.settled).toMatchObject({ kind: 'version', strategy: 'evict' });
+  expect(again.settled).toMatchObject({ kind: 'version', summaryKeys: [] });
   expect(again.refusals).toMatchObject([{ codes: ['quarantined'] }]);
 });
 
@@ -120,15 +120,17 @@ it('after the provider refused a compacted context, the next compaction pass wri
   expect(summarizer.requests, 'nothing of the refused version is used again').toHaveLength(10);
 });
 
-it('a compaction pass evicts messages if the provider refused the contexts with and without model-written summaries', async () => {
+it('a compaction pass uses no summaries if the provider refused the context with the same summaries', async () => {
   const { world } = await rollBack({});
   await world.request('token_threshold');
   await world.runPass('job2');
-  expect(world.version).toMatchObject({ number: 3, strategy: 'evict' });
+  expect(world.version).toMatchObject({ number: 3, cause: 'pass', explained: ['summaries_missing'] });
+  expect(world.segments.filter((segment) => segment.startsWith('summary'))).toEqual([]);
+  expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_100);
   expect(world.eventsOf('version_refused')).toMatchObject([{ by: 'check', version: 3, codes: ['quarantined'] }]);
 });
 
-it('after a rollback, a compaction pass evicts messages if the summary written without a model equals the text that the provider refused', async () => {
+it('after a rollback, a compaction pass uses no summaries if the text written without a model equals the text that the provider refused', async () => {
   const { world } = await rollBack();
   let told = 0;
   const again: Summarizer['summarize'] = async () => {
@@ -138,7 +140,9 @@ it('after a rollback, a compaction pass evicts messages if the summary written w
   world.summarizers = [{ id: 'brief', summarize: again }];
   await world.request('token_threshold');
   await world.runPass('job2');
-  expect(world.version).toMatchObject({ number: 3, strategy: 'evict' });
+  expect(world.version).toMatchObject({ number: 3, cause: 'pass', explained: ['summaries_missing'] });
+  expect(world.segments.filter((segment) => segment.startsWith('summary'))).toEqual([]);
+  expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_100);
   expect(world.eventsOf('version_refused')).toMatchObject([{ codes: ['quarantined'] }]);
 });
 

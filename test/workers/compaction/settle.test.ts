@@ -14,6 +14,9 @@ async function openPass(options: FixtureOptions = {}): Promise<Fixture> {
   return world;
 }
 
+/** A budget with room for the summaries of six sequences. */
+const SIX_SUMMARIES = { maxTokens: 1_200 };
+
 const refusing: Summarizer = {
   id: 'refusing',
   summarize: () => Promise.resolve({ status: 'refused', why: 'will not' }),
@@ -149,13 +152,16 @@ it.each([
   ['refused', [refusing]],
   ['empty', [{ id: 'empty', summarize: async () => ({ status: 'written', text: ' \n' }) as const }]],
 ])(
-  'a compaction pass evicts messages if all its summaries are %s and the context is too large',
+  'a compaction pass clips or evicts messages down to maxTokens if all its summaries are %s',
   async (_, summarizers) => {
     const world = await openPass({ summarizers });
     await world.runPass();
-    expect(world.version).toMatchObject({ strategy: 'evict', explained: ['summaries_missing'] });
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ fallbacks: ['evicted'] }]);
-    expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
+    expect(world.version).toMatchObject({ explained: ['summaries_missing'] });
+    expect(world.segments.filter((segment) => segment.startsWith('summary'))).toEqual([]);
+    expect(world.eventsOf('pass_ended')).toMatchObject([
+      { fallbacks: [expect.stringMatching(/^(evicted|summaries_missing)$/)] },
+    ]);
+    expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_100);
   },
 );
 
@@ -177,18 +183,25 @@ it('a compaction pass adds no second summarization job for a refused summary', a
   expect(await world.fanOut('job2')).toHaveLength(4);
 });
 
-it('a compaction pass removes messages of the retention window if a reason for which a turn waits is added before the new context is built', async () => {
-  const world = await openPass({ policy: { retentionWindow: 8 }, summarizers: [refusing] });
+it('a compaction pass keeps the retention window whole, and shortens it only if a reason for which a turn waits is added', async () => {
+  const policy = { retentionWindow: 8, maxTokens: 1_400 };
+  const world = await openPass({ policy, summarizers: [refusing] });
   for (const child of await world.fanOut()) await world.summarize(child);
+  await world.append('a800 u20');
   await world.request('manual');
   await world.deliver('job1', true);
-  expect(world.version).toMatchObject({ reasons: ['token_threshold', 'manual'], floorRelaxed: true });
-  expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
+  expect(world.version).toMatchObject({ reasons: ['token_threshold', 'manual'], explained: ['summaries_missing'] });
+  expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_400);
+  const kept = world.version?.segments.filter(({ kind, to }) => kind === 'raw' && to >= 12) ?? [];
+  const keptMessages = kept.reduce((sum, { from, to }) => sum + to - Math.max(from, 12) + 1, 0);
+  expect(keptMessages, 'of the eight in the retention window').toBeLessThan(8);
 
-  const soft = await openPass({ policy: { retentionWindow: 8 }, summarizers: [refusing] });
-  await soft.runPass();
+  const soft = await openPass({ policy, summarizers: [refusing] });
+  for (const child of await soft.fanOut()) await soft.summarize(child);
+  await soft.append('a800 u20');
+  await soft.deliver('job1', true);
   expect(soft.version).toMatchObject({ floorRelaxed: false });
-  expect(soft.version?.explained).toContain('retention_floor');
+  expect(soft.segments.at(-1)).toBe('raw 10-17');
 });
 
 it('after a provider refused a request as too long, the compaction pass removes at least half of its size, even if turnfold counted less', async () => {
@@ -316,9 +329,9 @@ it('a compaction pass plans again if another context version goes live that evic
 
 it('a compaction pass that plans again adds summarization jobs only for the missing summaries of its new plan', async () => {
   const summarizer = brief();
-  const world = await openPass({ summarizers: [summarizer] });
+  const world = await openPass({ policy: SIX_SUMMARIES, summarizers: [summarizer] });
   for (const child of await world.fanOut()) await world.summarize(child);
-  await world.append('a300 a300 u20 a20');
+  await world.append('a20 a580 u20 a20');
   world.writeVersion([world.segment('raw', 1, 1), world.segment('evicted', 2, 4), world.segment('raw', 5, 17)]);
   const again = await world.deliver('job1', true);
   expect(again).toMatchObject({ status: 'parked', children: [{ sequence: { from: 17, to: 19 } }] });
@@ -330,9 +343,9 @@ it('a compaction pass that plans again adds summarization jobs only for the miss
 
 it('a compaction pass that plans again in each delivery uses only the existing summaries at the third delivery', async () => {
   const summarizer = brief();
-  const world = await openPass({ summarizers: [summarizer] });
+  const world = await openPass({ policy: SIX_SUMMARIES, summarizers: [summarizer] });
   const moveOn = async (evicted: number): Promise<void> => {
-    await world.append('a300 a300 u20 a20');
+    await world.append('a20 a580 u20 a20');
     const { length: head } = world.db.find(ref)?.log ?? [];
     world.writeVersion([world.segment('evicted', 1, evicted), world.segment('raw', evicted + 1, head)]);
   };

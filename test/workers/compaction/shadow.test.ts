@@ -75,7 +75,7 @@ it('the measurement of a shadow policy, which is tried without effect, reports t
 it('a shadow policy is measured once per compaction pass, after the pass has ended', async () => {
   const world = await openShadowed({ shadow: EVICTING });
   await world.runPass();
-  await world.append('u20 a300 a300 '.repeat(5));
+  await world.append('u20 a20 a580 '.repeat(5));
   await world.request('token_threshold');
   await world.runPass('job2');
   const order = world.events.map(({ type }) => type).filter((type) => /ended|shadowed/.test(type));
@@ -140,9 +140,12 @@ it('a shadow policy is not measured at a compaction pass that ends without a rea
 
 it('a shadow policy whose measurements fail is reported once and counted each time, and does not affect the compaction pass', async () => {
   const failing: Summarizer = { id: 'failing', summarize: () => Promise.reject(new Error('no shadow today')) };
-  const world = await openShadowed({ shadow: { tokenThreshold: 1_000, maxTokens: 900 }, shadowSummarizer: failing });
+  const world = await openShadowed({
+    shadow: { tokenThreshold: 1_500, maxTokens: 1_100, retentionWindow: 2 },
+    shadowSummarizer: failing,
+  });
   await world.runPass();
-  await world.append('u20 a300 a300 '.repeat(5));
+  await world.append('u20 a20 a580 '.repeat(5));
   await world.request('token_threshold');
   await world.runPass('job2');
   expect(world.eventsOf('pass_ended').map(({ outcome }) => outcome)).toEqual(['committed', 'committed']);

@@ -25,8 +25,12 @@ function changeable(): Summarizer & { asked: number } {
  */
 async function openRestored(options: FixtureOptions = {}) {
   const summarizer = changeable();
-  const world = await Fixture.open({ ...options, summarizers: [summarizer] });
-  await world.append('u20 a300 a300 u20 a20');
+  const world = await Fixture.open({
+    ...options,
+    policy: { maxTokens: 600, ...options.policy },
+    summarizers: [summarizer],
+  });
+  await world.append('u20 a20 a580 u20 a20');
   await world.request('manual');
   await world.runPass();
   world.writeVersion([world.segment('raw', 1, 5)]);
@@ -70,8 +74,8 @@ it('an approval commits the proposed summary text, although the range got anothe
 });
 
 it('two context versions share one stored text if both summarize the same range of messages with the same text', async () => {
-  const world = await Fixture.open();
-  await world.append('u20 a300 a300 u20 a20');
+  const world = await Fixture.open({ policy: { maxTokens: 600 } });
+  await world.append('u20 a20 a580 u20 a20');
   for (let pass = 1; pass <= 2; pass += 1) {
     await world.request('manual');
     await world.runPass(`job${pass}`);

@@ -163,7 +163,9 @@ it('a turn over the hard limit takes over a compaction pass that missed the dead
   world.db.advance(TURN_LIMITS.compactionWaitMs + 1);
   await world.turn(ref);
   expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed', answer: { content: 'ok' } });
-  expect(world.version).toMatchObject({ strategy: 'evict', explained: ['summaries_missing'] });
+  expect(world.version).toMatchObject({ explained: ['summaries_missing'] });
+  expect(world.segments.filter((segment) => segment.startsWith('summary'))).toEqual([]);
+  expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
   expect(world.eventsOf('pass_taken_over')).toHaveLength(1);
   expect(summarizer.requests).toEqual([]);
 
