@@ -6,13 +6,14 @@ import type { PassOutcome } from '../../src/domain/pass.ts';
 const isBackedOff = (backoff: Backoff, tokens: number): boolean => findBackoffCause(backoff, tokens) !== undefined;
 
 const noGain: PassOutcome = { kind: 'no_gain' };
+const SIZE = { tokens: 1_000, stepTokens: 256 };
 
 function afterPasses(outcomes: readonly PassOutcome[], tokens = 1_000, stepTokens = 256): Backoff {
-  return outcomes.reduce((backoff, outcome) => nextBackoff(backoff, outcome, tokens, stepTokens), NO_BACKOFF);
+  return outcomes.reduce((backoff, outcome) => nextBackoff(backoff, outcome, { tokens, stepTokens }), NO_BACKOFF);
 }
 
 describe('backoff of compaction', () => {
-  test.each<PassOutcome>([{ kind: 'none' }, { kind: 'no_reason' }, { kind: 'infeasible' }, noGain])(
+  test.each<PassOutcome>([{ kind: 'none' }, { kind: 'no_reason' }, noGain])(
     'after a compaction ended as $kind, the next one is requested only when the context has grown by minSequenceTokens',
     (outcome) => {
       const backoff = afterPasses([outcome]);
@@ -28,11 +29,33 @@ describe('backoff of compaction', () => {
     expect(isBackedOff(backoff, 1_001)).toBe(false);
   });
 
+  test.each([
+    [1_000, 256, 1_256],
+    [10_000, 256, 11_500],
+  ])(
+    'after a compaction of %i tokens ended as infeasible, the next one is requested after 15 %% growth, and after minSequenceTokens %i at least',
+    (tokens, stepTokens, end) => {
+      const backoff = afterPasses([{ kind: 'infeasible' }], tokens, stepTokens);
+      expect(isBackedOff(backoff, end - 1)).toBe(true);
+      expect(isBackedOff(backoff, end)).toBe(false);
+    },
+  );
+
+  test.each(['committed', 'approved'] as const)(
+    'a compaction that ends as %s near its threshold starts a backoff of 15 %% growth, and not one that leaves a gap',
+    (kind) => {
+      const after = (softTokens: number) => nextBackoff(NO_BACKOFF, { kind, version: 1 }, { ...SIZE, softTokens });
+      expect(after(1_150)).toStrictEqual(NO_BACKOFF);
+      expect(after(1_149)).toStrictEqual({ ...NO_BACKOFF, nothingBelowTokens: 1_150 });
+      expect(after(900)).toStrictEqual({ ...NO_BACKOFF, nothingBelowTokens: 1_150 });
+    },
+  );
+
   test('a committed compaction ends the backoff, and a failed or postponed compaction leaves the backoff unchanged', () => {
     const shut = afterPasses([noGain, noGain]);
-    expect(nextBackoff(shut, { kind: 'committed', version: 4 }, 1_000, 256)).toStrictEqual(NO_BACKOFF);
-    expect(nextBackoff(shut, { kind: 'failed', code: 'conflict' }, 1_000, 256)).toBe(shut);
-    expect(nextBackoff(shut, { kind: 'thinking' }, 1_000, 256)).toBe(shut);
+    expect(nextBackoff(shut, { kind: 'committed', version: 4 }, SIZE)).toStrictEqual(NO_BACKOFF);
+    expect(nextBackoff(shut, { kind: 'failed', code: 'conflict' }, SIZE)).toBe(shut);
+    expect(nextBackoff(shut, { kind: 'thinking' }, SIZE)).toBe(shut);
     expect(isBackedOff(NO_BACKOFF, 0)).toBe(false);
   });
 });
@@ -69,7 +92,10 @@ describe('backoff after compaction passes without gain', () => {
 
   test('after a fourth compaction without gain, a backoff starts again from the new context size', () => {
     const open = afterPasses([noGain, noGain, noGain]);
-    expect(nextBackoff(open, noGain, 2_000, 256)).toMatchObject({ gainlessPasses: 4, noGainBelowTokens: 2_300 });
+    expect(nextBackoff(open, noGain, { ...SIZE, tokens: 2_000 })).toMatchObject({
+      gainlessPasses: 4,
+      noGainBelowTokens: 2_300,
+    });
   });
 
   test('a compaction that found nothing to do does not change the count of compactions without gain', () => {

@@ -34,36 +34,52 @@ function nextCheckTokens(softTokens: number, { tokens, hardTokens = 0 }: Evaluat
   return hardTokens > tokens ? Math.min(softTokens, hardTokens) : softTokens;
 }
 
-/**
- * Computes the backoff after a pass.
- * @param tokens size of the context at the end of the pass
- * @param stepTokens growth that may change the result: `minSequenceTokens`
- */
-export function nextBackoff(backoff: Backoff, outcome: PassOutcome, tokens: number, stepTokens: number): Backoff {
+/** Sizes in tokens by which a pass decides when the next one may be useful. */
+export interface EndSize {
+  /** Size of the context at the end of the pass. After a commit, the size of the new version. */
+  readonly tokens: number;
+  /** Growth that may change the result: `minSequenceTokens`. */
+  readonly stepTokens: number;
+  /** Size from which a soft pass is due. Undefined if no threshold is a size. */
+  readonly softTokens?: number | undefined;
+}
+
+/** Computes the backoff after a pass. */
+export function nextBackoff(backoff: Backoff, outcome: PassOutcome, size: EndSize): Backoff {
+  const { tokens, stepTokens } = size;
   const nothingBelowTokens = tokens + Math.max(1, stepTokens);
   switch (outcome.kind) {
     case 'committed':
     case 'approved':
-      return NO_BACKOFF;
+      return afterCommit(size);
     case 'failed':
     case 'thinking':
       return backoff;
     case 'rejected':
     case 'expired':
       // The next pass would propose the same content. The context has to grow first, as after a restore.
-      return { ...backoff, noGainBelowTokens: Math.ceil(tokens * PASS_LIMITS.backoffGrowth) };
+      return { ...backoff, noGainBelowTokens: grow(tokens) };
+    case 'infeasible':
+      // A few more messages would give the same proof.
+      return { ...backoff, nothingBelowTokens: Math.max(nothingBelowTokens, grow(tokens)) };
     case 'no_reason':
     case 'none':
-    case 'infeasible':
       // A pass that changed nothing neither counts as gainless nor resets the count.
       return { ...backoff, nothingBelowTokens };
     case 'no_gain': {
       const gainlessPasses = backoff.gainlessPasses + 1;
       const isBackoffDue = gainlessPasses >= PASS_LIMITS.backoffPasses;
-      const noGainBelowTokens = isBackoffDue
-        ? Math.ceil(tokens * PASS_LIMITS.backoffGrowth)
-        : backoff.noGainBelowTokens;
+      const noGainBelowTokens = isBackoffDue ? grow(tokens) : backoff.noGainBelowTokens;
       return { nothingBelowTokens, gainlessPasses, noGainBelowTokens };
     }
   }
+}
+
+/** Near the threshold, a few more messages would start the next pass, and each pass voids the provider's cache. */
+function afterCommit({ tokens, softTokens = Number.POSITIVE_INFINITY }: EndSize): Backoff {
+  return grow(tokens) > softTokens ? { ...NO_BACKOFF, nothingBelowTokens: grow(tokens) } : NO_BACKOFF;
+}
+
+function grow(tokens: number): number {
+  return Math.ceil(tokens * PASS_LIMITS.backoffGrowth);
 }

@@ -8,7 +8,7 @@ import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
 import type { PassFallback } from '../../domain/pass-events.ts';
 import { idleTtlOf, type Policy } from '../../domain/policy.ts';
 import type { ClaimedPass, PassEnd, PassEndResult } from '../../domain/ports/pass-store.ts';
-import { contextSize, NO_OVERHEAD } from '../../domain/size.ts';
+import { contextSize, NO_OVERHEAD, type SizeRecord } from '../../domain/size.ts';
 import type { Summary, Version } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { buildVersion } from './build-version.ts';
@@ -151,7 +151,7 @@ async function commitVersion(
 ): Promise<Facts['commit']> {
   const outcome = { kind, version: version.number };
   const result = await run.ports.passes.commitVersion(run.pass.lease, {
-    ...describeEnd(run, outcome, snapshot),
+    ...describeEnd(run, outcome, snapshot, version),
     expectedVersion: version.number - 1,
     version,
     summaries,
@@ -168,15 +168,24 @@ function describeEnd(
   { ports }: OwnedPass,
   outcome: PassOutcome,
   { state, requested, prepared }: PassSnapshot,
+  version?: Version,
 ): PassEnd {
   const { policy, limits, overhead } = prepared;
-  const { tokens } = contextSize(state.size, overhead);
-  const { tokens: messageTokens } = contextSize(state.size, NO_OVERHEAD);
+  // A new version has no provider's count yet, so its size is turnfold's own count.
+  const size = version === undefined ? state.size : sizeOf(version);
+  const { tokens } = contextSize(size, overhead);
+  const { tokens: messageTokens } = contextSize(size, NO_OVERHEAD);
   const { calibration } = overhead;
   const { hardTokens } = limits;
-  const next = nextBackoff(state.backoff, outcome, tokens, policy.minSequenceTokens);
+  const softTokens = Math.min(...[limits.tokenThreshold, limits.ratioTokens].filter((limit) => limit !== undefined));
+  const next = nextBackoff(state.backoff, outcome, { tokens, stepTokens: policy.minSequenceTokens, softTokens });
   const backoff = backOffAppends(next, { tokens, messageTokens, calibration, hardTokens });
   return { outcome, backoff, wakeTurn: ports.ids.next(), seenReasons: requested, ...idleTtlOf(policy) };
+}
+
+/** Size of a version without the messages behind it. */
+function sizeOf({ number, weight, baseTotal }: Version): SizeRecord {
+  return { version: number, weight, baseTotal, headTotal: baseTotal };
 }
 
 interface Ending {

@@ -44,17 +44,23 @@ it('a later compaction pass replaces a summary by a new one over the log when en
 });
 
 it('three compaction passes that make the context hardly smaller start a backoff, which ends when the context has grown by 15 %', async () => {
-  // The summary of each sequence of 304 tokens has about 280 tokens, so a compaction pass saves less than a tenth of
-  // the context.
+  // A pass evicts at most what leaves four messages, which saves less than nine tenths of the context.
   const world = await Fixture.open({
-    policy: { tokenThreshold: 1_000, maxTokens: 999, minSequenceMessages: 1, retentionWindow: 3, minGain: 0.5 },
-    summarizers: [wordy(60)],
+    policy: {
+      tokenThreshold: 50_000,
+      maxTokens: 40_000,
+      messageThreshold: 3,
+      minSequenceMessages: 50,
+      strategy: { retain: 4 },
+      minGain: 0.9,
+    },
   });
   const backoff = () => world.db.find(ref)?.backoff;
   await world.append('u600 a300 u200 a100 a100');
   for (let pass = 1; pass <= 3; pass += 1) {
-    await runSoftPass(world);
-    expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_gain', strategy: 'none', sequences: 1 });
+    await world.request('message_threshold');
+    await world.runPass(world.nextId());
+    expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_gain', strategy: 'none', sequences: 0 });
     expect(backoff()).toMatchObject({ gainlessPasses: pass });
     if (pass < 3) await world.append('u256 a0 a0');
   }
@@ -63,13 +69,15 @@ it('three compaction passes that make the context hardly smaller start a backoff
   const { noGainBelowTokens = 0, nothingBelowTokens = 0 } = backoff() ?? {};
   expect(noGainBelowTokens).toBeGreaterThan(nothingBelowTokens - 256);
 
-  // A backoff prevents soft compaction passes, but not manual ones.
-  await runSoftPass(world);
+  await world.append('u0 a0 a0');
+  await world.request('message_threshold');
+  await world.runPass(world.nextId());
   expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_reason', reasons: [] });
   const size = world.db.find(ref)?.log.at(-1)?.total.tokens ?? 0;
   await world.append(`u${noGainBelowTokens - size}`);
-  await runSoftPass(world);
-  expect(world.eventsOf('pass_ended').at(-1)?.reasons).toEqual(['token_threshold']);
+  await world.request('message_threshold');
+  await world.runPass(world.nextId());
+  expect(world.eventsOf('pass_ended').at(-1)?.reasons).toEqual(['message_threshold']);
 });
 
 it('a compaction pass that commits a new context resets the backoff', async () => {
