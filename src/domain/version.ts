@@ -17,6 +17,20 @@ export type SeqRange = Readonly<z.infer<typeof rangeSchema>>;
 /** A range of messages and its size in the context, which may be smaller than in the log. */
 const stretchSchema = rangeSchema.extend({ weight: weightSchema });
 
+const keptRangeSchema = z.tuple([z.number().int().min(0), z.number().int().min(0)]);
+
+/** Start (included) and end (excluded) of a part of a text that stays, in UTF-16 units. */
+export type KeptRange = Readonly<z.infer<typeof keptRangeSchema>>;
+
+const keptRangesSchema = z
+  .array(keptRangeSchema)
+  .refine(areAscending, 'expected ranges in ascending order that do not overlap');
+
+/** Checks that each range has a length and starts at or after the end of the range before it. */
+export function areAscending(ranges: readonly KeptRange[]): boolean {
+  return ranges.every(([start, end], index) => start < end && start >= (ranges[index - 1]?.[1] ?? 0));
+}
+
 /** How one range of messages appears in a context version, and its size there. */
 export const segmentSchema = z.discriminatedUnion('kind', [
   stretchSchema.extend({ kind: z.literal('raw') }),
@@ -36,12 +50,8 @@ export const segmentSchema = z.discriminatedUnion('kind', [
   stretchSchema.extend({ kind: z.literal('masked') }),
   /** One message that is shortened to its first and last characters. The log has the full text. */
   stretchSchema.extend({ kind: z.literal('clipped'), keepChars: z.number().int().min(0) }),
-  /** One message of which some parts stay. The log has the full text. */
-  stretchSchema.extend({
-    kind: z.literal('excerpt'),
-    /** Parts of its text that stay: start and end in UTF-16 units. */
-    kept: z.array(z.tuple([z.number().int().min(0), z.number().int().min(0)])),
-  }),
+  /** One message of which some parts of the text stay. The log has the full text. */
+  stretchSchema.extend({ kind: z.literal('excerpt'), kept: keptRangesSchema }),
   stretchSchema.extend({ kind: z.literal('evicted') }),
 ]);
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { versionEvent } from '../domain/event-record.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { KeptTexts } from '../domain/ports/version-store.ts';
-import { shownKeys, type Version, versionSchema } from '../domain/version.ts';
+import { areAscending, type KeptRange, shownKeys, type Version, versionSchema } from '../domain/version.ts';
 import { corruptRecord, MAX_SEQ, type Place, parseRecordJson } from './records.ts';
 import { encodePairs } from './script.ts';
 
@@ -45,10 +45,17 @@ export function checkVersionRecord({ key, field }: Place, value: unknown): Versi
 /** True for a valid segment that starts after the previous one and ends within the base, so segments never overlap. */
 function isSegment(value: unknown, after: number, base: number): value is { readonly to: number } {
   if (!isMapping(value) || !KINDS.has(value.kind) || !isWeight(value.weight)) return false;
-  const { kind, from, to, summaryKey, depth, version, keepChars } = value;
+  const { kind, from, to, summaryKey, depth, version, keepChars, kept } = value;
   if (!isCount(from) || !isCount(to) || from <= after || to < from || to > base) return false;
   if (kind === 'summary') return typeof summaryKey === 'string' && isCount(depth) && isCount(version);
+  if (kind === 'excerpt') return areRanges(kept);
   return kind !== 'clipped' || isCount(keepChars);
+}
+
+function areRanges(value: unknown): boolean {
+  const isRange = (range: unknown): range is KeptRange =>
+    Array.isArray(range) && range.length === 2 && range.every(isCount);
+  return Array.isArray(value) && value.every(isRange) && areAscending(value);
 }
 
 function isWeight(value: unknown): boolean {

@@ -10,6 +10,8 @@ import { type SeqRange, START_VERSION } from '../../src/domain/version.ts';
  * - `r` result of the oldest open call, `r2` result of call 2
  * - `a:300` size in tokens (default 10)
  * - `u!` pinned message, `a?` droppable message
+ *
+ * Texts have no term, so that no message is worth more than another. Calls differ, so that no result supersedes another.
  */
 const REPEATED = /\(([^()]*)\)x(\d+)/g;
 const LETTER = /([suatrS])(?:\{([\d,]+)\}|(\d+))?(?::(\d+))?([!?]*)/y;
@@ -36,14 +38,14 @@ export function messagesOf(line: string): WeighedMessage[] {
   const open: { id: string; name: string | undefined }[] = [];
   return readLetters(line).map(({ letter, names, tokens, flags }, index) => {
     const seq = index + 1;
-    const message: Message = { role: ROLES[letter] as Role, content: `${letter}${seq}` };
+    const message: Message = { role: ROLES[letter] as Role, content: [letter, ...String(seq)].join(' ') };
     if (flags.includes('!')) message.pinned = true;
     if (flags.includes('?')) message.droppable = true;
     if (letter === 'S') message.summary = { from: seq, to: seq };
     if (letter === 't') {
       const calls = (names.length === 0 ? [undefined] : names).map((name, at) => ({ id: `c${seq}_${at}`, name }));
       open.push(...calls);
-      message.toolCalls = calls.map(({ id }) => ({ id, name: 'read', arguments: '{}' }));
+      message.toolCalls = calls.map(({ id }) => ({ id, name: 'do', arguments: `{"n":${seq}}` }));
     }
     if (letter === 'r') {
       const found = names.length === 0 ? 0 : open.findIndex((call) => call.name === names[0]);

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { cutContext } from '../../src/domain/compaction/eviction.ts';
+import { cutContext, evictionCandidates, floorOrder } from '../../src/domain/compaction/eviction.ts';
+import { readEvidence } from '../../src/domain/compaction/evidence.ts';
+import { orderByWorth } from '../../src/domain/compaction/group-worth.ts';
 import { findLastModelSeq, layOutInSlices } from '../../src/domain/compaction/layout.ts';
 import { completePolicy, type EvictionStrategy, type PolicyInput } from '../../src/domain/policy.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
@@ -9,13 +11,15 @@ interface CutSetting extends PolicyInput {
   readonly excess?: number;
   readonly excessBytes?: number;
   readonly relax?: boolean;
+  /** Tokens that the strategy may remove at most. */
+  readonly spare?: number;
 }
 
 /**
  * Writes the conversation line with `.` for each message that an eviction removes. Without a strategy, the eviction
  * removes as many tokens and bytes as the excess.
  */
-function cutLine(line: string, { excess = 0, excessBytes = 0, relax = false, strategy, ...policy }: CutSetting) {
+function cutLine(line: string, { excess = 0, excessBytes = 0, relax = false, spare, strategy, ...policy }: CutSetting) {
   const { items } = contextOf(line);
   const first = items.find((item) => item.message.role === 'user')?.from;
   const layout = runToEnd(
@@ -24,13 +28,16 @@ function cutLine(line: string, { excess = 0, excessBytes = 0, relax = false, str
       lastModelSeq: findLastModelSeq(items),
     }),
   );
+  const { droppable, others } = evictionCandidates(layout);
+  const worth = runToEnd(orderByWorth(layout, others, runToEnd(readEvidence(items))));
   const cut = cutContext(layout, {
+    order: [...droppable, ...worth, ...(relax ? floorOrder(layout) : [])],
     ...(strategy === undefined ? {} : { strategy }),
     excess: { tokens: excess, bytes: excessBytes },
-    mayRelaxFloor: relax,
+    ...(spare === undefined ? {} : { spareTokens: spare }),
   });
   const gone = items.filter((_, position) => cut.groups.has(layout.groupOf[position] as number));
-  return { left: maskLine(line, gone, []), tokens: cut.weight.tokens, isFloorRelaxed: cut.isFloorRelaxed };
+  return { left: maskLine(line, gone, []), tokens: cut.weight.tokens };
 }
 
 describe('eviction by bytes', () => {
@@ -99,24 +106,23 @@ describe('messages that an eviction must keep', () => {
     expect(cutLine(line, { excess: 1_000, retentionWindow: 4 })).toStrictEqual({
       left: 'su...aaua',
       tokens: 30,
-      isFloorRelaxed: false,
     });
   });
 
   test('a hard eviction removes the oldest messages of the retention window first, and never the last user message', () => {
     const relax = (excess: number) => cutLine(line, { excess, retentionWindow: 4, relax: true });
-    expect(relax(30)).toMatchObject({ left: 'su...aaua', isFloorRelaxed: false });
-    expect(relax(31)).toMatchObject({ left: 'su....aua', isFloorRelaxed: true });
-    expect(relax(41)).toMatchObject({ left: 'su.....ua', isFloorRelaxed: true });
-    expect(relax(51)).toMatchObject({ left: 'su.....u.', isFloorRelaxed: true });
-    expect(relax(61)).toMatchObject({ left: 's......u.', isFloorRelaxed: true });
+    expect(relax(30)).toMatchObject({ left: 'su...aaua' });
+    expect(relax(31)).toMatchObject({ left: 'su....aua' });
+    expect(relax(41)).toMatchObject({ left: 'su.....ua' });
+    expect(relax(51)).toMatchObject({ left: 'su.....u.' });
+    expect(relax(61)).toMatchObject({ left: 's......u.' });
     expect(relax(1_000)).toMatchObject({ left: 's......u.', tokens: 70 });
   });
 
   test('a soft eviction keeps a whole tool round that starts before the retention window, and a hard eviction removes that round first', () => {
     const straddling = 'su t a a r a u';
     expect(cutLine(straddling, { excess: 1_000, retentionWindow: 3 }).left).toBe('sut..rau');
-    expect(cutLine(straddling, { excess: 21, retentionWindow: 3, relax: true }).left).toBe('su....au');
+    expect(cutLine(straddling, { excess: 31, retentionWindow: 3, relax: true }).left).toBe('su....au');
   });
 
   test('an eviction keeps tool results that the model has not read, because the model would call the tools again', () => {

@@ -74,7 +74,10 @@ export function explainInfeasible(
     }, 0);
   const bound = (sum: number): number => Math.floor(scaleTokens(sum, overhead.calibration * limits.upperBoundFactor));
   const [system, pins] = [tokensOf('system'), tokensOf('pin')];
-  const [live, retained] = [tokensOf('open_round', 'unread', 'last_user'), tokensOf('retention', 'first_user')];
+  const [live, retained] = [
+    tokensOf('open_round', 'unread', 'last_user', 'read_user'),
+    tokensOf('retention', 'first_user'),
+  ];
   const mean = requestTokens({ overhead }, system + pins + live + retained);
   const parts = { pinned: bound(pins + (overhead.pinTokens ?? 0)), open: bound(live), floor: bound(retained) };
   // Computed as the rest, so that rounding cannot change the sum.

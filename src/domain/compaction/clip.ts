@@ -1,6 +1,7 @@
 import type { Message, Weight } from '../message.ts';
 import type { Sliced } from '../sliced.ts';
 import type { ContextItem } from '../version.ts';
+import { splitsPair } from './excerpt.ts';
 
 /** Weighs a message of at most some thousand tokens, exactly. */
 export type Weigh = (message: Message) => Weight;
@@ -76,21 +77,16 @@ function clipText(text: string, keepChars: number, seq: number): string {
   const head = cutStart(text, Math.ceil(keepChars / 2));
   const tail = cutEnd(text, Math.floor(keepChars / 2));
   const left = text.length - head.length - tail.length;
-  return `${head}\n[… message ${seq}]\n${tail}`;
+  return `${head}\n[… ${left} characters of message ${seq}]\n${tail}`;
 }
 
 function cutStart(text: string, chars: number): string {
-  return text.slice(0, isSplit(text, chars) ? chars - 1 : chars);
+  return text.slice(0, splitsPair(text, chars) ? chars - 1 : chars);
 }
 
 function cutEnd(text: string, chars: number): string {
   const at = text.length - chars;
-  return text.slice(isSplit(text, at) ? at + 1 : at);
-}
-
-/** Checks whether a cut at this index would split a surrogate pair. */
-function isSplit(text: string, at: number): boolean {
-  return at > 0 && at < text.length && (text.codePointAt(at - 1) ?? 0) > 0xffff;
+  return text.slice(splitsPair(text, at) ? at + 1 : at);
 }
 
 /**

@@ -3,77 +3,116 @@ import type { EvictionStrategy } from '../policy.ts';
 import { isFloor, type Layout } from './layout.ts';
 
 export interface CutRequest {
+  /** Groups that may go, the first one first. */
+  readonly order: readonly number[];
   /** Extent that the policy asks for. Absent: only what the budget needs. */
   readonly strategy?: EvictionStrategy;
   /** Weight above the budget. Zero if the budget is no target. */
   readonly excess: Weight;
-  /** Permission to cut the floor if the other groups are not enough. */
-  readonly mayRelaxFloor: boolean;
+  /** Tokens that the strategy may remove at most, so that enough of the budget stays filled. Absent: any number. */
+  readonly spareTokens?: number;
 }
 
 export interface Cut {
   readonly groups: ReadonlySet<number>;
   readonly weight: Weight;
-  readonly isFloorRelaxed: boolean;
 }
 
 /**
- * Chooses the groups to evict. The eviction list starts with groups whose messages are all droppable, then the others,
- * each oldest first. Summaries come last.
- * 1. Take the extent that the strategy asks for.
- * 2. Continue along the list until the excess is gone.
- * 3. If allowed, continue with the floor, oldest first.
- * 4. Extend the cut until the context starts with a legal message.
+ * Chooses the groups to evict.
+ * 1. Take groups along the order until the excess is gone. Give back the last ones that fit again.
+ * 2. Take the extent that the strategy asks for, while enough stays.
+ * 3. Extend the cut until the context starts with a legal message. If too little would stay, put back the user message or
+ *    summary before the cut, and take other groups for it.
  */
 export function cutContext(layout: Layout, request: CutRequest): Cut {
-  const order = evictionOrder(layout);
-  const length = request.strategy === undefined ? 0 : strategyLength(request.strategy, layout, order);
-  const cut = new Set(order.slice(0, length));
-  let weight = sumWeights(layout, cut);
-  const take = (group: number): void => {
-    cut.add(group);
-    weight = addWeights(weight, layout.groupWeights[group] ?? NO_WEIGHT);
-  };
-  for (const group of order.slice(length)) {
-    if (covers(weight, request.excess)) break;
-    take(group);
+  const { order, strategy, excess, spareTokens = Infinity } = request;
+  const cut = new GroupCut(layout);
+  cut.takeUntil(order, excess);
+  cut.giveBack(excess);
+  const extent = strategy === undefined ? [] : order.slice(0, strategyLength(strategy, layout, order));
+  for (const group of extent) {
+    if (cut.weight.tokens + cut.tokensOf(group) > spareTokens) break;
+    cut.take(group);
   }
-  const kept = cut.size;
-  for (const group of request.mayRelaxFloor ? floorOrder(layout) : []) {
-    if (covers(weight, request.excess)) break;
-    take(group);
-  }
-  const isFloorRelaxed = cut.size > kept;
-  if (cut.size > 0) extendToLegalStart(layout, cut, take);
-  return { groups: cut, weight, isFloorRelaxed };
+  if (cut.groups.size > 0) openLegally(layout, cut, request);
+  return cut;
 }
 
-/** The eviction list: droppable groups, other groups, summaries, each oldest first. */
-function evictionOrder({ groups, protections, items }: Layout): number[] {
+/** Groups that are taken out of a layout, in the order in which they were taken. */
+class GroupCut implements Cut {
+  readonly groups = new Set<number>();
+  readonly #layout: Layout;
+  weight = NO_WEIGHT;
+
+  constructor(layout: Layout) {
+    this.#layout = layout;
+  }
+
+  tokensOf(group: number): number {
+    return this.#weightOf(group).tokens;
+  }
+
+  take(group: number): void {
+    if (this.groups.has(group)) return;
+    this.groups.add(group);
+    this.weight = addWeights(this.weight, this.#weightOf(group));
+  }
+
+  /** Takes groups along the order until the excess is gone. */
+  takeUntil(order: readonly number[], excess: Weight): void {
+    for (const group of order) {
+      if (covers(this.weight, excess)) return;
+      this.take(group);
+    }
+  }
+
+  /** Puts back groups that the excess does not need, the last one first. */
+  giveBack(excess: Weight): void {
+    for (const group of [...this.groups].toReversed()) this.putBack(group, excess);
+  }
+
+  /** @returns false if the excess needs the group */
+  putBack(group: number, excess: Weight): boolean {
+    const { tokens, bytes } = this.#weightOf(group);
+    const left = { tokens: this.weight.tokens - tokens, bytes: this.weight.bytes - bytes };
+    if (!covers(left, excess)) return false;
+    this.groups.delete(group);
+    this.weight = left;
+    return true;
+  }
+
+  #weightOf(group: number): Weight {
+    return this.#layout.groupWeights[group] ?? NO_WEIGHT;
+  }
+}
+
+/**
+ * Lists the groups that may be evicted: those whose messages are all droppable, oldest first, and the others. A summary that this
+ * pass wrote is in neither list.
+ */
+export function evictionCandidates({ groups, protections, items }: Layout): {
+  readonly droppable: readonly number[];
+  readonly others: readonly number[];
+} {
   const droppable: number[] = [];
   const others: number[] = [];
-  const summaries: number[] = [];
-  groups.forEach(({ kind, positions }, index) => {
-    if (protections[index] !== undefined) return;
-    if (kind === 'summary') {
-      const isFresh = positions.some(
-        (position) => items[position]?.segment?.kind === 'summary' && items[position]?.isFresh === true,
-      );
-      if (!isFresh) summaries.push(index);
-    } else if (positions.every((position) => items[position]?.message.droppable === true)) droppable.push(index);
-    else others.push(index);
+  groups.forEach(({ positions }, index) => {
+    if (protections[index] !== undefined || positions.some((position) => items[position]?.isFresh === true)) return;
+    const isDroppable = positions.every((position) => items[position]?.message.droppable === true);
+    (isDroppable ? droppable : others).push(index);
   });
-  return [...droppable, ...others, ...summaries];
+  return { droppable, others };
 }
 
 /** Floor groups, oldest first. The first user message goes last, because it states the purpose of the conversation. */
-function floorOrder({ groups, protections, firstUserGroup }: Layout): number[] {
-  const floor = groups
-    .keys()
-    .filter((index) => isFloor(protections[index]))
-    .toArray();
-  const isFirst = (index: number): boolean => index === firstUserGroup;
-  return [...floor.filter((index) => !isFirst(index)), ...floor.filter(isFirst)];
+export function floorOrder({ groups, protections, items, firstUserGroup }: Layout): number[] {
+  const floor = [...groups.keys()].filter((group) => {
+    const isFresh = groups[group]?.positions.some((position) => items[position]?.isFresh === true);
+    return isFloor(protections[group]) && protections[group] !== 'read_user' && isFresh !== true;
+  });
+  const isFirst = (group: number): boolean => group === firstUserGroup;
+  return [...floor.filter((group) => !isFirst(group)), ...floor.filter(isFirst)];
 }
 
 /** Counts the groups of `order` that a strategy takes. Shares are shares of the tokens, not of the messages. */
@@ -109,17 +148,49 @@ function longestThatLeaves(layout: Layout, order: readonly number[], messages: n
 }
 
 /**
- * Extends a cut until the first message after system is a user message or a summary. This may go below `retain`, but
- * never into protected groups. There the renderer adds a placeholder as first message.
+ * Makes the first message after system a user message or a summary. This may go below `retain`, but never into
+ * protected groups. There the renderer adds a placeholder as first message.
  */
-function extendToLegalStart(layout: Layout, cut: ReadonlySet<number>, take: (group: number) => void): void {
-  for (let position = 0; position < layout.items.length; position += 1) {
-    const group = layout.groupOf[position] as number;
-    const role = layout.items[position]?.message.role;
-    if (cut.has(group) || role === 'system') continue;
-    if (role === 'user' || role === 'summary' || layout.protections[group] !== undefined) return;
-    take(group);
+function openLegally(layout: Layout, cut: GroupCut, { order, excess, spareTokens = Infinity }: CutRequest): void {
+  const { before, illegal } = findOpening(layout, cut.groups);
+  if (illegal.length === 0) return;
+  const tokens = illegal.reduce((sum, group) => sum + cut.tokensOf(group), 0);
+  if (before !== undefined && cut.weight.tokens + tokens > spareTokens) {
+    if (cut.putBack(before, NO_WEIGHT))
+      cut.takeUntil(
+        order.filter((group) => group !== before),
+        excess,
+      );
+    if (covers(cut.weight, excess)) return;
+    cut.take(before);
   }
+  for (const group of findOpening(layout, cut.groups).illegal) cut.take(group);
+}
+
+/**
+ * Finds the groups at the start that may not come first, up to a legal first message or a protected group.
+ * @returns also the last user message or summary that was cut before them
+ */
+function findOpening(layout: Layout, cut: ReadonlySet<number>) {
+  const illegal = new Set<number>();
+  let before: number | undefined;
+  for (const [
+    position,
+    {
+      message: { role },
+    },
+  ] of layout.items.entries()) {
+    const group = layout.groupOf[position] as number;
+    const isLegal = role === 'user' || role === 'summary';
+    if (cut.has(group)) {
+      if (isLegal && illegal.size === 0) before = group;
+      continue;
+    }
+    if (role === 'system') continue;
+    if (isLegal || layout.protections[group] !== undefined) break;
+    illegal.add(group);
+  }
+  return { before, illegal: [...illegal] };
 }
 
 function sumWeights(layout: Layout, groups: Iterable<number>): Weight {

@@ -1,17 +1,19 @@
 import { type ContextItem, weighItems } from '../context.ts';
+import { findSupersededInSlices } from '../evidence/superseded.ts';
 import type { Weight } from '../message.ts';
 import type { EvictionStrategy } from '../policy.ts';
 import { mapInSlices, type Sliced } from '../sliced.ts';
-import { excessWeight, type PlanRequest } from './budget.ts';
-import { clipItem } from './clip.ts';
-import { cutContext } from './eviction.ts';
-import { excerptItems } from './excerpt.ts';
-import { findLastModelSeq, type Layout, layOutInSlices } from './layout.ts';
+import { excessWeight, mostItemTokens, type PlanRequest } from './budget.ts';
+import { cutContext, evictionCandidates, floorOrder } from './eviction.ts';
+import { type ContextEvidence, readEvidence } from './evidence.ts';
+import { orderByWorth } from './group-worth.ts';
+import { findLastModelSeq, isFloor, type Layout, layOutInSlices, type Protection } from './layout.ts';
 import { isMaskable, maskedItem } from './mask.ts';
+import { shortenLargest } from './shorten.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
-import { hasHardReason } from './thresholds.ts';
+import { hasHardReason, hasTokenReason } from './thresholds.ts';
 
-export const LADDER_STEPS = ['drop', 'mask', 'summarize', 'evict', 'clip', 'relax'] as const;
+export const LADDER_STEPS = ['drop', 'mask', 'summarize', 'clip', 'evict', 'relax'] as const;
 export type LadderStep = (typeof LADDER_STEPS)[number];
 
 /** A step that was taken, with the weight of the items after it. The weight is less than before the step. */
@@ -19,35 +21,38 @@ export interface StepTaken extends Weight {
   readonly step: LadderStep;
 }
 
-/** Smallest size in the first clip of floor messages, before groups of the floor are removed. */
-const WIDE_CLIP = { tokens: 64, chars: 40 };
+/** Smallest size in the first clip of a message. */
+const WIDE_TOKENS = 64;
 /** Smallest size in the last clip, after everything removable is gone. */
-const NARROW_CLIP = { tokens: 48, chars: 40 };
+const NARROW_TOKENS = 48;
+/** Share of the budget that a strategy leaves filled. */
+const MIN_FILL = 0.7;
 
 /**
  * The steps that make a context smaller, from the cheapest loss to the most expensive:
  * 1. drop: remove groups that their author marked as droppable.
- * 2. mask: replace old tool results by a short note.
+ * 2. mask: replace results that a later one superseded by a short note, and all old results if the policy says so.
  * 3. summarize: replace sequences by their summaries.
- * 4. evict: remove groups along the eviction list.
- * 5. clip: shorten the largest messages of the floor, or of what is left.
- * 6. relax: remove groups of the floor.
+ * 4. clip: shorten the largest messages to what matters in them.
+ * 5. evict: remove the groups that the agent will least likely need.
+ * 6. relax: clip the floor, then remove its groups.
  *
  * Each step works on the result of the earlier ones. A step that would not make the context smaller is not taken. Steps
  * are generators, so that a worker can run a long pass in slices.
  */
 export class Ladder {
-  readonly #request: Omit<PlanRequest, 'context'>;
+  readonly #request: PlanRequest;
   readonly #steps: StepTaken[] = [];
   readonly #lastModelSeq: number;
   #items: readonly ContextItem[];
   #layout: Layout | undefined;
-  #isFloorRelaxed = false;
+  #floor: readonly FloorItem[] | undefined;
+  #evidence: ContextEvidence | undefined;
 
-  constructor({ context, ...request }: PlanRequest) {
+  constructor(request: PlanRequest) {
     this.#request = request;
-    this.#items = context.items;
-    this.#lastModelSeq = findLastModelSeq(context.items);
+    this.#items = request.context.items;
+    this.#lastModelSeq = findLastModelSeq(this.#items);
   }
 
   get items(): readonly ContextItem[] {
@@ -59,6 +64,7 @@ export class Ladder {
     const { policy, firstUserSeq } = this.#request;
     const landmarks = { firstUserSeq, lastModelSeq: this.#lastModelSeq };
     this.#layout ??= yield* layOutInSlices(this.#items, policy, landmarks);
+    this.#floor ??= findFloor(this.#layout);
     return this.#layout;
   }
 
@@ -80,29 +86,35 @@ export class Ladder {
     return tokens > 0 || bytes > 0;
   }
 
+  /** True if a message of the floor is no longer as it was. A summary may begin with the log's first user message. */
   get isFloorRelaxed(): boolean {
-    return this.#isFloorRelaxed;
+    const kept = new Set(this.#items);
+    const isCopied = ({ from }: ContextItem): boolean =>
+      this.#items.some((item) => item.message.role === 'summary' && item.from <= from && from <= item.to);
+    return (this.#floor ?? []).some(({ item, isFirstUser }) => !kept.has(item) && !(isFirstUser && isCopied(item)));
   }
 
-  /** Takes the steps without loss for the model: drop and mask. */
+  get #isHard(): boolean {
+    return hasHardReason(this.#request.reasons);
+  }
+
+  /** Takes the steps that need no choice: drop and mask. */
   *trim(): Sliced<void> {
     yield* this.#drop();
     yield* this.#mask();
   }
 
   /**
-   * Takes the eviction steps: the extent of the strategy, then more of the list while the budget needs it. Only a hard
-   * reason relaxes the floor. Then the largest floor messages are clipped, its oldest groups removed, and the rest
-   * clipped again.
+   * Takes the steps that lose something, while the budget needs them: clip, and evict along the order of worth. A strategy evicts
+   * its extent in any case. Only a hard reason changes the floor.
    */
   *descend(strategy?: EvictionStrategy): Sliced<void> {
-    const isHard = hasHardReason(this.#request.reasons);
-    if (strategy !== undefined) yield* this.#evict(strategy);
-    if (this.isOver) yield* this.#clip(WIDE_CLIP, isHard);
-    if (this.isOver) yield* this.#evict(undefined);
-    if (!isHard) return;
+    if (this.isOver) yield* this.#clip(WIDE_TOKENS, false);
+    if (this.isOver || strategy !== undefined) yield* this.#evict(strategy);
+    if (!this.#isHard) return;
+    if (this.isOver) yield* this.#clip(WIDE_TOKENS, true);
     if (this.isOver) yield* this.#relax();
-    if (this.isOver) yield* this.#clip(NARROW_CLIP, isHard);
+    if (this.isOver) yield* this.#clip(NARROW_TOKENS, true);
   }
 
   /** Removes groups whose messages are all droppable, regardless of the budget. */
@@ -116,13 +128,16 @@ export class Ladder {
     yield* this.#remove('drop', new Set(dropped));
   }
 
-  /** Masks old tool results, if the policy allows it. */
+  /** Masks old results that a later one superseded. Masks all old results if the policy says so. */
   *#mask(): Sliced<void> {
-    if (!this.#request.policy.maskToolResults) return;
+    const { maskToolResults } = this.#request.policy;
     const { groupOf, protections } = yield* this.layOut();
+    const superseded = yield* findSupersededInSlices(this.#items.map(({ message }) => message));
+    if (superseded.size === 0 && !maskToolResults) return;
     const masked = yield* mapInSlices(this.#items, (item, position) => {
-      const isOld = protections[groupOf[position] as number] === undefined;
-      return isOld && item.segment === undefined && isMaskable(item) ? maskedItem(item, item.from) : item;
+      const isStale = maskToolResults || superseded.has(position);
+      const mayChange = protections[groupOf[position] as number] === undefined && item.segment === undefined;
+      return isStale && mayChange && isMaskable(item) ? maskedItem(item, item.from) : item;
     });
     this.#take('mask', masked);
     yield;
@@ -133,7 +148,7 @@ export class Ladder {
    * @returns keys of the texts that were used
    */
   *summarize(summaries: readonly AcceptedSummary[], version: number): Sliced<string[]> {
-    const { items, used } = placeSummaries(yield* this.layOut(), summaries, version);
+    const { items, used } = placeSummaries(yield* this.layOut(), summaries, { version, mayRelaxFloor: this.#isHard });
     yield;
     this.#take('summarize', items);
     yield;
@@ -141,79 +156,63 @@ export class Ladder {
   }
 
   *#evict(strategy: EvictionStrategy | undefined): Sliced<void> {
-    const { excess } = this;
     const layout = yield* this.layOut();
-    const { groups } = cutContext(layout, { ...(strategy && { strategy }), excess, mayRelaxFloor: false });
+    const { droppable, others } = evictionCandidates(layout);
+    if (droppable.length + others.length === 0) return;
+    const order = [...droppable, ...(yield* orderByWorth(layout, others, yield* this.#readEvidence()))];
+    const { groups } = cutContext(layout, {
+      order,
+      ...(strategy && { strategy }),
+      excess: this.excess,
+      spareTokens: this.#spareTokens,
+    });
     yield;
     yield* this.#remove('evict', groups);
   }
 
-  /** Clips the largest messages that may not be removed, while the budget needs it. */
-  *#clip(least: typeof WIDE_CLIP, isHard: boolean): Sliced<void> {
+  /** Tokens that may go before too little of the budget is filled. */
+  get #spareTokens(): number {
+    const most = mostItemTokens(this.#request);
+    if (most === undefined || !hasTokenReason(this.#request.reasons)) return Number.POSITIVE_INFINITY;
+    return this.weight.tokens - MIN_FILL * most;
+  }
+
+  /** Shortens the largest messages, while the budget needs it. */
+  *#clip(minTokens: number, isFloorIncluded: boolean): Sliced<void> {
+    const { groupOf, protections } = yield* this.layOut();
+    const candidates = this.#items.filter((item, position) => {
+      const protection = protections[groupOf[position] as number];
+      return isShortenable(item) && (protection === undefined || (isFloorIncluded && isFlexible(protection)));
+    });
+    if (candidates.length === 0) return;
+    const evidence = yield* this.#readEvidence();
     const { weigh } = this.#request;
-    const clipped = new Map<ContextItem, ContextItem>();
-    let { tokens, bytes } = this.excess;
-    const clippable = this.#clippable(yield* this.layOut(), least.tokens, isHard);
-    const level = findClipLevel(clippable, tokens, least.tokens);
-    const plain = new Set(
-      this.#items.flatMap((item, position) =>
-        bytes <= 0 && item.tokens > level && isPlain(item) && clippable.includes(item) ? [position] : [],
-      ),
+    const shortened = yield* shortenLargest({
+      items: this.#items,
+      candidates,
+      excess: this.excess,
+      minTokens,
+      evidence,
+      weigh,
+    });
+    if (shortened.size === 0) return;
+    this.#take(
+      'clip',
+      this.#items.map((item) => shortened.get(item) ?? item),
     );
-    const excerpts =
-      plain.size === 0
-        ? new Map<number, ContextItem>()
-        : yield* excerptItems({ items: this.#items, positions: plain, maxTokens: plain.size * level, weigh });
-    for (const [position, made] of excerpts) {
-      const item = this.#items[position] as ContextItem;
-      if (made.tokens >= item.tokens) continue;
-      clipped.set(item, made);
-      tokens -= item.tokens - made.tokens;
-    }
-    for (const item of clippable) {
-      if (tokens <= 0 && bytes <= 0) break;
-      if (clipped.has(item)) continue;
-      const share = bytes > 0 ? Math.max(0, 1 - bytes / item.bytes) : 1;
-      const target = Math.max(least.tokens, Math.min(level, Math.floor(item.tokens * share)));
-      const made = yield* clipItem(item, target, least.chars, weigh);
-      if (made === undefined || made.tokens >= item.tokens || made.bytes >= item.bytes) continue;
-      clipped.set(item, made);
-      tokens -= item.tokens - made.tokens;
-      bytes -= item.bytes - made.bytes;
-    }
-    if (clipped.size > 0)
-      this.#take(
-        'clip',
-        this.#items.map((item) => clipped.get(item) ?? item),
-      );
   }
 
   /** Removes the oldest groups of the floor, while the budget needs it. */
   *#relax(): Sliced<void> {
-    const cut = cutContext(yield* this.layOut(), { excess: this.excess, mayRelaxFloor: true });
+    const layout = yield* this.layOut();
+    const { groups } = cutContext(layout, { order: floorOrder(layout), excess: this.excess });
     yield;
-    if (yield* this.#remove('relax', cut.groups)) this.#isFloorRelaxed = cut.isFloorRelaxed;
+    yield* this.#remove('relax', groups);
   }
 
-  /**
-   * Lists messages that may be clipped, largest first. A clipped message may be clipped again. The last user message, open
-   * rounds, pins and system messages stay whole.
-   */
-  #clippable({ groupOf, protections }: Layout, minTokens: number, isHard: boolean): ContextItem[] {
-    const isFixed = new Set<string>([
-      'system',
-      'pin',
-      'open_round',
-      ...(isHard ? [] : ['last_user', 'retention', 'first_user', 'unread']),
-    ]);
-    return this.#items
-      .filter((item, position) => {
-        const protection = protections[groupOf[position] as number];
-        if (protection === 'last_user' && item.from > this.#lastModelSeq) return false;
-        const isText = item.segment === undefined || item.segment.kind === 'clipped' || item.segment.kind === 'excerpt';
-        return isText && item.tokens > minTokens && !isFixed.has(protection ?? '');
-      })
-      .toSorted((a, b) => b.tokens - a.tokens);
+  *#readEvidence(): Sliced<ContextEvidence> {
+    this.#evidence ??= yield* readEvidence(this.#request.context.items);
+    return this.#evidence;
   }
 
   *#remove(step: LadderStep, groups: ReadonlySet<number>): Sliced<boolean> {
@@ -234,20 +233,24 @@ export class Ladder {
   }
 }
 
-/** Finds the size to which the largest items are clipped alike, so that the excess is gone. At least `least`. */
-function findClipLevel(items: readonly ContextItem[], excess: number, least: number): number {
-  const sizes = items.map(({ tokens }) => tokens);
-  let left = excess;
-  for (const [index, size] of sizes.entries()) {
-    const next = Math.max(least, sizes[index + 1] ?? least);
-    const gain = (size - next) * (index + 1);
-    if (gain >= left) return Math.max(least, Math.floor(size - left / (index + 1)));
-    left -= gain;
-  }
-  return least;
+interface FloorItem {
+  readonly item: ContextItem;
+  readonly isFirstUser: boolean;
 }
 
-/** A message of text alone. Calls keep their arguments in form, so these are clipped in another way. */
-function isPlain({ message: { toolCalls, parts } }: ContextItem): boolean {
-  return toolCalls === undefined && parts === undefined;
+function findFloor({ items, groupOf, protections }: Layout): FloorItem[] {
+  return items.flatMap((item, position) => {
+    const protection = protections[groupOf[position] as number];
+    return isFloor(protection) ? [{ item, isFirstUser: protection === 'first_user' }] : [];
+  });
+}
+
+/** Checks that an item shows its own message, which can be shortened from the log. */
+function isShortenable({ segment }: ContextItem): boolean {
+  return segment === undefined || segment.kind === 'clipped' || segment.kind === 'excerpt';
+}
+
+/** Checks whether a hard reason permits to shorten messages with this protection. */
+function isFlexible(protection: Protection): boolean {
+  return isFloor(protection) || protection === 'unread';
 }

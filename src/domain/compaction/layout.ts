@@ -5,13 +5,25 @@ import type { Policy } from '../policy.ts';
 import { mapInSlices, type Sliced } from '../sliced.ts';
 
 /**
- * Why a group stays in the context. `retention` and `first_user` are the floor: a pass with a hard reason may remove
- * them. All other protections always hold. `unread` marks rounds with a result that the model has not read. Without the
- * result the model would repeat its calls. Such rounds may only be clipped.
+ * Why a group stays in the context.
+ * - `system`, `pin`, `open_round`: always whole.
+ * - `last_user`: the last user message, which the model has not read. Always whole.
+ * - `unread`: a round with a result that the model has not read. Without the result the model would repeat its calls. Such
+ *   rounds may only be shortened, and only with a hard reason.
+ * - `retention`, `first_user`, `read_user`: the floor, which a hard reason relaxes. `read_user` is the last user message
+ *   if the model has read it. It may be shortened, or copied into a summary, but never removed.
  */
-export type Protection = 'system' | 'pin' | 'open_round' | 'last_user' | 'unread' | 'retention' | 'first_user';
+export type Protection =
+  | 'system'
+  | 'pin'
+  | 'open_round'
+  | 'last_user'
+  | 'unread'
+  | 'read_user'
+  | 'retention'
+  | 'first_user';
 
-const FLOOR: ReadonlySet<Protection> = new Set(['retention', 'first_user']);
+const FLOOR: ReadonlySet<Protection> = new Set(['retention', 'first_user', 'read_user']);
 
 /** A context prepared for a plan: its groups, their weights and their protections. */
 export interface Layout {
@@ -77,7 +89,7 @@ function* protectGroups(
     if (group.kind === 'system') return 'system';
     if (group.positions.some((position) => items[position]?.message.pinned === true)) return 'pin';
     if (group.isOpen) return 'open_round';
-    if (first === lastUser) return 'last_user';
+    if (first === lastUser) return (items[first] as ContextItem).to > lastModelSeq ? 'last_user' : 'read_user';
     if (group.kind === 'round' && (items[last] as ContextItem).from > lastModelSeq) return 'unread';
     if (last >= windowStart) return 'retention';
     if (policy.keepFirstUser && holdsFirstUser(items[first], firstUserSeq)) return 'first_user';

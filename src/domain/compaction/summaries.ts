@@ -14,17 +14,23 @@ export interface AcceptedSummary {
   readonly model: string;
 }
 
+export interface Placement {
+  /** Number that the settled version will have. */
+  readonly version: number;
+  /** A hard reason permits summaries of the floor. */
+  readonly mayRelaxFloor: boolean;
+}
+
 /**
  * Replaces ranges by their summaries. Ranges are found by seq, because indexes would shift with each replacement. A
  * summary is skipped, so that its sequence stays, in these cases:
  * - The summary is not smaller than its sequence.
  * - The range contains a protected group or a part of a group. This happens if the version changed after the plan.
- * @param version the number that the settled version will have
  */
 export function placeSummaries(
   layout: Layout,
   summaries: readonly AcceptedSummary[],
-  version: number,
+  { version, mayRelaxFloor }: Placement,
 ): { readonly items: readonly ContextItem[]; readonly used: string[] } {
   const { items } = layout;
   const summaryAt = new Map(summaries.map((summary) => [summary.range.from, summary]));
@@ -35,7 +41,7 @@ export function placeSummaries(
     const summary = summaryAt.get(item.from);
     const replaced = summary === undefined ? [] : itemsUpTo(items, position, summary.range.to);
     const isSmaller = summary !== undefined && summary.weight.tokens < weighItems(replaced).tokens;
-    if (isSmaller && mayGo(layout, position, position + replaced.length - 1)) {
+    if (isSmaller && mayGo(layout, { first: position, last: position + replaced.length - 1, mayRelaxFloor })) {
       placed.push(summaryOf(summary, version));
       used.push(summary.summaryKey);
       position += replaced.length - 1;
@@ -46,16 +52,24 @@ export function placeSummaries(
   return { items: used.length === 0 ? items : placed, used };
 }
 
+interface Stretch {
+  readonly first: number;
+  readonly last: number;
+  readonly mayRelaxFloor: boolean;
+}
+
 /**
- * Checks that a stretch has only whole groups without protection. The first user message may go: its text is copied.
+ * Checks that a stretch has only whole groups that may go. The first user message may always go, because its text is
+ * copied.
  */
-function mayGo({ groups, groupOf, protections }: Layout, first: number, last: number): boolean {
+function mayGo({ groups, groupOf, protections }: Layout, { first, last, mayRelaxFloor }: Stretch): boolean {
   for (let position = first; position <= last; position += 1) {
     const group = groupOf[position] as number;
     const { positions } = groups[group] as Group;
     const isWhole = (positions[0] as number) >= first && (positions.at(-1) as number) <= last;
     const protection = protections[group];
-    if (!isWhole || (protection !== undefined && !isFloor(protection))) return false;
+    const isFree = protection === undefined || protection === 'first_user' || (mayRelaxFloor && isFloor(protection));
+    if (!isWhole || !isFree) return false;
   }
   return true;
 }
