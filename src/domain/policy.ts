@@ -70,6 +70,15 @@ const summarizerSchema = z.union([
   }),
 ]);
 
+const budgetSharesSchema = z
+  .strictObject({
+    /** Share of users’ words that are older than the latest messages. */
+    users: z.number().min(0).max(1),
+    /** Share of summaries. */
+    summaries: z.number().min(0).max(1),
+  })
+  .refine(({ users, summaries }) => users + summaries <= 1, 'users + summaries must be at most 1');
+
 /** Settings that a user sets. They have no defaults here, because merging policies must see which settings are set. */
 export const policyInputSchema = z.strictObject({
   /** Number of tokens to which compaction reduces the context. */
@@ -112,6 +121,15 @@ export const policyInputSchema = z.strictObject({
     .optional()
     .describe(
       'Messages that one summary replaces. `sequences`: the agent’s messages between two user messages, which stay. `prefix`: everything older than `retentionWindow`, with the users’ texts copied into the summary.',
+    ),
+  /**
+   * Shares of the budget that users’ words and summaries may have, of what fixed messages leave. The latest messages have
+   * the rest, and what the others do not need.
+   */
+  budgetShares: budgetSharesSchema
+    .optional()
+    .describe(
+      'Shares of the budget that users’ words and summaries may have, of what fixed messages leave. The latest messages have the rest, and what the others do not need.',
     ),
   /** Texts that follow the system prompt in every request. Compaction never changes them. */
   pins: z
@@ -210,6 +228,7 @@ export const POLICY_DEFAULTS: Present<Omit<PolicyInput, SettingWithoutDefault>> 
   retentionWindow: 6,
   scope: 'sequences',
   strategy: { min: [{ evict: 0.6 }, { retain: 10 }] },
+  budgetShares: { users: 0.2, summaries: 0.6 },
   pins: [],
   keepFirstUser: true,
   maskToolResults: false,

@@ -1,5 +1,6 @@
 import { nameSegment as nameOfSegment } from '../../src/domain/compaction/segments.ts';
 import type { SettledContext } from '../../src/domain/compaction/settle.ts';
+import { hasHardReason, hasTokenReason } from '../../src/domain/compaction/thresholds.ts';
 import type { Context, ContextItem } from '../../src/domain/context.ts';
 import { contextOfStory, type TakenPass } from './passes.ts';
 
@@ -83,20 +84,16 @@ export function floorPositions({ request }: TakenPass): Set<number> {
   return positionsOf(owners, floorOwners);
 }
 
-/** Checks whether a summary may replace this position. Among protected messages, only the first user message qualifies. */
-export function maySummaryTake({ request: { context, policy, firstUserSeq } }: TakenPass, position: number): boolean {
-  return policy.scope === 'prefix' && context.items[position]?.from === firstUserSeq;
+/** Checks whether a summary may replace this position, although it is in the floor. */
+export function maySummaryTake(pass: TakenPass, position: number): boolean {
+  const { context, firstUserSeq, reasons } = pass.request;
+  const isFirstUser = context.items[position]?.from === firstUserSeq;
+  return hasHardReason(reasons) || (mayFold(pass) && isFirstUser);
 }
 
-/** Checks whether the first summarized range consists of user messages and summaries, at least four of each. */
-export function isFold({ plan, request: { context } }: TakenPass): boolean {
-  const [first] = plan.sequences;
-  if (first === undefined) return false;
-  const roles = context.items
-    .filter(({ from, to }) => first.from <= from && to <= first.to)
-    .map(({ message }) => message.role);
-  const users = roles.filter((role) => role === 'user').length;
-  return users >= 4 && roles.length - users >= users && roles.every((role) => role === 'user' || role === 'summary');
+/** Checks whether one summary may take user messages with what is between them. */
+export function mayFold({ request: { policy, reasons } }: TakenPass): boolean {
+  return policy.scope === 'prefix' || hasTokenReason(reasons);
 }
 
 function positionsOf(owners: readonly number[], chosen: ReadonlySet<number>): Set<number> {

@@ -11,7 +11,7 @@ import {
   fixedPositions,
   floorPositions,
   isCommitted,
-  isFold,
+  mayFold,
   maySummaryTake,
 } from './fates.ts';
 import { type TakenPass, takePass } from './passes.ts';
@@ -54,12 +54,11 @@ describe('a compaction pass over any history, with any policy and any reasons', 
     }
   });
 
-  test('a summary never replaces protected messages, and replaces user messages only with the setting `scope: prefix`', () => {
+  test('a summary never replaces protected messages, and replaces user messages only with the setting `scope: prefix` or for a token reason', () => {
     forEachVersion((pass) => {
       const floor = floorPositions(pass);
-      const taken = ['assistant', 'tool', 'summary', ...(pass.request.policy.scope === 'prefix' ? ['user'] : [])];
+      const taken = ['assistant', 'tool', 'summary', ...(mayFold(pass) ? ['user'] : [])];
       const dropped = droppablePositions(pass.request.context.items);
-      if (isFold(pass)) return;
       fatesOf(pass).forEach((fate, position) => {
         if (!fate.startsWith('under') || dropped.has(position)) return;
         expect(taken).toContain(pass.request.context.items[position]?.message.role);

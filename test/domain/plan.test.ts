@@ -25,7 +25,7 @@ describe('compaction plan', () => {
       version: 0,
       head: 4,
       tokens: 10 + 10 + 400 + 3,
-      sequences: [{ from: 3, to: 4, tokens: 400 }],
+      sequences: [{ from: 3, to: 4, tokens: 400, maxTokens: 200, userTokens: 0 }],
       evict: [],
       explained: [],
     });

@@ -54,6 +54,7 @@ describe('merge', () => {
       keepFirstUser: true,
       maskToolResults: false,
       summarizer: 'structural',
+      budgetShares: { users: 0.2, summaries: 0.6 },
       pins: [],
       minSequenceMessages: 2,
       minSequenceTokens: 256,

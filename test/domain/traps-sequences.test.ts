@@ -24,7 +24,7 @@ const rows: readonly Row[] = [
     name: 'a tool round that was followed by a summary counts as read',
     line: 'su t1:200 u r1:200 S:100 u',
     setting: { policy: { retentionWindow: 0, maxTokens: 300 }, reasons: ['ratio'] },
-    plan: 'su.u.Su',
+    plan: 's11111u',
   },
   {
     name: 'tool results that the model has not read yet are not summarized',
@@ -39,7 +39,7 @@ const rows: readonly Row[] = [
   {
     name: 'if the context is over the limit and no range can be summarized, messages are evicted',
     line: 'su a:200 u a:200 u a',
-    setting: overLimit,
+    setting: { ...overLimit, policy: { ...overLimit.policy, minSequenceMessages: 9 } },
     plan: 's....ua',
   },
   {
@@ -56,6 +56,12 @@ const rows: readonly Row[] = [
     name: 'a tool round that is left out also excludes the rounds around it that would be split',
     line: 'su t1:90 t2:90 r1:90 t3:90 r2:90 u r3:90 a:300 a',
     plan: 'suttrtrur11',
+  },
+  {
+    name: 'if user messages exceed their share of the budget, one range takes them, too',
+    line: 'su a:200 u a:200 u a',
+    setting: overLimit,
+    plan: 's1111ua',
   },
   { name: 'a tool round with unanswered calls is not summarized', line: 'su a:200 a:200 t:200', plan: 'su11t' },
 ];
@@ -91,7 +97,7 @@ describe('sequences: what earlier systems got wrong', () => {
   test('a range with too few messages or too few tokens stays in the context without a summary', () => {
     expect(planLine('su a:300', all).sequences).toStrictEqual([]);
     expect(planLine('su a:127 a:128', all).sequences).toStrictEqual([]);
-    expect(planLine('su a:128 a:128', all).sequences).toStrictEqual([{ from: 3, to: 4, tokens: 256 }]);
+    expect(planLine('su a:128 a:128', all).sequences).toMatchObject([{ from: 3, to: 4, tokens: 256 }]);
   });
 });
 

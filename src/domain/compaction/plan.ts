@@ -2,29 +2,13 @@ import { z } from 'zod';
 import { type ContextItem, weighItems } from '../context.ts';
 import type { Sliced } from '../sliced.ts';
 import type { SeqRange, Version } from '../version.ts';
-import {
-  type Budget,
-  budgetInfeasibleSchema,
-  explainInfeasible,
-  mostItemTokens,
-  type PlanRequest,
-  requestTokens,
-} from './budget.ts';
-import {
-  type BudgetDivision,
-  divideBudget,
-  divideRest,
-  findTailStart,
-  isFixed,
-  maxSummaryTokens,
-  measureMaterial,
-  sumGroups,
-} from './division.ts';
+import { type Budget, budgetInfeasibleSchema, explainInfeasible, type PlanRequest, requestTokens } from './budget.ts';
+import { chooseSequences } from './choose-sequences.ts';
+import { budgetDivisionSchema } from './division.ts';
 import { Ladder } from './ladder.ts';
-import { findLastModelSeq, isFloor, type Layout } from './layout.ts';
+import { isFloor } from './layout.ts';
 import { describeRange } from './segments.ts';
-import { findSequences, type Run } from './sequences.ts';
-import { hasHardReason, hasTokenReason, REASONS } from './thresholds.ts';
+import { hasTokenReason, REASONS } from './thresholds.ts';
 
 export type { PlanRequest } from './budget.ts';
 
@@ -34,6 +18,7 @@ export type Explanation =
   | 'retention_floor'
   | 'waiting_run'
   | 'summaries_missing'
+  | 'no_gain'
   | 'nothing_removable';
 
 const rangeSchema = z.object({ from: z.number().int().min(1), to: z.number().int().min(1) });
@@ -49,10 +34,20 @@ export const passPlanSchema = z.object({
   head: z.number().int().min(0),
   /** Mean tokens of the context. */
   tokens: z.number(),
-  /** Ranges to summarize, with their tokens, and the tokens that their summaries may have and keep for users' words. */
-  sequences: z.array(rangeSchema.extend({ tokens: z.number(), maxTokens: z.number(), userTokens: z.number() })),
+  /** Ranges to summarize. */
+  sequences: z.array(
+    rangeSchema.extend({
+      tokens: z.number(),
+      /** Most tokens of the summary, with the copied words of users. */
+      maxTokens: z.number(),
+      /** Tokens among `maxTokens` that are for the words of users, if the range has any. */
+      userTokens: z.number(),
+    }),
+  ),
   evict: z.array(rangeSchema),
   explained: z.array(z.string()),
+  /** How the budget was divided. Absent if no budget is a target, or if no more than drops and masks is needed. */
+  division: budgetDivisionSchema.optional(),
   /** Proof that no context fits the budget, for an infeasible plan. */
   infeasible: budgetInfeasibleSchema.optional(),
 });
@@ -86,65 +81,12 @@ export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
   const evict = removedRanges(context.items, ladder.items);
   if (isTrimmed && hasTokenReason(reasons) && !ladder.isOver) return { ...plan, kind: 'trim', evict, explained: [] };
   yield;
-  const { sequences, isWaiting } = yield* chooseSequences(request, yield* ladder.layOut());
-  if (sequences.length > 0) return { ...plan, kind: 'summarize', sequences, evict, explained: [] };
+  const { sequences, isWaiting, division } = yield* chooseSequences(request, yield* ladder.layOut());
+  const divided = division === undefined ? {} : { division };
+  if (sequences.length > 0)
+    return { ...plan, ...divided, kind: 'summarize', sequences: [...sequences], evict, explained: [] };
   if (isWaiting) return { ...plan, kind: isTrimmed ? 'trim' : 'none', evict, explained: ['waiting_run'] };
-  return { ...plan, ...(yield* planEviction(request, ladder)) };
-}
-
-/** Chooses the sequences to summarize. `isWaiting`: there are none, and a run waits until more is new. */
-function* chooseSequences(
-  request: PlanRequest,
-  layout: Layout,
-): Sliced<{
-  readonly sequences: PassPlan['sequences'];
-  readonly isWaiting: boolean;
-  readonly division?: BudgetDivision;
-}> {
-  const { policy, reasons } = request;
-  const isTokenBound = hasTokenReason(reasons);
-  const most = isTokenBound ? mostItemTokens(request) : undefined;
-  if (most === undefined) {
-    const { eligible, waiting } = yield* findSequences(layout, policy, {
-      isTokenBound,
-      tailStart: layout.items.length,
-      mayRelaxFloor: false,
-    });
-    const sequences = eligible.map((run) => ({
-      ...rangeOf(run),
-      maxTokens: maxSummaryTokens(run.tokens, policy),
-      userTokens: 0,
-    }));
-    return { sequences, isWaiting: eligible.length === 0 && waiting.length > 0 };
-  }
-  const all = sumGroups(layout, (protection) => isFixed(protection));
-  const lastModel = findLastModelSeq(layout.items);
-  const read = hasHardReason(reasons)
-    ? sumGroups(
-        layout,
-        (protection, group) =>
-          protection === 'last_user' && (layout.items[layout.groups[group]?.positions[0] ?? 0]?.from ?? 0) < lastModel,
-      )
-    : 0;
-  const partly = all - read + Math.min(read, Math.floor((most - all + read) * 0.25));
-  const unread = sumGroups(layout, (protection) => protection === 'unread');
-  const fixed = partly + Math.min(unread, Math.floor(Math.max(0, most - partly) * 0.6));
-  const material = measureMaterial(layout, policy, layout.items.length);
-  const whole = divideBudget(most, fixed, material);
-  const mayRelaxFloor = hasHardReason(reasons);
-  const tailStart = findTailStart(layout, whole.tail, mayRelaxFloor);
-  yield;
-  const { tail: tailTokens } = measureMaterial(layout, policy, tailStart);
-  const tail = mayRelaxFloor ? Math.min(whole.tail, tailTokens) : tailTokens;
-  for (const scope of policy.scope === 'prefix' ? (['prefix'] as const) : (['sequences', 'prefix'] as const)) {
-    const { eligible } = yield* findSequences(layout, { ...policy, scope }, { isTokenBound, tailStart, mayRelaxFloor });
-    if (eligible.length === 0) continue;
-    const division = divideRest(layout, policy, { most, fixed, tail, tailStart, eligible, scope });
-    if (division === undefined) continue;
-    const { sequences, ...parts } = division;
-    return { sequences, isWaiting: false, division: parts };
-  }
-  return { sequences: [], isWaiting: false };
+  return { ...plan, ...divided, ...(yield* planEviction(request, ladder)) };
 }
 
 /** Plans without summaries: what the ladder can evict or clip. */
@@ -161,10 +103,6 @@ function* planEviction(
   const explained: Explanation[] = ['nothing_removable'];
   if (!ladder.isOver) return { kind: 'none', evict: [], explained };
   return { kind: 'infeasible', evict: [], explained, infeasible: explainInfeasible(request, yield* ladder.layOut()) };
-}
-
-function rangeOf({ from, to, tokens }: Run): SeqRange & { readonly tokens: number } {
-  return { from, to, tokens };
 }
 
 /** Explains a size above `maxTokens` after all steps. */

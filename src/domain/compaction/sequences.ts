@@ -1,3 +1,4 @@
+import type { ContextItem } from '../context.ts';
 import type { Group } from '../group.ts';
 import type { Policy } from '../policy.ts';
 import type { Sliced } from '../sliced.ts';
@@ -12,7 +13,8 @@ export interface Run extends SeqRange {
   readonly tokens: number;
   /** Tokens outside of summaries. */
   readonly newTokens: number;
-  readonly hasSummary: boolean;
+  /** Tokens of user messages. */
+  readonly userTokens: number;
 }
 
 /** Positions that are examined between two yields. */
@@ -25,6 +27,14 @@ export interface FoundSequences {
   readonly waiting: readonly Run[];
 }
 
+/** How far sequences may reach. */
+interface Extent {
+  /** Position of the verbatim tail, which has no sequences. */
+  readonly tailStart: number;
+  /** True if sequences may take the retention window before the tail, too. */
+  readonly mayRelaxFloor: boolean;
+}
+
 /**
  * Finds the sequences of a layout. A run with a summary waits until its new messages weigh as much as the summary. A
  * merge at every turn would summarize a history of n turns n times. A token reason cannot wait that long: then
@@ -33,16 +43,12 @@ export interface FoundSequences {
 export function* findSequences(
   layout: Layout,
   policy: Pick<Policy, 'scope' | 'minSequenceTokens' | 'minSequenceMessages'>,
-  {
-    isTokenBound,
-    tailStart,
-    mayRelaxFloor,
-  }: { readonly isTokenBound: boolean; readonly tailStart: number; readonly mayRelaxFloor: boolean },
+  { isTokenBound, ...extent }: { readonly isTokenBound: boolean } & Extent,
 ): Sliced<FoundSequences> {
   const eligible: Run[] = [];
   const waiting: Run[] = [];
-  for (const run of yield* findRuns(layout, policy.scope, { tailStart, mayRelaxFloor })) {
-    const isRipe = !run.hasSummary || run.newTokens >= summaryTokens(run);
+  for (const run of yield* findRuns(layout, policy.scope, extent)) {
+    const isRipe = run.newTokens >= run.tokens - run.newTokens;
     const isUrgent = isTokenBound && run.newTokens >= policy.minSequenceTokens;
     const isLarge = run.messages >= policy.minSequenceMessages && run.tokens >= policy.minSequenceTokens;
     if (isLarge && (isRipe || isUrgent) && run.newTokens > 0) eligible.push(run);
@@ -51,20 +57,12 @@ export function* findSequences(
   return { eligible, waiting };
 }
 
-function summaryTokens(run: Run): number {
-  return run.tokens - run.newTokens;
-}
-
 /**
  * Finds maximal runs of removable groups in which every group lies whole. With scope `sequences`, user messages
  * separate runs. With scope `prefix`, one run takes everything old, even the first user message. Code copies the text
  * of user messages into its summary.
  */
-function* findRuns(
-  layout: Layout,
-  scope: Policy['scope'],
-  { tailStart, mayRelaxFloor }: { readonly tailStart: number; readonly mayRelaxFloor: boolean },
-): Sliced<Run[]> {
+function* findRuns(layout: Layout, scope: Policy['scope'], { tailStart, mayRelaxFloor }: Extent): Sliced<Run[]> {
   const { items, groups, groupOf, protections } = layout;
   const isCandidate = groups.map(({ kind, positions }, index) => {
     if ((positions.at(-1) as number) >= tailStart) return false;
@@ -124,19 +122,23 @@ function collectRuns(items: Layout['items'], runOf: readonly number[]): Run[] {
   return runs;
 }
 
-export function describeRun(items: Layout['items'], fromPosition: number, toPosition: number): Run {
-  const members = items.slice(fromPosition, toPosition + 1);
-  const isSummary = (item: (typeof members)[number]): boolean => item.message.role === 'summary';
-  const tokens = members.reduce((sum, item) => sum + item.tokens, 0);
+function describeRun(items: Layout['items'], fromPosition: number, toPosition: number): Run {
+  let [tokens, newTokens, userTokens] = [0, 0, 0];
+  for (let position = fromPosition; position <= toPosition; position += 1) {
+    const item = items[position] as ContextItem;
+    tokens += item.tokens;
+    if (item.message.role !== 'summary') newTokens += item.tokens;
+    if (item.message.role === 'user') userTokens += item.tokens;
+  }
   return {
-    from: (members[0] as (typeof members)[number]).from,
-    to: (members.at(-1) as (typeof members)[number]).to,
+    from: (items[fromPosition] as ContextItem).from,
+    to: (items[toPosition] as ContextItem).to,
     fromPosition,
     toPosition,
-    messages: members.length,
+    messages: toPosition - fromPosition + 1,
     tokens,
-    newTokens: members.reduce((sum, item) => sum + (isSummary(item) ? 0 : item.tokens), 0),
-    hasSummary: members.some(isSummary),
+    newTokens,
+    userTokens,
   };
 }
 

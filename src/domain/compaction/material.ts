@@ -1,0 +1,86 @@
+import type { Policy } from '../policy.ts';
+import type { Material } from './division.ts';
+import { isFloor, type Layout, type Protection } from './layout.ts';
+import type { Run } from './sequences.ts';
+import { maxSummaryTokens, minSummaryTokens } from './summary-caps.ts';
+import type { Tail } from './tail.ts';
+
+/** Share of the room that unread results may have. Larger ones are clipped. */
+const UNREAD_SHARE = 0.6;
+/** Share of the room that a last user message may have which the model has read. A hard pass clips a larger one. */
+const READ_USER_SHARE = 0.25;
+
+/** Checks whether a group belongs to the fixed part, which every budget has to pay. */
+export function isFixed(protection: Protection | undefined): boolean {
+  return protection !== undefined && !isFloor(protection);
+}
+
+/** Measures the fixed part of a budget. Messages that the ladder may clip count only up to their share of the room. */
+export function measureFixed(
+  { items, groups, groupWeights, protections }: Layout,
+  {
+    budget,
+    lastModelSeq,
+    isHard,
+  }: { readonly budget: number; readonly lastModelSeq: number; readonly isHard: boolean },
+): number {
+  let [whole, unread, readUser] = [0, 0, 0];
+  groupWeights.forEach(({ tokens }, group) => {
+    const protection = protections[group];
+    if (!isFixed(protection)) return;
+    const from = items[groups[group]?.positions[0] ?? 0]?.from ?? 0;
+    if (protection === 'unread') unread += tokens;
+    else if (protection === 'last_user' && isHard && from < lastModelSeq) readUser += tokens;
+    else whole += tokens;
+  });
+  whole += Math.min(readUser, Math.floor(roomOf(budget, whole) * READ_USER_SHARE));
+  return whole + Math.min(unread, Math.floor(roomOf(budget, whole) * UNREAD_SHARE));
+}
+
+function roomOf(budget: number, taken: number): number {
+  return Math.max(0, budget - taken);
+}
+
+/** Measures what each part of a division could use, before the tail is known: the tail could use everything. */
+export function measureAll({ items, groupOf, protections }: Layout, policy: Policy, isHard: boolean): Material {
+  let [tokens, newTokens, userTokens, floor] = [0, 0, 0, 0];
+  items.forEach((item, position) => {
+    const protection = protections[groupOf[position] as number];
+    if (isFixed(protection)) return;
+    tokens += item.tokens;
+    if (item.message.role === 'user') userTokens += item.tokens;
+    if (item.message.role !== 'summary') newTokens += item.tokens;
+    if (protection === 'retention' && !isHard) floor += item.tokens;
+  });
+  const summaries = maxSummaryTokens({ tokens, newTokens, userTokens }, policy);
+  return { users: userTokens, summaries, minSummaries: minSummaryTokens(summaries), tail: tokens, floor };
+}
+
+/** Measures what each part could use after the tail is found and the sequences before it are known. */
+export function measureBeside(
+  { items, groupOf, protections }: Layout,
+  policy: Policy,
+  { tail, sequences }: { readonly tail: Tail; readonly sequences: readonly Run[] },
+): Material {
+  let [users, kept, next] = [0, 0, 0];
+  for (let position = 0; position < tail.start; position += 1) {
+    while ((sequences[next]?.toPosition ?? position) < position) next += 1;
+    const { message, tokens } = items[position] as Layout['items'][number];
+    if (isFixed(protections[groupOf[position] as number])) continue;
+    if (message.role === 'user') users += tokens;
+    else if ((sequences[next]?.fromPosition ?? items.length) > position) kept += tokens;
+  }
+  const caps = sequences.map((run) => maxSummaryTokens(run, policy));
+  const verbatim = tail.tokens + kept;
+  return {
+    users,
+    summaries: sum(caps),
+    minSummaries: sum(caps.map(minSummaryTokens)),
+    tail: verbatim,
+    floor: verbatim,
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
