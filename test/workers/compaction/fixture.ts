@@ -53,9 +53,11 @@ export interface FixtureOptions {
   readonly wrap?: (ports: AllPorts) => AllPorts;
 }
 
+const WORDS = ['word', 'order', 'table', 'river', 'stone', 'garden', 'window', 'market'];
+
 /** A text of this many tokens, one per word. */
 export function words(count: number): string {
-  return ' word'.repeat(count);
+  return Array.from({ length: count }, (_, index) => ` ${WORDS[index % WORDS.length]}`).join('');
 }
 
 /** A summarizer that always writes the same short text for the same range. */

@@ -13,9 +13,10 @@ import { brief, Fixture, ref, words } from '../compaction/fixture.ts';
 
 type Decide = (request: ModelRequest) => ScriptedOutcome;
 
-const POLICY: PolicyInput = { summarizer: { models: ['small'] }, minGain: 0 };
+/** A budget in which the tail has no room for the long messages of the logs below. */
+const POLICY: PolicyInput = { maxTokens: 1_000, summarizer: { models: ['small'] }, minGain: 0 };
 const RECORD = '## Goal\nFind the word.\n## Next step\nSay it again.';
-const LOG = 'u20 a300 a300 u20 a300 a300 u20 a20';
+const LOG = 'u20 a20 a580 u20 a20 a580 u20 a20';
 
 async function chainOf(decide: Decide): Promise<readonly Summarizer[]> {
   const counter = await loadTokenCounter('o200k_base');
@@ -26,8 +27,8 @@ async function chainOf(decide: Decide): Promise<readonly Summarizer[]> {
   ];
 }
 
-async function openWorld(decide: Decide, log = LOG): Promise<Fixture> {
-  const world = await Fixture.open({ policy: POLICY, summarizers: await chainOf(decide) });
+async function openWorld(decide: Decide, log = LOG, policy = POLICY): Promise<Fixture> {
+  const world = await Fixture.open({ policy, summarizers: await chainOf(decide) });
   await world.append(log);
   await world.request('manual');
   return world;
@@ -72,7 +73,8 @@ it('a rate-limited model in the summarizer chain is retried while attempts remai
 });
 
 it('a model in the summarizer chain is not asked for a too small sequence, and the next summarizer does not count as a fallback', async () => {
-  const world = await openWorld(() => ({ content: RECORD }), 'u20 a150 a150 u20 a20');
+  const policy = { ...POLICY, maxTokens: 230, minSequenceTokens: 100 };
+  const world = await openWorld(() => ({ content: RECORD }), 'u20 a20 a160 u20 a20', policy);
   await world.runPass();
   expect(world.eventsOf('model_called')).toEqual([]);
   expect(world.eventsOf('summary_ended')).toMatchObject([

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { ModelError } from '../../../src/domain/model.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
+import type { PolicyInput } from '../../../src/domain/policy.ts';
 import type { Summarizer, SummaryAnswer } from '../../../src/domain/ports/summarizer.ts';
 import { renderWidestSummary } from '../../../src/domain/summary.ts';
 import { brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from '../compaction/fixture.ts';
@@ -12,6 +13,9 @@ interface World {
   /** Child job for the first sequence: seqs 2…3, 608 tokens. */
   readonly child: Child;
 }
+
+/** A budget that one sequence of 608 tokens exceeds. */
+const ONE_SUMMARY = { maxTokens: 600 };
 
 async function openChild(options: FixtureOptions = {}, log = FIVE_SEQUENCES): Promise<World> {
   const world = await Fixture.open(options);
@@ -53,13 +57,17 @@ async function readRecord({ world, child }: World) {
 
 it('a summarization job summarizes its sequence from the log, with the user message before it', async () => {
   const summarizer = brief();
-  const opened = await openChild({ summarizers: [summarizer] }, 'u7 a300 a300 u20 a300 a300 u20 a20');
+  const opened = await openChild({ summarizers: [summarizer] }, 'u7 a20 a580 u20 a20 a580 u20 a20');
   const { world, child } = opened;
   expect(await world.summarize(child)).toMatchObject({ status: 'ended', outcome: 'written' });
   expect(summarizer.requests).toHaveLength(1);
   const [request] = summarizer.requests;
-  expect(request).toMatchObject({ range: { from: 2, to: 3 }, userRequest: words(7), maxTokens: 152 });
-  expect(request?.messages.map(({ content }) => content)).toEqual([words(300), words(300)]);
+  expect(request).toMatchObject({ range: { from: 2, to: 3 }, userRequest: words(7), userTexts: '' });
+  expect(request?.messages.map(({ content }) => content)).toEqual([words(20), words(580)]);
+  expect(
+    request?.later?.map(({ content }) => content),
+    'the messages behind the sequence',
+  ).toEqual([20, 20, 580, 20, 20].map(words));
 
   const text = 'what happened in 2-3';
   const content = renderWidestSummary(text, { from: 2, to: 3 });
@@ -74,7 +82,7 @@ it('a summarization job summarizes its sequence from the log, with the user mess
 
 it('a summarization job sends no user message to the model if the log begins with the sequence', async () => {
   const summarizer = brief();
-  const { world, child } = await openChild({ summarizers: [summarizer] }, 'a300 a300 u20 a20');
+  const { world, child } = await openChild({ summarizers: [summarizer], policy: ONE_SUMMARY }, 'a20 a580 u20 a20');
   await world.summarize(child);
   expect(summarizer.requests[0]).not.toHaveProperty('userRequest');
 });
@@ -314,14 +322,19 @@ it('a summarization job accepts the summary of the first summarizer in the chain
 it('a summary is clipped to its token limit if the summarizer wrote too much', async () => {
   const opened = await openChild({ summarizers: [writing(words(400))] });
   await opened.world.summarize(opened.child);
-  expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { text: words(152) } });
+  const { maxTokens } = opened.child.sequence;
+  const record = await readRecord(opened);
+  if (record?.status !== 'accepted') throw new Error('not accepted');
+  expect(record.summary.text).toMatch(/^ word order/);
+  expect(record.weight.tokens).toBeLessThanOrEqual(maxTokens);
+  expect(record.weight.tokens).toBeGreaterThan(0.9 * maxTokens);
 });
 
 it('a summary is accepted only if its rendered text has fewer tokens than the messages that it replaces', async () => {
   // Rendering escapes each tag, so a text within its token limit becomes larger in the context.
-  const policy = { minSequenceTokens: 100, maxTokens: 50, tokenThreshold: 60 };
+  const policy = { minSequenceTokens: 100, maxTokens: 600 };
   const tags = '<summary>'.repeat(30);
-  const opened = await openChild({ summarizers: [writing(tags)], policy }, 'u20 a70 a70 u20 a20');
+  const opened = await openChild({ summarizers: [writing(tags)], policy }, 'u20 a20 a580 u20 a20');
   const { world, child } = opened;
   const sequence = { ...child.sequence, tokens: 90 };
   expect(await world.summarize({ ...child, sequence })).toMatchObject({ outcome: 'refused' });
@@ -330,24 +343,31 @@ it('a summary is accepted only if its rendered text has fewer tokens than the me
   });
 });
 
-it.each([
-  { what: 'a quarter of the tokens that it replaces', log: 'u20 a300 a300 u20 a20', tokens: 608, cap: 152 },
-  { what: '2,000 at most', log: 'u20 a6000 a6000 u20 a20', tokens: 12_008, cap: 2_000 },
-])('the token limit of a summary is $what', async ({ log, tokens, cap }) => {
+it('the token limit of a summary is that of the plan, without the tags around the summary', async () => {
   const summarizer = brief();
-  const { world, child } = await openChild({ summarizers: [summarizer] }, log);
-  expect(child.sequence.tokens).toBe(tokens);
+  const { world, child } = await openChild({ summarizers: [summarizer] });
   await world.summarize(child);
-  expect(summarizer.requests[0]?.maxTokens).toBe(cap);
+  const [{ maxTokens } = { maxTokens: 0 }] = summarizer.requests;
+  expect(maxTokens).toBeGreaterThan(100);
+  const content = renderWidestSummary(words(maxTokens), child.sequence);
+  const { tokens } = await world.agent.weigh({ role: 'summary', content });
+  expect(tokens).toBeLessThanOrEqual(child.sequence.maxTokens);
+  expect(tokens, 'no token is left unused but for rounding').toBeGreaterThan(child.sequence.maxTokens - 3);
 });
 
-it('the token limit of a summary is that of the policy if the policy sets one', async () => {
-  const summarizer = brief();
-  const policy = { summarizer: { models: ['small'], maxTokens: 90 } };
-  const { world, child } = await openChild({ summarizers: [summarizer], policy });
-  await world.summarize(child);
-  expect(summarizer.requests[0]?.maxTokens).toBe(90);
-});
+it.each<[who: string, log: string, summarizer: PolicyInput['summarizer'], maxTokens: number, most: number]>([
+  ['without a model', 'u20 a20 a580 u20 a20', 'structural', 600, 304],
+  ['by a model', 'u20 a20 a9000 u20 a20', { models: ['small'] }, 8_000, 2_030],
+  ['by a model with a limit', 'u20 a20 a580 u20 a20', { models: ['small'], maxTokens: 90 }, 600, 120],
+])(
+  'the plan allows no summary %s more tokens than the policy does, tags included',
+  async (_, log, summarizer, maxTokens, most) => {
+    const policy: PolicyInput = { maxTokens, tokenThreshold: maxTokens, minGain: 0, ...(summarizer && { summarizer }) };
+    const { world, child } = await openChild({ summarizers: [brief()], policy }, log);
+    expect(child.sequence.maxTokens).toBeLessThanOrEqual(most);
+    expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
+  },
+);
 
 it('the token limit of a summary keeps its rendered text smaller than a small merged sequence', async () => {
   const summarizer = brief();
