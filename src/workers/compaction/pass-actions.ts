@@ -17,7 +17,7 @@ import {
   scopeOf,
 } from './pass-writes.ts';
 import { planContext, settleContext } from './plan-and-settle.ts';
-import { childId, readAccepted, sequenceKey, summaryPolicy } from './sequence-summaries.ts';
+import { childId, findRecords, readAccepted, sequenceKey, summaryPolicy } from './sequence-summaries.ts';
 
 /** Runs the action of a compaction pass's state. Returns the facts from which `nextStep` decides the next state. */
 export async function act<Step extends WorkStep>(run: RunningPass, state: PassState<Step>): Promise<Facts[Step]> {
@@ -76,12 +76,11 @@ async function findMissing(
 ): Promise<Facts['find_missing']> {
   const { passId, conversation, owner } = pass.lease;
   const policy = summaryPolicy(prepared.policy, state.conversation);
-  const tasks = state.plan.sequences.map((sequence) => ({ sequence, hash: sequenceKey(sequence, policy) }));
-  const known = await ports.summaries.readSummaries(
-    conversation,
-    tasks.map(({ hash }) => hash),
-  );
-  const missing = tasks.filter((_, index) => known[index] === undefined);
+  const { sequences } = state.plan;
+  const known = await findRecords(ports.summaries, conversation, sequences, policy);
+  const missing = sequences
+    .filter((_, index) => known[index] === undefined)
+    .map((sequence) => ({ sequence, hash: sequenceKey(sequence, policy) }));
   return {
     missing: missing.map((task) => ({ conversation, passId, ...task, child: childId(passId, owner, task.hash) })),
   };

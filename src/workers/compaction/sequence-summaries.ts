@@ -3,8 +3,8 @@ import type { AcceptedSummary } from '../../domain/compaction/settle.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Policy } from '../../domain/policy.ts';
-import type { SummaryStore } from '../../domain/ports/summary-store.ts';
-import type { SeqRange, Summary } from '../../domain/version.ts';
+import type { SummaryRecord, SummaryStore } from '../../domain/ports/summary-store.ts';
+import type { Summary } from '../../domain/version.ts';
 import { hashOf } from '../content-hash.ts';
 
 /**
@@ -21,17 +21,51 @@ export function isRolledBack({ quarantine, size }: Pick<ConversationState, 'quar
   return quarantine?.version === size.version;
 }
 
+type Sequence = PassPlan['sequences'][number];
+
 /**
- * Key of a sequence's summary: hash of its range, its size and its summarizer. The log is append-only, so a range
- * always has the same content. A later pass over the same range finds the summary that was paid for. The size is part
- * of the key because it limits the size of the summary.
+ * Key of a sequence's summary: hash of its range, its size, the step of its cap and its summarizer. The log is
+ * append-only, so a range always has the same content. A later pass over the same range finds the summary that was paid
+ * for.
  */
-export function sequenceKey(
-  sequence: SeqRange & { readonly tokens: number },
-  policy: Pick<Policy, 'summarizer'>,
-): string {
-  const { from, to, tokens } = sequence;
-  return hashOf(JSON.stringify([from, to, tokens, policy.summarizer]));
+export function sequenceKey(sequence: Sequence, { summarizer }: Pick<Policy, 'summarizer'>): string {
+  return keyAtStep(sequence, summarizer, stepOf(sequence.maxTokens));
+}
+
+function keyAtStep({ from, to, tokens }: Sequence, summarizer: Policy['summarizer'], step: number): string {
+  return hashOf(JSON.stringify([from, to, tokens, step, summarizer]));
+}
+
+/** Steps between a cap and its double. Caps of one step differ by at most 9 %. */
+const STEPS_A_DOUBLING = 8;
+/** Steps around that of a cap, nearest first: down to half of the cap, then up to its double. */
+const STEPS_AROUND = [-1, -2, -3, -4, -5, -6, -7, -8, 1, 2, 3, 4, 5, 6, 7, 8];
+
+function stepOf(maxTokens: number): number {
+  return Math.floor(STEPS_A_DOUBLING * Math.log2(Math.max(1, maxTokens)));
+}
+
+/**
+ * Finds the stored record of each sequence. A plan that is made again may have other caps. A summary that was paid for
+ * is used again if it fits its new cap and its old cap was at least half of that.
+ */
+export async function findRecords(
+  store: Pick<SummaryStore, 'readSummaries'>,
+  conversation: ConversationRef,
+  sequences: readonly Sequence[],
+  { summarizer }: Pick<Policy, 'summarizer'>,
+): Promise<(SummaryRecord | undefined)[]> {
+  const keys = sequences.flatMap((sequence) =>
+    [0, ...STEPS_AROUND].map((step) => keyAtStep(sequence, summarizer, stepOf(sequence.maxTokens) + step)),
+  );
+  const records = keys.length === 0 ? [] : await store.readSummaries(conversation, keys);
+  return sequences.map(({ maxTokens }, index) => {
+    const start = index * (1 + STEPS_AROUND.length);
+    const around = records.slice(start + 1, start + 1 + STEPS_AROUND.length);
+    return (
+      records[start] ?? around.find((record) => record?.status === 'accepted' && record.weight.tokens <= maxTokens)
+    );
+  });
 }
 
 /**
@@ -64,8 +98,7 @@ export async function readAccepted(
   plan: PassPlan,
   policy: Policy,
 ): Promise<AcceptedSummaries> {
-  const keys = plan.sequences.map((sequence) => sequenceKey(sequence, policy));
-  const records = keys.length === 0 ? [] : await store.readSummaries(conversation, keys);
+  const records = await findRecords(store, conversation, plan.sequences, policy);
   const summaries: AcceptedSummary[] = [];
   const texts = new Map<string, Summary>();
   plan.sequences.forEach(({ from, to }, index) => {
