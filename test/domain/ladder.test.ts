@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { clipItem, clipMessage } from '../../src/domain/compaction/clip.ts';
+import { excerptMessage } from '../../src/domain/compaction/excerpt.ts';
 import { MASK_TOKENS, maskResult } from '../../src/domain/compaction/mask.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { buildContext, contextOfLog, weighItems } from '../../src/domain/context.ts';
@@ -105,7 +106,7 @@ describe('clips (shortened messages)', () => {
   test('a hard compaction clips a large unread tool result to its start, its end and a reference to the log', () => {
     const { settled, items } = settle(talk, policy, 'hard_limit');
     expect(settled).toMatchObject({ strategy: 'trim', isFloorRelaxed: false, steps: [{ step: 'clip' }] });
-    expect(items[2]?.content).toMatch(/^word .*\n\[\d+ characters left out, message 3 of the log\]\n.*word $/s);
+    expect(items[2]?.content).toMatch(/^\[excerpt of message 3\]\nword .*\n… word .*word $/s);
     expect(settled.kind === 'version' && settled.tokensAfter).toBeLessThanOrEqual(2_000);
   });
 
@@ -148,11 +149,9 @@ describe('clips (shortened messages)', () => {
       version = { ...version, number: version.number + 1, base: 3, segments: [...settled.segments] };
     }
     const { items } = buildContext({ version, head: 3, entries, summaries: new Map() });
-    expect(items[2]?.message.content.match(/characters left out/g)).toHaveLength(1);
+    expect(items[2]?.message.content.match(/excerpt of message 3/g)).toHaveLength(1);
     const last = version.segments.at(-1);
-    expect(items[2]?.message).toEqual(
-      clipMessage(result('c1', huge), last?.kind === 'clipped' ? last.keepChars : 0, 3),
-    );
+    expect(items[2]?.message).toEqual(excerptMessage(result('c1', huge), last?.kind === 'excerpt' ? last.kept : [], 3));
   });
 
   test('a compaction does not count a message as clipped if no form of that message is short enough', () => {

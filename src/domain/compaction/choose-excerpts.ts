@@ -119,14 +119,8 @@ function* chooseRanges(
   yield;
   const taken = new TakenFragments(ledger);
   for (const index of [...edges, ...chosen]) taken.add(index, owners.get(index) as ContextItem);
-  // A text without terms of value is filled from both ends.
-  for (const item of [...large].toReversed()) {
-    const own = fragmentsOf(item);
-    for (let step = 0; step < own.length && left > 0; step += 1) {
-      const index = own[step % 2 === 0 ? step / 2 : own.length - (step + 1) / 2] as number;
-      if (taken.has(index) || (tokens[index] as number) > left) continue;
-      if (taken.add(index, item)) left -= tokens[index] as number;
-    }
+  for (const [index, item] of [...large].toReversed().entries()) {
+    left -= taken.fillFromEnds(item, fragmentsOf(item), { tokens, maxTokens: left / (large.size - index) });
     yield;
   }
   return taken.rangesByItem();
@@ -135,10 +129,19 @@ function* chooseRanges(
 /** Line breaks between two fragments that become one range: one line end, and one empty line. */
 const MAX_GAP_CHARS = 2;
 
+interface Filling {
+  /** Tokens of each fragment. */
+  readonly tokens: Float64Array;
+  readonly maxTokens: number;
+}
+
 /** Fragments that stay, in as many ranges as their messages may have. */
 class TakenFragments {
   readonly #ledger: Ledger;
+  /** Message of each fragment that stays. */
   readonly #taken = new Map<number, ContextItem>();
+  /** End of the fragments of which only the start stays. */
+  readonly #ends = new Map<number, number>();
   readonly #ranges = new Map<ContextItem, number>();
   readonly #chars = new Map<ContextItem, number>();
 
@@ -146,15 +149,11 @@ class TakenFragments {
     this.#ledger = ledger;
   }
 
-  has(index: number): boolean {
-    return this.#taken.has(index);
-  }
-
   /** @returns false if the message has no room for one more range or for the text */
   add(index: number, item: ContextItem): boolean {
     const { start, end } = this.#ledger.fragments[index] as Fragment;
-    const joinsBefore = this.has(index - 1) && this.#areNeighbours(index - 1);
-    const joinsAfter = this.has(index + 1) && this.#areNeighbours(index);
+    const joinsBefore = this.#taken.has(index - 1) && this.#areNeighbours(index - 1);
+    const joinsAfter = this.#taken.has(index + 1) && this.#areNeighbours(index);
     const joined = Number(joinsBefore) + Number(joinsAfter);
     const ranges = (this.#ranges.get(item) ?? 0) + 1 - joined;
     const chars = (this.#chars.get(item) ?? 0) + end - start;
@@ -166,6 +165,27 @@ class TakenFragments {
     return true;
   }
 
+  /**
+   * Adds fragments from both ends of a text, because nothing in the rest is of value. If not even one fits, adds the start of the
+   * first.
+   * @returns tokens that were used
+   */
+  fillFromEnds(item: ContextItem, own: readonly number[], { tokens, maxTokens }: Filling): number {
+    let used = 0;
+    for (let step = 0; step < own.length; step += 1) {
+      const index = own[step % 2 === 0 ? step / 2 : own.length - (step + 1) / 2] as number;
+      const cost = tokens[index] as number;
+      if (!this.#taken.has(index) && used + cost <= maxTokens && this.add(index, item)) used += cost;
+    }
+    const [first] = own;
+    if (this.#ranges.has(item) || first === undefined) return used;
+    const { start, end } = this.#ledger.fragments[first] as Fragment;
+    const chars = Math.floor(((end - start) * (maxTokens - used)) / (tokens[first] as number));
+    if (chars <= 0 || !this.add(first, item)) return used;
+    this.#ends.set(first, start + chars);
+    return maxTokens;
+  }
+
   rangesByItem(): Map<ContextItem, KeptRange[]> {
     const byItem = new Map<ContextItem, [number, number][]>();
     for (const [index, item] of [...this.#taken].toSorted(([a], [b]) => a - b)) {
@@ -173,8 +193,8 @@ class TakenFragments {
       const ranges = byItem.get(item) ?? [];
       byItem.set(item, ranges);
       const last = ranges.at(-1);
-      if (last !== undefined && this.has(index - 1) && this.#areNeighbours(index - 1)) last[1] = end;
-      else ranges.push([start, end]);
+      if (last !== undefined && this.#taken.has(index - 1) && this.#areNeighbours(index - 1)) last[1] = end;
+      else ranges.push([start, this.#ends.get(index) ?? end]);
     }
     return byItem;
   }

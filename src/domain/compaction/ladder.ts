@@ -9,7 +9,7 @@ import { type ContextEvidence, readEvidence } from './evidence.ts';
 import { orderByWorth } from './group-worth.ts';
 import { findLastModelSeq, isFloor, type Layout, layOutInSlices, type Protection } from './layout.ts';
 import { isMaskable, maskedItem } from './mask.ts';
-import { shortenLargest } from './shorten.ts';
+import { type ShortenRequest, shortenLargest } from './shorten.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 import { hasHardReason, hasTokenReason } from './thresholds.ts';
 
@@ -24,7 +24,9 @@ export interface StepTaken extends Weight {
 /** Smallest size in the first clip of a message. */
 const WIDE_TOKENS = 64;
 /** Smallest size in the last clip, after everything removable is gone. */
-const NARROW_TOKENS = 48;
+const NARROW_TOKENS = 24;
+/** Share of the budget from which a context is full enough. */
+const GOOD_FILL = 0.95;
 /** Share of the budget that a strategy leaves filled. */
 const MIN_FILL = 0.7;
 
@@ -45,6 +47,8 @@ export class Ladder {
   readonly #steps: StepTaken[] = [];
   readonly #lastModelSeq: number;
   #items: readonly ContextItem[];
+  /** Items as they were before this pass shortened them, by the shortened item. */
+  readonly #whole = new Map<ContextItem, ContextItem>();
   #layout: Layout | undefined;
   #floor: readonly FloorItem[] | undefined;
   #evidence: ContextEvidence | undefined;
@@ -111,10 +115,33 @@ export class Ladder {
   *descend(strategy?: EvictionStrategy): Sliced<void> {
     if (this.isOver) yield* this.#clip(WIDE_TOKENS, false);
     if (this.isOver || strategy !== undefined) yield* this.#evict(strategy);
-    if (!this.#isHard) return;
+    if (this.#isHard) yield* this.#cutFloor();
+    if (strategy === undefined) yield* this.#refill();
+  }
+
+  *#cutFloor(): Sliced<void> {
     if (this.isOver) yield* this.#clip(WIDE_TOKENS, true);
     if (this.isOver) yield* this.#relax();
     if (this.isOver) yield* this.#clip(NARROW_TOKENS, true);
+  }
+
+  /** Makes shortened messages longer again, if a later step removed more than the budget needed. */
+  *#refill(): Sliced<void> {
+    const most = mostItemTokens(this.#request);
+    const last = this.#steps.at(-1);
+    if (most === undefined || last === undefined || this.isOver || this.weight.tokens >= GOOD_FILL * most) return;
+    const items = this.#items.map((item) => this.#whole.get(item) ?? item);
+    const candidates = items.filter((item, position) => item !== this.#items[position]);
+    if (candidates.length === 0) return;
+    const excess = excessWeight(this.#request, weighItems(items));
+    const shortened = yield* this.#shorten({ items, candidates, excess, minTokens: NARROW_TOKENS });
+    const refilled = items.map((item) => shortened.get(item) ?? item);
+    const weight = weighItems(refilled);
+    const left = excessWeight(this.#request, weight);
+    if (weight.tokens <= this.weight.tokens || left.tokens > 0 || left.bytes > 0) return;
+    this.#items = refilled;
+    this.#layout = undefined;
+    this.#steps[this.#steps.length - 1] = { ...last, ...weight };
   }
 
   /** Removes groups whose messages are all droppable, regardless of the budget. */
@@ -185,21 +212,18 @@ export class Ladder {
       return isShortenable(item) && (protection === undefined || (isFloorIncluded && isFlexible(protection)));
     });
     if (candidates.length === 0) return;
-    const evidence = yield* this.#readEvidence();
-    const { weigh } = this.#request;
-    const shortened = yield* shortenLargest({
-      items: this.#items,
-      candidates,
-      excess: this.excess,
-      minTokens,
-      evidence,
-      weigh,
-    });
+    const shortened = yield* this.#shorten({ items: this.#items, candidates, excess: this.excess, minTokens });
     if (shortened.size === 0) return;
+    for (const [item, made] of shortened) this.#whole.set(made, this.#whole.get(item) ?? item);
     this.#take(
       'clip',
       this.#items.map((item) => shortened.get(item) ?? item),
     );
+  }
+
+  *#shorten(request: Omit<ShortenRequest, 'evidence' | 'weigh'>): Sliced<ReadonlyMap<ContextItem, ContextItem>> {
+    const evidence = yield* this.#readEvidence();
+    return yield* shortenLargest({ ...request, evidence, weigh: this.#request.weigh });
   }
 
   /** Removes the oldest groups of the floor, while the budget needs it. */
