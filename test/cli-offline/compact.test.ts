@@ -28,7 +28,7 @@ async function compactOne(messages: readonly unknown[], policy: string): Promise
 
 describe('a compacted conversation in JSON', () => {
   test('compact replaces runs of messages by summaries and reports the token figures', async () => {
-    const { id, messages, report } = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200');
+    const { id, messages, report } = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200\nretention_window: 2');
     expect(id).toBe('talk');
     expect(report).toStrictEqual({
       kind: 'summarize',
@@ -36,8 +36,8 @@ describe('a compacted conversation in JSON', () => {
       tokensBefore: expect.any(Number) as number,
       tokensAfter: expect.any(Number) as number,
       bytesAfter: messages.reduce((sum, message) => sum + byteLength(message), 0),
-      archived: 12,
-      sequences: 4,
+      archived: 14,
+      sequences: 5,
       evicted: 0,
       clipped: 0,
       floorRelaxed: false,
@@ -163,7 +163,7 @@ function byteLength({ content, toolCalls = [] }: Message): number {
 
 test('compact puts the pinned texts of the policy first, byte for byte, and counts their tokens', async () => {
   const pin = 'Answer in French.\n"Always".';
-  const plain = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200');
+  const plain = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200\nretention_window: 2');
   const pinned = await compactOne([system, ...toolTurns(6)], `max_tokens: 2200\npins: [${JSON.stringify(pin)}]`);
   expect(pinned.messages.slice(0, 2)).toEqual([{ role: 'system', content: pin }, system]);
   expect(pinned.report.tokensBefore).toBeGreaterThan(plain.report.tokensBefore);

@@ -18,7 +18,7 @@ async function planOne(messages: readonly unknown[], policy: string) {
 describe('a plan in JSON', () => {
   test('plan summarizes sequences and names them by 0-based, inclusive indexes of the messages', async () => {
     const messages = [system, ...toolTurns(4)];
-    expect(await planOne(messages, 'token_threshold: 1000\nmax_tokens: 800')).toStrictEqual({
+    expect(await planOne(messages, 'token_threshold: 2000\nmax_tokens: 1900')).toStrictEqual({
       id: 'talk',
       kind: 'summarize',
       reasons: ['token_threshold'],
@@ -69,7 +69,7 @@ describe('a plan in JSON', () => {
   test('plan keeps a pinned message together with its tool calls and results', async () => {
     const messages = [system, ...toolTurns(4)];
     messages[3] = { ...(messages[3] as object), pinned: true };
-    const planned = await planOne(messages, 'token_threshold: 1000\nmax_tokens: 800');
+    const planned = await planOne(messages, 'token_threshold: 2400\nmax_tokens: 2300');
     expect(planned?.['protected']).toEqual(expect.arrayContaining([2, 3]));
     expect(planned?.['sequences']).toStrictEqual([{ from: 6, to: 8 }]);
   });

@@ -17,11 +17,11 @@ export const result = (toolCallId: string, content = 'much to read '.repeat(200)
   content,
 });
 
-/** Turns of a tool agent: a round of about 400 tokens and an answer behind each question. */
+/** Turns of a tool agent: a round of about 600 tokens and an answer behind each question. Every round reads another page. */
 export function toolTurns(turns: number, from = 0): Record<string, unknown>[] {
   return Array.from({ length: turns }, (_, index) => from + index).flatMap((turn) => [
     user(`question ${turn}`),
-    calls(`x${turn}`),
+    calls(`x${turn}`, { page: turn }),
     result(`x${turn}`),
     says(`answer ${turn}`),
   ]);

@@ -12,9 +12,11 @@ export interface AgentOptions {
   readonly maxSteps?: number;
 }
 
+const WORDS = ['word', 'order', 'table', 'river', 'stone', 'garden', 'window', 'market'];
+
 /** A text of so many tokens: each word is one. */
 export function words(count: number): string {
-  return ' word'.repeat(count);
+  return Array.from({ length: count }, (_, index) => ` ${WORDS[index % WORDS.length]}`).join('');
 }
 
 /** An agent that repeats its input, unless a test decides otherwise. */

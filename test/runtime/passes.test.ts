@@ -125,7 +125,7 @@ it('a worker plans a compaction pass again if the context version changed meanwh
     () => eventsOf(compaction, 'pass_fanned_out'),
     (fannedOut) => expect(fannedOut).toMatchObject([{ jobs: 4, sequences: 4 }]),
   );
-  const said = { role: 'assistant' as const, content: words(300) };
+  const said = { role: 'assistant' as const, content: `I will look at src/part-9.ts. ${words(300)}` };
   const ending = [said, said, { role: 'user' as const, content: words(10) }, { ...said, content: 'done' }];
   await fixture.client.append({ conversation: 'v1', agent: 'guide', messages: ending });
   await writeVersion(fixture, 'v1', { from: 2, to: 4 });

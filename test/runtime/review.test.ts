@@ -89,7 +89,7 @@ describe('a pass under review', () => {
   });
 
   it('a compaction at the hard limit supersedes a proposed compaction, and a late approval fails as proposal_stale', async () => {
-    await fixture.useWorkers(reviewedAgent());
+    await fixture.useWorkers(reviewedAgent([], { maxTokens: 1_500 }));
     await fixture.appendSequences('r3');
     const { proposal } = await untilProposed('r3');
     const passId = await fixture.client.compact('r3');

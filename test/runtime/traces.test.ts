@@ -247,7 +247,7 @@ describe('the span of a pass', () => {
   });
 
   it('the spans of model calls have an attribute that is true if the context was compacted', async () => {
-    await fixture.startWorkers(agentOf());
+    await fixture.startWorkers(agentOf({ policy: { maxTokens: 2_000 } }));
     const said = { role: 'assistant' as const, content: words(400) };
     const messages = [{ role: 'user' as const, content: 'hello' }, said, said, said, said, said, said, said, said];
     await append('p2', messages);

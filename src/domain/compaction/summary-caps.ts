@@ -5,6 +5,8 @@ import type { Run } from './sequences.ts';
 
 /** Share of its source that a summary may have. A larger one would save too little. */
 const MAX_SOURCE_SHARE = 0.5;
+/** Tokens of the tags around a summary. The policy's cap is for the text inside. */
+const TAG_TOKENS = 36;
 /** Cap of a summary by a model if the policy sets none. Models seldom write more, and every token is paid for. */
 const MODEL_CAP_TOKENS = 2_000;
 /** Tokens below which a summary says too little, if its source has enough for that. */
@@ -33,7 +35,7 @@ export function maxSummaryTokens(
   const share = tokens - newTokens + Math.floor((newTokens - userTokens) * MAX_SOURCE_SHARE);
   if (summarizer === 'structural') return share;
   const cap = typeof summarizer === 'string' ? undefined : summarizer.maxTokens;
-  return Math.min(share, cap ?? MODEL_CAP_TOKENS);
+  return Math.min(share, (cap ?? MODEL_CAP_TOKENS) + TAG_TOKENS);
 }
 
 /** @param maxTokens the most that the summary may have */

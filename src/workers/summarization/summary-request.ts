@@ -124,7 +124,7 @@ export async function createRequest(
   const userTexts = await copyUserTexts(
     counter,
     entries,
-    Math.max(sequence.userTokens, Math.min(MIN_USER_TEXTS_TOKENS, room - MIN_SUMMARY_TOKENS)),
+    Math.min(room - MIN_SUMMARY_TOKENS, Math.max(sequence.userTokens, MIN_USER_TEXTS_TOKENS)),
   );
   if (userTexts === undefined)
     return refuse(

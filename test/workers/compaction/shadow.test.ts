@@ -69,7 +69,8 @@ it('the measurement of a shadow policy, which is tried without effect, reports t
   const { tokensBefore = 0, tokensAfter = 0, evictedTokens } = measured?.shadow ?? {};
   expect(tokensBefore).toBe(measured?.live.tokensBefore);
   expect(tokensAfter).toBeLessThanOrEqual(1_000);
-  expect(evictedTokens).toBe(tokensBefore - tokensAfter);
+  expect(evictedTokens).toBeGreaterThan(0);
+  expect(evictedTokens, 'the other tokens were clipped').toBeLessThanOrEqual(tokensBefore - tokensAfter);
 });
 
 it('a shadow policy is measured once per compaction pass, after the pass has ended', async () => {

@@ -27,7 +27,9 @@ it('a compaction pass with `scope: prefix` writes one summary that begins with c
   await world.request('manual');
   await world.runPass('job2');
   expect(world.segments).toEqual(['summary 1-11', 'raw 12-13']);
-  expect((await summaryText(world))?.match(/^\d+: /gm)).toHaveLength(5);
+  const copied = (await summaryText(world))?.match(/^\d+: /gm) ?? [];
+  expect(copied.at(0), 'the first text stays').toBe('1: ');
+  expect(copied.slice(-2), 'and the newest').toEqual(['7: ', '10: ']);
   expect(summarizer.requests.map(({ range }) => range)).toEqual([
     { from: 1, to: 6 },
     { from: 1, to: 11 },
