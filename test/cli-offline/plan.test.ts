@@ -18,7 +18,8 @@ async function planOne(messages: readonly unknown[], policy: string) {
 describe('a plan in JSON', () => {
   test('plan summarizes sequences and names them by 0-based, inclusive indexes of the messages', async () => {
     const messages = [system, ...toolTurns(4)];
-    expect(await planOne(messages, 'token_threshold: 2000\nmax_tokens: 1900')).toStrictEqual({
+    const planned = await planOne(messages, 'token_threshold: 2000\nmax_tokens: 1900');
+    expect(planned).toStrictEqual({
       id: 'talk',
       kind: 'summarize',
       reasons: ['token_threshold'],
@@ -30,8 +31,17 @@ describe('a plan in JSON', () => {
         { from: 6, to: 8 },
       ],
       evict: [],
+      division: {
+        budget: 1_897,
+        fixed: expect.any(Number) as number,
+        users: expect.any(Number) as number,
+        summaries: expect.any(Number) as number,
+        tail: expect.any(Number) as number,
+      },
       protected: [0, 1, 10, 11, 12, 13, 14, 15, 16],
     });
+    const { budget, ...parts } = planned?.['division'] as Record<string, number>;
+    expect(Object.values(parts).reduce((sum, tokens) => sum + tokens, 0)).toBeLessThanOrEqual(budget ?? 0);
   });
 
   test('plan evicts messages if there is nothing to summarize', async () => {
@@ -57,6 +67,7 @@ describe('a plan in JSON', () => {
       turns: 1,
       sequences: [],
       evict: [],
+      division: null,
       protected: [0, 1],
     });
   });
@@ -110,8 +121,8 @@ test('plan without --json prints one line per conversation, and errors to standa
   const lines = [{ id: 'talk', messages: toolTurns(4) }, 5];
   const { code, stdout, stderr } = await plan(lines, 'token_threshold: 1000\nmax_tokens: 800');
   expect(code).toBe(1);
-  expect(stdout).toMatch(
-    /^summarize {3}talk {2}\(token_threshold; \d+ tokens, 16 messages, turns: 4\) {2}messages [\d-]+/,
+  expect(stdout.trimEnd()).toMatch(
+    /^summarize {3}talk {2}\(token_threshold; \d+ tokens, 16 messages, turns: 4\) {2}messages [\d-]+ {2}tokens 797: fixed \d+, users \d+, summaries \d+, tail \d+$/,
   );
   expect(stdout.trim().split('\n')).toHaveLength(1);
   expect(stderr).toContain('line-2');

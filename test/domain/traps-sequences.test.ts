@@ -40,7 +40,7 @@ const rows: readonly Row[] = [
     name: 'if the context is over the limit and no range can be summarized, messages are evicted',
     line: 'su a:200 u a:200 u a',
     setting: { ...overLimit, policy: { ...overLimit.policy, minSequenceMessages: 9 } },
-    plan: 's....ua',
+    plan: 'su.u.ua',
   },
   {
     name: 'a tool round that a user message interrupts is not summarized',

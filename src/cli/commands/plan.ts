@@ -1,3 +1,4 @@
+import type { BudgetDivision } from '../../domain/compaction/division.ts';
 import { explainPlan } from '../../domain/compaction/explain.ts';
 import { buildLog, type LogEntry, type Message, type WeighedMessage, type Weight } from '../../domain/message.ts';
 import type { Policy } from '../../domain/policy.ts';
@@ -29,6 +30,8 @@ interface PlanLine {
   readonly turns: number;
   readonly sequences: readonly SeqRange[];
   readonly evict: readonly SeqRange[];
+  /** Tokens of each part of the budget. Null if the plan divides no budget. */
+  readonly division: BudgetDivision | null;
   readonly protected: readonly number[];
 }
 
@@ -71,6 +74,7 @@ function planConversation(
     turns,
     sequences: plan.sequences.map(indexRange),
     evict: plan.evict.map(indexRange),
+    division: plan.division ?? null,
     protected: protectedPositions,
   };
 }
@@ -87,5 +91,11 @@ function describePlan(plan: PlanLine): string {
   const size = `${plan.tokens} tokens, ${plan.messages} messages, turns: ${plan.turns}`;
   const why = plan.reasons.length === 0 ? 'no reason' : plan.reasons.join(', ');
   const what = ranges.length === 0 ? '' : `  messages ${ranges.join(', ')}`;
-  return `${plan.kind.padEnd(KIND_WIDTH)}  ${plan.id}  (${why}; ${size})${what}`;
+  return `${plan.kind.padEnd(KIND_WIDTH)}  ${plan.id}  (${why}; ${size})${what}${describeDivision(plan.division)}`;
+}
+
+function describeDivision(division: BudgetDivision | null): string {
+  if (division === null) return '';
+  const { budget, fixed, users, summaries, tail } = division;
+  return `  tokens ${budget}: fixed ${fixed}, users ${users}, summaries ${summaries}, tail ${tail}`;
 }

@@ -2,7 +2,7 @@ import type { Policy } from '../policy.ts';
 import type { Sliced } from '../sliced.ts';
 import { mostItemTokens, type PlanRequest } from './budget.ts';
 import { type BudgetDivision, divideBudget } from './division.ts';
-import { findLastModelSeq, type Layout } from './layout.ts';
+import type { Layout } from './layout.ts';
 import { measureAll, measureBeside, measureFixed } from './material.ts';
 import { findSequences } from './sequences.ts';
 import { type CappedSequence, capBetweenUsers, capFolds, maxSummaryTokens } from './summary-caps.ts';
@@ -41,10 +41,9 @@ function* chooseAll({ policy, reasons }: PlanRequest, layout: Layout): Sliced<Ch
  * messages in place while they fit their part and every summary gets its least. Else one summary takes users, too.
  */
 function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): Sliced<ChosenSequences> {
-  const { policy, reasons, context } = request;
+  const { policy, reasons } = request;
   const isHard = hasHardReason(reasons);
-  const lastModelSeq = findLastModelSeq(context.items);
-  const room = { budget, fixed: measureFixed(layout, { budget, lastModelSeq, isHard }) };
+  const room = { budget, fixed: measureFixed(layout, { budget, isHard }) };
   const whole = divideBudget(room, policy, measureAll(layout, policy, isHard));
   yield;
   const tail = findTail(layout, whole.tail, isHard);
@@ -64,7 +63,8 @@ function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): Sl
     if (division.users < material.users || division.summaries < material.minSummaries) continue;
     return { sequences: capBetweenUsers(sequences, policy, division), isWaiting: false, division };
   }
-  return { sequences: [], isWaiting: false, division: whole };
+  const division = divideBudget(room, policy, measureBeside(layout, policy, { tail, sequences: [] }));
+  return { sequences: [], isWaiting: false, division };
 }
 
 function scopesOf({ scope }: Policy): readonly Policy['scope'][] {

@@ -12,25 +12,20 @@ const READ_USER_SHARE = 0.25;
 
 /** Checks whether a group belongs to the fixed part, which every budget has to pay. */
 export function isFixed(protection: Protection | undefined): boolean {
-  return protection !== undefined && !isFloor(protection);
+  return protection === 'read_user' || (protection !== undefined && !isFloor(protection));
 }
 
 /** Measures the fixed part of a budget. Messages that the ladder may clip count only up to their share of the room. */
 export function measureFixed(
-  { items, groups, groupWeights, protections }: Layout,
-  {
-    budget,
-    lastModelSeq,
-    isHard,
-  }: { readonly budget: number; readonly lastModelSeq: number; readonly isHard: boolean },
+  { groupWeights, protections }: Layout,
+  { budget, isHard }: { readonly budget: number; readonly isHard: boolean },
 ): number {
   let [whole, unread, readUser] = [0, 0, 0];
   groupWeights.forEach(({ tokens }, group) => {
     const protection = protections[group];
     if (!isFixed(protection)) return;
-    const from = items[groups[group]?.positions[0] ?? 0]?.from ?? 0;
     if (protection === 'unread') unread += tokens;
-    else if (protection === 'last_user' && isHard && from < lastModelSeq) readUser += tokens;
+    else if (protection === 'read_user' && isHard) readUser += tokens;
     else whole += tokens;
   });
   whole += Math.min(readUser, Math.floor(roomOf(budget, whole) * READ_USER_SHARE));
