@@ -38,7 +38,7 @@ export function messagesOf(line: string): WeighedMessage[] {
   const open: { id: string; name: string | undefined }[] = [];
   return readLetters(line).map(({ letter, names, tokens, flags }, index) => {
     const seq = index + 1;
-    const message: Message = { role: ROLES[letter] as Role, content: [letter, ...String(seq)].join(' ') };
+    const message: Message = { role: ROLES[letter] as Role, content: `${letter} ${String(seq).split('').join(' ')}` };
     if (flags.includes('!')) message.pinned = true;
     if (flags.includes('?')) message.droppable = true;
     if (letter === 'S') message.summary = { from: seq, to: seq };

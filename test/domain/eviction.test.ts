@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { cutContext, evictionCandidates, floorOrder } from '../../src/domain/compaction/eviction.ts';
+import { type Cut, cutContext, cutFloor, evictionCandidates } from '../../src/domain/compaction/eviction.ts';
 import { readEvidence } from '../../src/domain/compaction/evidence.ts';
 import { orderByWorth } from '../../src/domain/compaction/group-worth.ts';
 import { findLastModelSeq, layOutInSlices } from '../../src/domain/compaction/layout.ts';
+import type { ContextItem } from '../../src/domain/context.ts';
 import { completePolicy, type EvictionStrategy, type PolicyInput } from '../../src/domain/policy.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import { contextOf, maskLine } from './alphabet.ts';
@@ -22,8 +23,9 @@ interface CutSetting extends PolicyInput {
 function cutLine(line: string, { excess = 0, excessBytes = 0, relax = false, spare, strategy, ...policy }: CutSetting) {
   const { items } = contextOf(line);
   const first = items.find((item) => item.message.role === 'user')?.from;
+  const complete = completePolicy({ retentionWindow: 0, ...policy });
   const layout = runToEnd(
-    layOutInSlices(items, completePolicy({ retentionWindow: 0, ...policy }), {
+    layOutInSlices(items, complete, {
       firstUserSeq: first,
       lastModelSeq: findLastModelSeq(items),
     }),
@@ -31,13 +33,30 @@ function cutLine(line: string, { excess = 0, excessBytes = 0, relax = false, spa
   const { droppable, others } = evictionCandidates(layout);
   const worth = runToEnd(orderByWorth(layout, others, runToEnd(readEvidence(items))));
   const cut = cutContext(layout, {
-    order: [...droppable, ...worth, ...(relax ? floorOrder(layout) : [])],
+    order: [...droppable, ...worth],
     ...(strategy === undefined ? {} : { strategy }),
     excess: { tokens: excess, bytes: excessBytes },
     ...(spare === undefined ? {} : { spareTokens: spare }),
   });
-  const gone = items.filter((_, position) => cut.groups.has(layout.groupOf[position] as number));
-  return { left: maskLine(line, gone, []), tokens: cut.weight.tokens };
+  const cuts: Cut[] = [cut];
+  // The floor is laid out again, because it is about the items that are left.
+  const gone = (): ContextItem[] =>
+    items.filter((_, position) => cuts.some(({ groups }) => groups.has(layout.groupOf[position] as number)));
+  if (relax) {
+    const left = {
+      tokens: Math.max(0, excess - cut.weight.tokens),
+      bytes: Math.max(0, excessBytes - cut.weight.bytes),
+    };
+    const rest = items.filter((item) => !gone().includes(item));
+    const relaxed = runToEnd(
+      layOutInSlices(rest, complete, { firstUserSeq: first, lastModelSeq: findLastModelSeq(items) }),
+    );
+    const second = cutFloor(relaxed, left);
+    const went = rest.filter((_, position) => second.groups.has(relaxed.groupOf[position] as number));
+    const tokens = cut.weight.tokens + second.weight.tokens;
+    return { left: maskLine(line, [...gone(), ...went], []), tokens };
+  }
+  return { left: maskLine(line, gone(), []), tokens: cut.weight.tokens };
 }
 
 describe('eviction by bytes', () => {
@@ -122,7 +141,7 @@ describe('messages that an eviction must keep', () => {
   test('a soft eviction keeps a whole tool round that starts before the retention window, and a hard eviction removes that round first', () => {
     const straddling = 'su t a a r a u';
     expect(cutLine(straddling, { excess: 1_000, retentionWindow: 3 }).left).toBe('sut..rau');
-    expect(cutLine(straddling, { excess: 31, retentionWindow: 3, relax: true }).left).toBe('su....au');
+    expect(cutLine(straddling, { excess: 21, retentionWindow: 3, relax: true }).left).toBe('su....au');
   });
 
   test('an eviction keeps tool results that the model has not read, because the model would call the tools again', () => {

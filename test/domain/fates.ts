@@ -21,7 +21,7 @@ export function contextAfter(pass: CommittedPass): Context {
 }
 
 function nameOf({ segment }: ContextItem): string {
-  return segment === undefined ? '' : nameOfSegment(segment);
+  return segment === undefined ? '' : `${segment.kind} ${nameOfSegment(segment)}`;
 }
 
 /** For each position in the context before the pass, what happened to the item. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type ContextItem, weighItems } from '../../src/domain/context.ts';
 import { diffInSlices } from '../../src/domain/diff.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
+import type { SeqRange } from '../../src/domain/version.ts';
 import {
   type CommittedPass,
   contextAfter,
@@ -84,19 +85,25 @@ describe('a compaction pass over any history, with any policy and any reasons', 
       segments.forEach((segment, index) => {
         expect(segment.from).toBe(next);
         expect(segment.to).toBeGreaterThanOrEqual(segment.from);
-        if (segment.kind !== 'summary') expect(segments[index - 1]?.kind).not.toBe(segment.kind);
+        // A segment of these kinds is about one summary or one message.
+        const isSingle = ['summary', 'clipped', 'excerpt'].includes(segment.kind);
+        if (!isSingle) expect(segments[index - 1]?.kind).not.toBe(segment.kind);
         next = segment.to + 1;
       });
       expect(next).toBe(plan.head + 1);
     });
   });
 
-  test('a compaction pass evicts exactly the messages that its plan names', () => {
+  test('a compaction pass evicts and shortens exactly the messages that its plan names', () => {
     forEachVersion((pass) => {
       const { plan, request } = pass;
       if (plan.kind !== 'evict') return;
-      const isPlanned = (seq: number): boolean => plan.evict.some(({ from, to }) => from <= seq && seq <= to);
-      const planned = request.context.items.map((item) => (isPlanned(item.from) ? 'gone' : 'kept'));
+      const isIn = (ranges: readonly SeqRange[], seq: number): boolean =>
+        ranges.some(({ from, to }) => from <= seq && seq <= to);
+      const planned = request.context.items.map(({ from, to }) => {
+        if (isIn(plan.evict, from)) return 'gone';
+        return isIn(plan.shorten ?? [], from) ? `under ${from}-${to}` : 'kept';
+      });
       expect(fatesOf(pass)).toStrictEqual(planned);
       expect(pass.settlement.explained).toStrictEqual(plan.explained);
     });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canRebase } from '../../src/domain/compaction/plan.ts';
+import { canRebase } from '../../src/domain/compaction/rebase.ts';
 import { segmentItems } from '../../src/domain/compaction/segments.ts';
 import { buildContext, weighItems } from '../../src/domain/context.ts';
 import type { SeqRange, Summary, Version } from '../../src/domain/version.ts';
@@ -23,7 +23,7 @@ function evictMeanwhile(pass: TakenPass, owners: ReadonlySet<number>): Version {
 function removableOwners({ request, plan }: TakenPass): { planned: number[]; others: number[] } {
   const { items } = request.context;
   const fixed = fixedPositions(items);
-  const ranges: readonly SeqRange[] = [...plan.sequences, ...plan.evict];
+  const ranges: readonly SeqRange[] = [...plan.sequences, ...plan.evict, ...(plan.shorten ?? [])];
   const isPlanned = (position: number): boolean => {
     const { from } = items[position] as (typeof items)[number];
     return ranges.some((range) => range.from <= from && from <= range.to);

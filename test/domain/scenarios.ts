@@ -156,7 +156,11 @@ function messageOf(step: Step, seq: number, open: string[]): Message {
   if (step.kind === 'call') {
     const ids = Array.from({ length: step.calls }, (_, index) => `c${seq}_${index}`);
     open.push(...ids);
-    return { role: 'assistant', content, toolCalls: ids.map((id) => ({ id, name: 'read', arguments: '{}' })) };
+    return {
+      role: 'assistant',
+      content,
+      toolCalls: ids.map((id) => ({ id, name: 'read', arguments: `{"of":"${id}"}` })),
+    };
   }
   if (step.kind !== 'result') return { role: step.kind, content };
   const [toolCallId] = open.splice(step.pick % Math.max(1, open.length), 1);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { canRebase, type PassPlan } from '../../src/domain/compaction/plan.ts';
+import type { PassPlan } from '../../src/domain/compaction/plan.ts';
+import { canRebase } from '../../src/domain/compaction/rebase.ts';
 import { describeRange, segmentItems } from '../../src/domain/compaction/segments.ts';
 import { buildContext, rangesToRead, weighItems } from '../../src/domain/context.ts';
 import { diffInSlices } from '../../src/domain/diff.ts';
@@ -46,13 +47,13 @@ describe('context of a version', () => {
   test('the context of a version consists of its segments and all later log entries', () => {
     const { items } = buildContext({ ...source, head: 10 });
     expect(items.map(({ from, to, message }) => [from, to, message.content])).toStrictEqual([
-      [1, 1, 's1'],
-      [2, 2, 'u2'],
+      [1, 1, 's 1'],
+      [2, 2, 'u 2'],
       [3, 5, 'about text-3-5'],
-      [7, 7, 'a7'],
-      [8, 8, 'u8'],
-      [9, 9, 'u9'],
-      [10, 10, 'a10'],
+      [7, 7, 'a 7'],
+      [8, 8, 'u 8'],
+      [9, 9, 'u 9'],
+      [10, 10, 'a 1 0'],
     ]);
     expect(items[2]).toMatchObject({
       message: { role: 'summary', summary: { from: 3, to: 5, version: 1 } },
@@ -177,6 +178,14 @@ describe('rebase of a plan onto another context version', () => {
     const evicting: PassPlan = { ...plan, kind: 'evict', sequences: [], evict: [{ from: 1, to: 2 }] };
     expect(canRebase(evicting, planned, versionWith(2, raw(1, 2), evicted(3, 10)))).toBe(true);
     expect(canRebase(evicting, planned, versionWith(2, evicted(1, 1), raw(2, 10)))).toBe(false);
+  });
+
+  test('canRebase accepts planned clips and masks only if their messages are still as the plan saw them', () => {
+    const clipping: PassPlan = { ...plan, kind: 'evict', sequences: [], shorten: [{ from: 2, to: 2 }] };
+    const clipped = { kind: 'clipped' as const, from: 2, to: 2, weight: { tokens: 1, bytes: 1 }, keepChars: 40 };
+    const [first, second] = [versionWith(2, raw(1, 2)), versionWith(2, raw(1, 1))];
+    expect(canRebase(clipping, planned, first)).toBe(true);
+    expect(canRebase(clipping, planned, { ...second, segments: [...second.segments, clipped] })).toBe(false);
   });
 });
 

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { canRebase, type PassPlan, planInSlices } from '../../src/domain/compaction/plan.ts';
+import { type PassPlan, planInSlices } from '../../src/domain/compaction/plan.ts';
+import { canRebase } from '../../src/domain/compaction/rebase.ts';
 import { evictNewer } from '../../src/domain/compaction/restore.ts';
 import { settleInSlices } from '../../src/domain/compaction/settle.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';

@@ -39,6 +39,15 @@ export function cutContext(layout: Layout, request: CutRequest): Cut {
   return cut;
 }
 
+/** Takes groups of the floor, oldest first, until the excess is gone. */
+export function cutFloor(layout: Layout, excess: Weight): Cut {
+  const cut = new GroupCut(layout);
+  const order = floorOrder(layout);
+  cut.takeUntil(order, excess);
+  if (cut.groups.size > 0) openLegally(layout, cut, { order, excess });
+  return cut;
+}
+
 /** Groups that are taken out of a layout, in the order in which they were taken. */
 class GroupCut implements Cut {
   readonly groups = new Set<number>();
@@ -106,7 +115,7 @@ export function evictionCandidates({ groups, protections, items }: Layout): {
 }
 
 /** Floor groups, oldest first. The first user message goes last, because it states the purpose of the conversation. */
-export function floorOrder({ groups, protections, items, firstUserGroup }: Layout): number[] {
+function floorOrder({ groups, protections, items, firstUserGroup }: Layout): number[] {
   const floor = [...groups.keys()].filter((group) => {
     const isFresh = groups[group]?.positions.some((position) => items[position]?.isFresh === true);
     return isFloor(protections[group]) && protections[group] !== 'read_user' && isFresh !== true;

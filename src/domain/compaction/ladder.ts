@@ -4,7 +4,7 @@ import type { Weight } from '../message.ts';
 import type { EvictionStrategy } from '../policy.ts';
 import { mapInSlices, type Sliced } from '../sliced.ts';
 import { excessWeight, mostItemTokens, type PlanRequest } from './budget.ts';
-import { cutContext, evictionCandidates, floorOrder } from './eviction.ts';
+import { cutContext, cutFloor, evictionCandidates } from './eviction.ts';
 import { type ContextEvidence, readEvidence } from './evidence.ts';
 import { orderByWorth } from './group-worth.ts';
 import { findLastModelSeq, isFloor, type Layout, layOutInSlices, type Protection } from './layout.ts';
@@ -229,7 +229,7 @@ export class Ladder {
   /** Removes the oldest groups of the floor, while the budget needs it. */
   *#relax(): Sliced<void> {
     const layout = yield* this.layOut();
-    const { groups } = cutContext(layout, { order: floorOrder(layout), excess: this.excess });
+    const { groups } = cutFloor(layout, this.excess);
     yield;
     yield* this.#remove('relax', groups);
   }

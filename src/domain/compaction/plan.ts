@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ContextItem, weighItems } from '../context.ts';
+import { weighItems } from '../context.ts';
 import type { Sliced } from '../sliced.ts';
 import type { SeqRange, Version } from '../version.ts';
 import { type Budget, budgetInfeasibleSchema, explainInfeasible, type PlanRequest, requestTokens } from './budget.ts';
@@ -7,7 +7,7 @@ import { chooseSequences } from './choose-sequences.ts';
 import { budgetDivisionSchema } from './division.ts';
 import { Ladder } from './ladder.ts';
 import { isFloor } from './layout.ts';
-import { describeRange } from './segments.ts';
+import { listChanges } from './rebase.ts';
 import { hasTokenReason, REASONS } from './thresholds.ts';
 
 export type { PlanRequest } from './budget.ts';
@@ -45,6 +45,8 @@ export const passPlanSchema = z.object({
     }),
   ),
   evict: z.array(rangeSchema),
+  /** Ranges whose messages are masked or clipped. Absent if there are none. */
+  shorten: z.array(rangeSchema).optional(),
   explained: z.array(z.string()),
   /** How the budget was divided. Absent if no budget is a target, or if no more than drops and masks is needed. */
   division: budgetDivisionSchema.optional(),
@@ -78,14 +80,15 @@ export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
   const ladder = new Ladder(request);
   yield* ladder.trim();
   const isTrimmed = ladder.steps.length > 0;
-  const evict = removedRanges(context.items, ladder.items);
-  if (isTrimmed && hasTokenReason(reasons) && !ladder.isOver) return { ...plan, kind: 'trim', evict, explained: [] };
+  const changes = listChanges(context.items, ladder.items);
+  if (isTrimmed && hasTokenReason(reasons) && !ladder.isOver)
+    return { ...plan, ...changes, kind: 'trim', explained: [] };
   yield;
   const { sequences, isWaiting, division } = yield* chooseSequences(request, yield* ladder.layOut());
   const divided = division === undefined ? {} : { division };
   if (sequences.length > 0)
-    return { ...plan, ...divided, kind: 'summarize', sequences: [...sequences], evict, explained: [] };
-  if (isWaiting) return { ...plan, kind: isTrimmed ? 'trim' : 'none', evict, explained: ['waiting_run'] };
+    return { ...plan, ...divided, ...changes, kind: 'summarize', sequences: [...sequences], explained: [] };
+  if (isWaiting) return { ...plan, ...changes, kind: isTrimmed ? 'trim' : 'none', explained: ['waiting_run'] };
   return { ...plan, ...divided, ...(yield* planEviction(request, ladder)) };
 }
 
@@ -93,12 +96,12 @@ export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
 function* planEviction(
   request: PlanRequest,
   ladder: Ladder,
-): Sliced<Pick<PassPlan, 'kind' | 'evict' | 'explained' | 'infeasible'>> {
+): Sliced<Pick<PassPlan, 'kind' | 'evict' | 'shorten' | 'explained' | 'infeasible'>> {
   const { context, policy } = request;
   yield* ladder.descend(policy.strategy);
   if (ladder.steps.length > 0) {
     const explained = yield* explainSize(request, ladder);
-    return { kind: 'evict', evict: removedRanges(context.items, ladder.items), explained };
+    return { kind: 'evict', ...listChanges(context.items, ladder.items), explained };
   }
   const explained: Explanation[] = ['nothing_removable'];
   if (!ladder.isOver) return { kind: 'none', evict: [], explained };
@@ -112,36 +115,4 @@ export function* explainSize({ limits, reasons }: Budget, ladder: Ladder): Slice
     return [protections.some(isFloor) ? 'retention_floor' : 'nothing_removable'];
   }
   return hasTokenReason(reasons) || limits.maxTokens === undefined ? [] : ['no_token_reason'];
-}
-
-/** Lists the seq ranges of removed items, ascending, with neighbours joined. */
-function removedRanges(before: readonly ContextItem[], after: readonly ContextItem[]): SeqRange[] {
-  const left = new Set(after.map(({ from }) => from));
-  const ranges: { from: number; to: number }[] = [];
-  let isOpen = false;
-  for (const { from, to } of before) {
-    const isGone = !left.has(from);
-    const last = ranges.at(-1);
-    if (isGone && isOpen && last !== undefined) last.to = to;
-    else if (isGone) ranges.push({ from, to });
-    isOpen = isGone;
-  }
-  return ranges;
-}
-
-/**
- * Decides whether a plan still fits after another version became the live one. It fits if the live version shows every
- * planned range as the planned version did. Otherwise the pass plans again. No plan fits after a rollback: the
- * summaries of the plan together may be what the provider refused.
- */
-export function canRebase(plan: PassPlan, planned: Version, live: Version): boolean {
-  if (planned.number === live.number) return true;
-  if (live.cause === 'rollback' || live.base > plan.head) return false;
-  return [...plan.sequences, ...plan.evict].every((range) => isUnchanged(range, planned, live));
-}
-
-function isUnchanged(range: SeqRange, planned: Version, live: Version): boolean {
-  const before = describeRange(planned, range);
-  const now = describeRange(live, range);
-  return before.length === now.length && before.every((part, index) => part === now[index]);
 }

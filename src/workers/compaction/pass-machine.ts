@@ -62,7 +62,8 @@
  * reject: a person said no. Refuse: a provider or a rule would not accept. Fail: an attempt ended with an error.
  * Lose: the pass has another owner now, and this one writes nothing more.
  */
-import { canRebase, type PassPlan } from '../../domain/compaction/plan.ts';
+import type { PassPlan } from '../../domain/compaction/plan.ts';
+import { canRebase } from '../../domain/compaction/rebase.ts';
 import { hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
 import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
 import type { ClaimedPass, PassLost, VersionCommitResult } from '../../domain/ports/pass-store.ts';
