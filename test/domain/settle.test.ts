@@ -6,6 +6,7 @@ import {
   maskSettled,
   type PassSetting,
   planLine,
+  planPass,
   requestOver,
   settledLine,
   settleLine,
@@ -64,14 +65,19 @@ describe('summaries in a version', () => {
     expect(settlePass({ ...request, plan, summaries: strange })).toStrictEqual({ kind: 'none' });
   });
 
-  test('settling a compaction plan evicts summaries last if the context is still too large', () => {
+  test('settling a compaction plan never evicts a summary that it placed, even if the context stays too large', () => {
     const line = 'su a:150 a:150 u a u(a:200)x2 u';
-    const setting: PassSetting = { policy: { retentionWindow: 0, maxTokens: 150 }, reasons: ['ratio'] };
-    const settled = settledLine(line, setting, [50, 50]);
-    expect(maskSettled(line, settled)).toBe('su11..u22u');
-    expect(settled).toMatchObject({ strategy: 'summarize', tokensAfter: 143, archived: 6, explained: [] });
-    const tighter = settledLine(line, { ...setting, policy: { retentionWindow: 0, maxTokens: 83 } }, [50, 50]);
-    expect(maskSettled(line, tighter)).toBe('su.....11u');
+    const setting: PassSetting = { policy: { retentionWindow: 0, maxTokens: 83 }, reasons: ['ratio'] };
+    const request = requestOver(contextOf(line), setting);
+    const sequences = [
+      { from: 3, to: 4, tokens: 300, maxTokens: 150, userTokens: 0 },
+      { from: 8, to: 9, tokens: 400, maxTokens: 200, userTokens: 0 },
+    ];
+    const summaries = sequences.map((sequence) => acceptedSummary(sequence, 50));
+    const settled = settlePass({ ...request, plan: { ...planPass(request), kind: 'summarize', sequences }, summaries });
+    if (settled.kind !== 'version') return expect.unreachable(settled.kind);
+    expect(maskSettled(line, settled)).toBe('su11...22u');
+    expect(settled).toMatchObject({ summaryKeys: ['text-3-4', 'text-8-9'], explained: ['retention_floor'] });
   });
 
   test('a compaction that no token limit requested leaves the context unchanged if no summary was written', () => {
@@ -141,7 +147,11 @@ describe('compactions that cannot reach the token budget', () => {
 
   test('a hard compaction that misses maxTokens still commits if the waiting turn’s request fits the model’s window', () => {
     const line = 's(u a:100)x3 u:600';
-    const setting: PassSetting = { policy: { ...loose, maxTokens: 500 }, reasons: ['hard_limit'], model };
+    const setting: PassSetting = {
+      policy: { ...loose, maxTokens: 500, minSequenceMessages: 9 },
+      reasons: ['hard_limit'],
+      model,
+    };
     const settled = settledLine(line, setting);
     expect(maskSettled(line, settled)).toBe('s......u');
     expect(settled).toMatchObject({ tokensAfter: 613, explained: ['nothing_removable'] });
