@@ -4,6 +4,7 @@ import type { Message, WeighedMessage } from '../domain/message.ts';
 import { WIRE_FORMATS } from '../domain/raw-items.ts';
 import { contextSize } from '../domain/size.ts';
 import { wireFormats } from '../wire/formats.ts';
+import type { TrialOutcome } from '../workers/compaction/trial-pass.ts';
 import type { PreparedAgent } from '../workers/prepared-agent.ts';
 import { decideStep, decideTurnEnd } from '../workers/turn/threshold-check.ts';
 import { EvaluatedPasses, type SummarizerChain } from './evaluated-passes.ts';
@@ -37,6 +38,7 @@ export interface Replayed {
 /** Replays one recorded conversation message by message. Decides when to compact, and compacts, as live workers do. */
 export class Replay {
   readonly #prepared: PreparedAgent;
+  readonly #onPass: (outcome: TrialOutcome) => void;
   readonly #passes: EvaluatedPasses;
   readonly #recall: RecallMeter;
   readonly #cache: PromptCache | undefined;
@@ -45,8 +47,15 @@ export class Replay {
   #overLimit = 0;
   #compactions = 0;
 
-  constructor(messages: readonly WeighedMessage[], prepared: PreparedAgent, summarizers: SummarizerChain) {
+  /** @param onPass called after each compaction pass, with its end */
+  constructor(
+    messages: readonly WeighedMessage[],
+    prepared: PreparedAgent,
+    summarizers: SummarizerChain,
+    onPass: (outcome: TrialOutcome) => void = () => undefined,
+  ) {
     this.#prepared = prepared;
+    this.#onPass = onPass;
     this.#passes = new EvaluatedPasses(prepared, summarizers);
     this.#recall = new RecallMeter(messages, prepared.policy);
     const { prices } = prepared.agent.model.profile;
@@ -119,8 +128,9 @@ export class Replay {
   }
 
   async #pass(requested: readonly Reason[]): Promise<void> {
-    const { kind } = await this.#passes.run(requested);
-    if (kind === 'version') this.#compactions += 1;
+    const outcome = await this.#passes.run(requested);
+    if (outcome.kind === 'version') this.#compactions += 1;
+    this.#onPass(outcome);
   }
 }
 

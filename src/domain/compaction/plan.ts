@@ -5,6 +5,7 @@ import type { SeqRange, Version } from '../version.ts';
 import { type Budget, budgetInfeasibleSchema, explainInfeasible, type PlanRequest, requestTokens } from './budget.ts';
 import { chooseSequences } from './choose-sequences.ts';
 import { budgetDivisionSchema } from './division.ts';
+import { savesEnough } from './gain.ts';
 import { Ladder } from './ladder.ts';
 import { isFloor } from './layout.ts';
 import { listChanges } from './rebase.ts';
@@ -60,11 +61,10 @@ export type PassPlan = z.infer<typeof passPlanSchema>;
  * Decides what a pass will do, before it spends anything. Pure and deterministic. The first matching rule decides:
  * 1. No reason, or compaction is off: `none`.
  * 2. Drops and masks alone reach the budget: `trim`.
- * 3. Some sequences are large enough: `summarize` them. A fold joins them if summaries exceed their share.
+ * 3. Some sequences are large enough: `summarize` them. If a soft pass would save less than `minGain`: `trim` or `none`.
  * 4. A run waits until more is new: `trim` or `none`.
- * 5. Enough old summaries can be folded: `summarize` the fold.
- * 6. Groups can be evicted or clipped: `evict`.
- * 7. Nothing can be removed: `infeasible` above the budget, else `none`.
+ * 5. Groups can be evicted or clipped: `evict`.
+ * 6. Nothing can be removed: `infeasible` above the budget, else `none`.
  */
 export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
   const { context, policy, reasons } = request;
@@ -86,6 +86,8 @@ export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
   yield;
   const { sequences, isWaiting, division } = yield* chooseSequences(request, yield* ladder.layOut());
   const divided = division === undefined ? {} : { division };
+  if (sequences.length > 0 && !(yield* savesEnough(request, ladder, sequences)))
+    return { ...plan, ...divided, kind: isTrimmed ? 'trim' : 'none', evict, explained: ['no_gain'] };
   if (sequences.length > 0)
     return { ...plan, ...divided, ...changes, kind: 'summarize', sequences: [...sequences], explained: [] };
   if (isWaiting) return { ...plan, ...changes, kind: isTrimmed ? 'trim' : 'none', explained: ['waiting_run'] };

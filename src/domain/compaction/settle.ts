@@ -3,6 +3,7 @@ import type { Weight } from '../message.ts';
 import type { Sliced } from '../sliced.ts';
 import { type Segment, shownKeys } from '../version.ts';
 import { type BudgetInfeasible, explainInfeasible, requestTokens } from './budget.ts';
+import { isGain } from './gain.ts';
 import { Ladder, type StepTaken } from './ladder.ts';
 import { type Explanation, explainSize, type PassPlan, type PlanRequest } from './plan.ts';
 import { segmentItems } from './segments.ts';
@@ -75,7 +76,7 @@ export function* settleInSlices(request: SettleRequest): Sliced<SettleOutcome> {
   // A summary may have been evicted after it was placed.
   const shown = new Set(shownKeys({ segments }));
   const summaryKeys = placed.filter((key) => shown.has(key));
-  if (after >= before || (!isHard && before - after < policy.minGain * before)) {
+  if (!isGain(policy, before, after, isHard)) {
     return { kind: 'no_gain', tokensBefore: before, tokensAfter: after };
   }
   const explained = yield* explainSize(request, ladder);

@@ -134,7 +134,8 @@ const TRANSITIONS: {
     const planned = { progress, plan, conversation: snapshot.state };
     if (plan.kind === 'summarize') return { step: 'record_plan', ...planned };
     if (plan.kind === 'evict' || plan.kind === 'trim') return findOrRebase(planned, mayAskForNew(progress));
-    return { ...ending, outcome: { kind: plan.kind }, measured: { source, settled: undefined } };
+    const kind = plan.explained.includes('no_gain') ? 'no_gain' : plan.kind;
+    return { ...ending, outcome: { kind }, measured: { source, settled: undefined } };
   },
   record_plan: (state, facts) =>
     facts.status === 'recorded' ? findOrRebase(state, mayAskForNew(state.progress)) : lose(facts),

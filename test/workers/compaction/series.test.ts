@@ -80,6 +80,28 @@ it('three compaction passes that make the context hardly smaller start a backoff
   expect(world.eventsOf('pass_ended').at(-1)?.reasons).toEqual(['message_threshold']);
 });
 
+it('a soft compaction pass asks for no summary if the context would become hardly smaller', async () => {
+  const summarizer = { ...wordy(60), requests: 0 };
+  const counting: Summarizer = {
+    id: 'counting',
+    summarize: (request) => {
+      summarizer.requests += 1;
+      return summarizer.summarize(request);
+    },
+  };
+  const policy = { tokenThreshold: 1_000, maxTokens: 999, retentionWindow: 3, minGain: 0.5 };
+  const world = await Fixture.open({ policy, summarizers: [counting] });
+  await world.append('u600 a150 a150 u200 a100 a100');
+  await runSoftPass(world);
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_gain', sequences: 0 }]);
+  expect(summarizer.requests, 'nothing is paid for').toBe(0);
+  expect(world.db.find(ref)?.backoff).toMatchObject({ gainlessPasses: 1 });
+
+  await world.request('manual');
+  await world.runPass(world.nextId());
+  expect(world.version, 'a caller who asks gets it').toMatchObject({ reasons: ['token_threshold', 'manual'] });
+});
+
 it('a compaction pass that commits a new context resets the backoff', async () => {
   const world = await Fixture.open();
   await world.append(FIVE_SEQUENCES);
