@@ -1,0 +1,127 @@
+import { type Fragment, type Ledger, readLedger } from '../../domain/evidence/ledger.ts';
+import { valueTerms } from '../../domain/evidence/use-probability.ts';
+import type { Message } from '../../domain/message.ts';
+import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
+import { endsSlice, type Sliced } from '../../domain/sliced.ts';
+import { estimateTokens } from './line-tokens.ts';
+import { findStale } from './stale-lines.ts';
+import { isFrame, type ShownFragment } from './summary-lines.ts';
+
+/** What a summary may be made of. Fragments are named by their index in the ledger. */
+export interface SummarySource {
+  readonly ledger: Ledger;
+  /** Messages of the ledger: the user's request, the messages to summarize, and those that follow. */
+  readonly messages: readonly Message[];
+  /** Value of each term, by its index. */
+  readonly values: Float64Array;
+  /** Tokens of each fragment: estimates, until a fragment is counted. */
+  readonly tokens: Float64Array;
+  /** Fragments that stay in the context beside the summary. */
+  readonly shown: readonly number[];
+  /** 1 for each fragment that may be chosen. */
+  readonly isOpen: Uint8Array;
+  readonly calls: CallPlaces;
+}
+
+type SourceRequest = Pick<SummaryRequest, 'messages' | 'later' | 'userTexts' | 'userRequest'>;
+
+export function* readSource({
+  messages,
+  later = [],
+  userTexts = '',
+  userRequest,
+}: SourceRequest): Sliced<SummarySource> {
+  const request: Message[] = userRequest === undefined ? [] : [{ role: 'user', content: userRequest }];
+  const all = [...request, ...messages, ...later];
+  const end = request.length + messages.length;
+  const ledger = yield* readLedger(all);
+  const { fragments, superseded } = ledger;
+  yield;
+  const values = valueTerms(ledger);
+  const stale = yield* findStale(fragments, all);
+  const tokens = new Float64Array(fragments.length);
+  const isOpen = new Uint8Array(fragments.length);
+  const shown: number[] = [];
+  for (const [index, { message, part, text }] of fragments.entries()) {
+    if (endsSlice(index)) yield;
+    tokens[index] = estimateTokens(text) + 1;
+    const isShown = message < request.length || message >= end || (part === 'user' && userTexts.includes(text));
+    if (isShown) shown.push(index);
+    else if (stale[index] === 0 && !(part === 'result' && superseded.has(message)) && !isFrame(text)) isOpen[index] = 1;
+  }
+  return { ledger, messages: all, values, tokens, shown, isOpen, calls: findCalls(ledger, all) };
+}
+
+/** Calls of a source with their results. */
+export interface CallPlaces {
+  /** First fragment of each call, by the index of its result's message. */
+  readonly headOf: ReadonlyMap<number, number>;
+  /** First fragments of calls that changed something or failed, and the last lines of failed results. */
+  readonly effects: ReadonlySet<number>;
+}
+
+/** Names of tools that only read. Other calls may have side effects, which must not be repeated. */
+const READ_ONLY_NAME =
+  /(?:^|[_.-])(?:get|read|list|search|find|view|show|look|fetch|query|grep|glob|ls|cat|describe|check|inspect|think)(?:$|[_.-]|(?=[A-Z]))/;
+/** Start of a failed result that is not marked as an error. */
+const ERROR_START = /^\s{0,8}(?:error|fatal|traceback|exception)\b/i;
+/** Fewer terms say nothing about an error. */
+const MIN_ERROR_TERMS = 2;
+
+function findCalls({ fragments, superseded }: Ledger, messages: readonly Message[]): CallPlaces {
+  const firstOf = new Map<string, number>();
+  const lastOf = new Map<number, number>();
+  for (const [index, { message, partIndex, start, terms }] of fragments.entries()) {
+    if (start === 0) firstOf.set(`${message} ${partIndex}`, index);
+    if (terms.length >= MIN_ERROR_TERMS) lastOf.set(message, index);
+  }
+  const headOfCall = new Map<string, number>();
+  const headOf = new Map<number, number>();
+  const effects = new Set<number>();
+  for (const [message, { content, toolCalls = [], toolCallId = '', isError = false }] of messages.entries()) {
+    for (const [position, { id, name }] of toolCalls.entries()) {
+      const head = firstOf.get(`${message} ${position + (content === '' ? 0 : 1)}`);
+      if (head === undefined) continue;
+      headOfCall.set(id, head);
+      if (!READ_ONLY_NAME.test(name)) effects.add(head);
+    }
+    const head = headOfCall.get(toolCallId);
+    if (head === undefined) continue;
+    headOf.set(message, head);
+    if (!(isError || ERROR_START.test(content)) || superseded.has(message)) continue;
+    effects.add(head);
+    const error = lastOf.get(message);
+    if (error !== undefined) effects.add(error);
+  }
+  return { headOf, effects };
+}
+
+/**
+ * Puts chosen fragments in the order of events, each result behind its call. A call whose result alone was chosen is
+ * shown by the start of its first line.
+ */
+export function showFragments({ ledger, messages, calls }: SummarySource, chosen: readonly number[]): ShownFragment[] {
+  const fragments = ledger.fragments as readonly Fragment[];
+  const heads = new Set(chosen);
+  const added = new Set<number>();
+  for (const index of chosen) {
+    const head = headFor(index);
+    if (head !== undefined && !heads.has(head)) added.add(head);
+  }
+  function headFor(index: number): number | undefined {
+    const { message, part } = fragments[index] as Fragment;
+    return part === 'result' ? calls.headOf.get(message) : undefined;
+  }
+  const placed = [...chosen, ...added].map((index) => ({ index, at: headFor(index) ?? index }));
+  placed.sort((a, b) => a.at - b.at || a.index - b.index);
+  return placed.map(({ index }) => {
+    const fragment = fragments[index] as Fragment;
+    const { role, isError = false } = messages[fragment.message] as Message;
+    return {
+      ...fragment,
+      mark: fragment.part === 'result' && isError ? 'error' : fragment.part,
+      isSummary: role === 'summary',
+      isClipped: added.has(index),
+    };
+  });
+}
