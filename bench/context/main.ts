@@ -5,6 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import type { Message } from '../../src/domain/message.ts';
+import { findBrokenGuards } from '../../src/evaluation/quality/guards.ts';
 import type { QualityScore } from '../../src/evaluation/quality/score.ts';
 import { renderMessages } from '../../src/evaluation/quality/searchable-text.ts';
 import { BASELINES } from './baselines.ts';
@@ -43,7 +44,7 @@ async function contextOf(
   const baseline = BASELINES[row];
   if (baseline !== undefined) return baseline(bench, budget);
   const policy = LADDERS[row];
-  if (policy === undefined) throw new Error(`rows: no row "${row}"; rows are ${rowNames.join(', ')}`);
+  if (policy === undefined) throw new Error(`rows: no row "${row}". Rows are ${rowNames.join(', ')}`);
   return await compactWith(policy, bench, budget);
 }
 
@@ -56,7 +57,10 @@ async function measure(row: string, bench: BenchPoint, share: number): Promise<M
   const text = typeof context === 'string' ? context : renderMessages(context);
   const score = bench.scorer.score(text);
   const fill = countTokens(text) / budget;
-  const broken = bench.scorer.guards(score, typeof context === 'string' ? [] : context);
+  const tokens = countTokens(text);
+  const messages = typeof context === 'string' ? [] : context;
+  const { sourceDensity } = bench.scorer;
+  const broken = findBrokenGuards({ score, sourceDensity, tokens, maxTokens: budget, messages });
   const { id } = bench.point.recording;
   return {
     row,
@@ -66,7 +70,7 @@ async function measure(row: string, bench: BenchPoint, share: number): Promise<M
     fill,
     ms,
     ...score,
-    broken: fill > 1 ? ['budget', ...broken] : broken,
+    broken,
   };
 }
 
