@@ -15,16 +15,24 @@ const KEYS = /(?<![\p{L}\p{N}_-])([\p{L}_][\p{L}\p{N}_-]{0,60})["'`]?\s?[:=：]/
 /** An argument value that may name what a call is about: one word, such as a path or the id of an order. */
 const NAME = /^\S{1,200}$/;
 
+/** Messages of a source, and those among them that will not stay in the context as they are. */
+export interface StaleSource {
+  readonly messages: readonly Message[];
+  readonly fragments: readonly Fragment[];
+  /** Decides whether the lines of a message stay, so that another line need not repeat them. */
+  readonly mayStay: (message: number) => boolean;
+}
+
 /**
- * Finds the fragments that later ones make useless: all but one of the lines that are repeated, and values that a later
- * line of the same key replaces. Users' lines stay where they were first, other lines where they are last.
+ * Finds the fragments that later ones make useless: repeated lines, and values that a later line of the same key
+ * replaces. Users' lines stay where they were first, other lines where they are last.
  * @returns 1 for each useless fragment, by its index
  */
-export function* findStale(fragments: readonly Fragment[], messages: readonly Message[]): Sliced<Uint8Array> {
+export function* findStale({ messages, fragments, mayStay }: StaleSource): Sliced<Uint8Array> {
   const stale = new Uint8Array(fragments.length);
   const lines = new Set<string>();
-  for (const [index, { part, text }] of fragments.entries()) {
-    if (part === 'user' && isRepeated(lines, text)) stale[index] = 1;
+  for (const [index, { message, part, text }] of fragments.entries()) {
+    if (part === 'user' && mayStay(message) && isRepeated(lines, text)) stale[index] = 1;
     if (endsSlice(index)) yield;
   }
   const subjects = findSubjects(messages);
@@ -35,7 +43,8 @@ export function* findStale(fragments: readonly Fragment[], messages: readonly Me
     if (part === 'user') continue;
     const subject = part === 'result' ? subjects.get(message) : '';
     const keys = part === 'call' || subject === undefined ? [] : keysOf(part === 'result', text);
-    if (isRepeated(lines, text) || values.areReplaced(subject ?? '', keys, message)) stale[index] = 1;
+    const isReplaced = values.areReplaced(subject ?? '', keys, message);
+    if (isReplaced || (mayStay(message) && isRepeated(lines, text))) stale[index] = 1;
   }
   return stale;
 }
@@ -72,7 +81,7 @@ class NewestValues {
   }
 }
 
-/** What each result is about, by the index of its message: the one-word values of its call's arguments. */
+/** Returns the one-word values of the arguments behind each result, by the index of its message. */
 function findSubjects(messages: readonly Message[]): Map<number, string> {
   const subjectOf = new Map<string, string>();
   const subjects = new Map<number, string>();

@@ -8,8 +8,10 @@ import type { Sliced } from '../../domain/sliced.ts';
 import { renderLines } from './summary-lines.ts';
 import { readSource, type SummarySource, showFragments } from './summary-source.ts';
 
+type Counter = Pick<TokenCounter, 'count' | 'countSync' | 'clipStart'>;
+
 export interface StructuralSummarizerOptions {
-  readonly counter: Pick<TokenCounter, 'count' | 'countSync' | 'clipStart'>;
+  readonly counter: Counter;
 }
 
 /** Fewer tokens hold no call with its outcome. */
@@ -43,7 +45,8 @@ export function createStructuralSummarizer({ counter }: StructuralSummarizerOpti
         if (tokens <= room && tokens > best.tokens) best = { text, tokens };
         target *= Math.min(MAX_GROWTH, (AIM * room) / Math.max(1, tokens));
       }
-      return best.text === '' ? refuse('no line fits') : { status: 'written', text: best.text };
+      const text = best.text === '' ? await writeOneLine(counter, source, room, signal) : best.text;
+      return text === '' ? refuse('no line fits') : { status: 'written', text };
     },
   };
 }
@@ -51,17 +54,14 @@ export function createStructuralSummarizer({ counter }: StructuralSummarizerOpti
 /** Share of the room that a repeated try aims at. */
 const AIM = 0.985;
 const MAX_GROWTH = 2;
+const LONGEST_LINE_TOKENS = 2_000;
 
 function refuse(why: string): SummaryAnswer {
   return { status: 'refused', why };
 }
 
 /** Counts the tokens of messages. Reads no further than `limit`. */
-async function countUpTo(
-  counter: StructuralSummarizerOptions['counter'],
-  messages: readonly Message[],
-  limit: number,
-): Promise<number> {
+async function countUpTo(counter: Counter, messages: readonly Message[], limit: number): Promise<number> {
   let tokens = 0;
   for (const { content, toolCalls = [] } of messages) {
     for (const text of [content, ...toolCalls.map((call) => call.name + call.arguments)]) {
@@ -83,11 +83,20 @@ async function runInTurns<Result>(work: Sliced<Result>, signal: AbortSignal): Pr
   }
 }
 
-function countExactly(
-  counter: StructuralSummarizerOptions['counter'],
-  { ledger, tokens }: SummarySource,
-  chosen: readonly number[],
-): void {
+/** Writes the start of the best line, or of the newest one if no line is better than others. */
+async function writeOneLine(
+  counter: Counter,
+  source: SummarySource,
+  maxTokens: number,
+  signal: AbortSignal,
+): Promise<string> {
+  const [best] = await runInTurns(choose(source, LONGEST_LINE_TOKENS), signal);
+  const line = best ?? source.isOpen.lastIndexOf(1);
+  const text = line < 0 ? '' : renderLines(showFragments(source, [line]));
+  return (await counter.clipStart(text, maxTokens - 1)).trimEnd();
+}
+
+function countExactly(counter: Counter, { ledger, tokens }: SummarySource, chosen: readonly number[]): void {
   for (const index of chosen) tokens[index] = counter.countSync((ledger.fragments[index] as Fragment).text.trim()) + 1;
 }
 

@@ -7,7 +7,7 @@ import { estimateTokens } from './line-tokens.ts';
 import { findStale } from './stale-lines.ts';
 import { isFrame, type ShownFragment } from './summary-lines.ts';
 
-/** What a summary may be made of. Fragments are named by their index in the ledger. */
+/** Fragments that a summary may be made of, each named by its index in the ledger. */
 export interface SummarySource {
   readonly ledger: Ledger;
   /** Messages of the ledger: the user's request, the messages to summarize, and those that follow. */
@@ -23,31 +23,38 @@ export interface SummarySource {
   readonly calls: CallPlaces;
 }
 
-type SourceRequest = Pick<SummaryRequest, 'messages' | 'later' | 'userTexts' | 'userRequest'>;
+type SourceRequest = Pick<SummaryRequest, 'messages' | 'later' | 'keptLater' | 'userTexts' | 'userRequest'>;
 
 export function* readSource({
   messages,
-  later = [],
-  userTexts = '',
   userRequest,
+  userTexts = '',
+  later = [],
+  keptLater = 0,
 }: SourceRequest): Sliced<SummarySource> {
   const request: Message[] = userRequest === undefined ? [] : [{ role: 'user', content: userRequest }];
   const all = [...request, ...messages, ...later];
   const end = request.length + messages.length;
+  const firstKept = all.length - Math.min(keptLater, later.length);
   const ledger = yield* readLedger(all);
   const { fragments, superseded } = ledger;
   yield;
   const values = valueTerms(ledger);
-  const stale = yield* findStale(fragments, all);
+  const stale = yield* findStale({
+    messages: all,
+    fragments,
+    mayStay: (message) => message < end || message >= firstKept,
+  });
   const tokens = new Float64Array(fragments.length);
   const isOpen = new Uint8Array(fragments.length);
   const shown: number[] = [];
   for (const [index, { message, part, text }] of fragments.entries()) {
     if (endsSlice(index)) yield;
     tokens[index] = estimateTokens(text) + 1;
-    const isShown = message < request.length || message >= end || (part === 'user' && userTexts.includes(text));
+    const isShown = message < request.length || message >= firstKept || (part === 'user' && userTexts.includes(text));
     if (isShown) shown.push(index);
-    else if (stale[index] === 0 && !(part === 'result' && superseded.has(message)) && !isFrame(text)) isOpen[index] = 1;
+    else if (message < end && stale[index] === 0 && !(part === 'result' && superseded.has(message)) && !isFrame(text))
+      isOpen[index] = 1;
   }
   return { ledger, messages: all, values, tokens, shown, isOpen, calls: findCalls(ledger, all) };
 }
