@@ -93,7 +93,7 @@ export function readLeaves({ arguments: text }: ToolCall): Leaf[] {
     if (value === null || value === undefined) return;
     if (Array.isArray(value)) for (const item of value) visit(item, key);
     else if (typeof value === 'object') for (const [name, item] of Object.entries(value)) visit(item, name);
-    else leaves.push({ key, value: String(value as string | number | boolean) });
+    else leaves.push({ key, value: typeof value === 'string' ? value : JSON.stringify(value) });
   };
   visit(parseArguments(text), '');
   return leaves;
