@@ -9,6 +9,7 @@ import type { Recording } from '../../src/evaluation/quality/corpus.ts';
 import type { QualityScore } from '../../src/evaluation/quality/score.ts';
 import { BASELINES } from './baselines.ts';
 import { findPoints, readRecordings } from './points.ts';
+import { renderContext } from './row.ts';
 
 interface ReferenceNeedles {
   readonly list: readonly { readonly a: string }[];
@@ -64,7 +65,9 @@ interface Compared {
   readonly theirs: number | undefined;
 }
 
-function compareAll(reference: Reference): { points: number; differing: string[]; compared: Compared[] } {
+async function compareAll(
+  reference: Reference,
+): Promise<{ points: number; differing: string[]; compared: Compared[] }> {
   const recordings = readRecordings();
   const frequencies = reference.dfTables(recordings);
   const compared: Compared[] = [];
@@ -78,7 +81,7 @@ function compareAll(reference: Reference): { points: number; differing: string[]
     ),
   );
   let points = 0;
-  for (const bench of findPoints()) {
+  for (const bench of findPoints(recordings)) {
     points += 1;
     const { recording, cut, needles } = bench.point;
     const name = `${recording.id} ${cut}`;
@@ -89,8 +92,8 @@ function compareAll(reference: Reference): { points: number; differing: string[]
       new Set(needles.map(({ text }) => text)),
     );
     if (missing.size > 0) differing.push(`${name}: needles differ: ${[...missing].slice(0, 5).join(', ')}`);
-    for (const [row, compact] of Object.entries(BASELINES)) {
-      const context = compact(bench, Math.floor(BUDGET * bench.tokens));
+    for (const { name: row, compact } of BASELINES) {
+      const context = renderContext((await compact(bench, Math.floor(BUDGET * bench.tokens))) ?? '');
       const own = bench.scorer.score(context);
       const other = reference.score(context, theirs);
       for (const [column, valueOf] of COLUMNS) {
@@ -113,7 +116,7 @@ function meanOf(values: readonly (number | undefined)[]): number {
 const reference = await loadReference();
 if (reference === undefined) console.log(`skipped: there is no reference harness in ${folder}`);
 else {
-  const { points, differing, compared } = compareAll(reference);
+  const { points, differing, compared } = await compareAll(reference);
   const rows = [...Map.groupBy(compared, ({ row, column }) => `${row}: ${column}`)].map(([name, all]) => {
     const [ours, theirs] = [meanOf(all.map((one) => one.ours)), meanOf(all.map((one) => one.theirs))];
     return { name, ours, theirs, difference: Math.abs(ours - theirs) };
