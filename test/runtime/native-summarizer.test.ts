@@ -65,7 +65,7 @@ describe.each(FORMATS)('over %s', (format) => {
     await compact(conversation, 1);
     const first = await readSummary(conversation);
     expect(readRawItems(first ?? {})?.items.some(({ type }) => type === 'compaction')).toBe(true);
-    expect(first?.content).toContain('<user_messages>');
+    expect(first?.content).toContain('<users>');
     expect(await ask(conversation, 't1')).toMatchObject({ state: 'completed', answer: { content: 'Here.' } });
     expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain('"type":"compaction"');
 

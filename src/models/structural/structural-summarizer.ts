@@ -91,7 +91,7 @@ async function writeOneLine(
   signal: AbortSignal,
 ): Promise<string> {
   const [best] = await runInTurns(choose(source, LONGEST_LINE_TOKENS), signal);
-  const line = best ?? source.isOpen.lastIndexOf(1);
+  const line = best ?? source.newest;
   const text = line < 0 ? '' : renderLines(showFragments(source, [line]));
   return (await counter.clipStart(text, maxTokens - 1)).trimEnd();
 }

@@ -20,6 +20,8 @@ export interface SummarySource {
   readonly shown: readonly number[];
   /** 1 for each fragment that may be chosen. */
   readonly isOpen: Uint8Array;
+  /** Last fragment of the messages to summarize, or −1. */
+  readonly newest: number;
   readonly calls: CallPlaces;
 }
 
@@ -48,15 +50,17 @@ export function* readSource({
   const tokens = new Float64Array(fragments.length);
   const isOpen = new Uint8Array(fragments.length);
   const shown: number[] = [];
+  let newest = -1;
   for (const [index, { message, part, text }] of fragments.entries()) {
     if (endsSlice(index)) yield;
     tokens[index] = estimateTokens(text) + 1;
     const isShown = message < request.length || message >= firstKept || (part === 'user' && userTexts.includes(text));
+    if (message >= request.length && message < end && text.trim() !== '') newest = index;
     if (isShown) shown.push(index);
     else if (message < end && stale[index] === 0 && !(part === 'result' && superseded.has(message)) && !isFrame(text))
       isOpen[index] = 1;
   }
-  return { ledger, messages: all, values, tokens, shown, isOpen, calls: findCalls(ledger, all) };
+  return { ledger, messages: all, values, tokens, shown, isOpen, newest, calls: findCalls(ledger, all) };
 }
 
 /** Calls of a source with their results. */
@@ -108,7 +112,7 @@ function findCalls({ fragments, superseded }: Ledger, messages: readonly Message
  * shown by the start of its first line.
  */
 export function showFragments({ ledger, messages, calls }: SummarySource, chosen: readonly number[]): ShownFragment[] {
-  const fragments = ledger.fragments as readonly Fragment[];
+  const { fragments } = ledger;
   const heads = new Set(chosen);
   const added = new Set<number>();
   for (const index of chosen) {

@@ -19,15 +19,15 @@ it('a compaction pass with `scope: prefix` writes one summary that begins with c
   await world.runPass();
   expect(world.segments).toEqual(['summary 1-6', 'raw 7-8']);
   const text = await summaryText(world);
-  expect(text).toMatch(/^<user_messages>\n<message seq="1">/);
-  expect(text?.match(/<message seq/g)).toHaveLength(3);
-  expect(text?.endsWith('</user_messages>\nwhat happened in 1-6')).toBe(true);
+  expect(text).toMatch(/^<users>\n1: /);
+  expect(text?.match(/^\d+: /gm)).toHaveLength(3);
+  expect(text?.endsWith('</users>\nwhat happened in 1-6')).toBe(true);
 
   await world.append('a300 u25 a300 u20 a20');
   await world.request('manual');
   await world.runPass('job2');
   expect(world.segments).toEqual(['summary 1-11', 'raw 12-13']);
-  expect((await summaryText(world))?.match(/<message seq/g)).toHaveLength(5);
+  expect((await summaryText(world))?.match(/^\d+: /gm)).toHaveLength(5);
   expect(summarizer.requests.map(({ range }) => range)).toEqual([
     { from: 1, to: 6 },
     { from: 1, to: 11 },
@@ -49,7 +49,7 @@ it.each([
     await world.append(script);
     await world.request('token_threshold');
     await world.runPass();
-    expect(await summaryText(world)).toMatch(/^<user_messages>\n<message seq="1">\n word word/);
+    expect(await summaryText(world)).toMatch(/^<users>\n1: {2}word word/);
     expect(summarizer.requests).toHaveLength(1);
     expect(summarizer.requests[0]?.maxTokens).toBeGreaterThanOrEqual(8);
     expect(world.segments.some((segment) => segment.startsWith('evicted'))).toBe(false);
