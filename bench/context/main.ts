@@ -1,8 +1,9 @@
 /**
  * Measures how much of what an agent uses next its compacted context still holds, over recorded conversations:
  * `npm run bench:context -- [--budgets 0.2,2000] [--families chat,coding] [--rows mask,turnfold] [--held-out <folder>]
- * [--no-live] [--json | --contexts <file> | --write]`. A budget below 1 is a share of the source. Budgets in tokens
- * apply to sources of at least 20,000 tokens. `--contexts` writes the contexts as lines that the reference harness reads.
+ * [--no-live] [--planted] [--json | --contexts <file> | --write]`. A budget below 1 is a share of the source. Budgets in
+ * tokens apply to sources of at least 20,000 tokens. `--contexts` writes the contexts for the reference harness, and
+ * `--write` the page of the documentation, which also shows planted facts and recorded summaries.
  */
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -12,7 +13,10 @@ import { BASELINES } from './baselines.ts';
 import { LADDERS } from './ladder-rows.ts';
 import { playLive } from './live.ts';
 import { type Measured, maxTokensOf, measureRow } from './measure.ts';
-import { type BenchRecording, FAMILIES, type Family, familyOf, findPoints, readRecordings } from './points.ts';
+import { type BudgetResults, nameBudget, tabulatePlanted, writePage } from './page.ts';
+import { measurePlanted } from './planted-run.ts';
+import { FAMILIES, type Family, familyOf, findPoints, readRecordings } from './points.ts';
+import { measureRecorded } from './recorded.ts';
 import { type Row, sumTokens } from './row.ts';
 import { loadOtherSystems } from './systems/load.ts';
 import { type LiveRow, tabulateFamilies, tabulateQuality, toText } from './tables.ts';
@@ -27,9 +31,13 @@ const { values } = parseArgs({
     live: { type: 'boolean', default: true },
     json: { type: 'boolean', default: false },
     contexts: { type: 'string' },
+    planted: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
   },
 });
+
+/** Page of the documentation that `--write` replaces. */
+const PAGE = new URL('../../docs/explanation/context-quality.md', import.meta.url);
 
 const budgets = values.budgets.split(',').map(Number);
 const families = values.families.split(',') as Family[];
@@ -50,55 +58,68 @@ function chooseRows(all: readonly Row[]): readonly Row[] {
   });
 }
 
-async function measureAll(): Promise<Measured[]> {
-  const measured: Measured[] = [];
+async function measureAll(): Promise<Map<number, Measured[]>> {
+  const measured = new Map(budgets.map((budget) => [budget, [] as Measured[]]));
   for (const bench of findPoints(recordings, families)) {
-    for (const budget of budgets) {
+    for (const [budget, results] of measured) {
+      const maxTokens = maxTokensOf(budget, bench.tokens);
+      if (maxTokens === undefined) continue;
       for (const row of rows) {
-        const one = await measureRow(row, bench, budget);
-        if (one !== undefined) measured.push(one);
+        const one = await measureRow(row, bench, maxTokens);
+        if (one !== undefined) results.push(one);
       }
     }
   }
   return measured;
 }
 
-async function playAll(): Promise<LiveRow[]> {
+async function playAll(budget: number): Promise<LiveRow[]> {
   const chosen = recordings.filter(({ group }) => families.includes(familyOf(group)));
   const played: LiveRow[] = [];
-  for (const budget of budgets) {
-    for (const row of rows) for (const recording of chosen) played.push(...(await play(row, recording, budget)));
+  for (const row of rows) {
+    for (const recording of chosen) {
+      const maxTokens = maxTokensOf(budget, sumTokens(recording.messages.filter(({ role }) => role !== 'system')));
+      const figures = maxTokens === undefined ? undefined : await playLive(row, recording, maxTokens);
+      if (figures !== undefined) played.push({ row: row.name, figures });
+    }
   }
   return played;
 }
 
-async function play(row: Row, recording: BenchRecording, budget: number): Promise<LiveRow[]> {
-  const maxTokens = maxTokensOf(budget, sumTokens(recording.messages.filter(({ role }) => role !== 'system')));
-  const figures = maxTokens === undefined ? undefined : await playLive(row, recording, maxTokens);
-  return figures === undefined ? [] : [{ row: row.name, budget, figures }];
+const measured = await measureAll();
+if (values.contexts !== undefined) writeContexts(values.contexts, [...measured.values()].flat());
+else if (values.json) {
+  const all = [...measured].flatMap(([budget, own]) =>
+    own.map(({ context: _context, ...one }) => ({ budget, ...one })),
+  );
+  console.log(JSON.stringify(all));
+} else {
+  const results: BudgetResults[] = [];
+  for (const [budget, own] of measured) {
+    const live = values.live ? await playAll(budget) : [];
+    results.push({ budget, measured: own, live });
+    console.log(
+      `\nbudget: ${nameBudget(budget)}\n${toText(tabulateQuality(own, live))}\n\n${toText(tabulateFamilies(own))}`,
+    );
+  }
+  const planted = values.planted || values.write ? await measurePlanted(recordings, rows.filter(isFair)) : [];
+  if (planted.length > 0) console.log(`\nplanted facts, kept of 100\n${toText(tabulatePlanted(planted))}`);
+  if (values.write) {
+    const recorded = await measureRecorded(recordings, rows);
+    const page = writePage({ conversations: recordings.length, budgets: results, recorded, planted });
+    writeFileSync(PAGE, page);
+    console.log(`written: ${PAGE.pathname}`);
+  }
 }
 
-const measured = await measureAll();
-if (values.contexts !== undefined) {
-  const lines = measured.map(({ conversation: id, cut: t, maxTokens, row, context }) =>
+/** The oracle knows needles, but no planted facts. */
+function isFair({ name }: Row): boolean {
+  return name !== 'oracle';
+}
+
+function writeContexts(path: string, all: readonly Measured[]): void {
+  const lines = all.map(({ conversation: id, cut: t, maxTokens, row, context }) =>
     JSON.stringify({ id, t, budget: maxTokens, row, context }),
   );
-  writeFileSync(values.contexts, `${lines.join('\n')}\n`);
-} else if (values.json) {
-  console.log(JSON.stringify(measured.map(({ context: _context, ...figures }) => figures)));
-} else {
-  const live = values.live ? await playAll() : [];
-  for (const budget of budgets) {
-    const own = measured.filter((one) => one.budget === budget);
-    console.log(`\nbudget ${budget < 1 ? `${100 * budget} %` : `${budget} tokens`}`);
-    console.log(
-      toText(
-        tabulateQuality(
-          own,
-          live.filter((one) => one.budget === budget),
-        ),
-      ),
-    );
-    console.log(`\n${toText(tabulateFamilies(own))}`);
-  }
+  writeFileSync(path, `${lines.join('\n')}\n`);
 }

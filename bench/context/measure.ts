@@ -9,8 +9,6 @@ const MIN_TOKENS_OF_LONG = 20_000;
 /** A row's context of one point, measured. */
 export interface Measured extends QualityScore {
   readonly row: string;
-  /** A share of the source if below 1, else tokens. */
-  readonly budget: number;
   readonly family: Family;
   readonly conversation: string;
   readonly cut: number;
@@ -29,21 +27,18 @@ export function maxTokensOf(budget: number, sourceTokens: number): number | unde
 }
 
 /** @returns undefined if the row makes no context of that size */
-export async function measureRow(row: Row, bench: BenchPoint, budget: number): Promise<Measured | undefined> {
-  const maxTokens = maxTokensOf(budget, bench.tokens);
-  if (maxTokens === undefined) return undefined;
+export async function measureRow(row: Row, bench: BenchPoint, maxTokens: number): Promise<Measured | undefined> {
   const startMs = performance.now();
   const context = await row.compact(bench, maxTokens);
   const ms = performance.now() - startMs;
-  if (context === undefined) return undefined;
-  return { row: row.name, budget, ms, ...measureContext(bench, context, maxTokens) };
+  return context === undefined ? undefined : { row: row.name, ms, ...measureContext(bench, context, maxTokens) };
 }
 
 export function measureContext(
   { point, scorer, family }: BenchPoint,
   context: CompactedContext,
   maxTokens: number,
-): Omit<Measured, 'row' | 'budget' | 'ms'> {
+): Omit<Measured, 'row' | 'ms'> {
   const text = renderContext(context);
   const tokens = countTokens(text);
   const score = scorer.score(text);

@@ -10,7 +10,6 @@ export interface Table {
 
 export interface LiveRow {
   readonly row: string;
-  readonly budget: number;
   readonly figures: LiveFigures;
 }
 
