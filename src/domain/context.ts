@@ -3,7 +3,15 @@ import { maskedItem } from './compaction/mask.ts';
 import { TurnfoldError } from './errors.ts';
 import { addWeights, type LogEntry, type Message, NO_WEIGHT, type Weight } from './message.ts';
 import { forEachInSlices, runToEnd, type Sliced } from './sliced.ts';
-import type { ClippedSegment, ContextItem, Segment, Summary, SummarySegment, Version } from './version.ts';
+import type {
+  ClippedSegment,
+  ContextItem,
+  MaskedSegment,
+  Segment,
+  Summary,
+  SummarySegment,
+  Version,
+} from './version.ts';
 
 export type { ContextItem } from './version.ts';
 
@@ -77,12 +85,12 @@ export function* buildInSlices({ version, head, entries, summaries }: ContextSou
 }
 
 /** Builds the context item of one log entry: unchanged, masked or clipped, as its segment says. */
-function logItem(entry: LogEntry, segment: ClippedSegment | { readonly kind: 'raw' | 'masked' }): ContextItem {
+function logItem(entry: LogEntry, segment: ClippedSegment | MaskedSegment | { readonly kind: 'raw' }): ContextItem {
   switch (segment.kind) {
     case 'raw':
       return itemOf(entry);
     case 'masked':
-      return maskedItem(entry, entry.seq);
+      return maskedItem(entry, entry.seq, segment.note === undefined ? undefined : { ...segment, note: segment.note });
     case 'clipped':
       return clippedItem(entry, segment);
   }

@@ -31,9 +31,9 @@ export const segmentSchema = z.discriminatedUnion('kind', [
   }),
   /**
    * Tool results of this range are replaced by a short placeholder, unless the result is shorter. Other messages are as
-   * in the log.
+   * in the log. With a note, the range is one result, and the placeholder holds the note.
    */
-  stretchSchema.extend({ kind: z.literal('masked') }),
+  stretchSchema.extend({ kind: z.literal('masked'), note: z.string().max(1_000).optional() }),
   /** One message that is shortened to its first and last characters. The log has the full text. */
   stretchSchema.extend({ kind: z.literal('clipped'), keepChars: z.number().int().min(0) }),
   stretchSchema.extend({ kind: z.literal('evicted') }),
@@ -41,6 +41,7 @@ export const segmentSchema = z.discriminatedUnion('kind', [
 
 export type Segment = z.infer<typeof segmentSchema>;
 export type SummarySegment = Extract<Segment, { kind: 'summary' }>;
+export type MaskedSegment = Extract<Segment, { kind: 'masked' }>;
 export type ClippedSegment = Extract<Segment, { kind: 'clipped' }>;
 /** Segment of a context item that differs from the log. */
 export type ItemSegment = Extract<Segment, { kind: 'summary' | 'masked' | 'clipped' }>;

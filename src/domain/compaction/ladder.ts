@@ -1,12 +1,13 @@
 import { type ContextItem, weighItems } from '../context.ts';
 import type { Weight } from '../message.ts';
 import type { EvictionStrategy } from '../policy.ts';
-import { mapInSlices, type Sliced } from '../sliced.ts';
+import { forEachInSlices, type Sliced } from '../sliced.ts';
 import { excessWeight, type PlanRequest } from './budget.ts';
 import { clipItem } from './clip.ts';
 import { cutContext } from './eviction.ts';
 import { findLastModelSeq, type Layout, layOutInSlices } from './layout.ts';
-import { isMaskable, maskedItem } from './mask.ts';
+import { isMaskable } from './mask.ts';
+import { maskWithNotes } from './mask-notes.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 import { hasHardReason } from './thresholds.ts';
 
@@ -117,11 +118,16 @@ export class Ladder {
   *#mask(): Sliced<void> {
     if (!this.#request.policy.maskToolResults) return;
     const { groupOf, protections } = yield* this.layOut();
-    const masked = yield* mapInSlices(this.#items, (item, position) => {
+    const chosen: number[] = [];
+    yield* forEachInSlices(this.#items, (item, position) => {
       const isOld = protections[groupOf[position] as number] === undefined;
-      return isOld && item.segment === undefined && isMaskable(item) ? maskedItem(item, item.from) : item;
+      if (isOld && item.segment === undefined && isMaskable(item)) chosen.push(position);
     });
-    this.#take('mask', masked);
+    const masked = yield* maskWithNotes(this.#items, chosen, this.#request.weigh);
+    this.#take(
+      'mask',
+      this.#items.map((item, position) => masked.get(position) ?? item),
+    );
     yield;
   }
 
