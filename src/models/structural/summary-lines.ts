@@ -2,23 +2,18 @@ import type { Part } from '../../domain/evidence/fragments.ts';
 import type { Fragment } from '../../domain/evidence/ledger.ts';
 import { clipCharacters, foldLine } from './text.ts';
 
-/** First signs of a line, by what it holds. Lines without a sign continue the line before. */
-export const MARKS: Readonly<Record<Part | 'error', string>> = {
-  user: 'user: ',
-  statement: 'agent: ',
-  call: '→ ',
-  result: '← ',
-  error: '← error: ',
-};
-const MARK = /^(?:user: |agent: |→ |← (?:error: )?)/;
+/** Signs at the start of a line that say who speaks. Lines without a sign continue the line before. */
+const MARKS: Readonly<Record<Part, string>> = { user: 'user: ', statement: 'agent: ', call: '→ ', result: '← ' };
+const MARK = /^(?:user: |agent: |→ |← )/;
 /** turnfold's own tags. Data cannot open or close them. */
 const OWN_TAG = /<(?=[\s/]*(?:users|summary)\b)/gi;
 /** Lines around an earlier summary. */
 const FRAME = /^<\/?(?:summary|users)\b[^<>]*>$/;
 
 /** One fragment of the source, as a summary shows it. */
-export interface ShownFragment extends Pick<Fragment, 'message' | 'partIndex' | 'start' | 'end' | 'text'> {
-  readonly mark: keyof typeof MARKS;
+export interface ShownFragment extends Fragment {
+  /** How a failed call ended: `exit code 1`. */
+  readonly status: string | undefined;
   /** True for a text of an earlier summary, whose lines have marks of their own. */
   readonly isSummary: boolean;
   /** True if only the start of the fragment is shown, to say what its result belongs to. */
@@ -46,10 +41,11 @@ export function renderLines(shown: readonly ShownFragment[]): string {
 }
 
 /** A text that begins like a mark gets the mark of its own part, so that data cannot pose as another's words. */
-function markLine({ mark, isSummary }: ShownFragment, text: string, continues: boolean): string {
+function markLine({ part, status, isSummary }: ShownFragment, text: string, continues: boolean): string {
   const hasMark = MARK.test(text);
   if (isSummary && hasMark) return text;
-  return continues && !hasMark ? text : MARKS[mark] + text;
+  if (continues && !hasMark) return text;
+  return `${MARKS[part]}${status === undefined ? '' : `${status}: `}${text}`;
 }
 
 export function withoutMark(line: string): string {

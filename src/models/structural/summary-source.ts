@@ -1,8 +1,10 @@
 import { type Fragment, type Ledger, readLedger } from '../../domain/evidence/ledger.ts';
+import { readOutcome } from '../../domain/evidence/outcome.ts';
 import { valueTerms } from '../../domain/evidence/use-probability.ts';
 import type { Message } from '../../domain/message.ts';
 import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { endsSlice, type Sliced } from '../../domain/sliced.ts';
+import { READ_ONLY_NAME } from '../summarizer/effects.ts';
 import { estimateTokens } from './line-tokens.ts';
 import { findStale } from './stale-lines.ts';
 import { isFrame, type ShownFragment } from './summary-lines.ts';
@@ -69,13 +71,10 @@ export interface CallPlaces {
   readonly headOf: ReadonlyMap<number, number>;
   /** First fragments of calls that changed something or failed, and the last lines of failed results. */
   readonly effects: ReadonlySet<number>;
+  /** Status of each failed call, by the index of its result's message. */
+  readonly failures: ReadonlyMap<number, string>;
 }
 
-/** Names of tools that only read. Other calls may have side effects, which must not be repeated. */
-const READ_ONLY_NAME =
-  /(?:^|[_.-])(?:get|read|list|search|find|view|show|look|fetch|query|grep|glob|ls|cat|describe|check|inspect|think)(?:$|[_.-]|(?=[A-Z]))/;
-/** Start of a failed result that is not marked as an error. */
-const ERROR_START = /^\s{0,8}(?:error|fatal|traceback|exception)\b/i;
 /** Fewer terms say nothing about an error. */
 const MIN_ERROR_TERMS = 2;
 
@@ -89,22 +88,26 @@ function findCalls({ fragments, superseded }: Ledger, messages: readonly Message
   const headOfCall = new Map<string, number>();
   const headOf = new Map<number, number>();
   const effects = new Set<number>();
-  for (const [message, { content, toolCalls = [], toolCallId = '', isError = false }] of messages.entries()) {
+  const failures = new Map<number, string>();
+  for (const [index, message] of messages.entries()) {
+    const { content, toolCalls = [], toolCallId = '' } = message;
     for (const [position, { id, name }] of toolCalls.entries()) {
-      const head = firstOf.get(`${message} ${position + (content === '' ? 0 : 1)}`);
+      const head = firstOf.get(`${index} ${position + (content === '' ? 0 : 1)}`);
       if (head === undefined) continue;
       headOfCall.set(id, head);
       if (!READ_ONLY_NAME.test(name)) effects.add(head);
     }
     const head = headOfCall.get(toolCallId);
     if (head === undefined) continue;
-    headOf.set(message, head);
-    if (!(isError || ERROR_START.test(content)) || superseded.has(message)) continue;
+    headOf.set(index, head);
+    const { status } = readOutcome(message);
+    if (status === 'ok' || superseded.has(index)) continue;
+    failures.set(index, status);
     effects.add(head);
-    const error = lastOf.get(message);
-    if (error !== undefined) effects.add(error);
+    const line = lastOf.get(index);
+    if (line !== undefined) effects.add(line);
   }
-  return { headOf, effects };
+  return { headOf, effects, failures };
 }
 
 /**
@@ -127,11 +130,10 @@ export function showFragments({ ledger, messages, calls }: SummarySource, chosen
   placed.sort((a, b) => a.at - b.at || a.index - b.index);
   return placed.map(({ index }) => {
     const fragment = fragments[index] as Fragment;
-    const { role, isError = false } = messages[fragment.message] as Message;
     return {
       ...fragment,
-      mark: fragment.part === 'result' && isError ? 'error' : fragment.part,
-      isSummary: role === 'summary',
+      status: fragment.part === 'result' ? calls.failures.get(fragment.message) : undefined,
+      isSummary: messages[fragment.message]?.role === 'summary',
       isClipped: added.has(index),
     };
   });

@@ -17,7 +17,7 @@ interface MadeCall {
 const CALL_CHARS = 120;
 const OUTCOME_CHARS = 100;
 /** Matches the names of read-only tools. Repeating their calls is harmless, so they are listed after other calls. */
-const READ_ONLY_NAME =
+export const READ_ONLY_NAME =
   /(?:^|[_.-])(?:get|read|list|search|find|view|show|look|fetch|query|grep|glob|ls|cat|describe|check|inspect|think)(?:$|[_.-]|(?=[A-Z]))/;
 
 /**
