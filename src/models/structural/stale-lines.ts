@@ -1,3 +1,4 @@
+import type { Part } from '../../domain/evidence/fragments.ts';
 import type { Fragment } from '../../domain/evidence/ledger.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 import { endsSlice, type Sliced } from '../../domain/sliced.ts';
@@ -5,7 +6,7 @@ import { parseObject } from '../../wire/calls.ts';
 import { withoutMark } from './summary-lines.ts';
 import { foldLine } from './text.ts';
 
-/** Shorter lines, such as `status: paid`, may be said of several things. */
+/** Shorter lines of results, such as `status: paid`, may be said of several things. */
 const MIN_REPEATED_CHARS = 24;
 /** A line `key: value` in the words of the agent. A longer value is a sentence. */
 const STATED_VALUE =
@@ -32,7 +33,7 @@ export function* findStale({ messages, fragments, mayStay }: StaleSource): Slice
   const stale = new Uint8Array(fragments.length);
   const lines = new Set<string>();
   for (const [index, { message, part, text }] of fragments.entries()) {
-    if (part === 'user' && mayStay(message) && isRepeated(lines, text)) stale[index] = 1;
+    if (part === 'user' && mayStay(message) && isRepeated(lines, part, text)) stale[index] = 1;
     if (endsSlice(index)) yield;
   }
   const subjects = findSubjects(messages);
@@ -44,14 +45,14 @@ export function* findStale({ messages, fragments, mayStay }: StaleSource): Slice
     const subject = part === 'result' ? subjects.get(message) : '';
     const keys = part === 'call' || subject === undefined ? [] : keysOf(part === 'result', text);
     const isReplaced = values.areReplaced(subject ?? '', keys, message);
-    if (isReplaced || (mayStay(message) && isRepeated(lines, text))) stale[index] = 1;
+    if (isReplaced || (mayStay(message) && isRepeated(lines, part, text))) stale[index] = 1;
   }
   return stale;
 }
 
-function isRepeated(lines: Set<string>, text: string): boolean {
+function isRepeated(lines: Set<string>, part: Part, text: string): boolean {
   const line = withoutMark(foldLine(text));
-  if (line.length < MIN_REPEATED_CHARS) return false;
+  if (part === 'result' && line.length < MIN_REPEATED_CHARS) return false;
   if (lines.has(line)) return true;
   lines.add(line);
   return false;
