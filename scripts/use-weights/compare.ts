@@ -27,7 +27,10 @@ export function compareTables(samples: readonly Sample[], recordings: readonly B
     'fitted without the family': (family) => byFamily.get(family) ?? HAND_SET,
     'fitted without the group': (_, group) => byGroup.get(group) ?? HAND_SET,
   };
-  const points = [...findPoints(recordings)].map((bench) => ({ bench, ledger: runToEnd(readLedger(bench.point.source)) }));
+  const points = [...findPoints(recordings)].map((bench) => ({
+    bench,
+    ledger: runToEnd(readLedger(bench.point.source)),
+  }));
   for (const [name, tableOf] of Object.entries(rows)) {
     const auc = meanAuc(samples, ({ family, group }) => tableOf(family, group)).toFixed(3);
     const figures = BUDGETS.map((budget) => {

@@ -14,10 +14,13 @@ export interface Provenance {
   readonly aucByHand: number;
 }
 
+/** End of a statement. */
+const END = ';';
+
 /** Text of `src/domain/evidence/use-weights.ts`. */
 export function writeTable({ bias, features }: UseWeights, from: Provenance): string {
   return [
-    "import type { UseWeights } from './use-probability.ts';",
+    `import type { UseWeights } from './use-probability.ts'${END}`,
     '',
     '/**',
     ' * Written by `node scripts/fit-use-weights.ts`. Do not edit.',
@@ -34,7 +37,7 @@ export function writeTable({ bias, features }: UseWeights, from: Provenance): st
     '  features: {',
     ...Object.entries(features).map(([name, { own, peers }]) => `    ${name}: { own: ${own}, peers: ${peers} },`),
     '  },',
-    '};',
+    `}${END}`,
     '',
   ].join('\n');
 }
