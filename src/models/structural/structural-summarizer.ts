@@ -25,8 +25,8 @@ const MARK_TOKENS = 2;
 const EFFECTS_SHARE = 0.2;
 
 /**
- * Summarizes without a model. It keeps the lines that name what the agent will most likely use next, in the order of
- * events: `→` marks a call with its arguments, `←` its outcome. The same request gives the same text.
+ * Summarizes without a model. The summary has the lines that name what the agent will most likely use next, in the order
+ * of events. `→` marks a call with its arguments, `←` its outcome. The same request gives the same text.
  */
 export function createStructuralSummarizer({ counter }: StructuralSummarizerOptions): Summarizer {
   return {
