@@ -7,8 +7,8 @@ import { checkSentence, splitSentences } from './prose-rules.ts';
 import { type Prose, readLua, readMarkdown, readTypeScript } from './prose-text.ts';
 
 const FOLDERS = ['src', 'test', 'bench', 'scripts', 'deploy', 'docs', 'examples'];
-/** Files that quote the forbidden phrases. */
-const EXEMPT = /^(?:scripts\/prose-rules\.ts|test\/gates\/prose\.test\.ts)$/;
+/** Files that quote the forbidden phrases, and packages of others in a folder of the project. */
+const EXEMPT = /^(?:scripts\/prose-rules\.ts|test\/gates\/prose\.test\.ts)$|\/node_modules\//;
 
 function listFiles(): string[] {
   const inFolders = FOLDERS.flatMap((folder) =>

@@ -1,9 +1,7 @@
 import type { Message } from '../../src/domain/message.ts';
-import { findWhole, holds, renderMessage, renderMessages } from '../../src/evaluation/quality/searchable-text.ts';
+import { findWhole, holds, renderMessages } from '../../src/evaluation/quality/searchable-text.ts';
 import { type BenchPoint, countTokens } from './points.ts';
-
-/** Makes a text of at most `budget` tokens from the source of a point. */
-export type Baseline = (bench: BenchPoint, budget: number) => string;
+import { type CompactMessages, type Row, rowOfMessages, splitRounds, sumTokens, tokensOf } from './row.ts';
 
 interface Piece {
   readonly text: string;
@@ -15,20 +13,14 @@ function pieceOf(text: string): Piece {
 }
 
 /** Takes pieces in the order of `order` while they fit, and returns them in their own order. */
-function fit(
-  pieces: readonly Piece[],
-  order: readonly number[],
-  budget: number,
-  { stopsAtFirst = false } = {},
-): string {
+function fit(pieces: readonly Piece[], order: readonly number[], maxTokens: number): string {
   const taken: number[] = [];
-  let left = budget;
+  let left = maxTokens;
   for (const index of order) {
     const { tokens } = pieces[index] as Piece;
-    if (tokens <= left) {
-      left -= tokens;
-      taken.push(index);
-    } else if (stopsAtFirst) break;
+    if (tokens > left) continue;
+    left -= tokens;
+    taken.push(index);
   }
   return taken
     .toSorted((a, b) => a - b)
@@ -36,18 +28,7 @@ function fit(
     .join('\n');
 }
 
-/** A message without calls, or an assistant message with its results. */
-function splitRounds(messages: readonly Message[]): Message[][] {
-  const rounds: Message[][] = [];
-  for (const message of messages) {
-    const last = rounds.at(-1);
-    if (message.role === 'tool' && last !== undefined) last.push(message);
-    else rounds.push([message]);
-  }
-  return rounds;
-}
-
-/** The same order on every machine. */
+/** Shuffles the indexes of a list. Every run gives the same order. */
 function shuffle(count: number): number[] {
   let state = 7_919;
   const keys = Array.from({ length: count }, () => {
@@ -57,28 +38,37 @@ function shuffle(count: number): number[] {
   return [...keys.keys()].toSorted((a, b) => (keys[a] as number) - (keys[b] as number));
 }
 
-const random: Baseline = ({ point }, budget) => {
+async function randomLines({ point }: BenchPoint, maxTokens: number): Promise<string> {
   const lines = renderMessages(point.source)
     .split('\n')
     .filter((line) => line.trim() !== '')
     .map(pieceOf);
-  return fit(lines, shuffle(lines.length), budget);
-};
+  return fit(lines, shuffle(lines.length), maxTokens);
+}
 
-const newestRounds: Baseline = ({ point }, budget) => {
-  const rounds = splitRounds(point.source).map((round) => pieceOf(renderMessages(round)));
-  return fit(rounds, [...rounds.keys()].toReversed(), budget, { stopsAtFirst: true });
-};
+/** Takes rounds from one end of a conversation until one does not fit. */
+function takeRounds(rounds: readonly (readonly Message[])[], maxTokens: number): Message[][] {
+  let left = maxTokens;
+  const count = rounds.findIndex((round) => {
+    left -= sumTokens(round);
+    return left < 0;
+  });
+  return rounds.slice(0, count === -1 ? rounds.length : count).map((round) => [...round]);
+}
+
+const newestRounds: CompactMessages = async (messages, maxTokens) =>
+  takeRounds(splitRounds(messages).toReversed(), maxTokens).toReversed().flat();
 
 const CLIPPED_RESULT_CHARS = 800;
 const HEAD_SHARE = 0.25;
 
-/** The first and the last rounds, with long results clipped. */
-const headAndTail: Baseline = ({ point }, budget) => {
-  const rounds = splitRounds(point.source.map(clipResult)).map((round) => pieceOf(renderMessages(round)));
-  const head = fit(rounds, [...rounds.keys()], budget * HEAD_SHARE, { stopsAtFirst: true });
-  const tail = fit(rounds, [...rounds.keys()].toReversed(), budget - countTokens(head) - 1, { stopsAtFirst: true });
-  return `${head}\n${tail}`;
+/** Keeps the first and the last rounds, with long results clipped in the middle. */
+const headAndTail: CompactMessages = async (messages, maxTokens) => {
+  const rounds = splitRounds(messages.map(clipResult));
+  const head = takeRounds(rounds, maxTokens * HEAD_SHARE);
+  const left = maxTokens - sumTokens(head.flat());
+  const tail = takeRounds(rounds.slice(head.length).toReversed(), left).toReversed();
+  return [...head, ...tail].flat();
 };
 
 function clipResult(message: Message): Message {
@@ -88,34 +78,28 @@ function clipResult(message: Message): Message {
   return { ...message, content: `${content.slice(0, half)} … ${content.slice(-half)}` };
 }
 
-/** Old results are replaced by a note, the newest are shown again while they fit, the oldest rounds go. */
-const maskedResults: Baseline = ({ point }, budget) => {
-  const masked = point.source.map((message) =>
+/** Hides all results, drops the oldest rounds until the rest fits, then shows the newest results while they fit. */
+const maskedResults: CompactMessages = async (messages, maxTokens) => {
+  const masked = messages.map((message) =>
     message.role === 'tool' ? { ...message, content: '[output omitted]' } : message,
   );
-  const sizes = masked.map((message) => pieceOf(renderMessage(message)).tokens);
-  let used = sizes.reduce((sum, tokens) => sum + tokens, 0);
-  let first = 0;
-  while (used > budget && first < masked.length) {
-    do {
-      used -= sizes[first] ?? 0;
-      first += 1;
-    } while (masked[first]?.role === 'tool');
-  }
+  const kept = takeRounds(splitRounds(masked).toReversed(), maxTokens).flat().length;
+  const first = masked.length - kept;
+  let used = sumTokens(masked.slice(first));
   for (let at = masked.length - 1; at >= first; at -= 1) {
-    const whole = point.source[at] as Message;
+    const [hidden, whole] = [masked[at] as Message, messages[at] as Message];
     if (whole.role !== 'tool') continue;
-    used += pieceOf(renderMessage(whole)).tokens - (sizes[at] ?? 0);
-    if (used > budget) break;
+    used += tokensOf(whole) - tokensOf(hidden);
+    if (used > maxTokens) break;
     masked[at] = whole;
   }
-  return renderMessages(masked.slice(first));
+  return masked.slice(first);
 };
 
 const ORACLE_REACH = 50;
 
-/** Fragments around the needles: it knows the future. */
-const oracle: Baseline = ({ point }, budget) => {
+/** Keeps fragments around the needles. It knows the future, so it shows what is possible. */
+async function oracle({ point }: BenchPoint, maxTokens: number): Promise<string> {
   const fragments = new Set(
     point.needles.map(({ text }) => {
       const [at = 0] = findWhole(point.sourceText, text);
@@ -129,13 +113,13 @@ const oracle: Baseline = ({ point }, budget) => {
     (piece) => point.needles.filter(({ text }) => holds(piece.text, text)).length / piece.tokens,
   );
   const order = [...pieces.keys()].toSorted((a, b) => (worth[b] as number) - (worth[a] as number));
-  return fit(pieces, order, budget);
-};
+  return fit(pieces, order, maxTokens);
+}
 
-export const BASELINES: Readonly<Record<string, Baseline>> = {
-  random,
-  window: newestRounds,
-  'head+tail': headAndTail,
-  mask: maskedResults,
-  oracle,
-};
+export const BASELINES: readonly Row[] = [
+  { name: 'oracle', compact: oracle },
+  { name: 'random lines', compact: randomLines },
+  rowOfMessages('window', newestRounds),
+  rowOfMessages('head+tail', headAndTail),
+  rowOfMessages('mask', maskedResults),
+];

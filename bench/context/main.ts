@@ -1,131 +1,125 @@
 /**
- * How much of what an agent uses next its compacted context still holds, over the recorded conversations:
- * `npm run bench:context -- [--budgets 0.2,2000] [--groups tau,coding] [--rows mask,turnfold] [--json]`.
- * A budget below 1 is a share of the source. Token budgets apply to sources of at least 20,000 tokens.
+ * Measures how much of what an agent uses next its compacted context still holds, over recorded conversations:
+ * `npm run bench:context -- [--budgets 0.2,2000] [--families chat,coding] [--rows mask,turnfold] [--held-out <folder>]
+ * [--no-live] [--planted] [--json | --contexts <file> | --write]`. A budget below 1 is a share of the source. Budgets in
+ * tokens apply to sources of at least 20,000 tokens. `--contexts` writes the contexts for the reference harness, and
+ * `--write` the page of the documentation, which also shows planted facts and recorded summaries.
  */
+import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import type { Message } from '../../src/domain/message.ts';
-import type { QualityScore } from '../../src/evaluation/quality/score.ts';
-import { renderMessages } from '../../src/evaluation/quality/searchable-text.ts';
 import { BASELINES } from './baselines.ts';
-import { compactWith, LADDERS } from './ladder-rows.ts';
-import { type BenchPoint, countTokens, FAMILIES, type Family, findPoints } from './points.ts';
-
-const MIN_TOKENS_OF_LONG = 20_000;
+import { LADDERS } from './ladder-rows.ts';
+import { playLive } from './live.ts';
+import { type Measured, maxTokensOf, measureRow } from './measure.ts';
+import { type BudgetResults, nameBudget, tabulatePlanted, writePage } from './page.ts';
+import { measurePlanted } from './planted-run.ts';
+import { FAMILIES, type Family, familyOf, findPoints, readRecordings } from './points.ts';
+import { measureRecorded } from './recorded.ts';
+import { type Row, sumTokens } from './row.ts';
+import { loadOtherSystems } from './systems/load.ts';
+import { type LiveRow, tabulateFamilies, tabulateQuality, toText } from './tables.ts';
 
 const { values } = parseArgs({
+  allowNegative: true,
   options: {
     budgets: { type: 'string', default: '0.2,1000,2000,4000,8000' },
-    groups: { type: 'string', default: '' },
-    rows: { type: 'string', default: '' },
+    families: { type: 'string', default: FAMILIES.join() },
+    rows: { type: 'string' },
+    'held-out': { type: 'string' },
+    live: { type: 'boolean', default: true },
     json: { type: 'boolean', default: false },
+    contexts: { type: 'string' },
+    planted: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
   },
 });
+
+/** Page of the documentation that `--write` replaces. */
+const PAGE = new URL('../../docs/explanation/context-quality.md', import.meta.url);
+
 const budgets = values.budgets.split(',').map(Number);
-const rowNames = values.rows === '' ? [...Object.keys(BASELINES), ...Object.keys(LADDERS)] : values.rows.split(',');
+const families = values.families.split(',') as Family[];
+const folder = values['held-out'];
 
-interface Measured extends QualityScore {
-  readonly row: string;
-  readonly budget: number;
-  readonly family: Family;
-  readonly id: string;
-  /** Tokens of the context ÷ its budget. */
-  readonly fill: number;
-  readonly broken: readonly string[];
-  readonly ms: number;
-}
+const others = await loadOtherSystems();
+if (others.missing.length > 0)
+  console.error(`rows skipped: ${others.missing.join(', ')} not installed: npm ci --prefix bench/context/systems`);
+const rows = chooseRows([...BASELINES, ...others.rows, ...LADDERS]);
+const recordings = readRecordings(folder === undefined ? undefined : pathToFileURL(`${resolve(folder)}/`));
 
-async function contextOf(
-  row: string,
-  bench: BenchPoint,
-  budget: number,
-): Promise<readonly Message[] | string | undefined> {
-  const baseline = BASELINES[row];
-  if (baseline !== undefined) return baseline(bench, budget);
-  const policy = LADDERS[row];
-  if (policy === undefined) throw new Error(`rows: no row "${row}"; rows are ${rowNames.join(', ')}`);
-  return await compactWith(policy, bench, budget);
-}
-
-async function measure(row: string, bench: BenchPoint, share: number): Promise<Measured | undefined> {
-  const budget = share < 1 ? Math.floor(share * bench.tokens) : share;
-  const startMs = performance.now();
-  const context = await contextOf(row, bench, budget);
-  if (context === undefined) return undefined;
-  const ms = performance.now() - startMs;
-  const text = typeof context === 'string' ? context : renderMessages(context);
-  const score = bench.scorer.score(text);
-  const fill = countTokens(text) / budget;
-  const broken = bench.scorer.guards(score, typeof context === 'string' ? [] : context);
-  const { id } = bench.point.recording;
-  return {
-    row,
-    budget: share,
-    family: bench.family,
-    id,
-    fill,
-    ms,
-    ...score,
-    broken: fill > 1 ? ['budget', ...broken] : broken,
-  };
-}
-
-/** Mean over the points of each family, then over the families. */
-function meanOf(all: readonly Measured[], value: (one: Measured) => number | undefined): number {
-  const means = FAMILIES.flatMap((family) => {
-    const own = all.filter((one) => one.family === family).flatMap((one) => value(one) ?? []);
-    return own.length === 0 ? [] : [own.reduce((sum, one) => sum + one, 0) / own.length];
+function chooseRows(all: readonly Row[]): readonly Row[] {
+  const names = values.rows?.split(',') ?? all.map(({ name }) => name);
+  return names.map((name) => {
+    const row = all.find((one) => one.name === name);
+    if (row === undefined) throw new Error(`--rows: no row "${name}". Rows: ${all.map((one) => one.name).join(', ')}`);
+    return row;
   });
-  return means.length === 0 ? Number.NaN : means.reduce((sum, one) => sum + one, 0) / means.length;
 }
 
-const percent = (value: number): number => Math.round(value * 1_000) / 10;
-
-const measured: Measured[] = [];
-for (const bench of findPoints(values.groups === '' ? [] : values.groups.split(','))) {
-  for (const budget of budgets) {
-    if (budget >= 1 && bench.tokens < MIN_TOKENS_OF_LONG) continue;
-    for (const row of rowNames)
-      measured.push(...[await measure(row, bench, budget)].filter((one) => one !== undefined));
+async function measureAll(): Promise<Map<number, Measured[]>> {
+  const measured = new Map(budgets.map((budget) => [budget, [] as Measured[]]));
+  for (const bench of findPoints(recordings, families)) {
+    for (const [budget, results] of measured) {
+      const maxTokens = maxTokensOf(budget, bench.tokens);
+      if (maxTokens === undefined) continue;
+      for (const row of rows) {
+        const one = await measureRow(row, bench, maxTokens);
+        if (one !== undefined) results.push(one);
+      }
+    }
   }
+  return measured;
 }
-if (values.json) console.log(JSON.stringify(measured));
-else {
-  for (const budget of budgets) {
-    const points = measured.filter((one) => one.budget === budget && one.row === rowNames[0]).length;
-    console.log(`\nbudget ${budget < 1 ? `${budget * 100} %` : budget}, ${points} points, of 100`);
-    console.table(
-      Object.fromEntries(
-        rowNames.map((row) => {
-          const own = measured.filter((one) => one.row === row && one.budget === budget);
-          const columns = {
-            points: own.length,
-            recall: percent(meanOf(own, (one) => one.recall)),
-            rare: percent(meanOf(own, (one) => one.rare)),
-            far: percent(meanOf(own, (one) => one.far)),
-            arg: percent(meanOf(own, (one) => one.inArguments)),
-            J: percent(meanOf(own, (one) => one.selectivity)),
-            anchored: percent(meanOf(own, (one) => one.anchored)),
-            users: percent(meanOf(own, (one) => one.userWords)),
-            fill: percent(meanOf(own, (one) => one.fill)),
-            'under 70': own.filter((one) => one.fill < 0.7).length,
-            broken: own.filter((one) => one.broken.length > 0).length,
-            ...(process.env['FAMS']
-              ? Object.fromEntries(
-                  FAMILIES.map((f) => {
-                    const o = own.filter((x) => x.family === f);
-                    return [
-                      f,
-                      `${percent(o.reduce((a, x) => a + x.recall, 0) / o.length)}/${percent(o.reduce((a, x) => a + (x.rare ?? 0), 0) / o.filter((x) => x.rare !== undefined).length)}/${percent(o.reduce((a, x) => a + (x.selectivity ?? 0), 0) / o.filter((x) => x.selectivity !== undefined).length)}`,
-                    ];
-                  }),
-                )
-              : {}),
-            ms: Math.round(meanOf(own, (one) => one.ms)),
-          };
-          return [row, columns];
-        }),
-      ),
+
+async function playAll(budget: number): Promise<LiveRow[]> {
+  const chosen = recordings.filter(({ group }) => families.includes(familyOf(group)));
+  const played: LiveRow[] = [];
+  for (const row of rows) {
+    for (const recording of chosen) {
+      const maxTokens = maxTokensOf(budget, sumTokens(recording.messages.filter(({ role }) => role !== 'system')));
+      const figures = maxTokens === undefined ? undefined : await playLive(row, recording, maxTokens);
+      if (figures !== undefined) played.push({ row: row.name, figures });
+    }
+  }
+  return played;
+}
+
+const measured = await measureAll();
+if (values.contexts !== undefined) writeContexts(values.contexts, [...measured.values()].flat());
+else if (values.json) {
+  const all = [...measured].flatMap(([budget, own]) =>
+    own.map(({ context: _context, ...one }) => ({ budget, ...one })),
+  );
+  console.log(JSON.stringify(all));
+} else {
+  const results: BudgetResults[] = [];
+  for (const [budget, own] of measured) {
+    const live = values.live ? await playAll(budget) : [];
+    results.push({ budget, measured: own, live });
+    console.log(
+      `\nbudget: ${nameBudget(budget)}\n${toText(tabulateQuality(own, live))}\n\n${toText(tabulateFamilies(own))}`,
     );
   }
+  const planted = values.planted || values.write ? await measurePlanted(recordings, rows.filter(isFair)) : [];
+  if (planted.length > 0) console.log(`\nplanted facts, kept of 100\n${toText(tabulatePlanted(planted))}`);
+  if (values.write) {
+    const recorded = await measureRecorded(recordings, rows);
+    const page = writePage({ conversations: recordings.length, budgets: results, recorded, planted });
+    writeFileSync(PAGE, page);
+    console.log(`written: ${PAGE.pathname}`);
+  }
+}
+
+/** The oracle knows needles, but no planted facts. */
+function isFair({ name }: Row): boolean {
+  return name !== 'oracle';
+}
+
+function writeContexts(path: string, all: readonly Measured[]): void {
+  const lines = all.map(({ conversation: id, cut: t, maxTokens, row, context }) =>
+    JSON.stringify({ id, t, budget: maxTokens, row, context }),
+  );
+  writeFileSync(path, `${lines.join('\n')}\n`);
 }

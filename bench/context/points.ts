@@ -2,13 +2,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Message } from '../../src/domain/message.ts';
 import { Corpus, type Recording } from '../../src/evaluation/quality/corpus.ts';
 import { findCuts } from '../../src/evaluation/quality/cut-points.ts';
-import { findPoint, type QualityPoint } from '../../src/evaluation/quality/needles.ts';
+import { findPoint, type QualityPoint } from '../../src/evaluation/quality/point.ts';
 import { QualityScorer } from '../../src/evaluation/quality/score.ts';
 import { renderMessage } from '../../src/evaluation/quality/searchable-text.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
 import { readConversationLine } from '../../src/wire/conversation-line.ts';
 
-/** Folder of recordings, one conversation per line. */
+/** Folder of recordings beside the project: JSONL files with one conversation per line. */
 const FOLDER = new URL('../../../shared/traces/', import.meta.url);
 /** Fewer needles say nothing about a context. */
 const MIN_NEEDLES = 5;
@@ -18,7 +18,7 @@ export const FAMILIES = ['service', 'shell', 'coding', 'chat'] as const;
 export type Family = (typeof FAMILIES)[number];
 
 const FAMILY_OF: readonly (readonly [RegExp, Family])[] = [
-  [/^tau/, 'service'],
+  [/^tau|^fhir/, 'service'],
   [/miniswe|sweagent/, 'shell'],
   [/^coding/, 'coding'],
   [/^chat/, 'chat'],
@@ -39,42 +39,70 @@ export interface BenchPoint {
   readonly tokens: number;
 }
 
-export function readRecordings(): Recording[] {
-  if (!existsSync(FOLDER))
-    throw new Error(`no recordings in ${FOLDER.pathname}: place conversations there, one per line`);
-  return readdirSync(FOLDER)
+/** A summary that a model wrote when the conversation was recorded. */
+export interface RecordedSummary {
+  readonly text: string;
+  /** Index of the first message after the compaction that wrote it. */
+  readonly cut: number;
+}
+
+/** A recorded conversation with the summaries that models wrote while it was recorded. */
+export interface BenchRecording extends Recording {
+  readonly summaries: readonly RecordedSummary[];
+}
+
+interface RecordedLine {
+  readonly id: string;
+  readonly meta?: { readonly compactions?: readonly { readonly summary: string; readonly atMessage: number }[] };
+}
+
+/** @param folder other recordings than those beside the project, e.g. held-out ones. Ends with a slash. */
+export function readRecordings(folder: URL = FOLDER): BenchRecording[] {
+  if (!existsSync(folder))
+    throw new Error(`no recordings in ${folder.pathname}: place JSONL files there, one conversation per line`);
+  return readdirSync(folder)
     .filter((name) => name.endsWith('.jsonl'))
     .toSorted()
     .flatMap((name) =>
-      readFileSync(new URL(name, FOLDER), 'utf8')
+      readFileSync(new URL(name, folder), 'utf8')
         .split('\n')
         .filter(Boolean)
-        .map((line, index) => ({
-          id: (JSON.parse(line) as { id: string }).id,
-          group: name.replace(/\.jsonl$/, ''),
-          messages: readConversationLine(line, index + 1).messages,
-        })),
+        .map((line, index) => readRecording(line, { index, group: name.replace(/\.jsonl$/, '') })),
     );
 }
 
-/** @param chosen all recordings if empty, else those whose group begins with one of these names */
-export function* findPoints(chosen: readonly string[] = []): Generator<BenchPoint> {
-  const recordings = readRecordings();
+function readRecording(
+  line: string,
+  { index, group }: { readonly index: number; readonly group: string },
+): BenchRecording {
+  const { id, meta } = JSON.parse(line) as RecordedLine;
+  const { messages } = readConversationLine(line, index + 1);
+  const summaries = (meta?.compactions ?? []).map(({ summary, atMessage }) => ({ text: summary, cut: atMessage }));
+  return { id, group, messages, summaries };
+}
+
+/**
+ * Yields the points of recordings whose family is chosen. Identifiers are common or rare among all recordings.
+ * @param families all if empty
+ */
+export function* findPoints(
+  recordings: readonly BenchRecording[],
+  families: readonly Family[] = FAMILIES,
+): Generator<BenchPoint> {
   const corpus = new Corpus(recordings);
   for (const recording of recordings) {
-    if (chosen.length > 0 && !chosen.some((name) => recording.group.startsWith(name))) continue;
-    const sizes = recording.messages.map(sizeOf);
-    for (const cut of findCuts(recording.messages, sizes)) {
-      const point = findPoint(recording, cut, corpus);
-      if (point.needles.length < MIN_NEEDLES) continue;
-      yield {
-        point,
-        scorer: new QualityScorer(point),
-        family: familyOf(recording.group),
-        tokens: countTokens(point.sourceText),
-      };
+    if (!families.includes(familyOf(recording.group))) continue;
+    for (const cut of findCuts(recording.messages, recording.messages.map(sizeOf))) {
+      const bench = preparePoint(recording, cut, corpus);
+      if (bench.point.needles.length >= MIN_NEEDLES) yield bench;
     }
   }
+}
+
+export function preparePoint(recording: Recording, cut: number, corpus: Corpus): BenchPoint {
+  const point = findPoint(recording, cut, corpus);
+  const tokens = countTokens(point.sourceText);
+  return { point, scorer: new QualityScorer(point), family: familyOf(recording.group), tokens };
 }
 
 export function familyOf(group: string): Family {

@@ -8,6 +8,7 @@ import type {
   ClippedSegment,
   ContextItem,
   ExcerptSegment,
+  MaskedSegment,
   Segment,
   Summary,
   SummarySegment,
@@ -88,13 +89,13 @@ export function* buildInSlices({ version, head, entries, summaries }: ContextSou
 /** Builds the context item of one log entry: unchanged, masked or shortened, as its segment says. */
 function logItem(
   entry: LogEntry,
-  segment: ClippedSegment | ExcerptSegment | { readonly kind: 'raw' | 'masked' },
+  segment: ClippedSegment | ExcerptSegment | MaskedSegment | { readonly kind: 'raw' },
 ): ContextItem {
   switch (segment.kind) {
     case 'raw':
       return itemOf(entry);
     case 'masked':
-      return maskedItem(entry, entry.seq);
+      return maskedItem(entry, entry.seq, segment.note === undefined ? undefined : { ...segment, note: segment.note });
     case 'clipped':
       return clippedItem(entry, segment);
     case 'excerpt':

@@ -45,9 +45,9 @@ export const segmentSchema = z.discriminatedUnion('kind', [
   }),
   /**
    * Tool results of this range are replaced by a short placeholder, unless the result is shorter. Other messages are as
-   * in the log.
+   * in the log. With a note, the range is one result, and the placeholder holds the note.
    */
-  stretchSchema.extend({ kind: z.literal('masked') }),
+  stretchSchema.extend({ kind: z.literal('masked'), note: z.string().max(1_000).optional() }),
   /** One message that is shortened to its first and last characters. The log has the full text. */
   stretchSchema.extend({ kind: z.literal('clipped'), keepChars: z.number().int().min(0) }),
   /** One message of which some parts of the text stay. The log has the full text. */
@@ -57,6 +57,7 @@ export const segmentSchema = z.discriminatedUnion('kind', [
 
 export type Segment = z.infer<typeof segmentSchema>;
 export type SummarySegment = Extract<Segment, { kind: 'summary' }>;
+export type MaskedSegment = Extract<Segment, { kind: 'masked' }>;
 export type ClippedSegment = Extract<Segment, { kind: 'clipped' }>;
 export type ExcerptSegment = Extract<Segment, { kind: 'excerpt' }>;
 /** Segment of a context item that differs from the log. */

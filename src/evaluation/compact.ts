@@ -10,6 +10,7 @@ import type { SentPart } from '../wire/parts.ts';
 import type { ArrangedItem } from '../wire/wire-request.ts';
 import type { Refusal } from '../workers/compaction/settle-sendable.ts';
 import type { PreparedAgent } from '../workers/prepared-agent.ts';
+import type { EvaluatedConversation } from './evaluated-conversation.ts';
 import { EvaluatedPasses, type SummarizerChain } from './evaluated-passes.ts';
 
 /**
@@ -37,6 +38,8 @@ export interface CompactionReport {
 export interface CompactedConversation {
   readonly messages: readonly Message[];
   readonly report: CompactionReport;
+  /** The conversation after the pass, whose log a `recall` tool can still search. */
+  readonly conversation: EvaluatedConversation;
 }
 
 /**
@@ -65,11 +68,11 @@ export async function compactConversation(
   );
   const { reasons } = outcome;
   if (outcome.kind === 'version') {
-    return { messages, report: reportVersion(outcome.settled, reasons, prepared) };
+    return { messages, conversation, report: reportVersion(outcome.settled, reasons, prepared) };
   }
   const tokens = requestTokens(prepared, before.tokens);
   const sizes = { tokensBefore: tokens, tokensAfter: tokens, bytesAfter: before.bytes + prepared.overhead.bytes };
-  return { messages, report: { kind: 'none', reasons, ...sizes, ...NOTHING_DONE } };
+  return { messages, conversation, report: { kind: 'none', reasons, ...sizes, ...NOTHING_DONE } };
 }
 
 function refusedError({ codes, message }: Refusal): TurnfoldError {

@@ -45,10 +45,11 @@ export function checkVersionRecord({ key, field }: Place, value: unknown): Versi
 /** True for a valid segment that starts after the previous one and ends within the base, so segments never overlap. */
 function isSegment(value: unknown, after: number, base: number): value is { readonly to: number } {
   if (!isMapping(value) || !KINDS.has(value.kind) || !isWeight(value.weight)) return false;
-  const { kind, from, to, summaryKey, depth, version, keepChars, kept } = value;
+  const { kind, from, to, summaryKey, depth, version, keepChars, kept, note } = value;
   if (!isCount(from) || !isCount(to) || from <= after || to < from || to > base) return false;
   if (kind === 'summary') return typeof summaryKey === 'string' && isCount(depth) && isCount(version);
   if (kind === 'excerpt') return areRanges(kept);
+  if (note !== undefined) return kind === 'masked' && from === to && typeof note === 'string';
   return kind !== 'clipped' || isCount(keepChars);
 }
 

@@ -58,8 +58,8 @@ describe('masks (placeholders for old tool results)', () => {
     expect(plan.kind).toBe('trim');
     expect(settled).toMatchObject({ strategy: 'trim', archived: 0, steps: [{ step: 'mask' }] });
     expect(items).toHaveLength(talk.length);
-    expect(items[2]).toEqual(result('c1', '[result masked: done, 4000 bytes, message 3 of the log]'));
-    expect(items[4]).toMatchObject({ toolCallId: 'c2', isError: true, content: expect.stringContaining('failed') });
+    expect(items[2]).toEqual(result('c1', '[result masked: read a → ok, 4000 bytes, message 3 of the log]'));
+    expect(items[4]).toMatchObject({ toolCallId: 'c2', isError: true, content: expect.stringContaining('→ error,') });
     expect([items[1], items[3]]).toEqual([talk[1], talk[3]]);
   });
 
@@ -71,11 +71,12 @@ describe('masks (placeholders for old tool results)', () => {
     expect(settle([...open, user('And?')], policy, 'token_threshold').items[3]).toEqual(open[3]);
   });
 
-  test('masked tool results of neighbouring tool rounds become one segment (range of messages) of the context version', () => {
-    const { settled } = settle(talk, policy, 'token_threshold');
-    const kinds =
-      settled.kind === 'version' ? settled.segments.map(({ kind, from, to }) => `${kind} ${from}-${to}`) : [];
-    expect(kinds).toEqual(['raw 1-2', 'masked 3-7']);
+  test('each masked tool result with a note is a segment (range of messages) of its own', () => {
+    const kindsOf = (messages: readonly Message[]): string[] => {
+      const { settled } = settle(messages, policy, 'token_threshold');
+      return settled.kind === 'version' ? settled.segments.map(({ kind, from, to }) => `${kind} ${from}-${to}`) : [];
+    };
+    expect(kindsOf(talk)).toEqual(['raw 1-2', 'masked 3-3', 'raw 4-4', 'masked 5-5', 'raw 6-7']);
   });
 
   test('the placeholder of a masked tool result never exceeds its fixed token count', () => {

@@ -2,13 +2,14 @@ import { type ContextItem, weighItems } from '../context.ts';
 import { findSupersededInSlices } from '../evidence/superseded.ts';
 import type { Weight } from '../message.ts';
 import type { EvictionStrategy } from '../policy.ts';
-import { mapInSlices, type Sliced } from '../sliced.ts';
+import { forEachInSlices, mapInSlices, type Sliced } from '../sliced.ts';
 import { excessWeight, mostItemTokens, type PlanRequest } from './budget.ts';
 import { cutContext, cutFloor, evictionCandidates } from './eviction.ts';
 import { type ContextEvidence, readEvidence } from './evidence.ts';
 import { orderByWorth } from './group-worth.ts';
 import { findLastModelSeq, isFloor, type Layout, layOutInSlices, type Protection } from './layout.ts';
-import { isMaskable, maskedItem } from './mask.ts';
+import { isMaskable } from './mask.ts';
+import { maskWithNotes } from './mask-notes.ts';
 import { type ShortenRequest, shortenLargest } from './shorten.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 import { hasHardReason, hasTokenReason } from './thresholds.ts';
@@ -161,12 +162,17 @@ export class Ladder {
     const { groupOf, protections } = yield* this.layOut();
     const superseded = yield* findSupersededInSlices(this.#items.map(({ message }) => message));
     if (superseded.size === 0 && !maskToolResults) return;
-    const masked = yield* mapInSlices(this.#items, (item, position) => {
+    const chosen: number[] = [];
+    yield* forEachInSlices(this.#items, (item, position) => {
       const isStale = maskToolResults || superseded.has(position);
       const mayChange = protections[groupOf[position] as number] === undefined && item.segment === undefined;
-      return isStale && mayChange && isMaskable(item) ? maskedItem(item, item.from) : item;
+      if (isStale && mayChange && isMaskable(item)) chosen.push(position);
     });
-    this.#take('mask', masked);
+    const masked = yield* maskWithNotes(this.#items, chosen, this.#request.weigh);
+    this.#take(
+      'mask',
+      this.#items.map((item, position) => masked.get(position) ?? item),
+    );
     yield;
   }
 

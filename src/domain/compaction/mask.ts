@@ -2,10 +2,16 @@ import type { Message, WeighedMessage, Weight } from '../message.ts';
 import type { ContextItem } from '../version.ts';
 
 /**
- * Fixed weight of a masked result, for any size and seq. A version can then mark a whole stretch as masked, and its
- * weight needs no new count.
+ * Fixed weight of a masked result without a note, for any size and seq. A version can then mark a whole stretch as
+ * masked, and its weight needs no new count.
  */
 export const MASK_TOKENS = 32;
+
+/** Description of a masked result, with the weight of the masked message. A version stores both. */
+export interface MaskNote {
+  readonly note: string;
+  readonly weight: Weight;
+}
 
 /** Decides whether a message is a tool result that is larger than a mask. */
 export function isMaskable({ message, tokens }: WeighedMessage): boolean {
@@ -13,12 +19,13 @@ export function isMaskable({ message, tokens }: WeighedMessage): boolean {
 }
 
 /**
- * Masks a tool result. The text states its outcome, size and place in the log. Call id and error mark stay. The result
- * is deterministic, so that no version has to store it (I15).
+ * Masks a tool result. The text states its outcome, size and place in the log, where `recall` reads the result. Call id and
+ * error mark stay. The same note gives the same text (I15).
+ * @param note description of the result. Without a note, only the outcome is stated
  */
-export function maskResult({ message, bytes }: WeighedMessage, seq: number): Message {
+export function maskResult({ message, bytes }: WeighedMessage, seq: number, note?: string): Message {
   const { parts: _parts, raw: _raw, ...result } = message;
-  const outcome = message.isError === true ? 'failed' : 'done';
+  const outcome = note ?? (message.isError === true ? 'failed' : 'done');
   return { ...result, content: `[result masked: ${outcome}, ${bytes} bytes, message ${seq} of the log]` };
 }
 
@@ -26,11 +33,12 @@ export function maskResult({ message, bytes }: WeighedMessage, seq: number): Mes
  * Builds the context item of a log entry inside a masked segment. A line of text replaces a large tool result. Other
  * messages and small results stay as they are.
  */
-export function maskedItem(entry: WeighedMessage, seq: number): ContextItem {
+export function maskedItem(entry: WeighedMessage, seq: number, noted?: MaskNote): ContextItem {
   const { message, tokens, bytes } = entry;
   const item = { from: seq, to: seq, message, tokens, bytes };
   if (!isMaskable(entry)) return item;
-  const masked = maskResult(entry, seq);
-  const weight: Weight = { tokens: MASK_TOKENS, bytes: masked.content.length };
-  return { ...item, ...weight, message: masked, segment: { kind: 'masked', from: seq, to: seq, weight } };
+  const masked = maskResult(entry, seq, noted?.note);
+  const weight: Weight = noted?.weight ?? { tokens: MASK_TOKENS, bytes: masked.content.length };
+  const segment = { kind: 'masked' as const, from: seq, to: seq, weight, ...(noted && { note: noted.note }) };
+  return { ...item, ...weight, message: masked, segment };
 }

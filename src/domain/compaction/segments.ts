@@ -31,12 +31,14 @@ function pushItem(segments: Segment[], item: ContextItem): void {
 
 /** Kind of segment for an item. `any`: the item looks the same masked or raw, so it joins either neighbour. */
 function kindOf(item: ContextItem): 'whole' | 'masked' | 'raw' | 'any' {
-  if (item.segment?.kind === 'masked') return 'masked';
+  if (item.segment?.kind === 'masked') return item.segment.note === undefined ? 'masked' : 'whole';
   if (item.segment !== undefined) return 'whole';
   return isMaskable(item) ? 'raw' : 'any';
 }
 
-function joins({ kind }: Segment, item: 'masked' | 'raw' | 'any'): boolean {
+function joins(segment: Segment, item: 'masked' | 'raw' | 'any'): boolean {
+  const { kind } = segment;
+  if (kind === 'masked' && segment.note !== undefined) return false;
   return kind === item || (item === 'any' && (kind === 'raw' || kind === 'masked'));
 }
 
@@ -75,9 +77,10 @@ function findFirst(segments: readonly Segment[], seq: number): number {
   return low;
 }
 
-/** Names what a segment shows as a whole: the key of a summary, or the length of a clip. '' for other segments. */
+/** Names what a segment shows as a whole: the key of a summary, a note, or the length of a clip. '' for other segments. */
 export function nameSegment(segment: Segment): string {
   if (segment.kind === 'summary') return segment.summaryKey;
+  if (segment.kind === 'masked') return segment.note ?? '';
   if (segment.kind === 'excerpt') return `keeps ${segment.kept.join(' ')}`;
   return segment.kind === 'clipped' ? `keeps ${segment.keepChars}` : '';
 }

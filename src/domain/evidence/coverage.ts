@@ -1,4 +1,5 @@
 import type { Sliced } from '../sliced.ts';
+import { type Dense, DensityQueue } from './density-queue.ts';
 import type { Part } from './fragments.ts';
 import type { Fragment, Ledger } from './ledger.ts';
 
@@ -17,129 +18,129 @@ export interface CoverageRequest {
   readonly mayChoose: (index: number) => boolean;
 }
 
-/** Share of the budget that may stay unused. */
-const MIN_LEFT = 0.03;
-
-/** What fills a budget that nothing of value needs: the newest words of the agent, then its calls, users and results. */
-function fillOrder({ fragments }: Ledger): number[] {
-  const rank: Readonly<Record<Part, number>> = { statement: 0, call: 1, user: 2, result: 3 };
-  return [...fragments.keys()]
-    .filter((index) => (fragments[index] as Fragment).terms.length > 1)
-    .toSorted((a, b) => {
-      const [one, other] = [fragments[a] as Fragment, fragments[b] as Fragment];
-      return rank[one.part] - rank[other.part] || other.message - one.message || a - b;
-    });
-}
-
 /** Fragments between two yields. */
 const SLICE_FRAGMENTS = 2_048;
+/** Share of the budget that may stay unused. */
+const MAX_UNUSED = 0.03;
 
 /**
- * Chooses the fragments with the most value per token until the budget is full. A term counts once. Greedy choice is within
- * 1 − 1/e of the best for such a gain. Gains only fall while terms get covered, so a fragment is weighed again only
- * when it reaches the top.
+ * Chooses the fragments with the most value per token until the budget is full, then the newest ones. A term counts once.
  * @returns indexes in the order of the choice
  */
 export function* chooseFragments(request: CoverageRequest): Sliced<number[]> {
-  const { ledger, values, tokens, maxTokens, headTokens, shown, mayChoose } = request;
-  const { fragments } = ledger;
-  const covered = new Uint8Array(ledger.terms.length);
-  const isOpen = new Uint8Array(ledger.messages);
-  const cover = (index: number): void => {
-    const { terms, message } = fragments[index] as Fragment;
-    for (const term of terms) covered[term] = 1;
-    isOpen[message] = 1;
-  };
-  for (const index of shown) cover(index);
-  const costOf = (index: number): number =>
-    (tokens[index] as number) + (isOpen[(fragments[index] as Fragment).message] === 1 ? 0 : headTokens);
-  const densityOf = (index: number): number => {
-    let gain = 0;
-    for (const term of (fragments[index] as Fragment).terms) {
-      const value = values[term] as number;
-      if (covered[term] === 0) gain += value;
-    }
-    return gain / costOf(index);
-  };
-  const queue = new DensityQueue();
-  const isShown = new Set(shown);
-  for (let index = 0; index < fragments.length; index += 1) {
-    if (!isShown.has(index) && mayChoose(index)) queue.push(index, densityOf(index));
-    if (index % SLICE_FRAGMENTS === 0) yield;
-  }
-  const chosen: number[] = [];
-  let left = maxTokens;
-  for (let steps = 1; queue.size > 0; steps += 1) {
-    const { index, density } = queue.pop();
-    if (density <= 0) break;
-    const now = densityOf(index);
-    if (now < density) queue.push(index, now);
-    else if (costOf(index) <= left) {
-      left -= costOf(index);
-      chosen.push(index);
-      cover(index);
-    }
-    if (steps % SLICE_FRAGMENTS === 0) yield;
-  }
-  const taken = new Set([...shown, ...chosen]);
-  for (const index of fillOrder(ledger)) {
-    if (left < MIN_LEFT * maxTokens) break;
-    if (taken.has(index) || !mayChoose(index) || costOf(index) > left) continue;
-    left -= costOf(index);
-    chosen.push(index);
-    cover(index);
-  }
-  return chosen;
+  const choice = new Choice(request);
+  yield* chooseByDensity(choice, request);
+  yield* fillRest(choice, request);
+  return choice.chosen;
 }
 
-/** Binary heap, the densest first. Equal densities come in the order of their indexes. */
-class DensityQueue {
-  readonly #indexes: number[] = [];
-  readonly #densities: number[] = [];
-
-  get size(): number {
-    return this.#indexes.length;
+/**
+ * Greedy choice of what gains most per token. Gains only fall while terms get covered, so a fragment is weighed again only
+ * when it reaches the top.
+ */
+function* chooseByDensity(choice: Choice, { ledger, mayChoose }: CoverageRequest): Sliced<void> {
+  const queue = new DensityQueue();
+  for (let index = 0; index < ledger.fragments.length; index += 1) {
+    if (!choice.isTaken(index) && mayChoose(index)) queue.push({ index, density: choice.densityOf(index) });
+    if (index % SLICE_FRAGMENTS === 0) yield;
   }
+  for (let steps = 1; queue.size > 0; steps += 1) {
+    const { index, density } = queue.pop() as Dense;
+    if (density <= 0) break;
+    const now = choice.densityOf(index);
+    if (now < density) queue.push({ index, density: now });
+    else choice.take(index);
+    if (steps % SLICE_FRAGMENTS === 0) yield;
+  }
+}
 
-  push(index: number, density: number): void {
-    let at = this.#indexes.length;
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      if (!this.#isBefore(index, density, parent)) break;
-      this.#move(parent, at);
-      at = parent;
+/** Parts in the order in which they fill a budget that nothing of value needs. */
+const FILL_PARTS: readonly Part[] = ['statement', 'call', 'user', 'result'];
+/** A fragment with fewer terms says nothing. */
+const MIN_FILL_TERMS = 2;
+
+/** Takes fragments of one part after the other, the newest message first, until the budget is nearly full. */
+function* fillRest(choice: Choice, { ledger, maxTokens, mayChoose }: CoverageRequest): Sliced<void> {
+  const newestFirst = orderNewestFirst(ledger);
+  yield;
+  for (const part of FILL_PARTS) {
+    for (const [step, index] of newestFirst.entries()) {
+      if (choice.left < MAX_UNUSED * maxTokens) return;
+      const fragment = ledger.fragments[index] as Fragment;
+      const isFilling = fragment.part === part && fragment.terms.length >= MIN_FILL_TERMS;
+      if (isFilling && !choice.isTaken(index) && mayChoose(index)) choice.take(index);
+      if (step % SLICE_FRAGMENTS === 0) yield;
     }
-    this.#indexes[at] = index;
-    this.#densities[at] = density;
+  }
+}
+
+/** Indexes of fragments, the newest message first, and within a message in their order. Linear, without a sort. */
+function orderNewestFirst({ fragments }: Ledger): Int32Array {
+  const order = new Int32Array(fragments.length);
+  let at = fragments.length;
+  for (let from = 0, to = 0; from < fragments.length; from = to) {
+    while (to < fragments.length && fragments[to]?.message === fragments[from]?.message) to += 1;
+    at -= to - from;
+    for (let index = from; index < to; index += 1) order[at + index - from] = index;
+  }
+  return order;
+}
+
+/** Fragments chosen so far, and what they cover. */
+class Choice {
+  readonly chosen: number[] = [];
+  /** Tokens of the budget that are not used yet. */
+  left: number;
+  readonly #request: CoverageRequest;
+  readonly #isTaken: Uint8Array;
+  readonly #isCovered: Uint8Array;
+  /** 1 for a message that has a fragment already. */
+  readonly #isOpen: Uint8Array;
+
+  constructor(request: CoverageRequest) {
+    const { ledger, maxTokens, shown } = request;
+    this.#request = request;
+    this.left = maxTokens;
+    this.#isTaken = new Uint8Array(ledger.fragments.length);
+    this.#isCovered = new Uint8Array(ledger.terms.length);
+    this.#isOpen = new Uint8Array(ledger.messages);
+    for (const index of shown) this.#cover(index);
   }
 
-  pop(): { readonly index: number; readonly density: number } {
-    const top = { index: this.#indexes[0] as number, density: this.#densities[0] as number };
-    const index = this.#indexes.pop() as number;
-    const density = this.#densities.pop() as number;
-    const { size } = this;
-    if (size === 0) return top;
-    let at = 0;
-    for (let child = 1; child < size; child = 2 * at + 1) {
-      const other = child + 1;
-      if (other < size && this.#isBefore(this.#indexes[other] as number, this.#densities[other] as number, child))
-        child = other;
-      if (this.#isBefore(index, density, child)) break;
-      this.#move(child, at);
-      at = child;
+  isTaken(index: number): boolean {
+    return this.#isTaken[index] === 1;
+  }
+
+  densityOf(index: number): number {
+    let gain = 0;
+    for (const term of this.#fragment(index).terms) {
+      if (this.#isCovered[term] === 0) gain += this.#request.values[term] as number;
     }
-    this.#indexes[at] = index;
-    this.#densities[at] = density;
-    return top;
+    return gain / this.#costOf(index);
   }
 
-  #isBefore(index: number, density: number, at: number): boolean {
-    const other = this.#densities[at] as number;
-    return density > other || (density === other && index < (this.#indexes[at] as number));
+  /** Takes the fragment if the budget has room for it. */
+  take(index: number): void {
+    const cost = this.#costOf(index);
+    if (cost > this.left) return;
+    this.left -= cost;
+    this.chosen.push(index);
+    this.#cover(index);
   }
 
-  #move(from: number, to: number): void {
-    this.#indexes[to] = this.#indexes[from] as number;
-    this.#densities[to] = this.#densities[from] as number;
+  #cover(index: number): void {
+    const { terms, message } = this.#fragment(index);
+    for (const term of terms) this.#isCovered[term] = 1;
+    this.#isOpen[message] = 1;
+    this.#isTaken[index] = 1;
+  }
+
+  #costOf(index: number): number {
+    const isOpen = this.#isOpen[this.#fragment(index).message] === 1;
+    return (this.#request.tokens[index] as number) + (isOpen ? 0 : this.#request.headTokens);
+  }
+
+  #fragment(index: number): Fragment {
+    return this.#request.ledger.fragments[index] as Fragment;
   }
 }

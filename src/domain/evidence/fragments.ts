@@ -1,7 +1,7 @@
 import type { Message, ToolCall } from '../message.ts';
 import { classOf, SPACE } from './characters.ts';
 
-/** Who says a fragment: a user, the agent in words, the agent in the arguments of a call, or a tool. */
+/** Origin of a text: a user, the words of the agent, the arguments of its call, or the result of a tool. */
 export const PARTS = ['user', 'statement', 'call', 'result'] as const;
 export type Part = (typeof PARTS)[number];
 
@@ -20,15 +20,43 @@ export function partsOf({ role, content, toolCalls = [] }: Message): PartText[] 
 
 /** `name key: value, key: value`, with the values of nested objects under their own keys. */
 export function describeCall({ name, arguments: text }: ToolCall): string {
-  const values: string[] = [];
-  const visit = (value: unknown, key: string): void => {
-    if (value === null || value === undefined) return;
-    if (Array.isArray(value)) for (const item of value) visit(item, key);
-    else if (typeof value === 'object') for (const [own, item] of Object.entries(value)) visit(item, own);
-    else values.push(key === '' ? String(value) : `${key}: ${String(value)}`);
-  };
-  visit(parseArguments(text), '');
-  return `${name} ${values.join(', ')}`;
+  return `${name} ${describeValues(parseArguments(text)).join(', ')}`;
+}
+
+/** An object or a list whose values are being read. */
+interface OpenParent {
+  /** Absent for a list, whose items have the key of the list. */
+  readonly keys?: readonly string[];
+  readonly values: readonly unknown[];
+  readonly key: string;
+  next: number;
+}
+
+/** The search uses no recursion, because arguments may be nested deeper than the call stack. */
+function describeValues(root: unknown): string[] {
+  const texts: string[] = [];
+  const open: OpenParent[] = [{ values: [root], key: '', next: 0 }];
+  for (let parent = open.at(-1); parent !== undefined; parent = open.at(-1)) {
+    if (parent.next === parent.values.length) {
+      open.pop();
+      continue;
+    }
+    const value = parent.values[parent.next];
+    const key = parent.keys?.[parent.next] ?? parent.key;
+    parent.next += 1;
+    if (typeof value === 'object' && value !== null) open.push(openParent(value, key));
+    else if (isScalar(value)) texts.push(key === '' ? String(value) : `${key}: ${value}`);
+  }
+  return texts;
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+}
+
+function openParent(parent: object, key: string): OpenParent {
+  if (Array.isArray(parent)) return { values: parent, key, next: 0 };
+  return { keys: Object.keys(parent), values: Object.values(parent), key, next: 0 };
 }
 
 function parseArguments(text: string): unknown {
@@ -44,18 +72,18 @@ const MAX_LINE_CHARS = 240;
 const MIN_PIECE_CHARS = 160;
 const COMMA = 44;
 
-/** Calls `visit` with the start and end of each line, or of each piece of a long line. */
-export function splitFragments(text: string, visit: (start: number, end: number) => void): void {
+/** Start and end of each line, or of each piece of a long line. Empty lines are left out. */
+export function* splitFragments(text: string): Generator<readonly [start: number, end: number]> {
   for (let start = 0; start < text.length; ) {
     const lineEnd = text.indexOf('\n', start);
     const end = lineEnd === -1 ? text.length : lineEnd;
     let from = start;
     while (end - from > MAX_LINE_CHARS) {
       const to = findBreak(text, from + MIN_PIECE_CHARS, from + MAX_LINE_CHARS);
-      visit(from, to);
+      yield [from, to];
       from = to;
     }
-    if (from < end) visit(from, end);
+    if (from < end) yield [from, end];
     start = end + 1;
   }
 }

@@ -1,8 +1,9 @@
 import type { Message } from '../message.ts';
 import type { Sliced } from '../sliced.ts';
-import { PARTS, type Part, partsOf, splitFragments } from './fragments.ts';
+import { type Part, partsOf, splitFragments } from './fragments.ts';
 import { findSupersededInSlices } from './superseded.ts';
-import { scanTerms, shapeOf, type TermShape } from './terms.ts';
+import { TermIndex } from './term-index.ts';
+import { scanTerms } from './terms.ts';
 
 /** A line of a message, or a piece of a long line. */
 export interface Fragment {
@@ -18,13 +19,14 @@ export interface Fragment {
   readonly terms: readonly number[];
 }
 
-/** What a source says about a term. */
+/** A word, name or number of a source, and the places that hold it. */
 export interface Term {
   readonly text: string;
-  readonly shape: TermShape;
   /** Message that holds it first, and the part where it stands. */
   readonly first: number;
   readonly firstPart: Part;
+  /** Last message that holds it. */
+  last: number;
   /** Messages that hold it. */
   messages: number;
   /** Messages that hold it in this part. */
@@ -50,20 +52,26 @@ export interface Ledger {
   readonly superseded: ReadonlySet<number>;
 }
 
-/** Characters that are read between two yields: about 5 ms. */
-const SLICE_CHARS = 65_536;
+/** Characters that are read between two yields: about 5 ms of distinct Chinese, the slowest text. */
+const SLICE_CHARS = 8_192;
+/** A part costs as much as so many characters, whatever its length. */
+const PART_CHARS = 32;
 
 /** Reads messages of a log, oldest first. The result is a pure function of the messages. */
 export function* readLedger(messages: readonly Message[]): Sliced<Ledger> {
   const reader = new LedgerReader();
   let chars = 0;
   for (const [index, message] of messages.entries()) {
+    const isError = message.isError === true;
     for (const [partIndex, { part, text }] of partsOf(message).entries()) {
-      reader.read(message, { message: index, part, partIndex, text });
-      chars += text.length;
-      if (chars < SLICE_CHARS) continue;
-      chars = 0;
-      yield;
+      chars += PART_CHARS;
+      for (const [start, end] of splitFragments(text)) {
+        reader.read({ message: index, part, partIndex, start, end, isError }, text);
+        chars += end - start;
+        if (chars < SLICE_CHARS) continue;
+        chars = 0;
+        yield;
+      }
     }
   }
   const lastAgent = messages.findLastIndex(({ role }) => role === 'assistant');
@@ -71,59 +79,44 @@ export function* readLedger(messages: readonly Message[]): Sliced<Ledger> {
   return { ...reader.collected, messages: messages.length, lastAgent, superseded };
 }
 
-interface PlacedText {
-  readonly message: number;
-  readonly part: Part;
-  readonly partIndex: number;
-  readonly text: string;
+interface FragmentPlace extends Omit<Fragment, 'text' | 'terms'> {
+  readonly isError: boolean;
 }
 
 class LedgerReader {
+  readonly #index = new TermIndex();
   readonly #terms: Term[] = [];
-  readonly #indexes = new Map<string, number>();
   readonly #fragments: Fragment[] = [];
+  /** Last fragment that holds each term. */
+  readonly #lastFragments: number[] = [];
 
   get collected(): Pick<Ledger, 'terms' | 'fragments'> {
     return { terms: this.#terms, fragments: this.#fragments };
   }
 
-  read({ isError }: Message, place: PlacedText): void {
-    const { text, ...where } = place;
-    splitFragments(text, (start, end) => {
-      const terms = new Set<number>();
-      scanTerms(text, start, end, (term, from, to) => {
-        const index = this.#note(term, place, isError === true);
-        const noted = this.#terms[index] as Term;
-        if (isKey(text, to)) noted.asKey += 1;
-        if (isValue(text, from)) noted.asValue += 1;
-        terms.add(index);
-      });
-      this.#fragments.push({ ...where, text: text.slice(start, end), start, end, terms: [...terms] });
+  /** @param whole text of the part that holds the fragment, because the characters around a term count */
+  read(place: FragmentPlace, whole: string): void {
+    const { message, part, partIndex, start, end } = place;
+    const terms: number[] = [];
+    const fragment = this.#fragments.length;
+    scanTerms(whole, start, end, (text, from, to) => {
+      const index = this.#note(text, place);
+      const term = this.#terms[index] as Term;
+      if (isKey(whole, to)) term.asKey += 1;
+      if (isValue(whole, from)) term.asValue += 1;
+      if (this.#lastFragments[index] !== fragment) terms.push(index);
+      this.#lastFragments[index] = fragment;
     });
+    this.#fragments.push({ message, part, partIndex, start, end, text: whole.slice(start, end), terms });
   }
 
-  #note(text: string, { message, part }: PlacedText, isError: boolean): number {
-    let index = this.#indexes.get(text);
-    if (index === undefined) {
-      index = this.#terms.length;
-      this.#indexes.set(text, index);
-      this.#terms.push({
-        text,
-        shape: shapeOf(text),
-        first: message,
-        firstPart: part,
-        messages: 0,
-        messagesByPart: { user: 0, statement: 0, call: 0, result: 0 },
-        lastByPart: { user: -1, statement: -1, call: -1, result: -1 },
-        occurrences: 0,
-        asKey: 0,
-        asValue: 0,
-        isInError: false,
-      });
-    }
+  #note(text: string, { message, part, isError }: FragmentPlace): number {
+    const index = this.#index.add(text);
+    if (index === this.#terms.length) this.#terms.push(createTerm(text, message, part));
     const term = this.#terms[index] as Term;
-    if (lastOf(term) !== message) term.messages += 1;
+    if (term.last !== message) term.messages += 1;
     if (term.lastByPart[part] !== message) term.messagesByPart[part] += 1;
+    term.last = message;
     term.lastByPart[part] = message;
     term.occurrences += 1;
     term.isInError ||= isError;
@@ -131,11 +124,20 @@ class LedgerReader {
   }
 }
 
-/** Last message that holds the term. */
-export function lastOf({ lastByPart }: Term): number {
-  let last = -1;
-  for (const part of PARTS) last = Math.max(last, lastByPart[part]);
-  return last;
+function createTerm(text: string, first: number, firstPart: Part): Term {
+  return {
+    text,
+    first,
+    firstPart,
+    last: -1,
+    messages: 0,
+    messagesByPart: { user: 0, statement: 0, call: 0, result: 0 },
+    lastByPart: { user: -1, statement: -1, call: -1, result: -1 },
+    occurrences: 0,
+    asKey: 0,
+    asValue: 0,
+    isInError: false,
+  };
 }
 
 const COLON = 58;

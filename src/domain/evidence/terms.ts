@@ -1,4 +1,4 @@
-import { classOf, DIGIT, IDEOGRAPH, isWordClass, JOINER, LOWER, UNDERSCORE, UPPER } from './characters.ts';
+import { classOf, IDEOGRAPH, isWordClass, JOINER } from './characters.ts';
 
 /** Called for each term with its place in the text. */
 export type TermVisitor = (term: string, start: number, end: number) => void;
@@ -10,8 +10,11 @@ const MAX_JOINERS = 3;
 const SLASH = 47;
 
 /**
- * Finds the terms of a text in one pass, in any language: words of three characters or more, the names that joiners make of
- * words (`src/a.ts`, `order-17`, `user.name`), the file name of a path, and pairs of ideographs.
+ * Finds the terms of a text in one pass, in any language:
+ * - words of three characters or more
+ * - names that joiners make of words: `src/a.ts`, `order-17`, `user.name`
+ * - the file name of a path
+ * - pairs of ideographs
  */
 export function scanTerms(text: string, from: number, to: number, visit: TermVisitor): void {
   let at = from;
@@ -71,43 +74,4 @@ function visitName(text: string, { from, end, afterSlash }: NamePlace, visit: Te
   if (afterSlash < 0 || end - afterSlash < MIN_CHARS) return;
   const file = text.slice(afterSlash, end);
   if (file.includes('.')) visit(file, afterSlash, end);
-}
-
-/** What the characters of a term say about it. */
-export interface TermShape {
-  readonly chars: number;
-  /** All letters in lower case, and nothing else: most likely a plain word. */
-  readonly isPlain: boolean;
-  readonly isNumber: boolean;
-  readonly hasDigitAndLetter: boolean;
-  /** Capital after a small letter: `readFile`. */
-  readonly hasInnerCapital: boolean;
-  readonly hasUnderscore: boolean;
-  readonly isJoined: boolean;
-  readonly isPath: boolean;
-  readonly isIdeographic: boolean;
-}
-
-export function shapeOf(term: string): TermShape {
-  const counts = new Uint8Array(8);
-  let hasInnerCapital = false;
-  let before = -1;
-  for (let index = 0; index < term.length; index += 1) {
-    const found = classOf(term.charCodeAt(index));
-    counts[found] = (counts[found] ?? 0) + 1;
-    hasInnerCapital ||= found === UPPER && before === LOWER;
-    before = found;
-  }
-  const [, lower = 0, upper = 0, digits = 0] = counts;
-  return {
-    chars: term.length,
-    isPlain: lower === term.length,
-    isNumber: digits === term.length,
-    hasDigitAndLetter: counts[DIGIT] !== 0 && lower + upper > 0,
-    hasInnerCapital,
-    hasUnderscore: counts[UNDERSCORE] !== 0 && lower + upper > 0,
-    isJoined: counts[JOINER] !== 0,
-    isPath: term.includes('/'),
-    isIdeographic: counts[IDEOGRAPH] !== 0,
-  };
 }

@@ -48,8 +48,10 @@ export interface SummaryRequest {
   readonly userRequest?: string;
   /** Texts of users that code puts before the summary. The summary need not repeat them. */
   readonly userTexts?: string;
-  /** Messages after the range that stay in the context. The summary need not repeat them. */
+  /** Messages after the range. They show which names the agent still uses. */
   readonly later?: readonly Message[];
+  /** Number of the last messages of `later` that stay in the context. The summary need not repeat them. */
+  readonly keptLater?: number;
   /** Maximum tokens of the summary's text. */
   readonly maxTokens: number;
   readonly signal: AbortSignal;

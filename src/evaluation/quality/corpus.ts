@@ -9,16 +9,18 @@ export interface Recording {
   readonly messages: readonly Message[];
 }
 
-/** Conversations from which a group's own frequencies mean something. */
-const MIN_GROUP = 7;
+/** Minimum conversations from which frequencies are taken. */
+const MIN_CONVERSATIONS = 7;
+/** An identifier in more than this share of the conversations is common. */
 const MAX_SHARE_OF_GROUP = 0.2;
 const MAX_SHARE_OF_ALL = 0.05;
 const MAX_SHARE_OF_RARE_WORD = 0.02;
+/** Texts of at most this many conversations are never common. */
 const ALWAYS_RARE = 2;
 
 /**
- * Counts in how many conversations each identifier and word occurs. An identifier of many conversations belongs to the
- * task and not to one conversation. A context need not keep it.
+ * Counts the conversations that hold each identifier and word. An identifier of many conversations belongs to the task,
+ * not to one conversation, so the measure does not ask a context to keep it.
  */
 export class Corpus {
   readonly #size: number;
@@ -40,8 +42,9 @@ export class Corpus {
 
   isCommon(identifier: string, group: string): boolean {
     const { size, counts } = this.#groups.get(group) ?? { size: 0, counts: this.#counts };
-    if (size >= MIN_GROUP) return (counts.get(identifier) ?? 0) > Math.max(ALWAYS_RARE, MAX_SHARE_OF_GROUP * size);
-    if (this.#size < MIN_GROUP) return false;
+    if (size >= MIN_CONVERSATIONS)
+      return (counts.get(identifier) ?? 0) > Math.max(ALWAYS_RARE, MAX_SHARE_OF_GROUP * size);
+    if (this.#size < MIN_CONVERSATIONS) return false;
     return (this.#counts.get(identifier) ?? 0) > MAX_SHARE_OF_ALL * this.#size;
   }
 

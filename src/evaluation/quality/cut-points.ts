@@ -1,12 +1,14 @@
 import type { Message } from '../../domain/message.ts';
 
-/** Shares of a recording's tokens at which it is cut. */
+/** Shares of a recording's tokens that stand before its cuts. */
 const SHARES = [0.5, 0.75];
+/** Minimum messages on each side of a cut. System messages do not count. */
 const MIN_BEFORE = 8;
 const MIN_AFTER = 5;
 
 /**
- * Indexes where a recording is cut, never inside a round. A recording with too few messages on either side has none.
+ * Finds the indexes of the first messages after each cut. A cut never separates a call from its result. A cut with too
+ * few messages on one side is left out.
  * @param sizes tokens by index, 0 for system messages
  */
 export function findCuts(messages: readonly Message[], sizes: readonly number[]): number[] {

@@ -1,6 +1,6 @@
-import type { Message, ToolCall } from '../../domain/message.ts';
+import type { ToolCall } from '../../domain/message.ts';
 
-/** `value` is a short whole argument, such as a person's name. `word` is a plain word. */
+/** `value` is a short whole argument, e.g. a person's name. `word` is a plain word. */
 export type IdentifierKind =
   | 'url'
   | 'email'
@@ -18,7 +18,7 @@ export type IdentifierKind =
 const FILE_EXTENSIONS =
   'py|pyi|ts|tsx|js|mjs|jsx|json|jsonl|md|rst|txt|go|rs|toml|yaml|yml|cfg|ini|sh|html|css|c|h|cpp|java|sql|service|conf|lock|log|csv|xml';
 
-/** A text may match several kinds. The first kind that matches is its kind. */
+/** A text that matches several patterns has the kind of the first. */
 const PATTERNS: readonly (readonly [IdentifierKind, RegExp])[] = [
   ['url', /https?:\/\/[^\s"'<>()[\]{}`|\\,;]+/g],
   ['email', /[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+/g],
@@ -41,7 +41,7 @@ const MIN_CHARS = 3;
 const MAX_CHARS = 120;
 const TRAILING_MARKS = /[.,;:!?]+$/;
 
-/** Identifiers of a text, each with its kind. */
+/** Finds the identifiers of a text, and the kind of each. */
 export function findIdentifiers(text: string): Map<string, IdentifierKind> {
   const found = new Map<string, IdentifierKind>();
   for (const [kind, pattern] of PATTERNS) {
@@ -54,7 +54,7 @@ export function findIdentifiers(text: string): Map<string, IdentifierKind> {
   return found;
 }
 
-/** Arguments that hold prose or code. Their whole value is never an identifier. */
+/** Names of arguments that hold prose or code. Their whole value is never an identifier. */
 const PROSE_KEYS: ReadonlySet<string> = new Set(
   (
     'command cmd content body description text message thought prompt old_string new_string oldText newText search _raw code ' +
@@ -65,7 +65,7 @@ const MAX_VALUE_CHARS = 60;
 const MAX_VALUE_WORDS = 4;
 const CONSTANT = /^(?:true|false|null|none|yes|no|\d{1,2})$/i;
 
-/** Identifiers of a call's arguments. A short whole value is one of its own: `Sofia Silva`, `basic_economy`. */
+/** Finds the identifiers of a call's arguments. A short whole value is an identifier, too, e.g. `Sofia Silva`. */
 export function findCallIdentifiers(call: ToolCall): Map<string, IdentifierKind> {
   const found = new Map<string, IdentifierKind>();
   for (const { key, value } of readLeaves(call)) {
@@ -80,20 +80,20 @@ function isShortValue(value: string): boolean {
   return isSized && value.split(/\s+/).length <= MAX_VALUE_WORDS && !CONSTANT.test(value);
 }
 
-/** A value of the arguments that holds no other value, with the key that it stands under. */
+/** A text, number or boolean of a call's arguments. A value in a list has the key of the list. */
 export interface Leaf {
   readonly key: string;
   readonly value: string;
 }
 
-/** Arguments that are not JSON are one value under `_raw`. */
+/** Lists the leaves of a call's arguments. Arguments that are not JSON are one leaf with the key `_raw`. */
 export function readLeaves({ arguments: text }: ToolCall): Leaf[] {
   const leaves: Leaf[] = [];
   const visit = (value: unknown, key: string): void => {
     if (value === null || value === undefined) return;
     if (Array.isArray(value)) for (const item of value) visit(item, key);
     else if (typeof value === 'object') for (const [name, item] of Object.entries(value)) visit(item, name);
-    else leaves.push({ key, value: String(value) });
+    else leaves.push({ key, value: typeof value === 'string' ? value : JSON.stringify(value) });
   };
   visit(parseArguments(text), '');
   return leaves;
@@ -110,16 +110,12 @@ function parseArguments(text: string): unknown {
 const IDENTIFIER_LIKE = /[\w.@/#$-]*[\d_/@.#$-][\w.@/#$-]*/g;
 const PLAIN_WORD = /(?<![A-Za-z])[a-z]{5,}(?![A-Za-z])/g;
 
-/** Lower-case words of five letters or more that are no part of an identifier. */
-export function findPlainWords(text: string): Set<string> {
-  return new Set(text.replace(IDENTIFIER_LIKE, ' ').match(PLAIN_WORD) ?? []);
+/** Replaces everything that looks like an identifier with a space, so that plain words remain. */
+export function hideIdentifiers(text: string): string {
+  return text.replace(IDENTIFIER_LIKE, ' ');
 }
 
-/** Identifiers of a message: its text and its calls. */
-export function findMessageIdentifiers(message: Message): Map<string, IdentifierKind> {
-  const found = findIdentifiers(message.content);
-  for (const call of message.toolCalls ?? []) {
-    for (const [identifier, kind] of findCallIdentifiers(call)) if (!found.has(identifier)) found.set(identifier, kind);
-  }
-  return found;
+/** Lower-case words of five letters or more that are no part of an identifier. */
+export function findPlainWords(text: string): Set<string> {
+  return new Set(hideIdentifiers(text).match(PLAIN_WORD) ?? []);
 }

@@ -1,60 +1,76 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { chooseFragments } from '../../domain/evidence/coverage.ts';
-import type { Part } from '../../domain/evidence/fragments.ts';
-import { type Fragment, type Ledger, readLedger } from '../../domain/evidence/ledger.ts';
-import { valueTerms } from '../../domain/evidence/use-probability.ts';
+import type { Fragment } from '../../domain/evidence/ledger.ts';
+import type { Message } from '../../domain/message.ts';
 import type { Summarizer, SummaryAnswer } from '../../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { Sliced } from '../../domain/sliced.ts';
-import { foldLine } from './text.ts';
+import { renderLines } from './summary-lines.ts';
+import { readSource, type SummarySource, showFragments } from './summary-source.ts';
+
+type Counter = Pick<TokenCounter, 'count' | 'countSync' | 'clipStart'>;
 
 export interface StructuralSummarizerOptions {
-  readonly counter: Pick<TokenCounter, 'count' | 'countSync'>;
+  readonly counter: Counter;
 }
 
 /** Fewer tokens hold no call with its outcome. */
 const MIN_TOKENS = 24;
-/** Tries until the text fits. Joined lines count at most a little more than alone. */
-const MAX_TRIES = 4;
+/** Texts that are written until one fits and fills its room. */
+const MAX_TRIES = 5;
+const MIN_FILL = 0.96;
 /** Tokens of a mark before the first fragment of a message. */
-const MARK_TOKENS = 3;
-const MARKS: Readonly<Record<Part, string>> = { user: 'user: ', statement: 'agent: ', call: '→ ', result: '← ' };
+const MARK_TOKENS = 2;
+/** Share of the room for calls that changed something or failed, before all else. */
+const EFFECTS_SHARE = 0.2;
 
 /**
- * Summarizes without a model. It keeps the lines that name what the agent will most likely use next, in the order of events:
- * `→` marks a call with its arguments, `←` its outcome. The same request gives the same text.
+ * Summarizes without a model. The summary has the lines that name what the agent will most likely use next, in the order
+ * of events. `→` marks a call with its arguments, `←` its outcome. The same request gives the same text.
  */
 export function createStructuralSummarizer({ counter }: StructuralSummarizerOptions): Summarizer {
   return {
     id: 'structural',
-    async summarize({ messages, later = [], userTexts = '', maxTokens, signal }): Promise<SummaryAnswer> {
-      const ledger = await runInTurns(readLedger([...messages, ...later]), signal);
-      const tokens = await runInTurns(countFragments(ledger, counter), signal);
-      const source: Source = { ledger, tokens, length: messages.length, userTexts };
-      const room = Math.min(maxTokens, sumOfSource(source) - 1);
+    async summarize(request): Promise<SummaryAnswer> {
+      const { messages, maxTokens, signal } = request;
+      const room = Math.min(maxTokens, (await countUpTo(counter, messages, maxTokens + 1)) - 1);
       if (room < MIN_TOKENS) return refuse(`${Math.max(0, room)} tokens are too few for a summary`);
-      for (let tries = 1, target = room; tries <= MAX_TRIES; tries += 1) {
-        const text = renderLines(ledger, await runInTurns(choose(source, target), signal));
-        const used = await counter.count(text);
-        if (text !== '' && used <= room) return { status: 'written', text };
-        target = Math.floor((target * room) / (used + 1));
+      const source = await runInTurns(readSource(request), signal);
+      let best = { text: '', tokens: 0 };
+      for (let tries = 1, target = room; tries <= MAX_TRIES && best.tokens < MIN_FILL * room; tries += 1) {
+        const chosen = await runInTurns(choose(source, Math.floor(target)), signal);
+        if (tries === 1) countExactly(counter, source, chosen);
+        const text = renderLines(showFragments(source, chosen));
+        const tokens = await counter.count(text);
+        if (tokens <= room && tokens > best.tokens) best = { text, tokens };
+        target *= Math.min(MAX_GROWTH, (AIM * room) / Math.max(1, tokens));
       }
-      return refuse('no line fits');
+      const text = best.text === '' ? await writeOneLine(counter, source, room, signal) : best.text;
+      return text === '' ? refuse('no line fits') : { status: 'written', text };
     },
   };
 }
+
+/** Share of the room that a repeated try aims at. */
+const AIM = 0.985;
+const MAX_GROWTH = 2;
+const LONGEST_LINE_TOKENS = 2_000;
 
 function refuse(why: string): SummaryAnswer {
   return { status: 'refused', why };
 }
 
-interface Source {
-  readonly ledger: Ledger;
-  /** Tokens by fragment, with the line end. */
-  readonly tokens: Float64Array;
-  /** Messages of the sequence. The rest follows it, and stays in the context. */
-  readonly length: number;
-  readonly userTexts: string;
+/** Counts the tokens of messages. Reads no further than `limit`. */
+async function countUpTo(counter: Counter, messages: readonly Message[], limit: number): Promise<number> {
+  let tokens = 0;
+  for (const { content, toolCalls = [] } of messages) {
+    for (const text of [content, ...toolCalls.map((call) => call.name + call.arguments)]) {
+      const start = await counter.clipStart(text, limit - tokens);
+      if (start.length < text.length) return limit;
+      tokens += await counter.count(start);
+    }
+  }
+  return tokens;
 }
 
 /** @throws the signal's reason */
@@ -67,55 +83,38 @@ async function runInTurns<Result>(work: Sliced<Result>, signal: AbortSignal): Pr
   }
 }
 
-/** Fragments that are counted between two yields. */
-const SLICE_FRAGMENTS = 256;
-
-function* countFragments({ fragments }: Ledger, counter: Pick<TokenCounter, 'countSync'>): Sliced<Float64Array> {
-  const tokens = new Float64Array(fragments.length);
-  for (const [index, { text }] of fragments.entries()) {
-    tokens[index] = counter.countSync(text) + 1;
-    if (index % SLICE_FRAGMENTS === 0) yield;
-  }
-  return tokens;
+/** Writes the start of the best line, or of the newest one if no line is better than others. */
+async function writeOneLine(
+  counter: Counter,
+  source: SummarySource,
+  maxTokens: number,
+  signal: AbortSignal,
+): Promise<string> {
+  const [best] = await runInTurns(choose(source, LONGEST_LINE_TOKENS), signal);
+  const line = best ?? source.newest;
+  const text = line < 0 ? '' : renderLines(showFragments(source, [line]));
+  return (await counter.clipStart(text, maxTokens - 1)).trimEnd();
 }
 
-function sumOfSource({ ledger, tokens, length }: Source): number {
-  let sum = 0;
-  for (const [index, { message }] of ledger.fragments.entries()) if (message < length) sum += tokens[index] ?? 0;
-  return sum;
+function countExactly(counter: Counter, { ledger, tokens }: SummarySource, chosen: readonly number[]): void {
+  for (const index of chosen) tokens[index] = counter.countSync((ledger.fragments[index] as Fragment).text.trim()) + 1;
 }
 
-function* choose({ ledger, tokens, length, userTexts }: Source, maxTokens: number): Sliced<readonly Fragment[]> {
-  const { fragments, superseded } = ledger;
-  const shown = [...fragments.keys()].filter((index) => {
-    const { message, part, text } = fragments[index] as Fragment;
-    return message >= length || (part === 'user' && userTexts.includes(text));
-  });
-  yield;
-  const chosen = yield* chooseFragments({
-    ledger,
-    values: valueTerms(ledger),
-    tokens,
-    maxTokens,
-    headTokens: MARK_TOKENS,
+function* choose(source: SummarySource, maxTokens: number): Sliced<number[]> {
+  const { ledger, values, tokens, shown, isOpen, calls } = source;
+  const common = { ledger, values, tokens, headTokens: MARK_TOKENS };
+  const effects = yield* chooseFragments({
+    ...common,
+    maxTokens: Math.floor(maxTokens * EFFECTS_SHARE),
     shown,
-    mayChoose: (index) => {
-      const { message, part } = fragments[index] as Fragment;
-      return message < length && !(part === 'result' && superseded.has(message));
-    },
+    mayChoose: (index) => isOpen[index] === 1 && calls.effects.has(index),
   });
-  return chosen.toSorted((a, b) => a - b).map((index) => fragments[index] as Fragment);
-}
-
-function renderLines({}: Ledger, chosen: readonly Fragment[]): string {
-  const lines: string[] = [];
-  let before: Fragment | undefined;
-  for (const fragment of chosen) {
-    const text = foldLine(fragment.text);
-    const continues = before?.message === fragment.message && before.partIndex === fragment.partIndex;
-    if (continues && before?.end === fragment.start) lines.push(`${lines.pop() ?? ''}${text}`);
-    else if (text !== '') lines.push(continues ? text : MARKS[fragment.part] + text);
-    before = fragment;
-  }
-  return lines.join('\n');
+  const used = effects.reduce((sum, index) => sum + (tokens[index] as number) + MARK_TOKENS, 0);
+  const others = yield* chooseFragments({
+    ...common,
+    maxTokens: maxTokens - used,
+    shown: [...shown, ...effects],
+    mayChoose: (index) => isOpen[index] === 1,
+  });
+  return [...effects, ...others];
 }

@@ -3,12 +3,14 @@ import type { Clock } from '../../domain/ports/clock.ts';
 import type { Summarizer, SummaryRequest } from '../../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { Tracing } from '../../domain/ports/tracing.ts';
-import { findArgumentLiterals } from '../structural/call-arguments.ts';
-import { type CallRecord, renderCall } from '../structural/call-lines.ts';
-import { readSequence } from '../structural/sequence-reader.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import { listEffects } from './effects.ts';
+import { Evidence } from './evidence.ts';
 import { renderSystem } from './instructions.ts';
+import { strikeInvented } from './invented-names.ts';
 import { type RecordResult, RecordWriting } from './record-writing.ts';
-import { fitSections, renderSections, type Section, type Sections } from './sections.ts';
+import { fitSections, renderSections, type Sections } from './sections.ts';
+import { SourceNames } from './source-names.ts';
 
 export interface ModelSummarizerOptions {
   readonly model: Model;
@@ -29,12 +31,18 @@ const CALL_TIMEOUT_MS = 40_000;
 const MIN_TOKENS = 100;
 /** Number of tokens that are kept of the user's request, because a user message may have a megabyte. */
 const MAX_USER_REQUEST_TOKENS = 1_000;
+/** Maximum share of a summary for the calls and their outcomes. */
+const EFFECTS_SHARE = 0.25;
+/** Share of the rest that is kept for lines of the log, if the model's sections lost something. */
+const LINES_SHARE = 0.25;
+/** Tokens of the heading above lines of the log. */
+const HEADING_TOKENS = 8;
 /** How often the input is halved when the provider refuses it as too large. */
 const MAX_HALVINGS = 3;
 
 /**
- * Creates a summarizer that uses a model. The model writes a summary of several sections, and code adds sections about
- * the tool calls. Messages that do not fit into the model's window are split, summarized in parts and merged. An answer
+ * Creates a summarizer that uses a model. The model writes a summary of several sections. Code strikes names that the
+ * model invented, lists the tool calls, and appends lines of the log with what the model lost. Messages that do not fit into the model's window are split, summarized in parts and merged. An answer
  * that is no summary of its input is refused.
  */
 export function createModelSummarizer(options: ModelSummarizerOptions): Summarizer {
@@ -46,8 +54,10 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
       if (request.maxTokens < MIN_TOKENS) {
         return { status: 'unfit', why: `a limit of ${request.maxTokens} tokens is too small for a summary` };
       }
-      const facts = await readCallFacts(counter, request);
-      const maxTokens = request.maxTokens - (await counter.count(`${renderSections(facts)}\n`));
+      const evidence = await Evidence.read(counter, request);
+      const effects = listEffects(counter, request.messages, Math.floor(request.maxTokens * EFFECTS_SHARE));
+      const facts: Sections = new Map(effects.length === 0 ? [] : [['effects', effects.join('\n')]]);
+      const room = request.maxTokens - (await counter.count(`${renderSections(facts)}\n`));
       const userRequest =
         request.userRequest === undefined
           ? undefined
@@ -56,14 +66,17 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
         ...options,
         timeoutMs,
         system,
+        evidence,
         request: { ...request, userRequest },
-        maxTokens,
+        maxTokens: Math.floor(room * (1 - LINES_SHARE)),
       });
       const written = await writeHalving(writing);
       if (written.status === 'overflow')
         return { status: 'refused', why: "even a part of the messages does not fit into the model's window" };
       if (written.status !== 'written') return written;
-      const text = await renderWithin(counter, request.maxTokens, { sections: written.sections, facts });
+      const sections = await strike(written.sections, evidence, request);
+      if (sections.size === 0) return { status: 'refused', why: 'the answer has no word that the messages hold' };
+      const text = await completeSummary(counter, request, { sections, facts, evidence });
       return text === undefined
         ? {
             status: 'refused',
@@ -74,6 +87,48 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
   };
 }
 
+/** Replaces names that neither the messages, the user's request nor the earlier summaries hold. */
+async function strike(
+  sections: Sections,
+  { ledger }: Evidence,
+  { messages, userRequest = '', userTexts = '', earlier = [] }: SummaryRequest,
+): Promise<Sections> {
+  const texts = [userRequest, userTexts, ...earlier.map(({ text }) => text)];
+  const source = await eventLoopShare.run(SourceNames.read({ messages, ledger, texts }));
+  return await eventLoopShare.run(strikeInvented(sections, source));
+}
+
+interface SummaryMaterial {
+  /** Sections of the model. */
+  readonly sections: Sections;
+  /** Sections that code writes from the calls. */
+  readonly facts: Sections;
+  readonly evidence: Evidence;
+}
+
+/**
+ * Appends lines of the log that hold what the model's sections lost. Lines fill what the sections leave of the limit, and
+ * at least their share of it.
+ * @returns undefined if none of the model's sections fits
+ */
+async function completeSummary(
+  counter: TokenCounter,
+  { maxTokens, range }: Pick<SummaryRequest, 'maxTokens' | 'range'>,
+  { sections, facts, evidence }: SummaryMaterial,
+): Promise<string | undefined> {
+  const room = maxTokens - (await counter.count(`${renderSections(facts)}\n`));
+  const clipped = await renderWithin(counter, maxTokens - Math.floor(room * LINES_SHARE), { sections, facts });
+  if (clipped === undefined) return undefined;
+  const lines = await evidence.choose({
+    maxTokens: maxTokens - (await counter.count(clipped)) - HEADING_TOKENS,
+    range,
+    said: clipped,
+    render: ({ text }) => text,
+  });
+  const linesSection: Sections = new Map(lines.length === 0 ? [] : [['lines', lines.join('\n')]]);
+  return await renderWithin(counter, maxTokens, { sections, facts: new Map([...facts, ...linesSection]) });
+}
+
 /**
  * Renders a summary of at most `maxTokens`.
  * @returns undefined if none of the model's sections fits beside the sections that code writes
@@ -81,7 +136,7 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
 async function renderWithin(
   counter: TokenCounter,
   maxTokens: number,
-  { sections, facts }: { readonly sections: Sections; readonly facts: Sections },
+  { sections, facts }: Pick<SummaryMaterial, 'sections' | 'facts'>,
 ): Promise<string | undefined> {
   let room = maxTokens - (await counter.count(`${renderSections(facts)}\n`));
   for (;;) {
@@ -106,82 +161,4 @@ async function writeHalving(writing: RecordWriting): Promise<RecordResult> {
     if (written.status !== 'overflow' || halvings === MAX_HALVINGS) return written;
     inputTokens = Math.floor(Math.min(inputTokens, written.tokens) / 2);
   }
-}
-
-/** Maximum shares of the summary's token limit for the sections that code writes. */
-const ARTIFACTS_SHARE = 0.12;
-const EFFECTS_SHARE = 0.25;
-const LINE_CHARS = 160;
-/** Matches the names of read-only tools. Repeating their calls is harmless, so they are listed after other calls. */
-const READ_ONLY_NAME =
-  /(?:^|[_.-])(?:get|read|list|search|find|view|show|look|fetch|query|grep|glob|ls|cat|describe|check|inspect|think)(?:$|[_.-]|(?=[A-Z]))/;
-
-/**
- * Reads from the log which paths and ids the tool calls used, and how each call ended. A list that a model writes could
- * be wrong: the agent might repeat an action, or believe that an action was done.
- */
-async function readCallFacts(
-  counter: TokenCounter,
-  { messages, signal, maxTokens }: Pick<SummaryRequest, 'messages' | 'signal' | 'maxTokens'>,
-): Promise<Sections> {
-  const { calls } = await readSequence({ messages, signal });
-  const newestFirst = calls.toSorted((a, b) => b.position - a.position);
-  const artifacts = takeArtifacts(counter, newestFirst, Math.floor(maxTokens * ARTIFACTS_SHARE));
-  const effects = takeEffects(counter, newestFirst, Math.floor(maxTokens * EFFECTS_SHARE));
-  const sections: [Section, string][] = [
-    ['artifacts', artifacts.join(', ')],
-    ['effects', effects.join('\n')],
-  ];
-  return new Map(sections.filter(([, text]) => text !== ''));
-}
-
-function takeArtifacts(counter: TokenCounter, calls: readonly CallRecord[], maxTokens: number): string[] {
-  return takeFitting(counter, findNamed(calls), maxTokens);
-}
-
-function* findNamed(calls: readonly CallRecord[]): Generator<string> {
-  const named = new Set<string>();
-  for (const call of calls) {
-    for (const { text, kind } of findArgumentLiterals(call.arguments)) {
-      if ((kind !== 'path' && kind !== 'id') || named.has(text)) continue;
-      named.add(text);
-      yield text;
-    }
-  }
-}
-
-function isReadOnly({ name }: CallRecord): boolean {
-  return READ_ONLY_NAME.test(name);
-}
-
-/** Lists tool calls in order. If not all fit into the token limit, read-only calls are left out first. */
-function takeEffects(counter: TokenCounter, calls: readonly CallRecord[], maxTokens: number): string[] {
-  const ranked = [...calls.filter((call) => !isReadOnly(call)), ...calls.filter(isReadOnly)];
-  const lines = takeFitting(
-    counter,
-    ranked.values().map((call) => `- ${renderCall(call, LINE_CHARS)}`),
-    maxTokens,
-  );
-  const listed = ranked
-    .slice(0, lines.length)
-    .map(({ position }, index) => ({ position, line: lines[index] as string }))
-    .toSorted((a, b) => a.position - b.position)
-    .map(({ line }) => line);
-  const left = ranked.length - listed.length;
-  return left === 0 || listed.length === 0 ? listed : [...listed, `- and ${left} more`];
-}
-
-/**
- * Takes texts until the next one exceeds the token limit. Later texts are not rendered, because rendering a call reads
- * its whole result.
- */
-function takeFitting(counter: TokenCounter, texts: Iterable<string>, maxTokens: number): string[] {
-  const taken: string[] = [];
-  let left = maxTokens;
-  for (const text of texts) {
-    left -= counter.countSync(text) + 1;
-    if (left < 0) break;
-    taken.push(text);
-  }
-  return taken;
 }

@@ -2,10 +2,12 @@ import type { EarlierSummary, SummaryRequest } from '../../domain/ports/summariz
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { SeqRange } from '../../domain/version.ts';
 import { findAnswerFault } from './answer-check.ts';
+import type { Evidence } from './evidence.ts';
 import { renderTask, type SummaryTask } from './instructions.ts';
 import { callSummaryModel, hashTexts, type ModelCallPorts } from './model-call.ts';
 import { readSections, renderSections, type Sections } from './sections.ts';
 import {
+  renderEvidenceLine,
   renderRecord,
   renderTranscript,
   splitTranscript,
@@ -17,6 +19,7 @@ export interface RecordWritingOptions extends ModelCallPorts {
   readonly counter: TokenCounter;
   readonly system: string;
   readonly request: Omit<SummaryRequest, 'userRequest'> & { readonly userRequest: string | undefined };
+  readonly evidence: Evidence;
   /** Token limit of the summary, without the sections that code writes. */
   readonly maxTokens: number;
 }
@@ -40,6 +43,8 @@ const THINKING_TOKENS = 4_096;
 const MAX_OUTPUT_SHARE = 0.5;
 const TASK_TOKENS = 250;
 const MIN_PART_TOKENS = 64;
+/** Maximum tokens of the evidence in a call, as shares of the summary's limit and of the input. */
+const EVIDENCE_SHARES = { ofSummary: 0.5, ofInput: 0.1 } as const;
 /**
  * Maximum share of the input for earlier summaries. If they are larger, the summarizer reads the original messages
  * instead.
@@ -74,19 +79,40 @@ export class RecordWriting {
    * @throws the errors of `callSummaryModel`
    */
   async write(inputTokens: number): Promise<RecordResult> {
-    const { request, maxTokens } = this.#options;
+    const { maxTokens } = this.#options;
     const earlier = await this.#chooseEarlier(inputTokens);
-    const roomTokens = inputTokens - earlier.tokens;
+    const evidenceTokens = Math.floor(
+      Math.min(maxTokens * EVIDENCE_SHARES.ofSummary, inputTokens * EVIDENCE_SHARES.ofInput),
+    );
+    const roomTokens = inputTokens - earlier.tokens - evidenceTokens;
     if (roomTokens < MIN_PART_TOKENS)
       return { status: 'refused', why: "even a part of the messages does not fit into the model's window" };
     const parts = await this.#split(earlier.records, roomTokens);
     const isUpdate = earlier.records.length > 0;
     const [part] = parts;
     if (part !== undefined && parts.length === 1) {
-      const { userRequest } = request;
-      return this.#writeOne({ messages: part.messages, records: earlier.records, userRequest, maxTokens }, isUpdate);
+      const task = await this.#prepare(
+        { messages: part.messages, records: earlier.records, maxTokens },
+        evidenceTokens,
+      );
+      return this.#writeOne(task, isUpdate);
     }
-    return this.#writeParts(parts, earlier.records, Math.min(maxTokens, Math.floor(roomTokens / parts.length)));
+    return this.#writeParts(parts, earlier.records, {
+      maxTokens: Math.min(maxTokens, Math.floor(roomTokens / parts.length)),
+      evidenceTokens,
+    });
+  }
+
+  /** Adds the user's request, and evidence from the messages. A merge gets evidence from the whole range. */
+  async #prepare(
+    task: Pick<SummaryTask, 'messages' | 'records' | 'maxTokens'>,
+    maxTokens: number,
+  ): Promise<SummaryTask> {
+    const { request, evidence } = this.#options;
+    const isPart = task.messages.length > 0 && task.records.length === 0;
+    const range = isPart ? coverOf(task.messages) : request.range;
+    const lines = await evidence.choose({ maxTokens, range, render: renderEvidenceLine });
+    return { ...task, userRequest: request.userRequest, evidence: lines };
   }
 
   /** Returns all earlier summaries, or none if they would take too large a share of the input. */
@@ -117,27 +143,24 @@ export class RecordWriting {
   async #writeParts(
     parts: readonly TranscriptPart[],
     earlier: readonly EarlierSummary[],
-    maxTokens: number,
+    { maxTokens, evidenceTokens }: { readonly maxTokens: number; readonly evidenceTokens: number },
   ): Promise<RecordResult> {
-    const { request } = this.#options;
     if (maxTokens < MIN_PART_TOKENS)
       return {
         status: 'refused',
         why: `the messages were split into ${parts.length} parts, which are too many to merge into one summary`,
       };
     const records: EarlierSummary[] = [];
-    const { userRequest } = request;
+    const partEvidence = Math.floor(Math.min(evidenceTokens, maxTokens * EVIDENCE_SHARES.ofSummary));
     // The calls run one after another. Parallel calls would use up the provider's rate limit, which turns need too.
     for (const { messages } of parts) {
-      const part = await this.#writePart({ messages, records: [], userRequest, maxTokens });
+      const part = await this.#writePart(await this.#prepare({ messages, records: [], maxTokens }, partEvidence));
       if (part.status !== 'written') return part;
       records.push({ text: part.text, covers: coverOf(messages) });
     }
     const ordered = [...earlier, ...records].toSorted((a, b) => a.covers.from - b.covers.from);
-    return this.#writeOne(
-      { messages: [], records: ordered, userRequest, maxTokens: this.#options.maxTokens },
-      earlier.length > 0,
-    );
+    const merge = { messages: [], records: ordered, maxTokens: this.#options.maxTokens };
+    return this.#writeOne(await this.#prepare(merge, evidenceTokens), earlier.length > 0);
   }
 
   /** Writes the summary of a part, or reads it from the store if an earlier attempt has already written it. */

@@ -9,9 +9,9 @@ export const SECTIONS = {
   requests: { heading: '## User requests', asks: 'every request, with all of its conditions, in the words used' },
   decisions: { heading: '## Decisions', asks: 'every decision with its reason' },
   state: { heading: '## State', asks: 'finished work, unfinished work, and how things stand now' },
-  artifacts: { heading: '## Artifacts' },
   facts: { heading: '## Facts', asks: 'findings that may be needed again: names, figures, ids, error texts' },
   effects: { heading: '## Side effects already done' },
+  lines: { heading: '## Lines from the log' },
   failures: { heading: '## Failed attempts', asks: 'attempts that did not work, and why' },
   open: { heading: '## Open questions', asks: 'questions without an answer yet' },
   next: { heading: '## Next step', asks: 'the next thing that the agent was about to do' },
@@ -24,8 +24,8 @@ const names = Object.keys(SECTIONS) as Section[];
 const headings = new Map(names.map((name) => [foldHeading(SECTIONS[name].heading), name]));
 
 const HEADING = /^ {0,3}(?:#{1,6}\s|\*\*)/;
-/** Matches the heading of a section that only code may write, as a model might spell it. */
-const FILLED = /^(?:artifacts?|side effects?)\b/;
+/** Matches the heading of a section that only code may write, as a model or an older version of turnfold might spell it. */
+const FILLED = /^(?:artifacts?|side effects?|lines from the log)\b/;
 const LIST_MARKS = /^[-*\s]+/;
 const NOTHING = /^(?:none|nothing|n\/a|[–—])?[.\s]*$/i;
 

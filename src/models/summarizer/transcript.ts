@@ -3,6 +3,7 @@ import { readParts } from '../../domain/parts.ts';
 import type { EarlierSummary } from '../../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { fairShare } from '../structural/text.ts';
+import type { EvidenceLine } from './evidence.ts';
 
 /** A message as text for the model. Only `body` is ever clipped, so that every message keeps its closing tag. */
 export interface TranscriptMessage {
@@ -16,7 +17,7 @@ export interface TranscriptMessage {
  * Matches the tags that turnfold puts around messages and summaries. Such tags are escaped in messages, so that a
  * message cannot open or close such a tag.
  */
-const OWN_TAG = /<(?=[\s/]*(?:transcript|message|call|record|user_request)\b)/gi;
+const OWN_TAG = /<(?=[\s/]*(?:transcript|message|call|record|user_request|evidence)\b)/gi;
 
 /** @param firstSeq log number (seq) of the first message. The numbers have no gaps. */
 function renderMessages(messages: readonly Message[], firstSeq: number): TranscriptMessage[] {
@@ -39,6 +40,16 @@ export function renderRecord({ text, covers }: EarlierSummary): string {
 
 export function renderUserRequest(text: string): string {
   return `<user_request>\n${breakTags(text)}\n</user_request>`;
+}
+
+/** Renders a line of the log that a summary must not lose, with the names for which the line was chosen. */
+export function renderEvidenceLine({ text, terms }: EvidenceLine): string {
+  return breakTags(`${text} [${terms.join(', ')}]`);
+}
+
+/** @param lines rendered by `renderEvidenceLine` */
+export function renderEvidence(lines: readonly string[]): string {
+  return ['<evidence>', ...lines, '</evidence>'].join('\n');
 }
 
 function describeResult(

@@ -44,7 +44,7 @@ export async function summarizeSequence(
   const entries = await ports.contexts.readLog(task.conversation, [task.sequence]);
   const { agent, policy } = prepared;
   const place = await findPlace(ports.contexts, task, { policy, state });
-  const prompt = await createRequest(ports, delivery, { prepared, entries, place });
+  const prompt = await createRequest(ports, delivery, { prepared, entries, place, head: state.head });
   if (prompt.status === 'refused') return refuse([prompt.why]);
   const refusals: string[] = [];
   let [isFallback, hasFailed] = [false, false];

@@ -1,6 +1,6 @@
 import type { ConversationState } from '../../domain/conversation.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
-import type { LogEntry, Message } from '../../domain/message.ts';
+import type { LogEntry } from '../../domain/message.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ContextReader } from '../../domain/ports/context-store.ts';
@@ -52,6 +52,8 @@ export interface RequestParts {
   readonly prepared: PreparedAgent;
   readonly entries: readonly LogEntry[];
   readonly place: SequencePlace;
+  /** Number of the conversation's last message. */
+  readonly head: number;
 }
 
 /**
@@ -116,7 +118,7 @@ function opensContext(segments: Version['segments'], from: number): boolean {
 export async function createRequest(
   { contexts, onEvent, shutdown }: SummarizationPorts,
   { task }: SummarizationDelivery,
-  { prepared, entries, place }: RequestParts,
+  { prepared, entries, place, head }: RequestParts,
 ): Promise<PreparedRequest | RefusedSource> {
   const { conversation, passId, sequence } = task;
   const { counter } = prepared;
@@ -134,12 +136,14 @@ export async function createRequest(
   if (maxTokens < 1) return refuse(`the sequence has ${sequence.tokens} tokens, too few for a smaller summary`);
   const userRequest = await findUserTextBefore(contexts, conversation, sequence.from);
   const later = await readLater(contexts, conversation, sequence.to);
+  const firstKept = head - prepared.policy.retentionWindow;
   const { earlier, opensVersion } = place;
   const scope = { purpose: 'summary', ...nameConversation(conversation), passId } as const;
   const request: SummaryRequest = {
     range: { from: sequence.from, to: sequence.to },
     messages: entries.map((entry) => entry.message),
-    later,
+    later: later.map(({ message }) => message),
+    keptLater: later.filter(({ seq }) => seq > firstKept).length,
     userTexts,
     maxTokens,
     signal: shutdown.callsEnd,
@@ -163,9 +167,8 @@ async function readLater(
   contexts: Pick<ContextReader, 'readLog'>,
   conversation: ConversationRef,
   seq: number,
-): Promise<Message[]> {
-  const entries = await contexts.readLog(conversation, [{ from: seq + 1, to: seq + MAX_LATER_MESSAGES }]);
-  return entries.map(({ message }) => message);
+): Promise<LogEntry[]> {
+  return await contexts.readLog(conversation, [{ from: seq + 1, to: seq + MAX_LATER_MESSAGES }]);
 }
 
 /** Maximum tokens of a summary text that, with its tags, stays within its cap and is smaller than the messages that it replaces. */

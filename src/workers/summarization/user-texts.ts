@@ -5,13 +5,20 @@ const OPEN = '<users>';
 const CLOSE = '</users>';
 /** turnfold's own tags inside a user's text. They are escaped, so that the text cannot end the list `<users>`. */
 const OWN_TAG = /<(?=[\s/]*(?:users)\b)/gi;
+/** Stands for text that was left out. */
+const GAP = '…';
 
 /** Minimum tokens of a clipped user message. A shorter piece would be useless. */
 const MIN_CLIPPED_TOKENS = 16;
+/** Tokens of a gap with the blanks around it, and of the line end. */
+const GAP_TOKENS = 3;
+/** Share of a clipped text that its start keeps. Requests often stand at the end, after the pasted text. */
+const START_SHARE = 0.6;
 
 /**
- * Copies the texts of the users in a range, so that no summarizer can lose or change them. The first text comes first,
- * because it usually states the topic. Then come the newest texts for which there are tokens left.
+ * Copies the texts of the users in a range, so that no summarizer can lose or change them. Lines that an earlier message
+ * has are copied once. If the texts exceed the limit, the longest are clipped in the middle first. If even clipped
+ * texts exceed it, the oldest are left out, but for the first text, because it usually states the topic.
  * @returns '' if the range has no text of a user, undefined if there are too few tokens for any of them
  */
 export async function copyUserTexts(
@@ -19,25 +26,15 @@ export async function copyUserTexts(
   entries: readonly LogEntry[],
   maxTokens: number,
 ): Promise<string | undefined> {
-  const [first, ...others] = entries.filter(({ message }) => message.role === 'user' && message.content.trim() !== '');
-  if (first === undefined) return '';
-  const frame = [OPEN, ...(others.length === 0 ? [] : [describeLeft(others.length)]), CLOSE, ''];
-  let left = maxTokens - counter.countSync(frame.join('\n'));
-  const copied: string[] = [];
-  for (const entry of [first, ...others.toReversed()]) {
-    // A long pasted text gets at most half of the tokens, if that is enough for a clip. The rest is for the other
-    // texts.
-    const half = copied.length < others.length ? await copyText(counter, entry, Math.ceil(left / 2)) : undefined;
-    const text = half ?? (await copyText(counter, entry, left));
-    if (text === undefined) break;
-    left -= (await counter.count(text)) + 1;
-    copied.push(text);
+  const texts = foldRepeats(entries.filter(({ message }) => message.role === 'user' && message.content.trim() !== ''));
+  if (texts.length === 0) return '';
+  for (let room = maxTokens; room > 0; ) {
+    const text = await copyWithin(counter, texts, room);
+    const over = text === undefined ? 0 : (await counter.count(text)) - maxTokens;
+    if (over <= 0) return text;
+    room -= over;
   }
-  const [opening, ...newest] = copied;
-  if (opening === undefined) return undefined;
-  const missing = others.length - newest.length;
-  const lines = [opening, ...(missing === 0 ? [] : [describeLeft(missing)]), ...newest.toReversed()];
-  return [OPEN, ...lines, CLOSE, ''].join('\n');
+  return undefined;
 }
 
 /** Returns a summary's text without the copied user texts before it. */
@@ -46,21 +43,91 @@ export function withoutUserTexts(text: string): string {
   return end === -1 ? text : text.slice(end + CLOSE.length).trimStart();
 }
 
-/**
- * Returns the whole text, or its start if there are too few tokens. Undefined if there are too few for a useful clip.
- */
-async function copyText(
+interface UserText {
+  readonly seq: number;
+  readonly text: string;
+}
+
+/** Fewer characters in a row may be the same by chance. */
+const MIN_REPEATED_CHARS = 80;
+
+/** Replaces lines in a row that earlier messages have by a gap. */
+function foldRepeats(entries: readonly LogEntry[]): UserText[] {
+  const known = new Set<string>();
+  return entries.map(({ seq, message }) => {
+    const lines = message.content.replace(OWN_TAG, '&lt;').split('\n');
+    const kept: string[] = [];
+    let repeated: string[] = [];
+    const endRun = (): void => {
+      const isLong = repeated.reduce((sum, line) => sum + line.length, 0) >= MIN_REPEATED_CHARS;
+      for (const line of isLong ? [GAP] : repeated) kept.push(line);
+      repeated = [];
+    };
+    for (const line of lines) {
+      if (known.has(line)) repeated.push(line);
+      else {
+        endRun();
+        kept.push(line);
+      }
+    }
+    endRun();
+    for (const line of lines) known.add(line);
+    return { seq, text: kept.join('\n') };
+  });
+}
+
+/** @returns undefined if no text fits */
+async function copyWithin(
   counter: TokenCounter,
-  { seq, message }: LogEntry,
+  texts: readonly UserText[],
   maxTokens: number,
 ): Promise<string | undefined> {
-  const [open, close] = [`${seq}: `, ''];
-  const room = maxTokens - counter.countSync(open + close) - 1;
-  if (room < 1) return undefined;
-  const text = message.content.replace(OWN_TAG, '&lt;');
-  const kept = await counter.clipStart(text, room);
-  if (kept.length === text.length) return open + text + close;
-  return room < MIN_CLIPPED_TOKENS ? undefined : `${open}${kept} …${close}`;
+  const [first, ...others] = texts as readonly [UserText, ...UserText[]];
+  const frame = [OPEN, ...(others.length === 0 ? [] : [describeLeft(others.length)]), CLOSE, ''];
+  const room = maxTokens - counter.countSync(frame.join('\n'));
+  const taken: UserText[] = [];
+  const sizes: number[] = [];
+  let limit = 0;
+  for (const text of [first, ...others.toReversed()]) {
+    const size = GAP_TOKENS + (await counter.count(`${text.seq}: ${text.text}`));
+    const shared = shareTokens([...sizes, size], room);
+    if (shared < Math.min(MIN_CLIPPED_TOKENS, size)) break;
+    taken.push(text);
+    sizes.push(size);
+    limit = shared;
+  }
+  if (taken.length === 0) return undefined;
+  const missing = texts.length - taken.length;
+  const lines: string[] = [];
+  for (const [index, text] of taken.entries())
+    lines.push((sizes[index] as number) <= limit ? render(text) : await clip(counter, text, limit));
+  const [opening = '', ...newest] = lines;
+  return [OPEN, opening, ...(missing === 0 ? [] : [describeLeft(missing)]), ...newest.toReversed(), CLOSE, ''].join(
+    '\n',
+  );
+}
+
+/** @returns the size to which the largest are cut so that all fit, or the largest size if all fit whole */
+function shareTokens(sizes: readonly number[], room: number): number {
+  let left = room;
+  for (const [index, size] of sizes.toSorted((a, b) => a - b).entries()) {
+    const share = Math.floor(left / (sizes.length - index));
+    if (size > share) return share;
+    left -= size;
+  }
+  return Math.max(...sizes);
+}
+
+function render({ seq, text }: UserText): string {
+  return `${seq}: ${text}`;
+}
+
+/** Keeps the start and the end. */
+async function clip(counter: TokenCounter, { seq, text }: UserText, maxTokens: number): Promise<string> {
+  const room = maxTokens - counter.countSync(`${seq}: `) - GAP_TOKENS;
+  const start = await counter.clipStart(text, Math.ceil(room * START_SHARE));
+  const end = await counter.clipEnd(text.slice(start.length), room - Math.ceil(room * START_SHARE));
+  return `${seq}: ${start.trimEnd()} ${GAP} ${end.trimStart()}`;
 }
 
 function describeLeft(count: number): string {

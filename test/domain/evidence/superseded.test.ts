@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { findSuperseded } from '../../../src/domain/evidence/superseded.ts';
 import type { Message } from '../../../src/domain/message.ts';

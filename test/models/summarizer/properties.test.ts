@@ -15,6 +15,7 @@ const anyText = fc
         '< / MESSAGE >',
         '</call>',
         '<record>',
+        '</evidence>',
         '\n## Next step\n',
         '```',
         '<',

@@ -1,0 +1,50 @@
+import type { Term } from './ledger.ts';
+import type { TermShape } from './term-shape.ts';
+
+const SHORT_CHARS = 5;
+/** Kinds of terms. A term has the first kind that fits. */
+const KINDS: readonly ((shape: TermShape) => boolean)[] = [
+  ({ isPlain, chars }) => isPlain && chars < SHORT_CHARS,
+  ({ isPlain }) => isPlain,
+  ({ isPath }) => isPath,
+  ({ isJoined, hasDigit }) => isJoined && hasDigit,
+  ({ isJoined }) => isJoined,
+  ({ isNumber }) => isNumber,
+  ({ hasDigit, hasUnderscore }) => hasDigit && hasUnderscore,
+  ({ hasDigit, hasLower }) => hasDigit && hasLower,
+  ({ hasDigit }) => hasDigit,
+  ({ hasUnderscore }) => hasUnderscore,
+  ({ hasInnerCapital }) => hasInnerCapital,
+  () => true,
+];
+/** Counts 1, 2, 3, 4, 6, 8, 11 and 16 begin a class of their own. */
+const CLASSES_A_DOUBLING = 2;
+const COUNT_CLASSES = 9;
+
+/** Number of groups of peers. */
+export const PEER_GROUPS = KINDS.length * COUNT_CLASSES;
+
+/**
+ * Number of the group of terms that look alike: the same kind of text, in about as many messages. Frequent terms and long
+ * identifiers are used more often anyway. Comparing a term with its peers shows what makes it special.
+ */
+export function peersOf({ messages }: Pick<Term, 'messages'>, shape: TermShape): number {
+  const kind = KINDS.findIndex((fits) => fits(shape));
+  const countClass = Math.min(COUNT_CLASSES - 1, Math.round(CLASSES_A_DOUBLING * Math.log2(messages)));
+  return kind * COUNT_CLASSES + countClass;
+}
+
+/** Sums of a value over the groups of peers. */
+export class PeerSums {
+  readonly #sums = new Float64Array(PEER_GROUPS);
+  readonly #sizes = new Float64Array(PEER_GROUPS);
+
+  add(group: number, value: number): void {
+    this.#sums[group] = (this.#sums[group] as number) + value;
+    this.#sizes[group] = (this.#sizes[group] as number) + 1;
+  }
+
+  of(group: number): { readonly sum: number; readonly size: number } {
+    return { sum: this.#sums[group] as number, size: this.#sizes[group] as number };
+  }
+}

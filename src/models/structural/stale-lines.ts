@@ -1,0 +1,103 @@
+import type { Part } from '../../domain/evidence/fragments.ts';
+import type { Fragment } from '../../domain/evidence/ledger.ts';
+import type { Message, ToolCall } from '../../domain/message.ts';
+import { endsSlice, type Sliced } from '../../domain/sliced.ts';
+import { parseObject } from '../../wire/calls.ts';
+import { withoutMark } from './summary-lines.ts';
+import { foldLine } from './text.ts';
+
+/** Shorter lines of results, such as `status: paid`, may be said of several things. */
+const MIN_REPEATED_CHARS = 24;
+/** A line `key: value` in the words of the agent. A longer value is a sentence. */
+const STATED_VALUE =
+  /^\W{0,4}([\p{L}_][\p{L}\p{N}_ .-]{0,40})["'`*]{0,3}\s?[:=：]["'`*\s]{0,4}\S{1,40}(?: \S{1,20}){0,2}$/u;
+/** Keys of a result: `"status":`, `status: `, `status=`. */
+const KEYS = /(?<![\p{L}\p{N}_-])([\p{L}_][\p{L}\p{N}_-]{0,60})["'`]?\s?[:=：]/gu;
+/** An argument value that may name what a call is about: one word, such as a path or the id of an order. */
+const NAME = /^\S{1,200}$/;
+
+/** Messages of a source, and those among them that will not stay in the context as they are. */
+export interface StaleSource {
+  readonly messages: readonly Message[];
+  readonly fragments: readonly Fragment[];
+  /** Decides whether the lines of a message stay, so that another line need not repeat them. */
+  readonly mayStay: (message: number) => boolean;
+}
+
+/**
+ * Finds the fragments that later ones make useless: repeated lines, and values that a later line of the same key
+ * replaces. Users' lines stay where they were first, other lines where they are last.
+ * @returns 1 for each useless fragment, by its index
+ */
+export function* findStale({ messages, fragments, mayStay }: StaleSource): Sliced<Uint8Array> {
+  const stale = new Uint8Array(fragments.length);
+  const lines = new Set<string>();
+  for (const [index, { message, part, text }] of fragments.entries()) {
+    if (part === 'user' && mayStay(message) && isRepeated(lines, part, text)) stale[index] = 1;
+    if (endsSlice(index)) yield;
+  }
+  const subjects = findSubjects(messages);
+  const values = new NewestValues();
+  for (let index = fragments.length - 1; index >= 0; index -= 1) {
+    if (endsSlice(index)) yield;
+    const { message, part, text } = fragments[index] as Fragment;
+    if (part === 'user') continue;
+    const subject = part === 'result' ? subjects.get(message) : '';
+    const keys = part === 'call' || subject === undefined ? [] : keysOf(part === 'result', text);
+    const isReplaced = values.areReplaced(subject ?? '', keys, message);
+    if (isReplaced || (mayStay(message) && isRepeated(lines, part, text))) stale[index] = 1;
+  }
+  return stale;
+}
+
+function isRepeated(lines: Set<string>, part: Part, text: string): boolean {
+  const line = withoutMark(foldLine(text));
+  if (part === 'result' && line.length < MIN_REPEATED_CHARS) return false;
+  if (lines.has(line)) return true;
+  lines.add(line);
+  return false;
+}
+
+function keysOf(isResult: boolean, text: string): string[] {
+  if (isResult) return [...text.matchAll(KEYS)].map(([, key = '']) => key);
+  const key = STATED_VALUE.exec(text.trim())?.[1];
+  return key === undefined ? [] : [key];
+}
+
+/** Last message that gives each key of a subject a value. Messages are read from the last to the first. */
+class NewestValues {
+  readonly #messageOf = new Map<string, Map<string, number>>();
+
+  /** Notes the keys of a line. @returns true if each has a value in a later message */
+  areReplaced(subject: string, keys: readonly string[], message: number): boolean {
+    const messageOf = this.#messageOf.get(subject) ?? new Map<string, number>();
+    this.#messageOf.set(subject, messageOf);
+    let replaced = 0;
+    for (const key of keys) {
+      const newest = messageOf.get(key) ?? message;
+      messageOf.set(key, newest);
+      if (newest > message) replaced += 1;
+    }
+    return keys.length > 0 && replaced === keys.length;
+  }
+}
+
+/** Returns the one-word values of the arguments behind each result, by the index of its message. */
+function findSubjects(messages: readonly Message[]): Map<number, string> {
+  const subjectOf = new Map<string, string>();
+  const subjects = new Map<number, string>();
+  for (const [index, { toolCalls = [], toolCallId = '' }] of messages.entries()) {
+    for (const call of toolCalls) subjectOf.set(call.id, describeSubject(call));
+    const subject = subjectOf.get(toolCallId) ?? '';
+    if (subject !== '') subjects.set(index, subject);
+  }
+  return subjects;
+}
+
+/** @returns '' if the arguments name nothing */
+function describeSubject({ arguments: text }: ToolCall): string {
+  const names = Object.values(parseObject(text) ?? {})
+    .map(String)
+    .filter((value) => NAME.test(value));
+  return names.toSorted().join(' ');
+}

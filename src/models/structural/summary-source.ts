@@ -1,0 +1,140 @@
+import { type Fragment, type Ledger, readLedger } from '../../domain/evidence/ledger.ts';
+import { readOutcome } from '../../domain/evidence/outcome.ts';
+import { valueTerms } from '../../domain/evidence/use-probability.ts';
+import type { Message } from '../../domain/message.ts';
+import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
+import { endsSlice, type Sliced } from '../../domain/sliced.ts';
+import { READ_ONLY_NAME } from '../summarizer/effects.ts';
+import { estimateTokens } from './line-tokens.ts';
+import { findStale } from './stale-lines.ts';
+import { isFrame, type ShownFragment } from './summary-lines.ts';
+
+/** Fragments that a summary may be made of, each named by its index in the ledger. */
+export interface SummarySource {
+  readonly ledger: Ledger;
+  /** Messages of the ledger: the user's request, the messages to summarize, and those that follow. */
+  readonly messages: readonly Message[];
+  /** Value of each term, by its index. */
+  readonly values: Float64Array;
+  /** Tokens of each fragment: estimates, until a fragment is counted. */
+  readonly tokens: Float64Array;
+  /** Fragments that stay in the context beside the summary. */
+  readonly shown: readonly number[];
+  /** 1 for each fragment that may be chosen. */
+  readonly isOpen: Uint8Array;
+  /** Last fragment of the messages to summarize, or −1. */
+  readonly newest: number;
+  readonly calls: CallPlaces;
+}
+
+type SourceRequest = Pick<SummaryRequest, 'messages' | 'later' | 'keptLater' | 'userTexts' | 'userRequest'>;
+
+export function* readSource({
+  messages,
+  userRequest,
+  userTexts = '',
+  later = [],
+  keptLater = 0,
+}: SourceRequest): Sliced<SummarySource> {
+  const request: Message[] = userRequest === undefined ? [] : [{ role: 'user', content: userRequest }];
+  const all = [...request, ...messages, ...later];
+  const end = request.length + messages.length;
+  const firstKept = all.length - Math.min(keptLater, later.length);
+  const ledger = yield* readLedger(all);
+  const { fragments, superseded } = ledger;
+  yield;
+  const values = valueTerms(ledger);
+  const stale = yield* findStale({
+    messages: all,
+    fragments,
+    mayStay: (message) => message < end || message >= firstKept,
+  });
+  const tokens = new Float64Array(fragments.length);
+  const isOpen = new Uint8Array(fragments.length);
+  const shown: number[] = [];
+  let newest = -1;
+  for (const [index, { message, part, text }] of fragments.entries()) {
+    if (endsSlice(index)) yield;
+    tokens[index] = estimateTokens(text) + 1;
+    const isShown = message < request.length || message >= firstKept || (part === 'user' && userTexts.includes(text));
+    if (message >= request.length && message < end && text.trim() !== '') newest = index;
+    if (isShown) shown.push(index);
+    else if (message < end && stale[index] === 0 && !(part === 'result' && superseded.has(message)) && !isFrame(text))
+      isOpen[index] = 1;
+  }
+  return { ledger, messages: all, values, tokens, shown, isOpen, newest, calls: findCalls(ledger, all) };
+}
+
+/** Calls of a source with their results. */
+export interface CallPlaces {
+  /** First fragment of each call, by the index of its result's message. */
+  readonly headOf: ReadonlyMap<number, number>;
+  /** First fragments of calls that changed something or failed, and the last lines of failed results. */
+  readonly effects: ReadonlySet<number>;
+  /** Status of each failed call, by the index of its result's message. */
+  readonly failures: ReadonlyMap<number, string>;
+}
+
+/** Fewer terms say nothing about an error. */
+const MIN_ERROR_TERMS = 2;
+
+function findCalls({ fragments, superseded }: Ledger, messages: readonly Message[]): CallPlaces {
+  const firstOf = new Map<string, number>();
+  const lastOf = new Map<number, number>();
+  for (const [index, { message, partIndex, start, terms }] of fragments.entries()) {
+    if (start === 0) firstOf.set(`${message} ${partIndex}`, index);
+    if (terms.length >= MIN_ERROR_TERMS) lastOf.set(message, index);
+  }
+  const headOfCall = new Map<string, number>();
+  const headOf = new Map<number, number>();
+  const effects = new Set<number>();
+  const failures = new Map<number, string>();
+  for (const [index, message] of messages.entries()) {
+    const { content, toolCalls = [], toolCallId = '' } = message;
+    for (const [position, { id, name }] of toolCalls.entries()) {
+      const head = firstOf.get(`${index} ${position + (content === '' ? 0 : 1)}`);
+      if (head === undefined) continue;
+      headOfCall.set(id, head);
+      if (!READ_ONLY_NAME.test(name)) effects.add(head);
+    }
+    const head = headOfCall.get(toolCallId);
+    if (head === undefined) continue;
+    headOf.set(index, head);
+    const { status } = readOutcome(message);
+    if (status === 'ok' || superseded.has(index)) continue;
+    failures.set(index, status);
+    effects.add(head);
+    const line = lastOf.get(index);
+    if (line !== undefined) effects.add(line);
+  }
+  return { headOf, effects, failures };
+}
+
+/**
+ * Puts chosen fragments in the order of events, each result behind its call. A call whose result alone was chosen is
+ * shown by the start of its first line.
+ */
+export function showFragments({ ledger, messages, calls }: SummarySource, chosen: readonly number[]): ShownFragment[] {
+  const { fragments } = ledger;
+  const heads = new Set(chosen);
+  const added = new Set<number>();
+  for (const index of chosen) {
+    const head = headFor(index);
+    if (head !== undefined && !heads.has(head)) added.add(head);
+  }
+  function headFor(index: number): number | undefined {
+    const { message, part } = fragments[index] as Fragment;
+    return part === 'result' ? calls.headOf.get(message) : undefined;
+  }
+  const placed = [...chosen, ...added].map((index) => ({ index, at: headFor(index) ?? index }));
+  placed.sort((a, b) => a.at - b.at || a.index - b.index);
+  return placed.map(({ index }) => {
+    const fragment = fragments[index] as Fragment;
+    return {
+      ...fragment,
+      status: fragment.part === 'result' ? calls.failures.get(fragment.message) : undefined,
+      isSummary: messages[fragment.message]?.role === 'summary',
+      isClipped: added.has(index),
+    };
+  });
+}

@@ -1,0 +1,77 @@
+import { briefCall, clipAtWord } from '../../domain/evidence/call-line.ts';
+import { readOutcome } from '../../domain/evidence/outcome.ts';
+import type { Message, ToolCall } from '../../domain/message.ts';
+import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import { foldLine } from '../structural/text.ts';
+
+/** All calls of one tool with the same arguments. */
+interface MadeCall {
+  readonly call: ToolCall;
+  count: number;
+  /** Index of the last message that holds this call or its result. */
+  position: number;
+  /** Result of the last of these calls. Absent while that call is open. */
+  result?: Message | undefined;
+}
+
+const CALL_CHARS = 120;
+const OUTCOME_CHARS = 100;
+/** Matches the names of read-only tools. Repeating their calls is harmless, so they are listed after other calls. */
+export const READ_ONLY_NAME =
+  /(?:^|[_.-])(?:get|read|list|search|find|view|show|look|fetch|query|grep|glob|ls|cat|describe|check|inspect|think)(?:$|[_.-]|(?=[A-Z]))/;
+
+/**
+ * Lists the calls of the messages in order, each with its outcome. If not all fit into the token limit, read-only calls are
+ * left out first. A list that a model writes could be wrong: the agent might repeat an action, or believe that an action was
+ * done.
+ * @param messages messages of the log, oldest first
+ */
+export function listEffects(counter: TokenCounter, messages: readonly Message[], maxTokens: number): string[] {
+  const newestFirst = readCalls(messages).toSorted((a, b) => b.position - a.position);
+  const ranked = [...newestFirst.filter((made) => !isReadOnly(made)), ...newestFirst.filter(isReadOnly)];
+  const taken: { readonly position: number; readonly line: string }[] = [];
+  let left = maxTokens;
+  for (const made of ranked) {
+    const line = `- ${renderCall(made)}`;
+    left -= counter.countSync(line) + 1;
+    if (left < 0) break;
+    taken.push({ position: made.position, line });
+  }
+  const lines = taken.toSorted((a, b) => a.position - b.position).map(({ line }) => line);
+  const more = ranked.length - lines.length;
+  return more === 0 || lines.length === 0 ? lines : [...lines, `- and ${more} more`];
+}
+
+function isReadOnly({ call }: MadeCall): boolean {
+  return READ_ONLY_NAME.test(call.name);
+}
+
+function readCalls(messages: readonly Message[]): MadeCall[] {
+  const calls = new Map<string, MadeCall>();
+  const callOf = new Map<string, MadeCall>();
+  for (const [position, message] of messages.entries()) {
+    for (const call of message.toolCalls ?? []) {
+      const key = `${call.name} ${call.arguments}`;
+      const made = calls.get(key) ?? { call, count: 0, position };
+      made.count += 1;
+      made.position = position;
+      made.result = undefined;
+      calls.set(key, made);
+      callOf.set(call.id, made);
+    }
+    const answered = message.toolCallId === undefined ? undefined : callOf.get(message.toolCallId);
+    if (answered !== undefined) Object.assign(answered, { result: message, position });
+  }
+  return [...calls.values()];
+}
+
+function renderCall({ call, count, result }: MadeCall): string {
+  const said = foldLine(briefCall(call, CALL_CHARS));
+  return `${said}${count > 1 ? ` ×${count}` : ''} → ${result === undefined ? 'no result' : renderOutcome(result)}`;
+}
+
+function renderOutcome(result: Message): string {
+  const { status, line } = readOutcome(result);
+  const said = foldLine(clipAtWord(line, OUTCOME_CHARS));
+  return said === '' ? status : `${status}: ${said}`;
+}

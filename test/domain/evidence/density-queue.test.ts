@@ -1,0 +1,42 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Dense, DensityQueue } from '../../../src/domain/evidence/density-queue.ts';
+
+const sort = (items: readonly Dense[]): Dense[] =>
+  items.toSorted((one, other) => other.density - one.density || one.index - other.index);
+
+test('an empty queue gives nothing', () => {
+  expect(new DensityQueue().pop()).toBeUndefined();
+});
+
+test('a queue gives its items as a sort by density and index would', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: -3, max: 3 })), (densities) => {
+      const items = densities.map((density, index) => ({ index, density }));
+      const queue = new DensityQueue();
+      for (const item of items) queue.push(item);
+      expect(queue.size).toBe(items.length);
+      expect(items.map(() => queue.pop())).toEqual(sort(items));
+      expect(queue.size).toBe(0);
+    }),
+  );
+});
+
+test('a queue to which items are pushed between takes always gives the densest', () => {
+  const step = fc.option(fc.integer({ min: 0, max: 5 }), { nil: undefined });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const queue = new DensityQueue();
+      let held: Dense[] = [];
+      for (const [index, density] of steps.entries()) {
+        if (density === undefined) {
+          expect(queue.pop()).toEqual(sort(held)[0]);
+          held = sort(held).slice(1);
+        } else {
+          queue.push({ index, density });
+          held.push({ index, density });
+        }
+      }
+    }),
+  );
+});

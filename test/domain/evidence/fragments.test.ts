@@ -1,0 +1,71 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { describeCall, partsOf, splitFragments } from '../../../src/domain/evidence/fragments.ts';
+import { callTools, toolResult, user } from '../messages.ts';
+
+function piecesOf(text: string): string[] {
+  return [...splitFragments(text)].map(([start, end]) => text.slice(start, end));
+}
+
+describe('the parts of a message', () => {
+  test('name who says them', () => {
+    expect(partsOf(user('hello'))).toEqual([{ part: 'user', text: 'hello' }]);
+    expect(partsOf({ role: 'system', content: 'be brief' })).toEqual([{ part: 'user', text: 'be brief' }]);
+    expect(partsOf({ role: 'summary', content: 'so far' })).toEqual([{ part: 'statement', text: 'so far' }]);
+    expect(partsOf(toolResult('c1_0', 'done'))).toEqual([{ part: 'result', text: 'done' }]);
+    expect(partsOf({ ...callTools('c1_0', 'c1_1'), content: 'I read.' }).map(({ part }) => part)).toEqual([
+      'statement',
+      'call',
+      'call',
+    ]);
+  });
+
+  test('leave out an empty text', () => {
+    expect(partsOf(user(''))).toEqual([]);
+    expect(partsOf(callTools('c1_0')).map(({ part }) => part)).toEqual(['call']);
+  });
+});
+
+describe('the text of a call', () => {
+  const describeArguments = (text: string): string => describeCall({ id: 'c1_0', name: 'edit', arguments: text });
+
+  test('names each value by its key, with the key of the list or object that holds it', () => {
+    const values = { path: 'a.ts', lines: [3, 4], to: { mode: 'all', deep: [{ on: true }] }, none: null };
+    expect(describeArguments(JSON.stringify(values))).toBe('edit path: a.ts, lines: 3, lines: 4, mode: all, on: true');
+  });
+
+  test('holds a bare value, or arguments that are not JSON, as they are', () => {
+    expect(describeArguments('"ls -l"')).toBe('edit ls -l');
+    expect(describeArguments('{"path": "a')).toBe('edit {"path": "a');
+  });
+
+  test('reads values that are nested deeper than the call stack', () => {
+    expect(describeArguments(`${'['.repeat(200_000)}17${']'.repeat(200_000)}`)).toBe('edit 17');
+  });
+});
+
+describe('fragments', () => {
+  test('are the lines of a text, without the empty ones', () => {
+    expect(piecesOf('one\n\ntwo\n')).toEqual(['one', 'two']);
+  });
+
+  test('split a line of more than 240 characters after a space or a comma', () => {
+    const line = Array.from({ length: 80 }, (_, index) => `word${index}`).join(', ');
+    for (const piece of piecesOf(line).slice(0, -1)) expect(piece).toMatch(/[ ,]$/);
+  });
+
+  test('never split a pair of surrogates', () => {
+    for (const piece of piecesOf(`a${'🚀'.repeat(400)}`)) expect(piece.isWellFormed()).toBe(true);
+  });
+
+  test('hold every character but line ends, in their order, at most 240 in each', () => {
+    const text = fc.array(fc.oneof(fc.constant('\n'), fc.string({ unit: 'grapheme', maxLength: 400 })));
+    fc.assert(
+      fc.property(text, (texts) => {
+        const pieces = piecesOf(texts.join(''));
+        expect(pieces.join('')).toBe(texts.join('').replaceAll('\n', ''));
+        for (const piece of pieces) expect(piece.length).toBeLessThanOrEqual(240);
+      }),
+    );
+  });
+});

@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import { PEER_GROUPS, PeerSums, peersOf } from '../../../src/domain/evidence/peers.ts';
+import { shapeOf } from '../../../src/domain/evidence/term-shape.ts';
+
+function groupOf(text: string, messages = 1): number {
+  return peersOf({ messages }, shapeOf(text));
+}
+
+/** Terms of one row are peers. Terms of different rows are not. */
+const KINDS = [
+  ['the', 'año'],
+  ['order', 'straße'],
+  ['src/a.ts', 'https://a.org/b'],
+  ['order-17', '2024-05-01'],
+  ['user.name', 'a::bcd'],
+  ['1290', '17'],
+  ['order_17', 'ID_9'],
+  ['7f3a9c', 'w100'],
+  ['W100', 'A1'],
+  ['user_name', 'MAX_SIZE'],
+  ['readFile', 'NSObjectName'],
+  ['Order', 'ERROR', '订单'],
+];
+
+describe('the peers of a term', () => {
+  test('are terms of the same kind of text', () => {
+    const groups = KINDS.map((row) => [...new Set(row.map((text) => groupOf(text)))]);
+    for (const [index, row] of groups.entries()) expect(row, KINDS[index]?.join()).toHaveLength(1);
+    expect(new Set(groups.flat()).size).toBe(KINDS.length);
+  });
+
+  test('are in about as many messages', () => {
+    expect(new Set([1, 2, 3, 4, 6, 8, 11, 16].map((messages) => groupOf('order', messages))).size).toBe(8);
+    expect(groupOf('order', 9)).toBe(groupOf('order', 8));
+    expect(groupOf('order', 100_000)).toBe(groupOf('order', 16));
+  });
+
+  test('have a number below the number of groups', () => {
+    for (const text of KINDS.flat()) expect(groupOf(text, 100_000)).toBeLessThan(PEER_GROUPS);
+  });
+});
+
+test('sums of peers are kept by group', () => {
+  const sums = new PeerSums();
+  sums.add(3, 0.5);
+  sums.add(3, 0.25);
+  expect(sums.of(3)).toEqual({ sum: 0.75, size: 2 });
+  expect(sums.of(4)).toEqual({ sum: 0, size: 0 });
+});

@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest';
+import { readLedger } from '../../../src/domain/evidence/ledger.ts';
+import { readFacts } from '../../../src/domain/evidence/source-facts.ts';
+import { shapeOf } from '../../../src/domain/evidence/term-shape.ts';
+import { FEATURE_NAMES, type Feature, featureOf } from '../../../src/domain/evidence/use-features.ts';
+import { type UseWeights, valueTerms, valueTermsInSlices } from '../../../src/domain/evidence/use-probability.ts';
+import type { Message } from '../../../src/domain/message.ts';
+import { runToEnd } from '../../../src/domain/sliced.ts';
+import { toolResult, user } from '../messages.ts';
+
+const say = (content: string): Message => ({ role: 'assistant', content });
+const read = (path: string): Message => ({
+  role: 'assistant',
+  content: '',
+  toolCalls: [{ id: 'c1_0', name: 'read', arguments: JSON.stringify({ path }) }],
+});
+
+function features(messages: readonly Message[], text: string): Record<Feature, number> {
+  const ledger = runToEnd(readLedger(messages));
+  const facts = runToEnd(readFacts(ledger));
+  const index = ledger.terms.findIndex((term) => term.text === text);
+  const term = ledger.terms[index];
+  if (term === undefined) throw new Error(`no term "${text}"`);
+  const seen = { term, shape: shapeOf(text), index, facts };
+  return Object.fromEntries(FEATURE_NAMES.map((name) => [name, featureOf(name, seen)])) as Record<Feature, number>;
+}
+
+function values(messages: readonly Message[], weights?: UseWeights): Map<string, number> {
+  const ledger = runToEnd(readLedger(messages));
+  const found = weights === undefined ? valueTerms(ledger) : runToEnd(valueTermsInSlices(ledger, weights));
+  return new Map(ledger.terms.map(({ text }, index) => [text, found[index] ?? Number.NaN]));
+}
+
+/** A table in which one feature counts. */
+function weigh(name: Feature, own: number, peers = 0): UseWeights {
+  const none = FEATURE_NAMES.map((one) => [one, { own: 0, peers: 0 }]);
+  return { bias: 0, features: { ...Object.fromEntries(none), [name]: { own, peers } } as UseWeights['features'] };
+}
+
+describe('the features of a term', () => {
+  test('measure its age in messages', () => {
+    const messages = [user('order W100'), say('ok'), say('W200')];
+    expect(features(messages, 'W100').age).toBeCloseTo(Math.log(3));
+    expect(features(messages, 'W200').age).toBe(0);
+  });
+
+  test('measure the text after a term that one message holds', () => {
+    const messages = [user('order W100'), say('W200'), user(`W200 ${'long text '.repeat(140)}`)];
+    expect(features(messages, 'W100').distanceIfOnce).toBeCloseTo(Math.log1p(1_409 / 700), 2);
+    expect(features(messages, 'W200').distanceIfOnce).toBe(0);
+  });
+
+  test('note whether the agent used it in a call', () => {
+    const messages = [read('a.ts'), toolResult('c1_0', 'see b.ts')];
+    expect(features(messages, 'a.ts').called).toBe(1);
+    expect(features(messages, 'b.ts').called).toBe(0);
+  });
+
+  test('count the terms of the last result that holds it', () => {
+    const messages = [read('a.ts'), toolResult('c1_0', 'one.ts'), toolResult('c1_0', 'one two six\none')];
+    expect(features(messages, 'one').crowd).toBeCloseTo(Math.log1p(4));
+    expect(features(messages, 'one.ts').crowd).toBeCloseTo(Math.log1p(2));
+    expect(features(messages, 'a.ts').crowd).toBe(0);
+  });
+
+  test('count terms of the same pattern that a user or a result brought', () => {
+    const messages = [user('#W100 #W200'), toolResult('c1_0', 'W300 W4000'), say('W500')];
+    expect(features(messages, 'W100').alike).toBeCloseTo(Math.log1p(3));
+    expect(features(messages, 'W100').alikeInResults).toBe(0);
+    expect(features(messages, 'W300').alikeInResults).toBeCloseTo(Math.log1p(3));
+    expect(features(messages, 'W4000').alike).toBeCloseTo(Math.log1p(1));
+  });
+
+  test('count the share of its occurrences as a key, and know plain words', () => {
+    const messages = [user('status: open\nstatus')];
+    expect(features(messages, 'status')).toMatchObject({ asKey: 0.5, plain: 1 });
+    expect(features([user('Größe W100')], 'Größe').plain).toBe(0);
+  });
+});
+
+describe('the values of terms', () => {
+  test('compare a term with its peers, so that the values of many peers add up to about nothing', () => {
+    const names = Array.from({ length: 60 }, (_, at) => `W${100 + at}`);
+    const found = [...values([user(names.slice(0, 30).join(' ')), say(names.slice(30).join(' '))]).values()];
+    expect(found.reduce((sum, value) => sum + value, 0)).toBeCloseTo(0, 6);
+    expect(found[0]).toBeLessThan(0);
+    expect(found.at(-1)).toBeGreaterThan(0);
+  });
+
+  test('are higher for a name that the agent called than for another of the same listing', () => {
+    const listing = toolResult('c0_0', 'src/aaa.ts\nsrc/bbb.ts\nsrc/ccc.ts\nsrc/ddd.ts');
+    const found = values([user('find it'), listing, read('src/ccc.ts'), toolResult('c1_0', 'export const x = 1;')]);
+    expect(found.get('src/ccc.ts')).toBeGreaterThan(found.get('src/ddd.ts') ?? 0);
+  });
+
+  test('measure a lone term by the mean of the source', () => {
+    const found = values([user('order lamps W100')], weigh('plain', -4));
+    expect(found.get('W100')).toBeGreaterThan(0);
+    expect(found.get('order')).toBeLessThan(0);
+  });
+
+  test('do not depend on what all peers have in common, if own value and mean have opposite weights', () => {
+    const messages = [user('W100 W200'), say('W300 W400')];
+    for (const value of values(messages, weigh('alike', 3, -3)).values()) expect(value).toBeCloseTo(0, 9);
+  });
+
+  test('are empty for an empty source', () => {
+    expect(valueTerms(runToEnd(readLedger([])))).toHaveLength(0);
+    expect(valueTerms(runToEnd(readLedger([user(''), say('')])))).toHaveLength(0);
+  });
+
+  test('are finite for every script', () => {
+    for (const value of values([user('订单 Größe заказ ορος 주문서 W1.2')]).values())
+      expect(value).toBeTypeOf('number');
+    expect([...values([user('订单号 Größe заказ')]).values()].every(Number.isFinite)).toBe(true);
+  });
+});

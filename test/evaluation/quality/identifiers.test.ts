@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import {
+  findCallIdentifiers,
+  findIdentifiers,
+  findPlainWords,
+  readLeaves,
+} from '../../../src/evaluation/quality/identifiers.ts';
+
+const callOf = (args: unknown) => ({ id: 'c1', name: 'book', arguments: JSON.stringify(args) });
+
+describe('identifiers of a text', () => {
+  test.each([
+    ['url', 'see https://example.org/a?b=1.', 'https://example.org/a?b=1'],
+    ['email', 'write to ann.lee@example.org, please', 'ann.lee@example.org'],
+    ['path', 'open src/models/user.py', 'src/models/user.py'],
+    ['file', 'edit setup.cfg first', 'setup.cfg'],
+    ['date', 'leaves on 2024-05-15', '2024-05-15'],
+    ['code', 'flight HAT123 is full', 'HAT123'],
+    ['code', 'order #W2611340', '#W2611340'],
+    ['hex', 'commit 9f3c2ab1', '9f3c2ab1'],
+    ['name', 'call parse_header', 'parse_header'],
+    ['name', 'class HttpServer', 'HttpServer'],
+    ['name', 'use readFile', 'readFile'],
+    ['dotted', 'see os.environ', 'os.environ'],
+    ['number', 'costs $1,250.50 in all', '$1,250.50'],
+    ['number', 'port 8080', '8080'],
+  ])('finds a %s in "%s"', (kind, text, identifier) => {
+    expect(findIdentifiers(text).get(identifier)).toBe(kind);
+  });
+
+  test('leaves out words, short numbers and texts of less than three characters', () => {
+    expect([...findIdentifiers('the result has 12 rows of a_ and 7 columns').keys()]).toEqual([]);
+  });
+
+  test('gives a text of two kinds the kind that is listed first', () => {
+    expect(findIdentifiers('lib/setup.py').get('lib/setup.py')).toBe('path');
+  });
+});
+
+describe('identifiers of a call', () => {
+  test('reads arguments in lists and objects under their nearest name', () => {
+    expect(readLeaves(callOf({ a: [{ b: 'x' }, 'y'], c: null, d: 3 }))).toEqual([
+      { key: 'b', value: 'x' },
+      { key: 'a', value: 'y' },
+      { key: 'd', value: '3' },
+    ]);
+  });
+
+  test('reads arguments that are not JSON as one leaf', () => {
+    expect(readLeaves({ id: 'c1', name: 'sh', arguments: 'ls -l' })).toEqual([{ key: '_raw', value: 'ls -l' }]);
+  });
+
+  test('counts a short whole value as an identifier', () => {
+    const found = findCallIdentifiers(callOf({ passenger: 'Sofia Silva', bags: '2', insured: 'yes' }));
+    expect([...found]).toEqual([['Sofia Silva', 'value']]);
+  });
+
+  test('never counts prose or code as a whole value', () => {
+    expect([...findCallIdentifiers(callOf({ command: 'make all', content: 'hello' })).keys()]).toEqual([]);
+  });
+});
+
+test('finds plain words of five letters that are no part of an identifier', () => {
+  expect([...findPlainWords('Please delete branch feature/login and other_branch soon, without backup')]).toEqual([
+    'delete',
+    'branch',
+    'without',
+    'backup',
+  ]);
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { findBrokenGuards } from '../../../src/evaluation/quality/guards.ts';
+import { QualityScorer } from '../../../src/evaluation/quality/score.ts';
+import { renderMessages } from '../../../src/evaluation/quality/searchable-text.ts';
+import { pointOf, round, says, user } from './conversation.ts';
+
+const before = [
+  user('the checkout total is wrong for customer cust_881'),
+  ...round({ path: 'src/cart.py' }, 'the discount is computed in apply_discount with rate 0.125'),
+  ...round({ path: 'src/tax.py' }, 'the tax is computed in apply_tax with rate 0.190'),
+];
+const point = pointOf(before, [
+  ...round({ path: 'src/cart.py' }, 'ok'),
+  says('apply_discount is fixed for cust_881, the rate stays 0.125'),
+]);
+const scorer = new QualityScorer(point);
+
+describe('score', () => {
+  test('gives the whole source full recall and no selectivity', () => {
+    const score = scorer.score(point.sourceText);
+    expect(score).toMatchObject({ recall: 1, rare: 1, inArguments: 1, anchored: 1, userWords: 1, invented: 0 });
+    expect(score.selectivity).toBe(0);
+  });
+
+  test('gives an empty context nothing', () => {
+    const score = scorer.score('');
+    expect(score).toMatchObject({ recall: 0, anchored: 0, userWords: 0, selectivity: 0, density: 0, invented: 0 });
+  });
+
+  test('rewards a context that keeps what is used and leaves out similar identifiers', () => {
+    const score = scorer.score(
+      'cart: discount computed in apply_discount of src/cart.py, rate 0.125, customer cust_881',
+    );
+    expect(score.recall).toBeGreaterThan(0.7);
+    expect(score.selectivity).toBe(1);
+  });
+
+  test('punishes a context that keeps only what is never used again', () => {
+    expect(scorer.score('tax is in apply_tax of src/tax.py, rate 0.190').selectivity).toBeLessThan(0);
+  });
+
+  test('does not find an identifier inside a longer word', () => {
+    expect(scorer.score('cust_8812').recall).toBe(0);
+  });
+
+  test('has no value for a kind of needle that the point lacks', () => {
+    const talk = pointOf([user('name_one is lost')], [says('name_one is found')]);
+    expect(new QualityScorer(talk).score('name_one')).toMatchObject({
+      inArguments: undefined,
+      recall: expect.any(Number),
+    });
+  });
+
+  test('counts as anchored only what stands beside words of the source', () => {
+    const bare = scorer.score('apply_discount src/cart.py cust_881');
+    const told = scorer.score('the discount is computed in apply_discount');
+    expect(bare.recall).toBeGreaterThan(0);
+    expect(bare.anchored).toBe(0);
+    expect(told.anchored).toBeGreaterThan(0);
+  });
+
+  test('counts identifiers that the source does not hold', () => {
+    expect(scorer.score('apply_discount and apply_coupon').invented).toBe(0.5);
+  });
+});
+
+describe('guards', () => {
+  const guardsOf = (context: string | typeof before, maxTokens = 100) => {
+    const text = typeof context === 'string' ? context : renderMessages(context);
+    const messages = typeof context === 'string' ? [] : context;
+    const { sourceDensity } = scorer;
+    return findBrokenGuards({ score: scorer.score(text), sourceDensity, tokens: 50, maxTokens, messages });
+  };
+
+  test('accept the source', () => {
+    expect(guardsOf(before)).toEqual([]);
+  });
+
+  test('refuse a list of identifiers', () => {
+    expect(guardsOf('apply_discount src/cart.py cust_881 0.125')).toEqual(['anchored', 'density']);
+  });
+
+  test('refuse a context above its budget', () => {
+    expect(guardsOf(before, 49)).toEqual(['budget']);
+  });
+
+  test('refuse a call without its result, and a result without its call', () => {
+    expect(guardsOf(before.slice(0, 2))).toContain('rounds');
+    expect(guardsOf(before.slice(2))).toContain('rounds');
+  });
+
+  test('refuse invented identifiers', () => {
+    expect(guardsOf('the discount is computed in apply_discount of the file src/other.py')).toContain('invented');
+  });
+});

@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import type { Message } from '../../../src/domain/message.ts';
+import { WIRE_FORMATS } from '../../../src/domain/raw-items.ts';
+import { findIdentifiers } from '../../../src/evaluation/quality/identifiers.ts';
+import { holds } from '../../../src/evaluation/quality/searchable-text.ts';
+import { createModelSummarizer } from '../../../src/models/summarizer/model-summarizer.ts';
+import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { startProvider } from '../../provider/provider.ts';
+import { connect } from '../fixture.ts';
+import { round, say } from './fixture.ts';
+
+const PATHS = ['src/orders/refund.ts', 'src/orders/price_table.ts', 'test/orders/refund.test.ts'];
+/** Lines of plain words, as in a file that holds no names. */
+const FILLER = Array.from({ length: 40 }, (_, at) =>
+  ['bread', 'milk', 'cheese', 'apples', 'pears'].map(
+    (word, place) => `${word} ${'and more '.repeat((at + place) % 4)}`,
+  ),
+)
+  .map((words) => `// ${words.join('of ')}`)
+  .join('\n');
+const MESSAGES: readonly Message[] = [
+  say('The refund of order #W8834521 fails. I read the code of the refund first.'),
+  ...PATHS.flatMap((path, at) => [
+    ...round({
+      id: `r${at}`,
+      name: 'read_file',
+      given: { path },
+      result: `${FILLER}\nexport const maxRefundCents = 125000;`,
+    }),
+    say(`${path} uses maxRefundCents. The refund of #W8834521 must call applyPriceTable before it checks the limit.`),
+  ]),
+  ...round({ id: 'w', name: 'write_file', given: { path: PATHS[0], content: FILLER }, result: 'written' }),
+  ...round({
+    id: 't',
+    name: 'run',
+    given: { command: 'vitest run test/orders' },
+    result: 'FAIL refund.test.ts:41\nexit code 1',
+  }),
+  say('Next I fix applyPriceTable in src/orders/price_table.ts.'),
+];
+const SOURCE = MESSAGES.flatMap(({ content, toolCalls = [] }) => [
+  content,
+  ...toolCalls.flatMap((call) => [call.name, ...Object.values(JSON.parse(call.arguments) as Record<string, string>)]),
+]).join('\n');
+
+const TERSE = '## Goal\nFix the refund.';
+const INVENTING = `## Goal
+Fix the refund of #W8834521 and of #W1112223 in src/orders/refund.ts.
+## Facts
+- The limit is maxRefundCents = 250000, checked by checkRefundLimit.
+- lib/refunds/legacy_refund.py
+- Ask jane.roe@shop.example, code QXZPLT, commit 9f8e7d6c5b.
+## Next step
+Fix applyPriceTable.`;
+
+const inventedIn = (text: string): string[] => [...findIdentifiers(text).keys()].filter((name) => !holds(SOURCE, name));
+
+describe.each(WIRE_FORMATS)('over %s', (format) => {
+  async function summarize(text: string, maxTokens = 500) {
+    await using provider = await startProvider({ answers: [{ text }] });
+    const counter = await loadTokenCounter('o200k_base');
+    const summarizer = createModelSummarizer({ model: connect(format, provider), counter, clock: { now: () => 0 } });
+    const answer = await summarizer.summarize({
+      range: { from: 1, to: MESSAGES.length },
+      messages: MESSAGES,
+      maxTokens,
+      signal: new AbortController().signal,
+    });
+    expect(provider.requests.map(({ refusal }) => refusal)).toEqual([undefined]);
+    if (answer.status === 'written') expect(counter.countSync(answer.text)).toBeLessThanOrEqual(maxTokens);
+    return answer;
+  }
+
+  it(`a terse ${format} model’s summary gets the lines of the log that it lost, up to its token limit`, async () => {
+    const { text } = (await summarize(TERSE)) as { text: string };
+    expect(text).toMatch(/^## Goal\nFix the refund\.\n/);
+    expect(text).toContain('## Lines from the log\n');
+    for (const name of [...PATHS, '#W8834521', 'maxRefundCents', 'applyPriceTable']) expect(text).toContain(name);
+    expect(inventedIn(text)).toEqual([]);
+  });
+
+  it(`an inventing ${format} model’s summary holds no invented name after the check, and keeps what the log holds`, async () => {
+    expect(inventedIn(INVENTING).length).toBeGreaterThan(6);
+    const { text } = (await summarize(INVENTING)) as { text: string };
+    expect(inventedIn(text)).toEqual([]);
+    expect(text).toContain('Fix the refund of #W8834521 and of [?] in src/orders/refund.ts.');
+    expect(text).toContain('- The limit is maxRefundCents = [?], checked by [?].');
+    expect(text).toContain('- Ask [?], code [?], commit [?].');
+    expect(text).not.toContain('legacy');
+  });
+
+  it.each([
+    ['refuses', 'I cannot help with that.', 'the model declined to write a summary'],
+    [
+      'only invents',
+      '## Facts\n- src/ghost/a_file.ts\n- ghostCall, 987654',
+      'the answer has no word that the messages hold',
+    ],
+    ['says nothing', ' ', 'the summary is empty'],
+    ['copies the log', `## State\n${MESSAGES[2]?.content}`, 'the summary only repeats the messages'],
+  ])(`the answer of a ${format} model that %s is refused`, async (_, text, why) => {
+    expect(await summarize(text)).toEqual({ status: 'refused', why });
+  });
+});

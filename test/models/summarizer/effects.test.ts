@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { listEffects } from '../../../src/models/summarizer/effects.ts';
+import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { round } from './fixture.ts';
+
+const counter = await loadTokenCounter('o200k_base');
+
+it('effects are the calls in order, each with its newest outcome and how often it was made', () => {
+  const messages = [
+    ...round({ id: 'a', name: 'pay', given: { invoice: 'INV-1' }, result: 'error: declined', isError: true }),
+    ...round({ id: 'b', name: 'run', given: { command: 'make' }, result: 'cc a.c\na.c:4: no such file\nexit code 2' }),
+    ...round({ id: 'c', name: 'pay', given: { invoice: 'INV-1' }, result: 'paid' }),
+    {
+      role: 'assistant' as const,
+      content: '',
+      toolCalls: [{ id: 'd', name: 'mail', arguments: '{"to":"a@b.example"}' }],
+    },
+  ];
+  expect(listEffects(counter, messages, 200)).toEqual([
+    '- run make → exit code 2: a.c:4: no such file',
+    '- pay INV-1 ×2 → ok: paid',
+    '- mail a@b.example → no result',
+  ]);
+});
+
+it('effects leave out read-only calls first, then the oldest calls, and say how many', () => {
+  const calls = Array.from({ length: 20 }, (_, at) => [
+    ...round({ id: `p${at}`, name: 'pay', given: { invoice: `INV-${at}` } }),
+    ...round({ id: `g${at}`, name: 'get_invoice', given: { invoice: `INV-${at}` } }),
+  ]);
+  const lines = listEffects(counter, calls.flat(), 200);
+  expect(lines.at(-2)).toBe('- pay INV-19 → ok: done');
+  expect(lines.at(-1)).toMatch(/^- and \d\d more$/);
+  expect(lines.join()).not.toContain('get_invoice');
+});
+
+it('effects show the short values of a call whole, and cut its long values between words', () => {
+  const given = { content: 'one two three '.repeat(100), path: 'src/a_long_folder/with_a_file.ts' };
+  const [line = ''] = listEffects(counter, round({ id: 'a', name: 'write_file', given }), 200);
+  expect(line).toMatch(/^- write_file content: one [a-z ]+ …, path: src\/a_long_folder\/with_a_file\.ts → ok: done$/);
+  expect(line).not.toMatch(/\b(?:on|tw|thre) …/);
+});

@@ -1,0 +1,114 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { Evidence } from '../../../src/models/summarizer/evidence.ts';
+import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { contentOf, openWorld, prose, RECORD, round, say } from './fixture.ts';
+
+const counter = await loadTokenCounter('o200k_base');
+const MESSAGES = Array.from({ length: 30 }, (_, at) => [
+  say(`Now I read module_${at} for order #W${7_000 + at}.`),
+  ...round({
+    id: `c${at}`,
+    name: 'read_file',
+    given: { path: `src/module_${at}.ts` },
+    result: `export const value_${at} = '${prose(40, at)}';`,
+  }),
+]).flat();
+const request = {
+  range: { from: 1, to: MESSAGES.length },
+  messages: MESSAGES,
+  maxTokens: 600,
+  signal: AbortSignal.any([]),
+};
+
+/** Lines of the evidence in the prompt of a model call. */
+function evidenceOf(content: string): string[] {
+  const [, lines = ''] = /<evidence>\n([\s\S]*)\n<\/evidence>/.exec(content) ?? [];
+  return lines.split('\n').filter((line) => line !== '');
+}
+
+it('evidence stays within its token limit, with lines of the given messages only', async () => {
+  const evidence = await Evidence.read(counter, request);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 0, max: 800 }),
+      fc.tuple(fc.integer({ min: 1, max: 90 }), fc.integer({ min: 1, max: 90 })),
+      async (maxTokens, [a, b]) => {
+        const range = { from: Math.min(a, b), to: Math.max(a, b) };
+        const lines = await evidence.choose({ maxTokens, range, render: ({ text }) => text });
+        expect(counter.countSync(lines.join('\n'))).toBeLessThanOrEqual(maxTokens);
+        const texts = MESSAGES.map(
+          ({ content, toolCalls = [] }) => `${content} ${toolCalls.map((call) => call.arguments).join()}`,
+        );
+        expect(new Set(lines).size).toBe(lines.length);
+        const holders = lines.map((line) => {
+          const [, said = ''] = /^(?:agent: |→ read_file path: |← )(.*)$/.exec(line) ?? [];
+          return texts.findIndex((text, at) => at + 1 >= range.from && text.includes(said)) + 1;
+        });
+        for (const holder of holders) {
+          expect(holder).toBeGreaterThanOrEqual(range.from);
+          expect(holder).toBeLessThanOrEqual(range.to);
+        }
+      },
+    ),
+    { numRuns: 50 },
+  );
+});
+
+it('evidence is in the order of the log', async () => {
+  const evidence = await Evidence.read(counter, request);
+  const lines = await evidence.choose({ maxTokens: 400, range: request.range, render: ({ text }) => text });
+  const calls = lines.flatMap((line) => /^→ read_file path: src\/module_(\d+)\.ts$/.exec(line)?.[1] ?? []).map(Number);
+  expect(calls.length).toBeGreaterThan(2);
+  expect(calls).toEqual(calls.toSorted((a, b) => a - b));
+});
+
+it('evidence has no line whose names a text already holds', async () => {
+  const evidence = await Evidence.read(counter, request);
+  const choose = (said: string): Promise<string[]> =>
+    evidence.choose({ maxTokens: 400, range: request.range, said, render: ({ text }) => text });
+  const lines = await choose('');
+  expect(lines.length).toBeGreaterThan(5);
+  const after = await choose(lines.join('\n'));
+  expect(after.filter((line) => lines.includes(line))).toEqual([]);
+});
+
+it('a model summarizer’s prompt lists lines of the log with the names that must not be lost, within half of the summary’s limit', async () => {
+  const world = await openWorld();
+  await world.summarize({ ...request, signal: new AbortController().signal });
+  const lines = evidenceOf(world.requests.map(contentOf).join('\n'));
+  expect(lines.length).toBeGreaterThan(3);
+  expect(counter.countSync(lines.join('\n'))).toBeLessThanOrEqual(300);
+  for (const line of lines) {
+    const [, text = '', terms = ''] = /^(.*) \[(.+)\]$/.exec(line) ?? [];
+    for (const term of terms.split(', ')) expect(text).toContain(term);
+  }
+});
+
+it('each part of messages larger than the model’s window gets evidence of its own messages', async () => {
+  const world = await openWorld({ profile: { windowTokens: 5_000, outputCapTokens: 1_000 } });
+  expect(await world.summarize({ ...request, signal: new AbortController().signal })).toMatchObject({
+    status: 'written',
+  });
+  const parts = world.requests.map(contentOf).filter((content) => content.includes('<transcript>'));
+  expect(parts.length).toBeGreaterThan(1);
+  for (const part of parts) {
+    const transcript = part.slice(0, part.indexOf('</transcript>')).replaceAll(/[{}":]+/g, ' ');
+    const lines = evidenceOf(part);
+    expect(lines).not.toEqual([]);
+    for (const line of lines) {
+      const [, said = ''] = /^(?:agent: |→ read_file path: |← )(.*) \[.+\]$/.exec(line) ?? [];
+      expect(transcript).toContain(said.replaceAll(/[{}":]+/g, ' '));
+    }
+  }
+});
+
+it('a summary that lists every name of the log gets no lines of the log beyond what it lost', async () => {
+  const names = MESSAGES.flatMap(({ content }) => content.match(/module_\d+|#W\d+/g) ?? []);
+  const facts = `\n## Facts\n${[...new Set(names)].join(', ')}`;
+  const world = await openWorld({ decide: () => ({ content: RECORD + facts }) });
+  const answer = await world.summarize({ ...request, maxTokens: 1_500, signal: new AbortController().signal });
+  const [, lines = ''] = (answer as { text: string }).text.split('## Lines from the log\n');
+  for (const line of lines.split('\n').filter((text) => text.startsWith('agent: ')))
+    expect(line).not.toMatch(/^agent: Now I read/);
+});
