@@ -33,10 +33,10 @@ export async function openReplay(policy: PolicyInput, window: OfflineWindow) {
     let written: SeqRange[] = [];
     let messages = 0;
     const recording: SummarizerChain = (...asked) =>
-      chain(...asked).map(({ id, summarize }) => ({
-        id,
+      chain(...asked).map((summarizer) => ({
+        id: summarizer.id,
         summarize: async (request) => {
-          const answer = await summarize(request);
+          const answer = await summarizer.summarize(request);
           if (answer.status === 'written') written.push(request.range);
           return answer;
         },

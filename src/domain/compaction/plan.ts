@@ -87,7 +87,7 @@ export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
   const { sequences, isWaiting, division } = yield* chooseSequences(request, yield* ladder.layOut());
   const divided = division === undefined ? {} : { division };
   if (sequences.length > 0 && !(yield* savesEnough(request, ladder, sequences)))
-    return { ...plan, ...divided, kind: isTrimmed ? 'trim' : 'none', evict, explained: ['no_gain'] };
+    return { ...plan, ...divided, ...changes, kind: isTrimmed ? 'trim' : 'none', explained: ['no_gain'] };
   if (sequences.length > 0)
     return { ...plan, ...divided, ...changes, kind: 'summarize', sequences: [...sequences], explained: [] };
   if (isWaiting) return { ...plan, ...changes, kind: isTrimmed ? 'trim' : 'none', explained: ['waiting_run'] };
