@@ -53,8 +53,8 @@ function namesOf(message: Message): Set<string> {
 }
 
 function isName(term: string): boolean {
-  const { isNumber, chars, hasDigitAndLetter, hasInnerCapital, hasUnderscore, isPath, isJoined } = shapeOf(term);
+  const { isNumber, chars, hasDigit, hasLetter, hasInnerCapital, hasUnderscore, isPath, isJoined } = shapeOf(term);
   if (isNumber) return chars >= MIN_NUMBER_CHARS;
   // A word with hyphens alone is most likely a plain word.
-  return hasDigitAndLetter || hasInnerCapital || hasUnderscore || isPath || (isJoined && /[.:@#\d]/.test(term));
+  return (hasDigit && hasLetter) || hasInnerCapital || hasUnderscore || isPath || (isJoined && /[.:@#\d]/.test(term));
 }
