@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { PLACEHOLDER } from '../../src/domain/compaction/budget.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
+import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { FIRST_TEXT } from '../../src/wire/arrange.ts';
 import { contextOf } from './alphabet.ts';
 import {
   acceptedSummary,
@@ -188,5 +191,26 @@ describe('the minimum gain of a compaction', () => {
   test('a compaction that could remove only messages of zero tokens commits no new version, even a hard one', () => {
     const setting: PassSetting = { policy: { ...loose, strategy: { retain: 0 } }, reasons: ['manual'] };
     expect(settleLine('su:0 a:0 u', setting)).toMatchObject({ kind: 'no_gain', tokensBefore: 23, tokensAfter: 23 });
+  });
+});
+
+describe('the placeholder before a context that starts with another role', () => {
+  test('a version that needs the placeholder stays within maxTokens together with it', () => {
+    const line = 's a:100! a:20 a:30 u:20';
+    const most = (maxTokens: number) =>
+      settledLine(line, { policy: { ...loose, maxTokens, minGain: 0 }, reasons: ['ratio'] });
+    // 3 framing + 10 system + 100 pinned + 20 user = 133, and 12 for the placeholder.
+    expect(maskSettled(line, most(175))).toBe('sa.au');
+    expect(most(175).tokensAfter).toBe(175);
+    expect(maskSettled(line, most(174))).toBe('saa.u');
+    expect(most(174).tokensAfter).toBe(165);
+  });
+
+  test('the placeholder that rendering puts first is not larger than compaction assumes', async () => {
+    for (const encoding of ['o200k_base', 'cl100k_base'] as const) {
+      const counter = await loadTokenCounter(encoding);
+      expect(counter.countSync(FIRST_TEXT) + 4).toBeLessThanOrEqual(PLACEHOLDER.tokens);
+    }
+    expect(Buffer.byteLength(FIRST_TEXT)).toBeLessThanOrEqual(PLACEHOLDER.bytes);
   });
 });

@@ -61,7 +61,7 @@ const rows: readonly Row[] = [
     name: 'if user messages exceed their share of the budget, one range takes them, too',
     line: 'su a:200 u a:200 u a',
     setting: overLimit,
-    plan: 'su.u.ua',
+    plan: 's1111ua',
   },
   { name: 'a tool round with unanswered calls is not summarized', line: 'su a:200 a:200 t:200', plan: 'su11t' },
 ];

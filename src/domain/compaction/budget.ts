@@ -39,6 +39,20 @@ export function mostItemTokens({ limits, overhead }: Pick<Budget, 'limits' | 'ov
   return Math.ceil((maxMean + 0.5) / overhead.calibration) - 1 - overhead.tokens - FRAMING_TOKENS;
 }
 
+/** Bound of the user message that rendering puts first if a context starts with another role. */
+export const PLACEHOLDER: Weight = { tokens: 12, bytes: 64 };
+
+/** Weight that rendering adds to these items: a context starts with a user message, which a summary also is. */
+export function weighPlaceholder(items: Context['items']): Weight {
+  const first = items.find(({ message }) => message.role !== 'system')?.message.role;
+  return first === 'user' || first === 'summary' ? NO_WEIGHT : PLACEHOLDER;
+}
+
+/** Mean size of a request with these items, with the placeholder that rendering adds. */
+export function requestTokensOf(budget: { readonly overhead: RequestOverhead }, items: Context['items']): number {
+  return requestTokens(budget, weighItems(items).tokens + weighPlaceholder(items).tokens);
+}
+
 const tokens = z.number().int().nonnegative();
 
 /**
@@ -47,7 +61,7 @@ const tokens = z.number().int().nonnegative();
  * limit (I14).
  */
 export const budgetInfeasibleSchema = z.object({
-  /** System prompt, tools and framing. */
+  /** System prompt, tools, framing and the placeholder of a first user message. */
   fixed: tokens,
   /** Pinned texts of the policy and pinned messages. */
   pinned: tokens,
@@ -78,11 +92,12 @@ export function explainInfeasible(
     tokensOf('open_round', 'unread', 'last_user', 'read_user'),
     tokensOf('retention', 'first_user'),
   ];
-  const mean = requestTokens({ overhead }, system + pins + live + retained);
+  const placeholder = weighPlaceholder(layout.items);
+  const mean = requestTokens({ overhead }, system + pins + live + retained + placeholder.tokens);
   const parts = { pinned: bound(pins + (overhead.pinTokens ?? 0)), open: bound(live), floor: bound(retained) };
   // Computed as the rest, so that rounding cannot change the sum.
   const fixed = upperBoundTokens(mean, limits.upperBoundFactor) - parts.pinned - parts.open - parts.floor;
-  const left = weighItems(layout.items).bytes + overhead.bytes;
+  const left = weighItems(layout.items).bytes + placeholder.bytes + overhead.bytes;
   const { maxBytes, maxTokens = 0 } = limits;
   const bytes = maxBytes === undefined || left <= maxBytes ? {} : { bytes: { left, max: maxBytes } };
   return { fixed, ...parts, max: maxTokens, ...bytes };

@@ -1,6 +1,6 @@
 import type { ContextItem } from '../context.ts';
 import { type Fragment, type Ledger, readLedger } from '../evidence/ledger.ts';
-import { valueTerms } from '../evidence/use-probability.ts';
+import { valueTermsInSlices } from '../evidence/use-probability.ts';
 import type { Sliced } from '../sliced.ts';
 
 /** Words of the messages of a context, and how likely the agent uses each of them soon. */
@@ -17,7 +17,7 @@ const NONE: readonly number[] = [];
 /** Reads a context once. The evidence stays valid while items are removed or shortened, because it is about the log. */
 export function* readEvidence(items: readonly ContextItem[]): Sliced<ContextEvidence> {
   const ledger = yield* readLedger(items.map(({ message, logged = message }) => logged));
-  const values = valueTerms(ledger);
+  const values = yield* valueTermsInSlices(ledger);
   yield;
   const byMessage: number[][] = items.map(() => []);
   for (const [index, { message }] of ledger.fragments.entries()) byMessage[message]?.push(index);

@@ -1,9 +1,14 @@
 import { type ContextItem, weighItems } from '../context.ts';
 import { findSupersededInSlices } from '../evidence/superseded.ts';
-import type { Weight } from '../message.ts';
+import { addWeights, type Weight } from '../message.ts';
 import type { EvictionStrategy } from '../policy.ts';
+<<<<<<< HEAD
 import { forEachInSlices, mapInSlices, type Sliced } from '../sliced.ts';
 import { excessWeight, mostItemTokens, type PlanRequest } from './budget.ts';
+=======
+import { mapInSlices, type Sliced } from '../sliced.ts';
+import { excessWeight, mostItemTokens, type PlanRequest, weighPlaceholder } from './budget.ts';
+>>>>>>> 27e8a22b9231a8ffa730532d579f7d57fd08d682
 import { cutContext, cutFloor, evictionCandidates } from './eviction.ts';
 import { type ContextEvidence, readEvidence } from './evidence.ts';
 import { orderByWorth } from './group-worth.ts';
@@ -83,7 +88,11 @@ export class Ladder {
 
   /** Weight above the budget. Zero if no reason makes the budget a target. */
   get excess(): Weight {
-    return excessWeight(this.#request, this.weight);
+    return this.#excessOf(this.#items);
+  }
+
+  #excessOf(items: readonly ContextItem[]): Weight {
+    return excessWeight(this.#request, addWeights(weighItems(items), weighPlaceholder(items)));
   }
 
   get isOver(): boolean {
@@ -134,11 +143,11 @@ export class Ladder {
     const items = this.#items.map((item) => this.#whole.get(item) ?? item);
     const candidates = items.filter((item, position) => item !== this.#items[position]);
     if (candidates.length === 0) return;
-    const excess = excessWeight(this.#request, weighItems(items));
+    const excess = this.#excessOf(items);
     const shortened = yield* this.#shorten({ items, candidates, excess, minTokens: NARROW_TOKENS });
     const refilled = items.map((item) => shortened.get(item) ?? item);
     const weight = weighItems(refilled);
-    const left = excessWeight(this.#request, weight);
+    const left = this.#excessOf(refilled);
     if (weight.tokens <= this.weight.tokens || left.tokens > 0 || left.bytes > 0) return;
     this.#items = refilled;
     this.#layout = undefined;

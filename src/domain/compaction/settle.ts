@@ -1,8 +1,8 @@
 import { type Context, weighItems } from '../context.ts';
-import type { Weight } from '../message.ts';
+import { addWeights, type Weight } from '../message.ts';
 import type { Sliced } from '../sliced.ts';
-import { type Segment, shownKeys } from '../version.ts';
-import { type BudgetInfeasible, explainInfeasible, requestTokens } from './budget.ts';
+import type { Segment } from '../version.ts';
+import { type BudgetInfeasible, explainInfeasible, requestTokensOf, weighPlaceholder } from './budget.ts';
 import { isGain } from './gain.ts';
 import { Ladder, type StepTaken } from './ladder.ts';
 import { type Explanation, explainSize, type PassPlan, type PlanRequest } from './plan.ts';
@@ -52,37 +52,34 @@ export type SettleOutcome =
  * Turns a plan and its summaries into the next version. Pure: it neither waits for summaries nor requests them.
  * 1. Drop and mask.
  * 2. Place the accepted summaries. A missing summary leaves its sequence as it is.
- * 3. Evict, while the budget needs it or as the plan says.
+ * 3. Clip large messages while the budget needs it. Evict groups while the budget needs it, or as the plan says.
  * 4. Under a hard reason, clip and relax the floor.
  * 5. Compare the result with the budget and with `minGain`.
  */
 export function* settleInSlices(request: SettleRequest): Sliced<SettleOutcome> {
   const { context, plan, reasons, policy } = request;
-  const before = requestTokens(request, weighItems(context.items).tokens);
+  const before = requestTokensOf(request, context.items);
   const ladder = new Ladder(request);
   yield* ladder.trim();
   const placed = yield* ladder.summarize(request.summaries, context.version.number + 1);
   yield* ladder.descend(plan.kind === 'evict' ? policy.strategy : undefined);
   const { items, steps, weight } = ladder;
-  const after = requestTokens(request, weight.tokens);
+  const after = requestTokensOf(request, items);
   const isHard = hasHardReason(reasons);
-  if (ladder.isOver && (steps.length === 0 || (isHard && !isWorthIt(request, weight)))) {
+  if (ladder.isOver && (steps.length === 0 || (isHard && !isWorthIt(request, items)))) {
     return { kind: 'infeasible', details: explainInfeasible(request, yield* ladder.layOut()) };
   }
   if (steps.length === 0) return { kind: 'none' };
   yield;
   const segments = segmentItems(items, context.head);
   yield;
-  // A summary may have been evicted after it was placed.
-  const shown = new Set(shownKeys({ segments }));
-  const summaryKeys = placed.filter((key) => shown.has(key));
   if (!isGain(policy, before, after, isHard)) {
     return { kind: 'no_gain', tokensBefore: before, tokensAfter: after };
   }
   const explained = yield* explainSize(request, ladder);
   return {
     kind: 'version',
-    strategy: strategyOf(ladder, summaryKeys),
+    strategy: strategyOf(ladder, placed),
     segments,
     weight,
     tokensBefore: before,
@@ -90,7 +87,7 @@ export function* settleInSlices(request: SettleRequest): Sliced<SettleOutcome> {
     archived: countMessages(context.items) - countMessages(items),
     explained: [...explained, ...(placed.length < plan.sequences.length ? ['summaries_missing' as const] : [])],
     isFloorRelaxed: ladder.isFloorRelaxed,
-    summaryKeys,
+    summaryKeys: placed,
     steps,
   };
 }
@@ -104,10 +101,11 @@ function strategyOf({ steps }: Ladder, summaryKeys: readonly string[]): SettledC
  * Decides whether a hard pass that misses `maxTokens` still commits. It does if the waiting turn can be sent with the
  * result. A manual pass does not, because its caller asked for the budget itself.
  */
-function isWorthIt(request: SettleRequest, { tokens, bytes }: Weight): boolean {
+function isWorthIt(request: SettleRequest, items: Context['items']): boolean {
   const { reasons, limits, overhead } = request;
+  const { bytes } = addWeights(weighItems(items), weighPlaceholder(items));
   const fits = limits.maxBytes === undefined || bytes + overhead.bytes <= limits.maxBytes;
-  const isSent = limits.usable !== undefined && isSendable(limits, requestTokens(request, tokens));
+  const isSent = limits.usable !== undefined && isSendable(limits, requestTokensOf(request, items));
   return fits && isSent && !reasons.includes('manual');
 }
 

@@ -1,6 +1,6 @@
 import { type Fragment, type Ledger, readLedger } from '../../domain/evidence/ledger.ts';
 import { readOutcome } from '../../domain/evidence/outcome.ts';
-import { valueTerms } from '../../domain/evidence/use-probability.ts';
+import { valueTermsInSlices } from '../../domain/evidence/use-probability.ts';
 import type { Message } from '../../domain/message.ts';
 import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { endsSlice, type Sliced } from '../../domain/sliced.ts';
@@ -43,7 +43,7 @@ export function* readSource({
   const ledger = yield* readLedger(all);
   const { fragments, superseded } = ledger;
   yield;
-  const values = valueTerms(ledger);
+  const values = yield* valueTermsInSlices(ledger);
   const stale = yield* findStale({
     messages: all,
     fragments,
