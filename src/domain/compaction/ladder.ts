@@ -2,13 +2,8 @@ import { type ContextItem, weighItems } from '../context.ts';
 import { findSupersededInSlices } from '../evidence/superseded.ts';
 import { addWeights, type Weight } from '../message.ts';
 import type { EvictionStrategy } from '../policy.ts';
-<<<<<<< HEAD
 import { forEachInSlices, mapInSlices, type Sliced } from '../sliced.ts';
-import { excessWeight, mostItemTokens, type PlanRequest } from './budget.ts';
-=======
-import { mapInSlices, type Sliced } from '../sliced.ts';
 import { excessWeight, mostItemTokens, type PlanRequest, weighPlaceholder } from './budget.ts';
->>>>>>> 27e8a22b9231a8ffa730532d579f7d57fd08d682
 import { cutContext, cutFloor, evictionCandidates } from './eviction.ts';
 import { type ContextEvidence, readEvidence } from './evidence.ts';
 import { orderByWorth } from './group-worth.ts';
