@@ -1,5 +1,6 @@
 import { partsOf, splitFragments } from '../evidence/fragments.ts';
-import { scanTerms, shapeOf } from '../evidence/terms.ts';
+import { shapeOf } from '../evidence/term-shape.ts';
+import { scanTerms } from '../evidence/terms.ts';
 import type { Message } from '../message.ts';
 import { endsSlice, type Sliced } from '../sliced.ts';
 
@@ -42,18 +43,19 @@ function namesOf(message: Message): Set<string> {
   const names = new Set<string>();
   for (const { text } of partsOf(message)) {
     const read = text.slice(0, READ_CHARS);
-    splitFragments(read, (start, end) => {
+    for (const [start, end] of splitFragments(read)) {
       scanTerms(read, start, end, (term) => {
         if (isName(term)) names.add(term);
       });
-    });
+    }
   }
   return names;
 }
 
 function isName(term: string): boolean {
-  const { isNumber, chars, hasDigitAndLetter, hasInnerCapital, hasUnderscore, isPath, isJoined } = shapeOf(term);
+  const { isNumber, chars, hasDigit, hasLetter, hasInnerCapital, hasUnderscore, isPath, isJoined } = shapeOf(term);
   if (isNumber) return chars >= MIN_NUMBER_CHARS;
   // A word with hyphens alone is most likely a plain word.
-  return hasDigitAndLetter || hasInnerCapital || hasUnderscore || isPath || (isJoined && /[.:@#\d]/.test(term));
+  const isCode = hasLetter && (hasDigit || hasUnderscore);
+  return isCode || hasInnerCapital || isPath || (isJoined && /[.:@#\d]/.test(term));
 }
