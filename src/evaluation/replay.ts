@@ -113,14 +113,15 @@ export class Replay {
     this.#sizes.push(tokens);
     if (!isSendable(this.#prepared.limits, tokens)) this.#overLimit += 1;
     this.#check.add(conversation.context);
-    this.#recall.measure(conversation, tokens);
     this.#cache?.add(items, tokens, answer.tokens);
     return decision.kind === 'send' ? decision.reasons : [];
   }
 
   async #pass(requested: readonly Reason[]): Promise<void> {
     const { kind } = await this.#passes.run(requested);
-    if (kind === 'version') this.#compactions += 1;
+    if (kind !== 'version') return;
+    this.#compactions += 1;
+    this.#recall.measure(this.#passes.conversation, this.#tokens);
   }
 }
 
