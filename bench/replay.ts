@@ -29,7 +29,7 @@ interface Row {
   readonly overLimit: number;
   readonly invalid: number;
   readonly compactions: number;
-  /** Percentage of the names and numbers in later calls that the context still contained. */
+  /** Percentage of the needles that the compacted contexts hold. */
   readonly recall: number;
   readonly windowRecall: number;
   readonly messagesPerSecond: number;
@@ -41,9 +41,9 @@ interface Sums {
   readonly overLimit: number;
   readonly invalid: number;
   readonly compactions: number;
-  readonly literals: number;
+  readonly needles: number;
   readonly compacted: number;
-  readonly evicted: number;
+  readonly window: number;
 }
 
 /** Replays a file once, from its text on. No token count of an earlier run is reused. */
@@ -53,7 +53,7 @@ async function replayFile(text: string, maxTokens: number): Promise<Sums> {
   const prepared = await prepareOfflineAgent(policy, { usableTokens: suggestUsableTokens(policy) }, counts);
   const summarizers = await createOfflineSummarizers(counts);
   const sums = { messages: 0, requests: 0, overLimit: 0, invalid: 0, compactions: 0 };
-  let [literals, compacted, evicted] = [0, 0, 0];
+  let [needles, compacted, window] = [0, 0, 0];
   for (const [index, line] of text.split('\n').filter(Boolean).entries()) {
     const weighed = await weighConversation(readConversationLine(line, index + 1).messages, prepared);
     const replay = new Replay(weighed, prepared, summarizers);
@@ -61,11 +61,11 @@ async function replayFile(text: string, maxTokens: number): Promise<Sums> {
     const { figures } = await replay.end();
     sums.messages += weighed.length;
     for (const name of ['requests', 'overLimit', 'invalid', 'compactions'] as const) sums[name] += figures[name];
-    literals += figures.recall.literals;
-    compacted += figures.recall.compacted * figures.recall.literals;
-    evicted += figures.recall.evicted * figures.recall.literals;
+    needles += figures.recall.needles;
+    compacted += figures.recall.compacted * figures.recall.needles;
+    window += figures.recall.window * figures.recall.needles;
   }
-  return { ...sums, literals, compacted, evicted };
+  return { ...sums, needles, compacted, window };
 }
 
 /**
@@ -74,17 +74,17 @@ async function replayFile(text: string, maxTokens: number): Promise<Sums> {
 async function measure(file: string, maxTokens: number): Promise<Row> {
   const text = readFileSync(new URL(file, FOLDER), 'utf8');
   const startMs = performance.now();
-  const { literals, compacted, evicted, ...sums } = await replayFile(text, maxTokens);
+  const { needles, compacted, window, ...sums } = await replayFile(text, maxTokens);
   let messages = sums.messages;
   for (; messages < MIN_MESSAGES; messages += sums.messages) await replayFile(text, maxTokens);
   const seconds = (performance.now() - startMs) / 1_000;
-  const percent = (held: number): number => (literals === 0 ? 100 : Number(((held / literals) * 100).toFixed(1)));
+  const percent = (held: number): number => (needles === 0 ? 100 : Number(((held / needles) * 100).toFixed(1)));
   return {
     file: file.replace(/\.jsonl$/, ''),
     maxTokens,
     ...sums,
     recall: percent(compacted),
-    windowRecall: percent(evicted),
+    windowRecall: percent(window),
     messagesPerSecond: Math.round(messages / seconds),
   };
 }

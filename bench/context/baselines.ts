@@ -100,20 +100,22 @@ const ORACLE_REACH = 50;
 
 /** Keeps fragments around the needles. It knows the future, so it shows what is possible. */
 async function oracle({ point }: BenchPoint, maxTokens: number): Promise<string> {
-  const fragments = new Set(
-    point.needles.map(({ text }) => {
-      const [at = 0] = findWhole(point.sourceText, text);
-      return point.sourceText
-        .slice(Math.max(0, at - ORACLE_REACH), at + text.length + ORACLE_REACH)
-        .replaceAll('\n', ' ');
-    }),
-  );
+  const fragments = new Set(point.needles.map(({ text }) => cutAround(point.sourceText, text)));
   const pieces = [...fragments].map(pieceOf);
   const worth = pieces.map(
     (piece) => point.needles.filter(({ text }) => holds(piece.text, text)).length / piece.tokens,
   );
   const order = [...pieces.keys()].toSorted((a, b) => (worth[b] as number) - (worth[a] as number));
   return fit(pieces, order, maxTokens);
+}
+
+/** The first place of an identifier with what stands beside it, in whole words. */
+function cutAround(sourceText: string, identifier: string): string {
+  const [at = 0] = findWhole(sourceText, identifier);
+  const end = at + identifier.length;
+  const before = sourceText.slice(Math.max(0, at - ORACLE_REACH), at).replace(/^\S*/, '');
+  const after = sourceText.slice(end, end + ORACLE_REACH).replace(/\S*$/, '');
+  return `${before}${identifier}${after}`.replaceAll('\n', ' ');
 }
 
 export const BASELINES: readonly Row[] = [

@@ -78,7 +78,15 @@ async function withRecall(bench: BenchPoint, maxTokens: number): Promise<readonl
   if (query === '') return messages;
   const tool = new Recall(counter, ANSWER_TOKENS).open(place);
   const content = await tool.run?.({ query, limit }, { signal } as ToolContext);
-  return [...messages, { role: 'user', content: typeof content === 'string' ? content : JSON.stringify(content) }];
+  return [...messages, { role: 'user', content: readAnswer(content) }];
+}
+
+/** Writes the hits without JSON, because its escapes join words: `\\n` and a name would be one invented name. */
+function readAnswer(answer: unknown): string {
+  if (typeof answer !== 'string') return JSON.stringify(answer);
+  if (!answer.startsWith('{')) return answer;
+  const { hits = [] } = JSON.parse(answer) as { hits?: readonly { role: string; excerpt: string }[] };
+  return hits.map(({ role, excerpt }) => `[${role}] ${excerpt}`).join('\n');
 }
 
 const HORIZON = 40;

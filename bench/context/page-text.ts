@@ -2,6 +2,7 @@ import { CACHE_READ, CACHE_WRITE, THRESHOLD_RATIO } from './live.ts';
 import { toMarkdown } from './tables.ts';
 
 const COLUMNS: readonly (readonly [string, string])[] = [
+  ['points', 'Cuts for which the row makes a context of that size. Other cuts are not in its means'],
   [
     'recall',
     '*Needles* that the context holds, of 100. A needle is a name, number, path or rare word that the agent first uses in the next 40 messages. It occurs before the cut, and nothing brings it again before its use',

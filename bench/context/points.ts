@@ -30,6 +30,12 @@ export function countTokens(text: string): number {
   return counter.countSync(text);
 }
 
+/** Keeps the first and the last `half` tokens of a longer text. */
+export async function clipMiddle(text: string, half: number): Promise<string> {
+  if (countTokens(text) <= 2 * half) return text;
+  return `${await counter.clipStart(text, half)} … ${await counter.clipEnd(text, half)}`;
+}
+
 /** A cut of a recording with everything that depends on the source alone. */
 export interface BenchPoint {
   readonly point: QualityPoint;

@@ -122,15 +122,16 @@ export class Replay {
     this.#sizes.push(tokens);
     if (!isSendable(this.#prepared.limits, tokens)) this.#overLimit += 1;
     this.#check.add(conversation.context);
-    this.#recall.measure(conversation, tokens);
     this.#cache?.add(items, tokens, answer.tokens);
     return decision.kind === 'send' ? decision.reasons : [];
   }
 
   async #pass(requested: readonly Reason[]): Promise<void> {
     const outcome = await this.#passes.run(requested);
-    if (outcome.kind === 'version') this.#compactions += 1;
     this.#onPass(outcome);
+    if (outcome.kind !== 'version') return;
+    this.#compactions += 1;
+    this.#recall.measure(this.#passes.conversation, this.#tokens);
   }
 }
 

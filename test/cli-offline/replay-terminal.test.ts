@@ -19,7 +19,7 @@ const figures = {
   tokensSent: 4_000_000,
   tokensPeak: 5_000,
   tokensEnd: 3_000,
-  recall: { compacted: 0.9, evicted: 0.8, literals: 10 },
+  recall: { compacted: 0.9, window: 0.8, needles: 10 },
 };
 const replayed = { id: `recording-${'x'.repeat(80)}-7`, figures, sizes: [1_000, 5_000, 3_000] };
 

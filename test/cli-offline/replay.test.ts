@@ -7,7 +7,7 @@ interface Line {
   readonly compactions: number;
   readonly tokensPeak: number;
   readonly tokensEnd: number;
-  readonly recall: { readonly compacted: number; readonly evicted: number };
+  readonly recall: { readonly compacted: number; readonly window: number; readonly needles: number };
 }
 
 const POLICY = 'max_tokens: 1500\ntoken_threshold: 1950';
@@ -36,7 +36,7 @@ describe('a replay in JSON', () => {
       tokensSent: expect.any(Number) as number,
       tokensPeak: expect.any(Number) as number,
       tokensEnd: expect.any(Number) as number,
-      recall: { compacted: 1, evicted: 1, literals: 0 },
+      recall: { compacted: 1, window: 1, needles: 0 },
     });
     expect(line['compactions']).toBeGreaterThan(1);
     // The default window is twice the budget.
@@ -57,7 +57,7 @@ describe('a replay in JSON', () => {
     expect(await replayOne(messages, POLICY)).toMatchObject({ requests: 3, invalid: 2, compactions: 0 });
   });
 
-  test('replay counts the values in later tool calls that a compacted context still contains and a plain window of equal size lost', async () => {
+  test('replay measures what the agent uses after a compaction, which the compacted context holds and a plain window of equal size lost', async () => {
     const path = 'src/billing/invoice-9913.ts';
     const messages = [
       system,
@@ -72,7 +72,9 @@ describe('a replay in JSON', () => {
       says('mended'),
     ];
     const line = await replayOne(messages, 'max_tokens: 3000\ntoken_threshold: 3900');
-    expect(line['recall']).toStrictEqual({ compacted: 1, evicted: 0, literals: 1 });
+    const recall = line['recall'] as Line['recall'];
+    expect(recall).toMatchObject({ compacted: 1, window: 0 });
+    expect(recall.needles).toBeGreaterThan(0);
   });
 
   test('replay --against replays a second policy in the same window', async () => {
@@ -128,8 +130,10 @@ test.skipIf(!existsSync(tracePath('tau_airline')))(
       expect(line).toMatchObject({ overLimit: 0, invalid: 0 });
       if (Math.max(line.tokensPeak, line.tokensEnd) >= 5200) expect(line.compactions).toBeGreaterThan(0);
     }
-    const shareOf = (kind: 'compacted' | 'evicted'): number => lines.reduce((sum, { recall }) => sum + recall[kind], 0);
-    expect(shareOf('compacted')).toBeGreaterThan(shareOf('evicted'));
+    const countHeld = (kind: 'compacted' | 'window'): number =>
+      lines.reduce((sum, { recall }) => sum + Math.round(recall[kind] * recall.needles), 0);
+    expect(countHeld('window')).toBeGreaterThan(100);
+    expect(countHeld('compacted')).toBeGreaterThanOrEqual(countHeld('window'));
   },
   60_000,
 );

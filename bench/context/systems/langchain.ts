@@ -1,4 +1,5 @@
 import type { Message, ToolCall } from '../../../src/domain/message.ts';
+import { clipMiddle } from '../points.ts';
 import { type CompactMessages, findLargest, type Row, rowOfMessages, sumTokens, tokensOf } from '../row.ts';
 
 /** A message of LangChain, with the members that this file reads. */
@@ -36,7 +37,6 @@ interface LangChain {
 const KEPT_SHARE = 0.7;
 /** Tokens that the middleware's own words around the summary take. */
 const PREFIX_TOKENS = 24;
-const CHARS_PER_TOKEN = 3;
 
 /** Rows of LangChain's own code: https://www.npmjs.com/package/langchain */
 export function langChainRows(core: CoreMessages, chain: LangChain): Row[] {
@@ -64,7 +64,7 @@ export function langChainRows(core: CoreMessages, chain: LangChain): Row[] {
   const summarize: CompactMessages = async (messages, maxTokens) => {
     const keepTokens = Math.floor(KEPT_SHARE * maxTokens);
     const middleware = chain.summarizationMiddleware({
-      model: createMockModel((maxTokens - keepTokens - PREFIX_TOKENS) * CHARS_PER_TOKEN),
+      model: createMockModel(maxTokens - keepTokens - PREFIX_TOKENS),
       trigger: { tokens: 1 },
       keep: { tokens: keepTokens },
       tokenCounter: counterOf(messages),
@@ -81,13 +81,9 @@ export function langChainRows(core: CoreMessages, chain: LangChain): Row[] {
 }
 
 /** A model that answers with the first and the last part of what it was asked to summarize. */
-function createMockModel(maxChars: number): { invoke(prompt: string): Promise<{ content: string }> } {
-  const half = Math.max(1, Math.floor(maxChars / 2));
-  return {
-    invoke: async (prompt) => ({
-      content: prompt.length <= 2 * half ? prompt : `${prompt.slice(0, half)} … ${prompt.slice(-half)}`,
-    }),
-  };
+function createMockModel(maxTokens: number): { invoke(prompt: string): Promise<{ content: string }> } {
+  const half = Math.max(1, Math.floor(maxTokens / 2));
+  return { invoke: async (prompt) => ({ content: await clipMiddle(prompt, half) }) };
 }
 
 /** The id of a LangChain message is its index among the messages that it was made from. */

@@ -56,5 +56,6 @@ function isName(term: string): boolean {
   const { isNumber, chars, hasDigit, hasLetter, hasInnerCapital, hasUnderscore, isPath, isJoined } = shapeOf(term);
   if (isNumber) return chars >= MIN_NUMBER_CHARS;
   // A word with hyphens alone is most likely a plain word.
-  return (hasDigit && hasLetter) || hasInnerCapital || hasUnderscore || isPath || (isJoined && /[.:@#\d]/.test(term));
+  const isCode = hasLetter && (hasDigit || hasUnderscore);
+  return isCode || hasInnerCapital || isPath || (isJoined && /[.:@#\d]/.test(term));
 }

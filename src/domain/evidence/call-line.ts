@@ -10,6 +10,8 @@ interface Value {
 const SHORT_CHARS = 64;
 const MIN_CHARS = 24;
 const MAX_VALUES = 16;
+/** Deeper values are left out. */
+const MAX_DEPTH = 8;
 const ELLIPSIS = ' …';
 
 /**
@@ -46,10 +48,10 @@ function foldBlanks(text: string): string {
 
 function readValues(given: string): Value[] {
   const values: Value[] = [];
-  const visit = (value: unknown, key: string): void => {
-    if (value === null || value === undefined || values.length >= MAX_VALUES) return;
-    if (Array.isArray(value)) for (const item of value) visit(item, key);
-    else if (typeof value === 'object') for (const [own, item] of Object.entries(value)) visit(item, own);
+  const visit = (value: unknown, key: string, depth = 0): void => {
+    if (value === null || value === undefined || depth > MAX_DEPTH || values.length >= MAX_VALUES) return;
+    if (Array.isArray(value)) for (const item of value) visit(item, key, depth + 1);
+    else if (typeof value === 'object') for (const [own, item] of Object.entries(value)) visit(item, own, depth + 1);
     else if (isScalar(value)) values.push({ key, text: String(value) });
   };
   visit(parse(given), '');

@@ -30,25 +30,38 @@ const HORIZON = 40;
  */
 export function findNeedles(messages: readonly Message[], cut: number, vocabulary: Vocabulary): Needle[] {
   const before = new Source(messages.slice(0, cut));
+  const isInSource = (text: string): boolean => before.holds(text);
+  const reused = findReused(messages, cut, { ...vocabulary, isInSource });
+  return [...reused].map(([text, use]) => ({ text, ...use, ...before.placeOf(text) }));
+}
+
+export type Use = Pick<Needle, 'kind' | 'isInArgument'>;
+
+/** Finds the texts of the needles, in the order of their first use. */
+export function findReused(
+  messages: readonly Message[],
+  cut: number,
+  known: Vocabulary & { readonly isInSource: (text: string) => boolean },
+): Map<string, Use> {
   const system = textOf(messages, 'system');
   const toolNames = new Set(messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ name }) => name)));
   const seen = new Set<string>();
   const later: string[] = [];
-  const needles: Needle[] = [];
+  const reused = new Map<string, Use>();
   for (const message of messages.slice(cut, cut + HORIZON)) {
-    for (const [text, use] of message.role === 'assistant' ? findUses(message, vocabulary) : []) {
+    for (const [text, use] of message.role === 'assistant' ? findUses(message, known) : []) {
       if (seen.has(text)) continue;
       seen.add(text);
-      const isKnownAnyway = toolNames.has(text) || vocabulary.isCommon(text) || holds(system, text);
-      if (isKnownAnyway || later.some((known) => holds(known, text)) || !before.holds(text)) continue;
-      needles.push({ text, ...use, ...before.placeOf(text) });
+      const isKnownAnyway = toolNames.has(text) || known.isCommon(text) || holds(system, text);
+      if (isKnownAnyway || later.some((other) => holds(other, text))) continue;
+      if (known.isInSource(text)) reused.set(text, use);
     }
     const rendered = renderMessage(message);
     later.push(rendered);
     // `holds` misses an identifier that stands in the text only as a part of a longer word.
     for (const identifier of findIdentifiers(rendered).keys()) seen.add(identifier);
   }
-  return needles;
+  return reused;
 }
 
 /** Texts of the messages before the cut, without system messages. */
@@ -83,11 +96,8 @@ function textOf(messages: readonly Message[], role: Message['role']): string {
     .join('\n');
 }
 
-function findUses(
-  { content, toolCalls = [] }: Message,
-  { isRareWord }: Vocabulary,
-): Map<string, Pick<Needle, 'kind' | 'isInArgument'>> {
-  const uses = new Map<string, Pick<Needle, 'kind' | 'isInArgument'>>();
+function findUses({ content, toolCalls = [] }: Message, { isRareWord }: Vocabulary): Map<string, Use> {
+  const uses = new Map<string, Use>();
   for (const call of toolCalls) {
     for (const [text, kind] of findCallIdentifiers(call)) uses.set(text, { kind, isInArgument: true });
   }

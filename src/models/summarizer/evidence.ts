@@ -2,7 +2,7 @@ import { chooseFragments } from '../../domain/evidence/coverage.ts';
 import type { Part } from '../../domain/evidence/fragments.ts';
 import { type Fragment, type Ledger, readLedger } from '../../domain/evidence/ledger.ts';
 import { scanTerms } from '../../domain/evidence/terms.ts';
-import { valueTerms } from '../../domain/evidence/use-probability.ts';
+import { valueTermsInSlices } from '../../domain/evidence/use-probability.ts';
 import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
@@ -44,12 +44,12 @@ export class Evidence {
   readonly #shown: readonly number[];
   readonly #range: SeqRange;
 
-  private constructor(counter: TokenCounter, ledger: Ledger, request: SummaryRequest) {
+  private constructor(counter: TokenCounter, request: SummaryRequest, ledger: Ledger, values: Float64Array) {
     const { messages, userTexts = '', range } = request;
     this.ledger = ledger;
     this.#counter = counter;
     this.#range = range;
-    this.#values = valueTerms(ledger);
+    this.#values = values;
     this.#estimates = Float64Array.from(ledger.fragments, ({ text }) => Buffer.byteLength(text) * TOKENS_A_BYTE + 1);
     this.#shown = [...ledger.fragments.keys()].filter((index) => {
       const { message, part, text } = ledger.fragments[index] as Fragment;
@@ -60,7 +60,8 @@ export class Evidence {
   static async read(counter: TokenCounter, request: SummaryRequest): Promise<Evidence> {
     const ledger = await eventLoopShare.run(readLedger([...request.messages, ...(request.later ?? [])]));
     request.signal.throwIfAborted();
-    return new Evidence(counter, ledger, request);
+    const values = await eventLoopShare.run(valueTermsInSlices(ledger));
+    return new Evidence(counter, request, ledger, values);
   }
 
   /**

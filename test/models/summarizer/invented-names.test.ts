@@ -25,7 +25,7 @@ const HELD = [
 ];
 const MESSAGES: readonly Message[] = [
   say(`The github client knows ${HELD.join(' and ')}; 12000 rows.`),
-  ...round({ id: 'c', name: 'read_file', given: { path: '/home/x/lib/index.ts' }, result: '错误在 main_loop 中' }),
+  ...round({ id: 'c', name: 'read_file', given: { path: '/srv/x/lib/index.ts' }, result: '错误在 main_loop 中' }),
 ];
 
 function strike(body: string, texts: readonly string[] = []): string | undefined {
@@ -127,7 +127,7 @@ const anyAnswer = fc
   })
   .map((lines) => lines.map((words) => words.join(' ')));
 
-const SOURCE = [...MESSAGES.map(({ content }) => content), 'read_file /home/x/lib/index.ts'].join('\n');
+const SOURCE = [...MESSAGES.map(({ content }) => content), 'read_file /srv/x/lib/index.ts'].join('\n');
 
 it('random answers of an inventing model hold no invented name after the check, and keep every word and held name', () => {
   let struckLines = 0;

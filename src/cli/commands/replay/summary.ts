@@ -38,7 +38,7 @@ export function describePolicy({ name, replayed, usableTokens }: TriedPolicy, co
   const largest = replayed.reduce((a, b) => (b.figures.tokensSent > a.figures.tokensSent ? b : a));
   return [
     `${name}: requests of at most ${usableTokens} tokens`,
-    'recall: share of the values in later tool calls that the context still contains (window: a plain window of equal size)',
+    'recall: share of the names and numbers that the agent uses after a compaction and the context holds (window: a plain window of equal size)',
     ...formatTable(
       [[...HEADER, ...(hasCost ? COST_HEADER : [])], ...rows, ...(rows.length > 1 ? [total] : [])],
       columns,
@@ -51,14 +51,14 @@ export function describePolicy({ name, replayed, usableTokens }: TriedPolicy, co
 }
 
 /**
- * Adds up the figures of all conversations. The recall of each is weighted by the number of values that its later tool
- * calls use.
+ * Adds up the figures of all conversations. The recall of each is weighted by its number of needles: the names and
+ * numbers that its agent uses after a compaction.
  */
 function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
   const sum = (valueOf: (figures: ReplayFigures) => number): number =>
     all.reduce((total, figures) => total + valueOf(figures), 0);
-  const literals = sum(({ recall }) => recall.literals);
-  const shareOf = (held: number): number => (literals === 0 ? 1 : held / literals);
+  const needles = sum(({ recall }) => recall.needles);
+  const shareOf = (held: number): number => (needles === 0 ? 1 : held / needles);
   const cost = all.some((figures) => figures.cost !== undefined)
     ? {
         cost: {
@@ -76,9 +76,9 @@ function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
     tokensPeak: all.reduce((most, { tokensPeak }) => Math.max(most, tokensPeak), 0),
     tokensEnd: sum(({ tokensEnd }) => tokensEnd),
     recall: {
-      compacted: shareOf(sum(({ recall }) => recall.compacted * recall.literals)),
-      evicted: shareOf(sum(({ recall }) => recall.evicted * recall.literals)),
-      literals,
+      compacted: shareOf(sum(({ recall }) => recall.compacted * recall.needles)),
+      window: shareOf(sum(({ recall }) => recall.window * recall.needles)),
+      needles,
     },
     ...cost,
   };
@@ -86,10 +86,10 @@ function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
 
 function describeFigures(figures: ReplayFigures): string[] {
   const { requests, overLimit, invalid, compactions, tokensSent, tokensPeak, tokensEnd, recall, cost } = figures;
-  const shareOf = (share: number): string => (recall.literals === 0 ? '-' : `${(share * 100).toFixed(1)}%`);
+  const shareOf = (share: number): string => (recall.needles === 0 ? '-' : `${(share * 100).toFixed(1)}%`);
   const counts = [requests, overLimit, invalid, compactions, tokensSent, tokensPeak, tokensEnd].map(String);
   const costs = cost === undefined ? [] : [cost.withCache.toFixed(4), cost.withoutCache.toFixed(4)];
-  return [...counts, shareOf(recall.compacted), shareOf(recall.evicted), ...costs];
+  return [...counts, shareOf(recall.compacted), shareOf(recall.window), ...costs];
 }
 
 /** Aligns a table. To fit the terminal, names are cut. Figures are never cut. */
