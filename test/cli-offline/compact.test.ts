@@ -28,7 +28,10 @@ async function compactOne(messages: readonly unknown[], policy: string): Promise
 
 describe('a compacted conversation in JSON', () => {
   test('compact replaces runs of messages by summaries and reports the token figures', async () => {
-    const { id, messages, report } = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200\nretention_window: 2');
+    const { id, messages, report } = await compactOne(
+      [system, ...toolTurns(6)],
+      'max_tokens: 2200\nretention_window: 2',
+    );
     expect(id).toBe('talk');
     expect(report).toStrictEqual({
       kind: 'summarize',

@@ -31,7 +31,8 @@ const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
     if (!isBudgetAGoal(pass) || !isOverBudget(pass, weighItems(pass.after.items))) return true;
     const isHard = hasHardReason(pass.outcome.reasons);
     return protectGroups(inputAfter(pass)).every(
-      ({ protection }) => protection === 'fixed' || protection === 'unread' || (protection === 'floor' && !isHard),
+      (group) =>
+        group.protection !== undefined && (group.protection !== 'floor' || !isHard || isFreshSummary(pass, group)),
     );
   },
   'a version is valid in all wire formats': ({ prepared, after }) =>
@@ -41,11 +42,12 @@ const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
       .filter(({ pinned }) => pinned === true)
       .every((message) => messagesOf(after).some((other) => isDeepStrictEqual(other, message))) &&
     prepared.policy.pins.every((pin) => prepared.system.includes(pin)),
-  'a version keeps the system messages and the last user message': ({ before, after }) => {
+  'a version keeps the system messages and the last user message that the model has not read': ({ before, after }) => {
     const kept = new Set(messagesOf(after));
     const messages = messagesOf(before);
-    const live = messages.findLast(({ role }) => role === 'user');
-    const fixed = messages.filter((message) => message.role === 'system' || message === live);
+    const live = messages.findLastIndex(({ role }) => role === 'user');
+    const isRead = messages.slice(live).some(({ role }) => role === 'assistant' || role === 'summary');
+    const fixed = messages.filter(({ role }, position) => role === 'system' || (position === live && !isRead));
     return fixed.every((message) => kept.has(message));
   },
   'a version keeps unanswered tool rounds unchanged': ({ before, after }) => {
@@ -55,6 +57,13 @@ const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
       .filter(({ isOpen }) => isOpen)
       .every(({ positions }) => positions.every((position) => kept.has(messages[position] as Message)));
   },
+  'a hard compaction may clip or summarize the last user message that the model has read, but not remove it': (pass) =>
+    protectGroups(inputBefore(pass)).every((group) => {
+      if (group.protection !== 'asked') return true;
+      return hasHardReason(pass.outcome.reasons)
+        ? isPresent(pass, group) || isCovered(pass, group)
+        : isSame(pass, group);
+    }),
   'a version may clip but not remove tool results that the model has not read': (pass) => {
     const isStill = hasHardReason(pass.outcome.reasons) ? isPresent : isSame;
     return protectGroups(inputBefore(pass)).every((group) => group.protection !== 'unread' || isStill(pass, group));
@@ -69,15 +78,19 @@ const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
   'a version adds only summaries and changes only masked or clipped messages': isMadeOfBefore,
   'masking or clipping a message keeps its role, call ids and error mark': (pass) =>
     pass.after.items
-      .filter(({ segment }) => segment?.kind === 'masked' || segment?.kind === 'clipped')
+      .filter(({ segment }) => ['masked', 'clipped', 'excerpt'].includes(segment?.kind ?? ''))
       .every((item) => {
         const whole = pass.before.items.find(({ from }) => from === item.from)?.message;
         return whole !== undefined && isDeepStrictEqual(frameOf(whole), frameOf(item.message));
       }),
   'a version keeps the retention window unless it reports otherwise': keepsFloor,
   'the oldest groups leave the retention window first': takesOldestFirst,
-  'a version reports a reduced retention window exactly if a group left it': (pass) =>
-    pass.outcome.settled.isFloorRelaxed === floorOrder(inputBefore(pass)).some((group) => isGone(pass, group)),
+  'a version reports a reduced retention window exactly if a message of it changed or left': (pass) => {
+    const asked = protectGroups(inputBefore(pass)).filter(({ protection }) => protection === 'asked');
+    const floor = [...floorOrder(inputBefore(pass)), ...asked];
+    const isReduced = floor.some((group) => !isSame(pass, group) && !isCopied(pass, group));
+    return pass.outcome.settled.isFloorRelaxed === isReduced;
+  },
   'a version states how many messages it archived': ({ before, after, outcome: { settled } }) =>
     settled.archived === countOwn(before.items) - countOwn(after.items),
 };
@@ -121,19 +134,19 @@ function keepsFloor(pass: SeenPass): boolean {
   if (pass.outcome.settled.isFloorRelaxed) return hasHardReason(pass.outcome.reasons);
   const isSoft = !hasHardReason(pass.outcome.reasons);
   return floorOrder(inputBefore(pass)).every((group) => {
-    if (isInSummary(pass, group)) return true;
+    if (isCopied(pass, group)) return true;
     return isSoft ? isSame(pass, group) : isPresent(pass, group);
   });
 }
 
 function takesOldestFirst(pass: SeenPass): boolean {
-  const order = floorOrder(inputBefore(pass)).filter((group) => !isInSummary(pass, group));
+  const order = floorOrder(inputBefore(pass)).filter((group) => !isCovered(pass, group));
   const lastGone = order.findLastIndex((group) => isGone(pass, group));
   return order.slice(0, lastGone + 1).every((group) => isGone(pass, group));
 }
 
 function isGone(pass: SeenPass, group: ProtectedGroup): boolean {
-  return !isPresent(pass, group) && !isInSummary(pass, group);
+  return !isPresent(pass, group) && !isCovered(pass, group);
 }
 
 /** True if every message of the group is still in the context, possibly masked or clipped. */
@@ -146,9 +159,24 @@ function isSame(pass: SeenPass, { items }: ProtectedGroup): boolean {
 }
 
 /** True if a summary that starts with the text of the log's first user message replaced this message. */
-function isInSummary({ after, firstUserSeq }: SeenPass, { items }: ProtectedGroup): boolean {
-  const holder = after.items.find((item) => coversSeq(item, firstUserSeq));
-  return holder?.message.role === 'summary' && items.some((item) => coversSeq(item, firstUserSeq));
+function isCopied(pass: SeenPass, group: ProtectedGroup): boolean {
+  const isFirst = group.items.some((item) => coversSeq(item, pass.firstUserSeq));
+  const isInWindow = group.positions.some(
+    (at) => at >= pass.before.items.length - pass.prepared.policy.retentionWindow,
+  );
+  return isFirst && !isInWindow && group.protection === 'floor' && isCovered(pass, group);
+}
+
+/** True if a summary replaced the group. */
+function isCovered({ after }: SeenPass, { items }: ProtectedGroup): boolean {
+  return items.every(({ from, to }) =>
+    after.items.some((item) => item.message.role === 'summary' && item.from <= from && to <= item.to),
+  );
+}
+
+/** True for a summary that this compaction wrote. */
+function isFreshSummary({ before }: SeenPass, { items }: ProtectedGroup): boolean {
+  return items.some(({ segment }) => segment?.kind === 'summary' && segment.version > before.version.number);
 }
 
 function findOwn({ after }: SeenPass, { from, to, message }: ContextItem): ContextItem | undefined {

@@ -13,11 +13,13 @@ export interface ProtectionInput {
 }
 
 /**
- * Why compaction keeps a group. `fixed`: system, pinned messages, unanswered rounds and the last user message.
- * `unread`: tool rounds with a result that the model has not read, which may be clipped but never removed. `floor`: the
- * rest of the retention window, which a hard compaction may remove.
+ * Why compaction keeps a group.
+ * - `fixed`: system, pinned messages, unanswered rounds, and the last user message if the model has not read it.
+ * - `unread`: tool rounds with a result that the model has not read. A hard compaction may clip them, but never remove them.
+ * - `asked`: the last user message, if the model has read it. A hard compaction may clip it or copy it into a summary.
+ * - `floor`: the rest of the retention window, which a hard compaction may remove.
  */
-export type Protection = 'fixed' | 'unread' | 'floor';
+export type Protection = 'fixed' | 'unread' | 'asked' | 'floor';
 
 export interface ProtectedGroup extends Group {
   readonly protection: Protection | undefined;
@@ -36,14 +38,24 @@ export function protectGroups({ policy, context: { items }, firstUserSeq }: Prot
   return groupMessages(messages).map((group) => {
     const { positions, isOpen, kind } = group;
     const own = positions.map((position) => items[position] as ContextItem);
-    const isFixed = kind === 'system' || isOpen || positions.includes(live) || own.some(isPinned);
+    const isFixed = kind === 'system' || isOpen || own.some(isPinned);
+    const isLive = positions.includes(live);
     const isFloor =
       positions.some((position) => position >= windowStart) ||
       (policy.keepFirstUser && own.some((item) => coversSeq(item, firstUserSeq)));
     const isUnread = kind === 'round' && positions.some((position) => position > lastModelPosition);
-    const protection = isFixed ? 'fixed' : isUnread ? 'unread' : isFloor ? 'floor' : undefined;
-    return { ...group, items: own, protection };
+    const kept = { isFixed, isLive, isRead: live < lastModelPosition, isUnread, isFloor };
+    return { ...group, items: own, protection: protectionOf(kept) };
   });
+}
+
+type Facts = Readonly<Record<'isFixed' | 'isLive' | 'isRead' | 'isUnread' | 'isFloor', boolean>>;
+
+function protectionOf({ isFixed, isLive, isRead, isUnread, isFloor }: Facts): Protection | undefined {
+  if (isFixed) return 'fixed';
+  if (isLive) return isRead ? 'asked' : 'fixed';
+  if (isUnread) return 'unread';
+  return isFloor ? 'floor' : undefined;
 }
 
 /**
@@ -64,9 +76,7 @@ export function floorOrder(input: ProtectionInput): ProtectedGroup[] {
 export function leastWeight(input: ProtectionInput, isHard: boolean): Weight {
   return weighItems(
     protectGroups(input)
-      .filter(
-        ({ protection }) => protection === 'fixed' || protection === 'unread' || (protection === 'floor' && !isHard),
-      )
+      .filter(({ protection }) => protection !== undefined && (protection !== 'floor' || !isHard))
       .flatMap(({ items }) => items),
   );
 }

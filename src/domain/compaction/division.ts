@@ -62,7 +62,10 @@ export function divideBudget(
   };
 }
 
+/** Errors of floating-point numbers are far smaller. */
+const ROUNDING = 1e-6;
+
 /** Rounding only at the end keeps every part from shrinking when the budget grows. */
 function toTokens(part: number): number {
-  return Math.max(0, Math.floor(part));
+  return Math.max(0, Math.floor(part + ROUNDING));
 }

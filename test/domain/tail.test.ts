@@ -1,0 +1,56 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { findLastModelSeq, type Layout, layOutInSlices } from '../../src/domain/compaction/layout.ts';
+import { isFixed } from '../../src/domain/compaction/material.ts';
+import { findTail } from '../../src/domain/compaction/tail.ts';
+import type { Context } from '../../src/domain/context.ts';
+import { completePolicy } from '../../src/domain/policy.ts';
+import { runToEnd } from '../../src/domain/sliced.ts';
+import { contextOf } from './alphabet.ts';
+import { playScenario, scenarios } from './scenarios.ts';
+
+function layOut({ items }: Context, retentionWindow: number): Layout {
+  const policy = completePolicy({ retentionWindow, keepFirstUser: false });
+  return runToEnd(layOutInSlices(items, policy, { lastModelSeq: findLastModelSeq(items) }));
+}
+
+const tailOf = (line: string, maxTokens: number, { window = 0, mayRelaxFloor = false } = {}) =>
+  findTail(layOut(contextOf(line), window), maxTokens, mayRelaxFloor);
+
+describe('the verbatim tail of a context', () => {
+  test.each([
+    ['takes the newest messages that fit', 'su a:100 a:100 a:100', 250, { start: 3, tokens: 200 }],
+    ['is empty if the newest message does not fit', 'su a:100 a:100', 99, { start: 4, tokens: 0 }],
+    ['takes a tool round whole or not at all', 'su a:100 t:100 r:100 a:50', 249, { start: 5, tokens: 50 }],
+    ['begins with the first message of a round', 'su a:100 t:100 r:100 a:50', 250, { start: 3, tokens: 250 }],
+    ['does not pay for the last user message', 'su a:100 u:500 a:100', 200, { start: 2, tokens: 200 }],
+  ])('%s', (_, line, maxTokens, tail) => {
+    expect(tailOf(line, maxTokens)).toEqual(tail);
+  });
+
+  test('the retention window belongs to the tail, unless a hard reason relaxes the floor', () => {
+    const line = 'su a:100 a:100 a:100';
+    expect(tailOf(line, 0, { window: 2 })).toEqual({ start: 3, tokens: 200 });
+    expect(tailOf(line, 120, { window: 2, mayRelaxFloor: true })).toEqual({ start: 4, tokens: 100 });
+  });
+
+  test('the tail of any context fits its tokens, and a larger part never gives a shorter tail', () => {
+    fc.assert(
+      fc.property(scenarios, fc.nat(5_000), fc.nat(5_000), (scenario, maxTokens, more) => {
+        const { request } = playScenario(scenario)[0] as ReturnType<typeof playScenario>[number];
+        const layout = layOut(request.context, 4);
+        const tail = findTail(layout, maxTokens, true);
+        expect(tail.tokens).toBeLessThanOrEqual(maxTokens);
+        expect(findTail(layout, maxTokens + more, true).start).toBeLessThanOrEqual(tail.start);
+        const begun = new Set(layout.groupOf.slice(tail.start));
+        const sum = [...begun].reduce((total, group) => {
+          const isPaid = !isFixed(layout.protections[group]);
+          return total + (isPaid ? (layout.groupWeights[group]?.tokens ?? 0) : 0);
+        }, 0);
+        // A late result counts with its round, which begins before the tail.
+        expect(tail.tokens).toBe(sum);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
