@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { weighItems } from '../context.ts';
 import type { Sliced } from '../sliced.ts';
-import type { SeqRange, Version } from '../version.ts';
 import { type Budget, budgetInfeasibleSchema, explainInfeasible, type PlanRequest, requestTokens } from './budget.ts';
 import { chooseSequences } from './choose-sequences.ts';
 import { budgetDivisionSchema } from './division.ts';
@@ -86,12 +85,12 @@ export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
   yield;
   const { sequences, isWaiting, division } = yield* chooseSequences(request, yield* ladder.layOut());
   const divided = division === undefined ? {} : { division };
-  if (sequences.length > 0 && !(yield* savesEnough(request, ladder, sequences)))
-    return { ...plan, ...divided, ...changes, kind: isTrimmed ? 'trim' : 'none', explained: ['no_gain'] };
-  if (sequences.length > 0)
-    return { ...plan, ...divided, ...changes, kind: 'summarize', sequences: [...sequences], explained: [] };
-  if (isWaiting) return { ...plan, ...changes, kind: isTrimmed ? 'trim' : 'none', explained: ['waiting_run'] };
-  return { ...plan, ...divided, ...(yield* planEviction(request, ladder)) };
+  const unsummarized = { ...plan, ...changes, kind: isTrimmed ? 'trim' : 'none' } as const;
+  if (isWaiting) return { ...unsummarized, explained: ['waiting_run'] };
+  if (sequences.length === 0) return { ...plan, ...divided, ...(yield* planEviction(request, ladder)) };
+  return (yield* savesEnough(request, ladder, sequences))
+    ? { ...plan, ...divided, ...changes, kind: 'summarize', sequences: [...sequences], explained: [] }
+    : { ...unsummarized, ...divided, explained: ['no_gain'] };
 }
 
 /** Plans without summaries: what the ladder can evict or clip. */
