@@ -4,7 +4,7 @@ import type { Section, Sections } from './sections.ts';
 import type { SourceNames } from './source-names.ts';
 
 /** Stands for a name that the source does not hold. */
-export const STRUCK = '[?]';
+const STRUCK = '[?]';
 
 /** A word of a line that is no label: `File:` alone says nothing. */
 const CONTENT =
