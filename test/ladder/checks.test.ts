@@ -31,7 +31,7 @@ const SOFT: Scenario = {
   isBacked: false,
 };
 
-/** A hard compaction pass that must reduce the retention window: it removes the older of two answers there. */
+/** A hard compaction pass that must reduce the retention window: it shortens both answers there. */
 const HARD: Scenario = {
   ...SOFT,
   chunks: [
@@ -64,8 +64,15 @@ beforeAll(async () => {
 
 test('the checks for random compaction passes find no fault in unmodified passes', () => {
   expect([...findBreaches(soft), ...findBreaches(hard)]).toEqual([]);
-  expect(soft.after.items.map(({ from }) => from)).toEqual([1, 2, 4, 5, 6, 7, 8, 9]);
-  expect(hard.after.items.map(({ from }) => from)).toEqual([1, 3, 4, 5, 6]);
+  expect(soft.after.items.map(({ from }) => from)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  expect(hard.after.items.map(({ from, segment }) => `${from} ${segment?.kind ?? 'raw'}`)).toEqual([
+    '1 raw',
+    '2 excerpt',
+    '3 excerpt',
+    '4 raw',
+    '5 raw',
+    '6 raw',
+  ]);
 });
 
 function withItems(pass: SeenPass, change: (items: readonly ContextItem[]) => readonly ContextItem[]): SeenPass {
@@ -142,8 +149,14 @@ describe('the checks find a mutated version', () => {
       'a version keeps every pinned text unchanged',
       () => ({ ...soft, prepared: { ...soft.prepared, system: 'Be brief.' } }),
     ],
-    ['a version keeps the system messages and the last user message', () => without(soft, 1)],
-    ['a version keeps the system messages and the last user message', () => changed(soft, 8, { content: 'And?' })],
+    [
+      'a version keeps the system messages and the last user message that the model has not read',
+      () => without(soft, 1),
+    ],
+    [
+      'a hard compaction may clip or summarize the last user message that the model has read, but not remove it',
+      () => changed(soft, 8, { content: 'And?' }),
+    ],
     ['a version keeps unanswered tool rounds unchanged', () => without(soft, 9)],
     ['a version may clip but not remove tool results that the model has not read', () => without(hard, 5, 6)],
     [
@@ -181,14 +194,14 @@ describe('the checks find a mutated version', () => {
       () => withItems(hard, () => hard.before.items.filter(({ from }) => from !== 3)),
     ],
     [
-      'a version reports a reduced retention window exactly if a group left it',
+      'a version reports a reduced retention window exactly if a message of it changed or left',
       () => settled(hard, { isFloorRelaxed: false }),
     ],
     [
-      'a version reports a reduced retention window exactly if a group left it',
+      'a version reports a reduced retention window exactly if a message of it changed or left',
       () => settled(soft, { isFloorRelaxed: true }),
     ],
-    ['a version states how many messages it archived', () => settled(soft, { archived: 0 })],
+    ['a version states how many messages it archived', () => settled(soft, { archived: 1 })],
   ])('the compaction checks detect a mutated version that breaks "%s"', (name, mutate) => {
     expect(namesOf(findBreaches(mutate()))).toContain(name);
   });

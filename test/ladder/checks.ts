@@ -127,16 +127,12 @@ function isMadeOfBefore({ before, after }: SeenPass): boolean {
 }
 
 /**
- * Checks that no message of the retention window is missing and that a soft pass changed none. A summary may replace
- * the log's first user message.
+ * Checks that no message of the retention window changed or left, unless a hard pass says so. A summary may replace the
+ * log's first user message.
  */
 function keepsFloor(pass: SeenPass): boolean {
   if (pass.outcome.settled.isFloorRelaxed) return hasHardReason(pass.outcome.reasons);
-  const isSoft = !hasHardReason(pass.outcome.reasons);
-  return floorOrder(inputBefore(pass)).every((group) => {
-    if (isCopied(pass, group)) return true;
-    return isSoft ? isSame(pass, group) : isPresent(pass, group);
-  });
+  return floorOrder(inputBefore(pass)).every((group) => isCopied(pass, group) || isSame(pass, group));
 }
 
 function takesOldestFirst(pass: SeenPass): boolean {
