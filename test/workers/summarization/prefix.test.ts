@@ -51,7 +51,7 @@ it.each([
     await world.append(script);
     await world.request('token_threshold');
     await world.runPass();
-    expect(await summaryText(world)).toMatch(/^<users>\n1: {2}word word/);
+    expect(await summaryText(world)).toMatch(/^<users>\n1: {2}word order/);
     expect(summarizer.requests).toHaveLength(1);
     expect(summarizer.requests[0]?.maxTokens).toBeGreaterThanOrEqual(8);
     expect(world.segments.some((segment) => segment.startsWith('evicted'))).toBe(false);
