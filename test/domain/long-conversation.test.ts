@@ -56,7 +56,7 @@ test('over 5,000 turns, summaries keep to their part of the token budget, and no
     expect(next).toBe(entries.length + 1);
   }
   expect(passes).toBeGreaterThan(150);
-  // The share of the summaries, and that of the users' words in them.
-  expect(largestShare).toBeLessThanOrEqual(0.8);
+  // The shares of the summaries and of the users' words in them, and what whole groups leave unused of the tail.
+  expect(largestShare).toBeLessThanOrEqual(0.82);
   expect(largestShare).toBeGreaterThan(0.6);
 });
