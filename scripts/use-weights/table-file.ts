@@ -1,4 +1,4 @@
-import type { UseWeights } from '../../src/domain/evidence/use-probability.ts';
+import type { UseWeights } from '../../src/domain/evidence/use-features.ts';
 
 /** Data and figures of the fit that gave a table. */
 export interface Provenance {
@@ -20,7 +20,7 @@ const END = ';';
 /** Text of `src/domain/evidence/use-weights.ts`. */
 export function writeTable({ bias, features }: UseWeights, from: Provenance): string {
   return [
-    `import type { UseWeights } from './use-probability.ts'${END}`,
+    `import type { UseWeights } from './use-features.ts'${END}`,
     '',
     '/**',
     ' * Written by `node scripts/fit-use-weights.ts`. Do not edit.',

@@ -54,9 +54,11 @@ function isSegment(value: unknown, after: number, base: number): value is { read
 }
 
 function areRanges(value: unknown): boolean {
-  const isRange = (range: unknown): range is KeptRange =>
-    Array.isArray(range) && range.length === 2 && range.every(isCount);
   return Array.isArray(value) && value.every(isRange) && areAscending(value);
+}
+
+function isRange(value: unknown): value is KeptRange {
+  return Array.isArray(value) && value.length === 2 && value.every(isCount);
 }
 
 function isWeight(value: unknown): boolean {

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findLastModelSeq, type Layout, layOutInSlices } from '../../src/domain/compaction/layout.ts';
-import { isFixed } from '../../src/domain/compaction/material.ts';
+import { findLastModelSeq, isFixed, type Layout, layOutInSlices } from '../../src/domain/compaction/layout.ts';
 import { findTail } from '../../src/domain/compaction/tail.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { completePolicy } from '../../src/domain/policy.ts';

@@ -74,6 +74,11 @@ export function isFloor(protection: Protection | undefined): boolean {
   return protection !== undefined && FLOOR.has(protection);
 }
 
+/** Checks whether a group belongs to the fixed part, which every budget has to pay. */
+export function isFixed(protection: Protection | undefined): boolean {
+  return protection === 'read_user' || (protection !== undefined && !isFloor(protection));
+}
+
 function* protectGroups(
   items: readonly ContextItem[],
   groups: readonly Group[],

@@ -1,6 +1,6 @@
 import type { Policy } from '../policy.ts';
 import type { Material } from './division.ts';
-import { isFloor, type Layout, type Protection } from './layout.ts';
+import { isFixed, type Layout } from './layout.ts';
 import type { Run } from './sequences.ts';
 import { maxSummaryTokens, minSummaryTokens } from './summary-caps.ts';
 import type { Tail } from './tail.ts';
@@ -9,11 +9,6 @@ import type { Tail } from './tail.ts';
 const UNREAD_SHARE = 0.6;
 /** Share of the room that a last user message may have which the model has read. A hard pass clips a larger one. */
 const READ_USER_SHARE = 0.25;
-
-/** Checks whether a group belongs to the fixed part, which every budget has to pay. */
-export function isFixed(protection: Protection | undefined): boolean {
-  return protection === 'read_user' || (protection !== undefined && !isFloor(protection));
-}
 
 /** Measures the fixed part of a budget. Messages that the ladder may clip count only up to their share of the room. */
 export function measureFixed(

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { weighItems } from '../context.ts';
 import type { Sliced } from '../sliced.ts';
 import { type Budget, budgetInfeasibleSchema, explainInfeasible, type PlanRequest, requestTokens } from './budget.ts';
+import { listChanges } from './changes.ts';
 import { chooseSequences } from './choose-sequences.ts';
 import { budgetDivisionSchema } from './division.ts';
 import { savesEnough } from './gain.ts';
 import { Ladder } from './ladder.ts';
 import { isFloor } from './layout.ts';
-import { listChanges } from './rebase.ts';
 import { hasTokenReason, REASONS } from './thresholds.ts';
 
 export type { PlanRequest } from './budget.ts';

@@ -1,5 +1,4 @@
-import type { Layout } from './layout.ts';
-import { isFixed } from './material.ts';
+import { isFixed, type Layout } from './layout.ts';
 
 /** The newest messages of a context, which stay verbatim. */
 export interface Tail {

@@ -16,7 +16,7 @@ const CHARS_A_STEP = 700;
 
 /**
  * Signs for or against the use of a term by the agent in its next messages. `scripts/fit-use-weights.ts` fits their weights.
- * They remain of 40 that were tried: without one of them the choice is worse on kinds of work that were not fitted on.
+ * They remain of 40 that were tried.
  */
 const FEATURES = {
   /** Messages since the term was last held. */
@@ -40,6 +40,18 @@ const FEATURES = {
 
 export type Feature = keyof typeof FEATURES;
 export const FEATURE_NAMES = Object.keys(FEATURES) as readonly Feature[];
+
+/** Weights of a feature: of a term's own value, and of the mean of its peers. */
+export interface FeatureWeights {
+  readonly own: number;
+  readonly peers: number;
+}
+
+/** Table of a logistic regression. */
+export interface UseWeights {
+  readonly bias: number;
+  readonly features: Readonly<Record<Feature, FeatureWeights>>;
+}
 
 export function featureOf(name: Feature, seen: SeenTerm): number {
   return FEATURES[name](seen);

@@ -3,20 +3,8 @@ import type { Ledger } from './ledger.ts';
 import { PeerSums, peersOf } from './peers.ts';
 import { readFacts } from './source-facts.ts';
 import { shapeOf } from './term-shape.ts';
-import { FEATURE_NAMES, type Feature, featureOf } from './use-features.ts';
+import { FEATURE_NAMES, type Feature, featureOf, type UseWeights } from './use-features.ts';
 import { USE_WEIGHTS } from './use-weights.ts';
-
-/** Weights of a feature: of a term's own value, and of the mean of its peers. */
-export interface FeatureWeights {
-  readonly own: number;
-  readonly peers: number;
-}
-
-/** Table of a logistic regression. */
-export interface UseWeights {
-  readonly bias: number;
-  readonly features: Readonly<Record<Feature, FeatureWeights>>;
-}
 
 /** Terms with the mean of the source by which each group of peers is extended, so that a lone term has a measure. */
 const PRIOR_PEERS = 5;

@@ -1,4 +1,4 @@
-import type { UseWeights } from './use-probability.ts';
+import type { UseWeights } from './use-features.ts';
 
 /**
  * Written by `node scripts/fit-use-weights.ts`. Do not edit.

@@ -64,11 +64,10 @@ function refuse(why: string): SummaryAnswer {
 async function countUpTo(counter: Counter, messages: readonly Message[], limit: number): Promise<number> {
   let tokens = 0;
   for (const { content, toolCalls = [] } of messages) {
-    for (const text of [content, ...toolCalls.map((call) => call.name + call.arguments)]) {
-      const start = await counter.clipStart(text, limit - tokens);
-      if (start.length < text.length) return limit;
-      tokens += await counter.count(start);
-    }
+    const text = content + toolCalls.map((call) => call.name + call.arguments).join('');
+    const start = await counter.clipStart(text, limit - tokens);
+    if (start.length < text.length) return limit;
+    tokens += await counter.count(start);
   }
   return tokens;
 }

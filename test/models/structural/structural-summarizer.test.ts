@@ -187,7 +187,7 @@ describe('the languages of a source', () => {
           id: 'c1',
           name: 'query',
           given: { sql: "SELECT order_id FROM sales.order_lines WHERE sku = 'AX-77'" },
-          result: 'order_id\n100493\n(1 row)',
+          result: 'order_id | carrier\n100493 | parcel-north\n(1 row)',
         }),
         filler('The table is large, so this takes a while.'),
       ],

@@ -22,7 +22,7 @@ it('a compaction pass adds one summarization job per sequence of messages, under
   const children = await world.fanOut();
   expect(children.map(({ sequence }) => withoutCaps(sequence))).toEqual(SEQUENCES);
   expect(children).toMatchObject(
-    SEQUENCES.map((sequence) => ({
+    SEQUENCES.map(() => ({
       conversation: ref,
       passId: world.db.find(ref)?.pass?.passId,
     })),

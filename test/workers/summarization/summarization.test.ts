@@ -355,13 +355,19 @@ it('the token limit of a summary is that of the plan, without the tags around th
   expect(tokens, 'no token is left unused but for rounding').toBeGreaterThan(child.sequence.maxTokens - 3);
 });
 
-it.each<[who: string, log: string, summarizer: PolicyInput['summarizer'], maxTokens: number, most: number]>([
-  ['without a model', 'u20 a20 a580 u20 a20', 'structural', 600, 304],
-  ['by a model', 'u20 a20 a9000 u20 a20', { models: ['small'] }, 8_000, 2_040],
-  ['by a model with a limit', 'u20 a20 a580 u20 a20', { models: ['small'], maxTokens: 90 }, 600, 130],
+it.each<{ who: string; log: string; summarizer: PolicyInput['summarizer']; maxTokens: number; most: number }>([
+  { who: 'without a model', log: 'u20 a20 a580 u20 a20', summarizer: 'structural', maxTokens: 600, most: 304 },
+  { who: 'by a model', log: 'u20 a20 a9000 u20 a20', summarizer: { models: ['small'] }, maxTokens: 8_000, most: 2_040 },
+  {
+    who: 'by a model with a limit',
+    log: 'u20 a20 a580 u20 a20',
+    summarizer: { models: ['small'], maxTokens: 90 },
+    maxTokens: 600,
+    most: 130,
+  },
 ])(
-  'the plan allows no summary %s more tokens than the policy does, tags included',
-  async (_, log, summarizer, maxTokens, most) => {
+  'the plan allows no summary $who more tokens than the policy does, tags included',
+  async ({ log, summarizer, maxTokens, most }) => {
     const policy: PolicyInput = { maxTokens, tokenThreshold: maxTokens, minGain: 0, ...(summarizer && { summarizer }) };
     const { world, child } = await openChild({ summarizers: [brief()], policy }, log);
     expect(child.sequence.maxTokens).toBeLessThanOrEqual(most);
