@@ -2,7 +2,7 @@ import { type ContextItem, weighItems } from '../context.ts';
 import { findSupersededInSlices } from '../evidence/superseded.ts';
 import { addWeights, type Weight } from '../message.ts';
 import type { EvictionStrategy } from '../policy.ts';
-import { forEachInSlices, mapInSlices, type Sliced } from '../sliced.ts';
+import { forEachInSlices, type Sliced } from '../sliced.ts';
 import { excessWeight, mostItemTokens, type PlanRequest, weighPlaceholder } from './budget.ts';
 import { cutContext, cutFloor, evictionCandidates } from './eviction.ts';
 import { type ContextEvidence, readEvidence } from './evidence.ts';

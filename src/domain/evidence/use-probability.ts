@@ -3,7 +3,7 @@ import type { Ledger } from './ledger.ts';
 import { PeerSums, peersOf } from './peers.ts';
 import { readFacts } from './source-facts.ts';
 import { shapeOf } from './term-shape.ts';
-import { FEATURE_NAMES, type Feature, featureOf, type UseWeights } from './use-features.ts';
+import { FEATURE_NAMES, featureOf, type UseWeights } from './use-features.ts';
 import { USE_WEIGHTS } from './use-weights.ts';
 
 /** Terms with the mean of the source by which each group of peers is extended, so that a lone term has a measure. */
