@@ -42,11 +42,15 @@ test('compactConversation makes any history fit the token budget or explains why
           {},
         );
         const weighed = await weighConversation(given as Message[], prepared);
-        const run = () =>
-          compactConversation(weighed, prepared, summarizers).catch((error: unknown) => {
+        const run = async () => {
+          try {
+            const { messages, report } = await compactConversation(weighed, prepared, summarizers);
+            return { messages, report };
+          } catch (error) {
             if (!isTurnfoldError(error, 'budget_infeasible') && !isTurnfoldError(error, 'invalid_context')) throw error;
             return error.toJSON();
-          });
+          }
+        };
         const compacted = await run();
         expect(await run()).toStrictEqual(compacted);
         if ('code' in compacted) {
