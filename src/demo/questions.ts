@@ -44,7 +44,7 @@ const EXCERPT_CHARACTERS = 9_000;
 
 /**
  * Writes the questions of the demo's conversation. Questions about the code lead to tool calls, which a compaction can
- * summarize. Questions about READMEs have no tool calls, so a compaction evicts them.
+ * summarize. Questions about READMEs are long user messages without tool calls. A compaction copies what fits of them.
  */
 export async function writeQuestions(root: string, code: CodeFolder): Promise<ScriptedTurn[]> {
   const rooms = await Promise.all(ROOMS.map((room) => roomTurns(root, code, room)));

@@ -32,8 +32,7 @@ it('an installed turnfold runs the demo about its own built code', async () => {
   const { stdout, stderr } = await runInstalled('demo', '--json');
   const summary = JSON.parse(stdout) as Record<string, number>;
   expect(summary).toMatchObject({ turns: 42, overLimit: 0 });
-  expect(summary['summarized']).toBeGreaterThanOrEqual(2);
-  expect(summary['evicted']).toBeGreaterThanOrEqual(2);
+  expect(summary['summarized']).toBeGreaterThanOrEqual(8);
   expect(stderr).not.toContain('Error');
 }, 120_000);
 
