@@ -8,7 +8,7 @@ import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
 import { wireFormats } from '../../src/wire/formats.ts';
 import type { PreparedAgent } from '../../src/workers/prepared-agent.ts';
 import { coversSeq, floorOrder, type ProtectedGroup, type ProtectionInput, protectGroups } from './floor.ts';
-import { isBudgetAGoal, isOverBudget, messagesOf, namesOfBroken, type SeenPass } from './seen-pass.ts';
+import { isBudgetAGoal, isOverBudget, messagesOf, namesOfBroken, type SeenPass, weighSent } from './seen-pass.ts';
 
 /**
  * Checks that every new version must satisfy. They use only messages and policy, not the compaction code that they
@@ -24,11 +24,11 @@ const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
       ({ tokens }, index) => tokens < (settled.steps[index - 1]?.tokens ?? weighItems(before.items).tokens),
     ),
   'a version has the size that it states': ({ prepared, after, outcome: { settled } }) =>
-    settled.tokensAfter === requestTokens(prepared, weighItems(after.items).tokens) &&
+    settled.tokensAfter === requestTokens(prepared, weighSent(after.items).tokens) &&
     isDeepStrictEqual(settled.weight, weighItems(after.items)),
   'a version is within maxTokens or explains why not': isWithinBudget,
   'a version exceeds maxTokens only if nothing more may be removed': (pass) => {
-    if (!isBudgetAGoal(pass) || !isOverBudget(pass, weighItems(pass.after.items))) return true;
+    if (!isBudgetAGoal(pass) || !isOverBudget(pass, weighSent(pass.after.items))) return true;
     const isHard = hasHardReason(pass.outcome.reasons);
     return protectGroups(inputAfter(pass)).every(
       (group) =>
@@ -102,7 +102,7 @@ export function findBreaches(pass: SeenPass): string[] {
 
 function isWithinBudget(pass: SeenPass): boolean {
   const { explained } = pass.outcome.settled;
-  const isOver = isOverBudget(pass, weighItems(pass.after.items));
+  const isOver = isOverBudget(pass, weighSent(pass.after.items));
   if (!isBudgetAGoal(pass)) return !isOver || explained.includes('no_token_reason');
   const isExplained = explained.some((why) => why === 'retention_floor' || why === 'nothing_removable');
   // If a token limit was the reason and the result is above maxTokens, the outcome must be infeasible instead of a

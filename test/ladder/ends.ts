@@ -1,7 +1,6 @@
 import { hasHardReason } from '../../src/domain/compaction/thresholds.ts';
-import { weighItems } from '../../src/domain/context.ts';
 import { leastWeight } from './floor.ts';
-import { isBudgetAGoal, isOverBudget, limitsOf, namesOfBroken, type SeenEnd } from './seen-pass.ts';
+import { isBudgetAGoal, isOverBudget, limitsOf, namesOfBroken, type SeenEnd, weighSent } from './seen-pass.ts';
 
 /** Checks that must hold for the outcome of every compaction pass, whether it made a version or not. */
 const CHECKS: Readonly<Record<string, (end: SeenEnd) => boolean>> = {
@@ -11,7 +10,7 @@ const CHECKS: Readonly<Record<string, (end: SeenEnd) => boolean>> = {
     !requested.some((reason) => reason === 'manual' || reason === 'overflow'),
   'a hard compaction pass above maxTokens never ends as none or no_gain': (end) =>
     !hasHardReason(end.outcome.reasons) ||
-    !isOverBudget(end, weighItems(end.before.items)) ||
+    !isOverBudget(end, weighSent(end.before.items)) ||
     !['none', 'no_gain'].includes(end.outcome.kind),
   'an infeasible compaction pass states a sum above its limit': (end) => {
     const { outcome } = end;

@@ -1,8 +1,8 @@
 import type { Context, ContextItem } from '../../src/domain/context.ts';
-import { weighItems } from '../../src/domain/context.ts';
 import { type Group, groupMessages } from '../../src/domain/group.ts';
 import type { Message, Weight } from '../../src/domain/message.ts';
 import type { Policy } from '../../src/domain/policy.ts';
+import { weighSent } from './seen-pass.ts';
 
 /** A context, and the settings that decide which of its messages compaction must keep. */
 export interface ProtectionInput {
@@ -74,7 +74,7 @@ export function floorOrder(input: ProtectionInput): ProtectedGroup[] {
  * make.
  */
 export function leastWeight(input: ProtectionInput, isHard: boolean): Weight {
-  return weighItems(
+  return weighSent(
     protectGroups(input)
       .filter(({ protection }) => protection !== undefined && (protection !== 'floor' || !isHard))
       .flatMap(({ items }) => items),

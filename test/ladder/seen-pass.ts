@@ -1,8 +1,8 @@
-import { requestTokens } from '../../src/domain/compaction/budget.ts';
+import { PLACEHOLDER, requestTokens } from '../../src/domain/compaction/budget.ts';
 import { hasTokenReason, type Reason } from '../../src/domain/compaction/thresholds.ts';
-import { type Context, weighItems } from '../../src/domain/context.ts';
+import { type Context, type ContextItem, weighItems } from '../../src/domain/context.ts';
 import { type Limits, limitsAfterOverflow } from '../../src/domain/limits.ts';
-import type { Message, Weight } from '../../src/domain/message.ts';
+import { addWeights, type Message, type Weight } from '../../src/domain/message.ts';
 import { upperBoundTokens } from '../../src/domain/size.ts';
 import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
 import type { PreparedAgent } from '../../src/workers/prepared-agent.ts';
@@ -41,6 +41,15 @@ export function isOverBudget(end: SeenEnd, { tokens, bytes }: Weight): boolean {
   const { maxTokens = Infinity, maxBytes = Infinity, upperBoundFactor } = limitsOf(end);
   const bound = upperBoundTokens(requestTokens({ overhead }, tokens), upperBoundFactor);
   return bound > maxTokens || bytes + overhead.bytes > maxBytes;
+}
+
+/**
+ * Computes the size of messages as they are sent. Rendering puts a placeholder of a user message first if the first
+ * message after those of the system is neither a user message nor a summary.
+ */
+export function weighSent(items: readonly ContextItem[]): Weight {
+  const role = items.map(({ message }) => message.role).find((other) => other !== 'system');
+  return role === 'user' || role === 'summary' ? weighItems(items) : addWeights(weighItems(items), PLACEHOLDER);
 }
 
 export function isBudgetAGoal({ outcome: { reasons } }: SeenEnd): boolean {
