@@ -32,7 +32,7 @@ const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
     const isHard = hasHardReason(pass.outcome.reasons);
     return protectGroups(inputAfter(pass)).every(
       (group) =>
-        group.protection !== undefined && (group.protection !== 'floor' || !isHard || isFreshSummary(pass, group)),
+        isFreshSummary(pass, group) || (group.protection !== undefined && (group.protection !== 'floor' || !isHard)),
     );
   },
   'a version is valid in all wire formats': ({ prepared, after }) =>

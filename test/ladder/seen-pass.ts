@@ -44,7 +44,7 @@ export function isOverBudget(end: SeenEnd, { tokens, bytes }: Weight): boolean {
 }
 
 /**
- * Computes the size of messages as they are sent. Rendering puts a placeholder of a user message first if the first
+ * Computes the size of messages as they are sent. Rendering puts a placeholder first if the first
  * message after those of the system is neither a user message nor a summary.
  */
 export function weighSent(items: readonly ContextItem[]): Weight {

@@ -55,8 +55,16 @@ export type SettleOutcome =
  * 3. Clip large messages while the budget needs it. Evict groups while the budget needs it, or as the plan says.
  * 4. Under a hard reason, clip and relax the floor.
  * 5. Compare the result with the budget and with `minGain`.
+ * 6. If nothing fits, settle again without the summaries.
  */
 export function* settleInSlices(request: SettleRequest): Sliced<SettleOutcome> {
+  const outcome = yield* settleOnce(request);
+  if (outcome.kind !== 'infeasible' || request.summaries.length === 0) return outcome;
+  // The pass that places a summary never evicts the summary. Summaries are planned in tokens, and may exceed the byte limit.
+  return yield* settleOnce({ ...request, summaries: [] });
+}
+
+function* settleOnce(request: SettleRequest): Sliced<SettleOutcome> {
   const { context, plan, reasons, policy } = request;
   const before = requestTokensOf(request, context.items);
   const ladder = new Ladder(request);
