@@ -142,18 +142,26 @@ test.each([
   ['another Redis type', (key: string) => fixture.redis.unlink(key).then(() => fixture.redis.rpush(key, 'x'))],
 ])('workers quarantine stored summaries that are %s, and write them again', async (name, corrupt) => {
   const id = `summaries-${name.replaceAll(' ', '-')}`;
-  await makeWait(id);
-  await start('compaction');
-  const summarization = await start('summarization');
-  expect(await settled(fixture, id, 't1')).toMatchObject({ state: 'completed' });
-  const written = eventsOf(summarization, 'summary_ended').filter(({ outcome }) => outcome === 'written');
+  await fixture.appendSequences(id);
+  const agent = agentOf({ profile: SMALL, policy: { tokenThreshold: 2_700, maxTokens: 900 } });
+  const roles = ['summarization', 'compaction', 'turn'] as const;
+  const [summarization] = await Promise.all(roles.map((role) => start(role, agent)));
+  await fixture.client.compact(id);
+  await eventually(
+    () => fixture.client.versions(id),
+    (versions) => expect(versions).toHaveLength(1),
+  );
+  const written = eventsOf(summarization as RunningWorkers, 'summary_ended').filter(
+    ({ outcome }) => outcome === 'written',
+  );
+  expect(written).not.toEqual([]);
   const keys = await fixture.redis.keys(`${keyspace.summary(refOf(id), '')}*`);
   expect(keys).toHaveLength(written.length);
   for (const key of keys) await corrupt(key);
   await fixture.client.restore(id, { version: 0, newer: 'keep' });
   await fixture.client.compact(id);
   await eventually(
-    () => eventsOf(summarization, 'summary_ended').filter(({ outcome }) => outcome === 'written'),
+    () => eventsOf(summarization as RunningWorkers, 'summary_ended').filter(({ outcome }) => outcome === 'written'),
     (again) => expect(again).toHaveLength(2 * written.length),
   );
   for (const key of keys) await expectSetAside(id, key);
