@@ -1,5 +1,5 @@
 import { findAnchors, isAnchored } from './anchors.ts';
-import { findIdentifiers, findPlainWords } from './identifiers.ts';
+import { findIdentifiers, findPlainWords, WORD_OR_NAME } from './identifiers.ts';
 import type { Needle } from './needles.ts';
 import type { QualityPoint } from './point.ts';
 import { holds } from './searchable-text.ts';
@@ -84,11 +84,14 @@ export class QualityScorer {
   }
 }
 
-const IDENTIFIER = /[\w.@/#$-]*[\d_/@#$][\w.@/#$-]*/g;
+/** Without dots and hyphens, which end sentences and join plain words. */
+const IDENTIFIER_MARK = /[\d_/@#$]/;
 
 function densityOf(text: string): number {
   let characters = 0;
-  for (const [match] of text.matchAll(IDENTIFIER)) characters += match.length;
+  for (const [run] of text.matchAll(WORD_OR_NAME)) {
+    if (IDENTIFIER_MARK.test(run)) characters += run.length;
+  }
   return shareOf(characters, text.length) ?? 0;
 }
 

@@ -86,8 +86,16 @@ export class SourceNames {
 }
 
 function normalizeFigure(figure: string): string {
-  const plain = figure.replace(/[,']/g, '').replace(/\.+$/, '');
-  return plain.includes('.') ? plain.replace(/\.?0+$/, '') : plain;
+  const plain = withoutEnd(figure.replace(/[,']/g, ''), '.');
+  if (!plain.includes('.')) return plain;
+  const short = withoutEnd(plain, '0');
+  return short.endsWith('.') ? short.slice(0, -1) : short;
+}
+
+function withoutEnd(text: string, character: string): string {
+  let end = text.length;
+  while (text[end - 1] === character) end -= 1;
+  return text.slice(0, end);
 }
 
 function hasWhole(text: string, name: string): boolean {
