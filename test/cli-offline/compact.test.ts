@@ -23,7 +23,9 @@ async function compact(lines: readonly unknown[], policy: string, ...args: strin
 async function compactOne(messages: readonly unknown[], policy: string): Promise<Line> {
   const { code, stdout, stderr } = await compact([{ id: 'talk', messages }], policy, '--json');
   expect({ code, stderr }).toStrictEqual({ code: 0, stderr: '' });
-  return readJsonLines(stdout)[0] as unknown as Line;
+  const line = readJsonLines(stdout)[0] as unknown as Line;
+  expect(Object.keys(line)).toStrictEqual(['id', 'messages', 'report']);
+  return line;
 }
 
 describe('a compacted conversation in JSON', () => {

@@ -32,8 +32,8 @@ export async function compactFile(
   const summarizers = await createTrialSummarizers(prepared, source);
   return await eachConversation({ path, output, json }, async ({ id, readMessages }) => {
     const weighed = await weighConversation(readMessages(), prepared);
-    const compacted = await compactConversation(weighed, prepared, summarizers);
-    writeResult(output, json, { id, ...compacted }, describeReport(id, compacted));
+    const { messages, report } = await compactConversation(weighed, prepared, summarizers);
+    writeResult(output, json, { id, messages, report }, describeReport(id, { messages, report }));
   });
 }
 
@@ -51,7 +51,7 @@ function overrideSummarizer(policy: PolicyInput, summarizer: string | undefined)
 
 const KIND_WIDTH = 'summarize'.length;
 
-function describeReport(id: string, { report, messages }: CompactedConversation): string {
+function describeReport(id: string, { report, messages }: Pick<CompactedConversation, 'report' | 'messages'>): string {
   const { kind, reasons, tokensBefore, tokensAfter, archived, sequences, evicted, clipped, floorRelaxed } = report;
   const sizes = `${tokensBefore} → ${tokensAfter} tokens, ${messages.length} messages`;
   const counts = { archived, 'sequences summarized': sequences, evicted, clipped };
