@@ -41,11 +41,13 @@ export function renderLines(shown: readonly ShownFragment[]): string {
 }
 
 /** A text that begins like a mark gets the mark of its own part, so that data cannot pose as another's words. */
-function markLine({ part, status, isSummary }: ShownFragment, text: string, continues: boolean): string {
+function markLine({ part, start, status, isSummary }: ShownFragment, text: string, continues: boolean): string {
   const hasMark = MARK.test(text);
   if (isSummary && hasMark) return text;
   if (continues && !hasMark) return text;
-  return `${MARKS[part]}${status === undefined ? '' : `${status}: `}${text}`;
+  // Only the start of a call names its tool.
+  const mark = part === 'call' && start > 0 ? `${MARKS.call}… ` : MARKS[part];
+  return `${mark}${status === undefined ? '' : `${status}: `}${text}`;
 }
 
 export function withoutMark(line: string): string {
