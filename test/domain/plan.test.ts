@@ -62,6 +62,11 @@ describe('compaction plan', () => {
     expect(plan).toMatchObject({ kind: 'evict', explained: ['nothing_removable'] });
   });
 
+  test('a plan that a person requests for a context within its budget says so', () => {
+    const plan = planLine('su a u:50', { policy: { maxTokens: 10_000 }, reasons: ['manual'] });
+    expect(plan).toMatchObject({ kind: 'none', explained: ['within_budget'] });
+  });
+
   test('a compaction plan without removable messages does nothing below the token limit, and is infeasible above that limit', () => {
     expect(planLine('su', { reasons: ['turn_end'] })).toMatchObject({ kind: 'none', explained: ['nothing_removable'] });
     const policy = { maxTokens: 100, retentionWindow: 1 };

@@ -19,7 +19,8 @@ export type Explanation =
   | 'waiting_run'
   | 'summaries_missing'
   | 'no_gain'
-  | 'nothing_removable';
+  | 'nothing_removable'
+  | 'within_budget';
 
 const rangeSchema = z.object({ from: z.number().int().min(1), to: z.number().int().min(1) });
 
@@ -105,7 +106,10 @@ function* planEviction(
     return { kind: 'evict', ...listChanges(context.items, ladder.items), explained };
   }
   const explained: Explanation[] = ['nothing_removable'];
-  if (!ladder.isOver) return { kind: 'none', evict: [], explained };
+  if (!ladder.isOver) {
+    const isWithinBudget = hasTokenReason(request.reasons) && request.limits.maxTokens !== undefined;
+    return { kind: 'none', evict: [], explained: isWithinBudget ? ['within_budget'] : explained };
+  }
   return { kind: 'infeasible', evict: [], explained, infeasible: explainInfeasible(request, yield* ladder.layOut()) };
 }
 
