@@ -10,7 +10,7 @@ import { Replay } from '../../src/evaluation/replay.ts';
 import type { BenchRecording } from './points.ts';
 import { type CompactMessages, type Row, sumTokens, tokensOf } from './row.ts';
 
-/** Result of a conversation that is compacted again and again while it goes on. */
+/** Figures of a conversation that is compacted whenever it reaches its limit. */
 export interface LiveFigures {
   readonly requests: number;
   readonly passes: number;

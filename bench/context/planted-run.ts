@@ -4,7 +4,7 @@ import { type FactKind, isKept, plantFacts, writeFacts } from './planted.ts';
 import { type BenchPoint, type BenchRecording, FAMILIES, familyOf, preparePoint } from './points.ts';
 import { type Row, renderContext, sumTokens, tokensOf } from './row.ts';
 
-/** Number of facts of a kind that a row's contexts still say. */
+/** How many planted facts of one kind the contexts of a row still hold. */
 export interface KeptFacts {
   readonly row: string;
   readonly kind: FactKind;

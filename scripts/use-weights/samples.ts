@@ -8,14 +8,13 @@ import { FEATURE_NAMES, featureOf } from '../../src/domain/evidence/use-features
 import type { Message } from '../../src/domain/message.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import type { Recording } from '../../src/evaluation/quality/corpus.ts';
+import { findCuts } from '../../src/evaluation/quality/cut-points.ts';
 import { CommonTerms, termsOf } from './common-terms.ts';
 
 /** Shares of a recording's characters at which it is cut. */
 const SHARES = [0.4, 0.5, 0.65, 0.75];
 /** Messages after the cut in which a use counts. */
 const HORIZON = 40;
-const MIN_BEFORE = 8;
-const MIN_AFTER = 5;
 /** A cut with fewer used terms says nothing. */
 const MIN_USED = 3;
 
@@ -38,7 +37,7 @@ export const WIDTH = FEATURE_NAMES.length;
 export function readSamples(recordings: readonly Recording[]): Sample[] {
   const common = new CommonTerms(recordings);
   return recordings.flatMap((recording) =>
-    findCuts(recording.messages).flatMap((cut) => {
+    findCuts(recording.messages, recording.messages.map(sizeOf), SHARES).flatMap((cut) => {
       const sample = readSample(recording, cut, common);
       return sample.used.filter((used) => used === 1).length < MIN_USED ? [] : [sample];
     }),
@@ -103,22 +102,6 @@ function findUses(messages: readonly Message[]): Set<string> {
     for (const term of terms) brought.add(term);
   }
   return uses;
-}
-
-/** Indexes where a recording is cut, never inside a round. */
-function findCuts(messages: readonly Message[]): number[] {
-  const sizes = messages.map(sizeOf);
-  const total = sizes.reduce((sum, size) => sum + size, 0);
-  const first = messages.findIndex(({ role }) => role !== 'system');
-  const cuts = SHARES.map((share) => {
-    let cut = first;
-    for (let before = 0; cut < messages.length && before + (sizes[cut] ?? 0) <= share * total; cut += 1) {
-      before += sizes[cut] ?? 0;
-    }
-    while (messages[cut]?.role === 'tool') cut += 1;
-    return cut;
-  });
-  return [...new Set(cuts)].filter((cut) => cut - first >= MIN_BEFORE && messages.length - cut >= MIN_AFTER);
 }
 
 function sizeOf({ role, content, toolCalls = [] }: Message): number {

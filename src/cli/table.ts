@@ -3,7 +3,7 @@ import type { Output } from './output.ts';
 const GAP = '  ';
 /** Maximum width of a table, in columns of a terminal or of a documentation page. */
 const TABLE_WIDTH = 100;
-/** Minimum width of a column that wraps. */
+/** Minimum width to which a column is reduced. */
 const LEAST_WIDTH = 12;
 
 /**

@@ -65,7 +65,7 @@ const summarizerSchema = z.union([
      */
     models: z.array(z.string().min(1)).min(1),
     prompt: z.string().min(1).optional(),
-    /** Maximum tokens of a summary. With `scope: prefix`, at least 64 of them are for the users' own words. */
+    /** Maximum tokens of the text that a model writes. Copied words of users come in addition. */
     maxTokens: z.number().int().min(16).optional(),
   }),
 ]);

@@ -19,7 +19,7 @@ const stretchSchema = rangeSchema.extend({ weight: weightSchema });
 
 const keptRangeSchema = z.tuple([z.number().int().min(0), z.number().int().min(0)]);
 
-/** Start (included) and end (excluded) of a part of a text that stays, in UTF-16 units. */
+/** A kept part of a text: its start, and the position after its end, in UTF-16 units. */
 export type KeptRange = Readonly<z.infer<typeof keptRangeSchema>>;
 
 const keptRangesSchema = z

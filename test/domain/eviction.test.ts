@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { readEvidence } from '../../src/domain/compaction/context-evidence.ts';
 import { type Cut, cutContext, cutFloor, evictionCandidates } from '../../src/domain/compaction/eviction.ts';
-import { readEvidence } from '../../src/domain/compaction/evidence.ts';
 import { orderByWorth } from '../../src/domain/compaction/group-worth.ts';
 import { findLastModelSeq, layOutInSlices } from '../../src/domain/compaction/layout.ts';
 import type { ContextItem } from '../../src/domain/context.ts';

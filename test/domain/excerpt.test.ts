@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { chooseExcerpts } from '../../src/domain/compaction/choose-excerpts.ts';
-import { readEvidence } from '../../src/domain/compaction/evidence.ts';
+import { readEvidence } from '../../src/domain/compaction/context-evidence.ts';
 import { excerptMessage, mostRanges } from '../../src/domain/compaction/excerpt.ts';
 import { type ContextItem, contextOfLog } from '../../src/domain/context.ts';
 import { diffInSlices } from '../../src/domain/diff.ts';

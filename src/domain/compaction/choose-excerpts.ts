@@ -4,7 +4,7 @@ import type { Fragment, Ledger } from '../evidence/ledger.ts';
 import type { Sliced } from '../sliced.ts';
 import type { KeptRange } from '../version.ts';
 import type { Weigh } from './clip.ts';
-import { type ContextEvidence, isShown } from './evidence.ts';
+import { type ContextEvidence, isShown } from './context-evidence.ts';
 import { excerptMessage, mostRanges } from './excerpt.ts';
 
 export interface ExcerptRequest {

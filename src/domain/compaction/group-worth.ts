@@ -1,6 +1,6 @@
-import type { Group } from '../group.ts';
+import { type Dense, DensityQueue } from '../evidence/density-queue.ts';
 import type { Sliced } from '../sliced.ts';
-import { type ContextEvidence, isShown } from './evidence.ts';
+import { type ContextEvidence, isShown } from './context-evidence.ts';
 import type { Layout } from './layout.ts';
 
 /** Groups that are weighed between two yields. */
@@ -29,21 +29,21 @@ export function* orderByWorth(
     return worth / Math.max(1, layout.groupWeights[group]?.tokens ?? 0);
   };
   const { groups } = layout;
-  const isBefore = (a: Weighed, b: Weighed): boolean => {
-    if (a.worth !== b.worth) return a.worth < b.worth;
-    const [isSummary, isOther] = [isSummaryAt(groups, a.group), isSummaryAt(groups, b.group)];
-    return isSummary === isOther ? a.group < b.group : isOther;
+  // The cheapest group comes first, so worth counts as negative density. Summaries come last among equal groups.
+  const queue = new DensityQueue();
+  const push = (group: number): void => {
+    const isSummary = groups[group]?.kind === 'summary';
+    queue.push({ index: isSummary ? groups.length + group : group, density: -worthOf(group) });
   };
-  const heap = new WorthHeap(isBefore);
   for (const [index, group] of candidates.entries()) {
-    heap.push({ group, worth: worthOf(group) });
+    push(group);
     if ((index + 1) % GROUPS_A_SLICE === 0) yield;
   }
   const order: number[] = [];
-  for (let steps = 1; heap.size > 0; steps += 1) {
-    const { group, worth } = heap.pop();
-    const now = worthOf(group);
-    if (now > worth) heap.push({ group, worth: now });
+  for (let steps = 1; queue.size > 0; steps += 1) {
+    const { index, density } = queue.pop() as Dense;
+    const group = index % groups.length;
+    if (worthOf(group) > -density) push(group);
     else {
       order.push(group);
       for (const term of terms[group] as readonly number[]) holders[term] = (holders[term] as number) - 1;
@@ -51,10 +51,6 @@ export function* orderByWorth(
     if (steps % GROUPS_A_SLICE === 0) yield;
   }
   return order;
-}
-
-function isSummaryAt(groups: readonly Group[], group: number): boolean {
-  return groups[group]?.kind === 'summary';
 }
 
 /** Terms that each group shows, each once. */
@@ -74,52 +70,4 @@ function* readTerms({ items, groups }: Layout, { ledger, fragmentsOf }: ContextE
     if ((index + 1) % GROUPS_A_SLICE === 0) yield;
   }
   return all;
-}
-
-interface Weighed {
-  readonly group: number;
-  readonly worth: number;
-}
-
-/** Binary heap, the first by `isBefore` on top. */
-class WorthHeap {
-  readonly #entries: Weighed[] = [];
-  readonly #isBefore: (a: Weighed, b: Weighed) => boolean;
-
-  constructor(isBefore: (a: Weighed, b: Weighed) => boolean) {
-    this.#isBefore = isBefore;
-  }
-
-  get size(): number {
-    return this.#entries.length;
-  }
-
-  push(entry: Weighed): void {
-    let at = this.#entries.length;
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      if (!this.#isBefore(entry, this.#entries[parent] as Weighed)) break;
-      this.#entries[at] = this.#entries[parent] as Weighed;
-      at = parent;
-    }
-    this.#entries[at] = entry;
-  }
-
-  pop(): Weighed {
-    const top = this.#entries[0] as Weighed;
-    const entry = this.#entries.pop() as Weighed;
-    const { size } = this;
-    if (size === 0) return top;
-    let at = 0;
-    for (let child = 1; child < size; child = 2 * at + 1) {
-      const other = child + 1;
-      if (other < size && this.#isBefore(this.#entries[other] as Weighed, this.#entries[child] as Weighed))
-        child = other;
-      if (!this.#isBefore(this.#entries[child] as Weighed, entry)) break;
-      this.#entries[at] = this.#entries[child] as Weighed;
-      at = child;
-    }
-    this.#entries[at] = entry;
-    return top;
-  }
 }

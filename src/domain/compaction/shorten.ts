@@ -3,7 +3,7 @@ import type { Weight } from '../message.ts';
 import type { Sliced } from '../sliced.ts';
 import { chooseExcerpts } from './choose-excerpts.ts';
 import { clipItem, type Weigh } from './clip.ts';
-import type { ContextEvidence } from './evidence.ts';
+import type { ContextEvidence } from './context-evidence.ts';
 
 /** Characters below which a clip would be useless. */
 const MIN_CLIP_CHARS = 40;

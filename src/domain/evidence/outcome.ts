@@ -46,7 +46,7 @@ function readStatus(content: string, lines: readonly string[]): string | undefin
   return name === undefined || Number(code) === 0 ? undefined : `${name} ${code}`;
 }
 
-/** Both ends of a long text. The halves of a line that the cut leaves are dropped. */
+/** Returns the start and the end of a long text, in whole lines. */
 function readEnds(text: string): string {
   if (text.length <= 2 * END_CHARS) return text;
   const head = text.slice(0, END_CHARS);

@@ -3,7 +3,7 @@ import { classOf, DIGIT, IDEOGRAPH, LOWER, UPPER } from './characters.ts';
 import type { Fragment, Ledger } from './ledger.ts';
 import { TermIndex } from './term-index.ts';
 
-/** Facts of a source that the features of all its terms need. */
+/** Figures of a whole source. They are computed once and used for every term. */
 export interface SourceFacts {
   readonly messages: number;
   /** Characters of the source after each message. */

@@ -3,9 +3,9 @@ import { endsSlice, runToEnd, type Sliced } from '../sliced.ts';
 
 /**
  * Finds results that a later result has made stale:
- * - A result of a call that was repeated with the same arguments: a file read again, a listing repeated. A repeat that
- *   failed does not replace a result that succeeded.
- * - An error of a tool that later succeeded with the same first argument: an edit of the same file that now applies.
+ * - The same call was made again later, such as a second read of a file. A failed repetition does not count after a success.
+ * - The call failed, and the same tool later succeeded with the same first argument, such as an edit of the same file.
+ *
  * @returns indexes of the messages that hold the stale results
  */
 export function findSuperseded(messages: readonly Message[]): Set<number> {

@@ -1,6 +1,6 @@
 import { classOf, DIGIT, IDEOGRAPH, JOINER, LOWER, UNDERSCORE, UPPER } from './characters.ts';
 
-/** Properties of a term that follow from its characters. */
+/** Kind of a term, judged by its characters alone. */
 export interface TermShape {
   readonly chars: number;
   /** Small letters and nothing else: most likely a plain word. */

@@ -3,9 +3,9 @@ import { findWhole } from './searchable-text.ts';
 
 /** Words of the source that a kept needle must stand beside. */
 const MIN_ANCHORS = 2;
-/** Occurrences of an identifier that are read, from the start of the text. */
+/** Maximum number of places of an identifier that are read. */
 const MAX_PLACES = 12;
-/** Characters on each side of an identifier that count as beside it. */
+/** Words at most this many characters away from an identifier stand beside it. */
 const SOURCE_REACH = 60;
 const CONTEXT_REACH = 80;
 const WORD = /\b[A-Za-z][a-z]{3,}\b/g;
