@@ -4,9 +4,7 @@ import { fitLogistic } from './logistic.ts';
 import { type Sample, WIDTH } from './samples.ts';
 
 /** Penalty on the squares of the weights. */
-export const L2 = 600;
-/** Weight of all rows together, as a share of their number: one conversation has many similar rows. */
-const ROW_SHARE = 0.05;
+export const L2 = 100;
 const DIGITS = 1_000;
 
 /**
@@ -59,7 +57,7 @@ function sharesOf(samples: readonly Sample[], rows: number): Float64Array {
   const families = Map.groupBy(samples, ({ family }) => family);
   const shares = samples.flatMap(({ family, used }) => {
     const share = rows / families.size / (families.get(family)?.length ?? 1) / used.length;
-    return Array.from(used, () => ROW_SHARE * share);
+    return Array.from(used, () => share);
   });
   return Float64Array.from(shares);
 }

@@ -1,6 +1,5 @@
 import type { Sliced } from '../sliced.ts';
 import { type Dense, DensityQueue } from './density-queue.ts';
-import type { Part } from './fragments.ts';
 import type { Fragment, Ledger } from './ledger.ts';
 
 export interface CoverageRequest {
@@ -20,25 +19,16 @@ export interface CoverageRequest {
 
 /** Fragments between two yields. */
 const SLICE_FRAGMENTS = 2_048;
-/** Share of the budget that may stay unused. */
-const MAX_UNUSED = 0.03;
 
 /**
- * Chooses the fragments with the most value per token until the budget is full, then the newest ones. A term counts once.
+ * Chooses the fragments that gain most per token, until the budget is full. A term counts once, so gains only fall while
+ * terms get covered, and a fragment is weighed again only when it reaches the top. Below zero, the fragments that lose least
+ * come first, and those without a new term are left out.
  * @returns indexes in the order of the choice
  */
 export function* chooseFragments(request: CoverageRequest): Sliced<number[]> {
+  const { ledger, mayChoose } = request;
   const choice = new Choice(request);
-  yield* chooseByDensity(choice, request);
-  yield* fillRest(choice, request);
-  return choice.chosen;
-}
-
-/**
- * Greedy choice of what gains most per token. Gains only fall while terms get covered, so a fragment is weighed again only
- * when it reaches the top.
- */
-function* chooseByDensity(choice: Choice, { ledger, mayChoose }: CoverageRequest): Sliced<void> {
   const queue = new DensityQueue();
   for (let index = 0; index < ledger.fragments.length; index += 1) {
     if (!choice.isTaken(index) && mayChoose(index)) queue.push({ index, density: choice.densityOf(index) });
@@ -46,51 +36,19 @@ function* chooseByDensity(choice: Choice, { ledger, mayChoose }: CoverageRequest
   }
   for (let steps = 1; queue.size > 0; steps += 1) {
     const { index, density } = queue.pop() as Dense;
-    if (density <= 0) break;
     const now = choice.densityOf(index);
     if (now < density) queue.push({ index, density: now });
-    else choice.take(index);
+    else if (choice.addsTerm(index)) choice.take(index);
     if (steps % SLICE_FRAGMENTS === 0) yield;
   }
-}
-
-/** Parts in the order in which they fill a budget that nothing of value needs. */
-const FILL_PARTS: readonly Part[] = ['statement', 'call', 'user', 'result'];
-/** A fragment with fewer terms says nothing. */
-const MIN_FILL_TERMS = 2;
-
-/** Takes fragments of one part after the other, the newest message first, until the budget is nearly full. */
-function* fillRest(choice: Choice, { ledger, maxTokens, mayChoose }: CoverageRequest): Sliced<void> {
-  const newestFirst = orderNewestFirst(ledger);
-  yield;
-  for (const part of FILL_PARTS) {
-    for (const [step, index] of newestFirst.entries()) {
-      if (choice.left < MAX_UNUSED * maxTokens) return;
-      const fragment = ledger.fragments[index] as Fragment;
-      const isFilling = fragment.part === part && fragment.terms.length >= MIN_FILL_TERMS;
-      if (isFilling && !choice.isTaken(index) && mayChoose(index)) choice.take(index);
-      if (step % SLICE_FRAGMENTS === 0) yield;
-    }
-  }
-}
-
-/** Indexes of fragments, the newest message first, and within a message in their order. Linear, without a sort. */
-function orderNewestFirst({ fragments }: Ledger): Int32Array {
-  const order = new Int32Array(fragments.length);
-  let at = fragments.length;
-  for (let from = 0, to = 0; from < fragments.length; from = to) {
-    while (to < fragments.length && fragments[to]?.message === fragments[from]?.message) to += 1;
-    at -= to - from;
-    for (let index = from; index < to; index += 1) order[at + index - from] = index;
-  }
-  return order;
+  return choice.chosen;
 }
 
 /** Fragments chosen so far, and what they cover. */
 class Choice {
   readonly chosen: number[] = [];
   /** Tokens of the budget that are not used yet. */
-  left: number;
+  #left: number;
   readonly #request: CoverageRequest;
   readonly #isTaken: Uint8Array;
   readonly #isCovered: Uint8Array;
@@ -100,7 +58,7 @@ class Choice {
   constructor(request: CoverageRequest) {
     const { ledger, maxTokens, shown } = request;
     this.#request = request;
-    this.left = maxTokens;
+    this.#left = maxTokens;
     this.#isTaken = new Uint8Array(ledger.fragments.length);
     this.#isCovered = new Uint8Array(ledger.terms.length);
     this.#isOpen = new Uint8Array(ledger.messages);
@@ -119,11 +77,16 @@ class Choice {
     return gain / this.#costOf(index);
   }
 
+  /** Checks whether the fragment has a term that no chosen fragment has. */
+  addsTerm(index: number): boolean {
+    return this.#fragment(index).terms.some((term) => this.#isCovered[term] === 0);
+  }
+
   /** Takes the fragment if the budget has room for it. */
   take(index: number): void {
     const cost = this.#costOf(index);
-    if (cost > this.left) return;
-    this.left -= cost;
+    if (cost > this.#left) return;
+    this.#left -= cost;
     this.chosen.push(index);
     this.#cover(index);
   }

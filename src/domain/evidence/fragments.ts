@@ -18,9 +18,14 @@ export function partsOf({ role, content, toolCalls = [] }: Message): PartText[] 
   return content === '' ? calls : [{ part, text: content }, ...calls];
 }
 
+/** A longer call has a line for each value, so that the first line names its target alone. */
+const MAX_CALL_LINE_CHARS = 120;
+
 /** `name key: value, key: value`, with the values of nested objects under their own keys. */
 export function describeCall({ name, arguments: text }: ToolCall): string {
-  return `${name} ${describeValues(parseArguments(text)).join(', ')}`;
+  const values = describeValues(parseArguments(text));
+  const line = `${name} ${values.join(', ')}`;
+  return line.length <= MAX_CALL_LINE_CHARS ? line : `${name} ${values.join(',\n')}`;
 }
 
 /** An object or a list whose values are being read. */
@@ -67,19 +72,29 @@ function parseArguments(text: string): unknown {
   }
 }
 
-/** Longer lines are split, so that a fragment can be chosen alone. */
-const MAX_LINE_CHARS = 240;
-const MIN_PIECE_CHARS = 160;
+/** Bounds of a piece of a long line, in characters. A fragment is chosen alone, so that a value can stay without its neighbours. */
+interface PieceBounds {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Prose needs its sentence. */
+const PROSE: PieceBounds = { min: 160, max: 240 };
+/** A record is a list of keys with values. */
+const RECORD: PieceBounds = { min: 20, max: 80 };
 const COMMA = 44;
+const OPEN_BRACE = 123;
+const OPEN_BRACKET = 91;
 
 /** Start and end of each line, or of each piece of a long line. Empty lines are left out. */
 export function* splitFragments(text: string): Generator<readonly [start: number, end: number]> {
   for (let start = 0; start < text.length; ) {
     const lineEnd = text.indexOf('\n', start);
     const end = lineEnd === -1 ? text.length : lineEnd;
+    const { min, max } = isRecord(text, start, end) ? RECORD : PROSE;
     let from = start;
-    while (end - from > MAX_LINE_CHARS) {
-      const to = findBreak(text, from + MIN_PIECE_CHARS, from + MAX_LINE_CHARS);
+    while (end - from > max) {
+      const to = findBreak(text, from + min, from + max);
       yield [from, to];
       from = to;
     }
@@ -88,11 +103,23 @@ export function* splitFragments(text: string): Generator<readonly [start: number
   }
 }
 
-/** @returns the end of a piece: after a space or a comma, or at `to`, never inside a surrogate pair */
+/** Checks whether a line is JSON, from its first character. */
+function isRecord(text: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (classOf(unit) !== SPACE) return unit === OPEN_BRACE || unit === OPEN_BRACKET;
+  }
+  return false;
+}
+
+/** @returns the end of a piece: after the first comma, else after the first space, else `to`, never inside a surrogate pair */
 function findBreak(text: string, from: number, to: number): number {
+  let space = -1;
   for (let at = from; at < to; at += 1) {
     const unit = text.charCodeAt(at);
-    if (unit === COMMA || classOf(unit) === SPACE) return at + 1;
+    if (unit === COMMA) return at + 1;
+    if (space < 0 && classOf(unit) === SPACE) space = at + 1;
   }
+  if (space >= 0) return space;
   return (text.codePointAt(to - 1) ?? 0) > 0xffff ? to - 1 : to;
 }

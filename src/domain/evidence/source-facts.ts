@@ -1,7 +1,5 @@
 import { endsSlice, type Sliced } from '../sliced.ts';
-import { classOf, DIGIT, IDEOGRAPH, LOWER, UPPER } from './characters.ts';
-import type { Fragment, Ledger } from './ledger.ts';
-import { TermIndex } from './term-index.ts';
+import type { Fragment, Ledger, Term } from './ledger.ts';
 
 /** Figures of a whole source. They are computed once and used for every term. */
 export interface SourceFacts {
@@ -10,14 +8,17 @@ export interface SourceFacts {
   readonly charsAfter: Float64Array;
   /** Terms of each result, by its message. A repeated term counts once a line. */
   readonly resultTerms: Float64Array;
-  /** Number of terms with the same pattern that a user or a result brought, by term. */
-  readonly alike: Float64Array;
+  /**
+   * Share of the other terms of a line that the agent used lately, by term. Of its lines, the line with the largest share
+   * counts. Rare terms weigh more than frequent ones.
+   */
+  readonly company: Float64Array;
 }
 
 export function* readFacts(ledger: Ledger): Sliced<SourceFacts> {
   const texts = yield* readTexts(ledger);
-  const alike = yield* countAlike(ledger);
-  return { messages: ledger.messages, ...texts, alike };
+  const company = yield* readCompany(ledger);
+  return { messages: ledger.messages, ...texts, company };
 }
 
 function* readTexts({ fragments, messages }: Ledger): Sliced<Pick<SourceFacts, 'charsAfter' | 'resultTerms'>> {
@@ -36,30 +37,36 @@ function* readTexts({ fragments, messages }: Ledger): Sliced<Pick<SourceFacts, '
   return { charsAfter, resultTerms };
 }
 
-function* countAlike({ terms }: Ledger): Sliced<Float64Array> {
-  const patterns = new TermIndex();
-  const patternOfTerm = new Int32Array(terms.length);
-  const counts: number[] = [];
-  for (const [index, { text, firstPart }] of terms.entries()) {
-    const pattern = patterns.add(patternOf(text));
-    patternOfTerm[index] = pattern;
-    const isBrought = firstPart === 'user' || firstPart === 'result';
-    counts[pattern] = (counts[pattern] ?? 0) + Number(isBrought);
+/** Messages at the end of a source in which a use by the agent counts as late. */
+const LATE_MESSAGES = 6;
+/** Weight of an absent term that the agent did not use: a line of two terms says less than a line of ten. */
+const PRIOR = 0.3;
+
+function* readCompany({ terms, fragments, messages }: Ledger): Sliced<Float64Array> {
+  const company = new Float64Array(terms.length);
+  const weights = new Float64Array(terms.length);
+  /** The weight of a term that the agent used lately, else 0. */
+  const used = new Float64Array(terms.length);
+  for (const [index, term] of terms.entries()) {
+    weights[index] = 1 / term.messages;
+    if (isUsedLately(term, messages)) used[index] = 1 / term.messages;
     if (endsSlice(index)) yield;
   }
-  return Float64Array.from(patternOfTerm, (pattern) => counts[pattern] as number);
+  for (const [at, fragment] of fragments.entries()) {
+    let [all, late] = [PRIOR, 0];
+    for (const term of fragment.terms) {
+      all += weights[term] as number;
+      late += used[term] as number;
+    }
+    for (const term of late > 0 ? fragment.terms : []) {
+      const share = (late - (used[term] as number)) / (all - (weights[term] as number));
+      company[term] = Math.max(company[term] as number, share);
+    }
+    if (endsSlice(at)) yield;
+  }
+  return company;
 }
 
-const LETTERS: Readonly<Record<number, string>> = { [LOWER]: 'a', [UPPER]: 'A', [IDEOGRAPH]: '字', [DIGIT]: '0' };
-
-/** Runs of letters become one letter, and digits become 0: `gift_card_5634` has the pattern `a_a_0000`. */
-function patternOf(term: string): string {
-  let pattern = '';
-  let before = -1;
-  for (let at = 0; at < term.length; at += 1) {
-    const found = classOf(term.charCodeAt(at));
-    if (found !== before || found === DIGIT) pattern += LETTERS[found] ?? term[at];
-    before = found;
-  }
-  return pattern;
+function isUsedLately({ lastByPart: { statement, call } }: Term, messages: number): boolean {
+  return Math.max(statement, call) >= Math.max(0, messages - LATE_MESSAGES);
 }

@@ -16,26 +16,32 @@ const CHARS_A_STEP = 700;
 
 /**
  * Signs for or against the use of a term by the agent in its next messages. `scripts/fit-use-weights.ts` fits their weights.
- * They remain of 40 that were tried.
+ * They remain of 70 that were tried.
  */
 const FEATURES = {
   /** Messages since the term was last held. */
   age: ({ term, facts }) => Math.log1p(facts.messages - 1 - term.last),
-  /** The agent has used the term in a call. */
-  called: ({ term }) => Number(term.messagesByPart.call > 0),
   /** Text since a term that one message holds. */
   distanceIfOnce: ({ term, facts }) =>
     term.messages === 1 ? Math.log1p((facts.charsAfter[term.last] as number) / CHARS_A_STEP) : 0,
+  occurrences: ({ term }) => Math.log1p(term.occurrences),
+  /** The agent has used the term in a call. */
+  called: ({ term }) => Number(term.messagesByPart.call > 0),
+  /** The agent has written the term in its text. */
+  said: ({ term }) => Number(term.messagesByPart.statement > 0),
+  /** The agent has lately used the terms beside the term. */
+  company: ({ index, facts }) => facts.company[index] as number,
+  /** A result holds the term. */
+  inResult: ({ term }) => Number(term.messagesByPart.result > 0),
+  /** A result brought the term, before anyone else used it. */
+  fromResult: ({ term }) => Number(term.firstPart === 'result'),
   /** Terms of the last result that holds the term: a name in a long listing is one of many. */
   crowd: ({ term, facts }) => Math.log1p(facts.resultTerms[term.lastByPart.result] ?? 0),
-  /** Terms that look like the term: one of many order numbers. */
-  alike: (seen) => alikeOf(seen),
-  /** The same for a term that only results hold. */
-  alikeInResults: (seen) => (isOnlyInResults(seen.term) ? alikeOf(seen) : 0),
   /** A key is the name of a field, and not the value that is needed. */
   asKey: ({ term }) => term.asKey / term.occurrences,
   /** A word in small letters. */
   plain: ({ shape }) => Number(shape.isPlain),
+  length: ({ shape }) => Math.log1p(shape.chars),
 } satisfies Record<string, (seen: SeenTerm) => number>;
 
 export type Feature = keyof typeof FEATURES;
@@ -55,13 +61,4 @@ export interface UseWeights {
 
 export function featureOf(name: Feature, seen: SeenTerm): number {
   return FEATURES[name](seen);
-}
-
-function alikeOf({ index, facts }: SeenTerm): number {
-  return Math.log1p(facts.alike[index] as number);
-}
-
-function isOnlyInResults({ messagesByPart }: Term): boolean {
-  const { user, statement, call } = messagesByPart;
-  return user + statement + call === 0;
 }

@@ -4,7 +4,7 @@ import { type CoverageRequest, chooseFragments } from '../../../src/domain/evide
 import { type Ledger, readLedger } from '../../../src/domain/evidence/ledger.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
-import { toolResult, user } from '../messages.ts';
+import { user } from '../messages.ts';
 
 type Options = Partial<Omit<CoverageRequest, 'ledger' | 'values'>> & {
   readonly worth?: Readonly<Record<string, number>>;
@@ -71,29 +71,10 @@ describe('the choice of fragments', () => {
     expect(textsOf([user('alpha\nbeta\ngamma')], { worth, tokens })).toEqual(['alpha', 'gamma']);
   });
 
-  test('fills the rest with the newest words of the agent, then calls, users and results', () => {
-    const said = (content: string): Message => ({ role: 'assistant', content });
-    const toolCalls = [{ id: 'c4_0', name: 'read', arguments: '{"path":"notes"}' }];
-    const messages = [
-      user('first user'),
-      said('older statement'),
-      said('newer statement\nlast line'),
-      { ...said(''), toolCalls },
-      toolResult('c4_0', 'long result\nx'),
-    ];
-    expect(textsOf(messages, { maxTokens: 1_000 })).toEqual([
-      'newer statement',
-      'last line',
-      'older statement',
-      'read path: notes',
-      'first user',
-      'long result',
-    ]);
-  });
-
-  test('does not fill the last 3 % of the budget', () => {
-    const tokens = Float64Array.from([98, 2]);
-    expect(textsOf([user('alpha beta\ngamma delta')], { maxTokens: 100, tokens })).toEqual(['alpha beta']);
+  test('fills the rest with the lines that lose least, and with none that adds no term', () => {
+    const worth = { alpha: 5, beta: -3, gamma: -1 };
+    const messages = [user('beta\ngamma\nalpha\nalpha gamma')];
+    expect(textsOf(messages, { worth, maxTokens: 100 })).toEqual(['alpha', 'gamma', 'beta']);
   });
 
   test('is empty for a source without fragments', () => {

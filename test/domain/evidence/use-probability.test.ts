@@ -64,12 +64,22 @@ describe('the features of a term', () => {
     expect(features(messages, 'a.ts').crowd).toBe(0);
   });
 
-  test('count terms of the same pattern that a user or a result brought', () => {
-    const messages = [user('#W100 #W200'), toolResult('c1_0', 'W300 W4000'), say('W500')];
-    expect(features(messages, 'W100').alike).toBeCloseTo(Math.log1p(3));
-    expect(features(messages, 'W100').alikeInResults).toBe(0);
-    expect(features(messages, 'W300').alikeInResults).toBeCloseTo(Math.log1p(3));
-    expect(features(messages, 'W4000').alike).toBeCloseTo(Math.log1p(1));
+  test('note whether the agent wrote it, whether a result holds it, and whether a result brought it', () => {
+    const messages = [user('W100'), toolResult('c1_0', 'W100 W200'), say('W200 W300')];
+    expect(features(messages, 'W100')).toMatchObject({ said: 0, inResult: 1, fromResult: 0, occurrences: Math.log(3) });
+    expect(features(messages, 'W200')).toMatchObject({ said: 1, inResult: 1, fromResult: 1, occurrences: Math.log(3) });
+    expect(features(messages, 'W300')).toMatchObject({ said: 1, inResult: 0, fromResult: 0, length: Math.log(5) });
+  });
+
+  test('measure how much of its line the agent used lately', () => {
+    const result = toolResult('c1_0', 'W100 W200\nW300 W400\nW500');
+    const messages = [result, read('W200'), say('Done.')];
+    // W200 is in two messages, so it weighs 1/2. An absent term weighs 0.3.
+    expect(features(messages, 'W100').company).toBeCloseTo(0.5 / 0.8);
+    expect(features(messages, 'W300').company).toBe(0);
+    expect(features(messages, 'W500').company).toBe(0);
+    const later = Array.from({ length: 6 }, () => say('Done.'));
+    expect(features([result, read('W200'), ...later], 'W100').company).toBe(0);
   });
 
   test('count the share of its occurrences as a key, and know plain words', () => {
@@ -102,7 +112,7 @@ describe('the values of terms', () => {
 
   test('do not depend on what all peers have in common, if own value and mean have opposite weights', () => {
     const messages = [user('W100 W200'), say('W300 W400')];
-    for (const value of values(messages, weigh('alike', 3, -3)).values()) expect(value).toBeCloseTo(0, 9);
+    for (const value of values(messages, weigh('length', 3, -3)).values()) expect(value).toBeCloseTo(0, 9);
   });
 
   test('are empty for an empty source', () => {

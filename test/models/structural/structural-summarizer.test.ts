@@ -32,7 +32,8 @@ describe('the lines of a summary', () => {
       '→ get_order order_id: #W123',
       '← status: pending, total: 482.5',
       '→ bash command: npm test',
-      '← error: TypeError: x_total is null in src/pay/charge.ts',
+      '← error: Traceback',
+      'TypeError: x_total is null in src/pay/charge.ts',
       'agent: The cause is a missing await in src/pay/charge.ts. Shall I fix it?',
     ];
     expect(lines.filter((line) => expected.includes(line))).toEqual(expected);
@@ -284,7 +285,8 @@ describe('earlier summaries in the source', () => {
     let text = first;
     for (let turn = 0; turn < 20; turn += 1) {
       text = await fixture.write({ messages: [...noise, summary(text), ...recent], maxTokens: 200 });
-      const lines = text.split('\n');
+      // Two calls may be alike, but have different outcomes.
+      const lines = text.split('\n').filter((line) => line !== '→ list');
       expect(new Set(lines).size).toBe(lines.length);
     }
     expect(text).toContain('#W8819');

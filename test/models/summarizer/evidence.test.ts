@@ -106,13 +106,13 @@ it('each part of messages larger than the model’s window gets evidence of its 
 it('a summary that lists every name of the log gets fewer lines that hold these names', async () => {
   const names = MESSAGES.flatMap(({ content }) => content.match(/module_\d+|#W\d+/g) ?? []);
   const facts = `\n## Facts\n${[...new Set(names)].join(', ')}`;
-  const statementsAfter = async (content: string): Promise<number> => {
+  const linesAfter = async (content: string): Promise<number> => {
     const world = await openWorld({ decide: () => ({ content }) });
     const answer = await world.summarize({ ...request, maxTokens: 1_500, signal: new AbortController().signal });
     const [, lines = ''] = (answer as { text: string }).text.split('## Lines from the log\n');
-    return lines.split('\n').filter((line) => line.startsWith('agent: Now I read')).length;
+    return lines.split('\n').filter((line) => /module_|#W/.test(line)).length;
   };
-  expect(await statementsAfter(RECORD)).toBeGreaterThan(5);
+  expect(await linesAfter(RECORD)).toBeGreaterThan(1);
   // One such line has words that the list of names lacks.
-  expect(await statementsAfter(RECORD + facts)).toBeLessThanOrEqual(1);
+  expect(await linesAfter(RECORD + facts)).toBeLessThanOrEqual(1);
 });
