@@ -2,7 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /** Each benchmark runs in its own process, so that none changes the compiler state or memory of the next. */
-const BENCHMARKS = ['tokens', 'loop', 'plan', 'replay', 'wire', 'turns', 'tool-results', 'long-conversation', 'memory'];
+const BENCHMARKS = [
+  'tokens',
+  'loop',
+  'plan',
+  'replay',
+  'wire',
+  'turns',
+  'tool-results',
+  'long-conversation',
+  'recall',
+  'memory',
+];
 
 const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'));

@@ -11,6 +11,7 @@ import {
 import { RememberedCounts } from '../../src/evaluation/remembered-counts.ts';
 import { createStructuralSummarizer } from '../../src/models/structural/structural-summarizer.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { LineIndexes } from '../../src/workers/turn/line-indexes.ts';
 import { Recall } from '../../src/workers/turn/recall.ts';
 import type { BenchPoint } from './points.ts';
 import type { Row } from './row.ts';
@@ -76,17 +77,9 @@ async function withRecall(bench: BenchPoint, maxTokens: number): Promise<readonl
   const place = { conversation: conversation.ref, contexts: conversation.store, state: conversation.state };
   const query = requestOf(bench).slice(0, MAX_QUERY_CHARS).trim();
   if (query === '') return messages;
-  const tool = new Recall(counter, ANSWER_TOKENS).open(place);
+  const tool = new Recall(counter, ANSWER_TOKENS, new LineIndexes()).open(place);
   const content = await tool.run?.({ query, limit }, { signal } as ToolContext);
-  return [...messages, { role: 'user', content: readAnswer(content) }];
-}
-
-/** Writes the hits without JSON, because its escapes join words: `\\n` and a name would be one invented name. */
-function readAnswer(answer: unknown): string {
-  if (typeof answer !== 'string') return JSON.stringify(answer);
-  if (!answer.startsWith('{')) return answer;
-  const { hits = [] } = JSON.parse(answer) as { hits?: readonly { role: string; excerpt: string }[] };
-  return hits.map(({ role, excerpt }) => `[${role}] ${excerpt}`).join('\n');
+  return [...messages, { role: 'user', content: typeof content === 'string' ? content : '' }];
 }
 
 const HORIZON = 40;

@@ -2,7 +2,13 @@ import type { Agent } from '../domain/agent.ts';
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import { loadTokenCounter } from '../tokens/token-counter.ts';
-import { type PreparedAgent, type PreparedAgents, prepareAgent } from '../workers/prepared-agent.ts';
+import {
+  type AgentSurroundings,
+  type PreparedAgent,
+  type PreparedAgents,
+  prepareAgent,
+} from '../workers/prepared-agent.ts';
+import { LineIndexes } from '../workers/turn/line-indexes.ts';
 import { createSummarizers } from './summarizers.ts';
 
 /** All agents of a process, by name and in the given order. */
@@ -23,7 +29,8 @@ export async function prepareAgents(
   factorOf: (model: string) => number,
 ): Promise<LoadedAgents> {
   const prepared = new Map<string, PreparedAgent>();
-  for (const agent of agents) prepared.set(agent.name, await prepareOne(agent, basePolicy, factorOf));
+  const shared = { factorOf, lineIndexes: new LineIndexes() };
+  for (const agent of agents) prepared.set(agent.name, await prepareOne(agent, basePolicy, shared));
   return { all: [...prepared.values()], find: (name) => prepared.get(name) };
 }
 
@@ -53,10 +60,10 @@ export async function examineAgents(
 async function prepareOne(
   agent: Agent,
   basePolicy: PolicyInput,
-  factorOf: (model: string) => number = () => 1,
+  shared: Omit<AgentSurroundings, 'loadCounter'> = {},
 ): Promise<PreparedAgent> {
   try {
-    return await prepareAgent(agent, basePolicy, { loadCounter: loadTokenCounter, factorOf });
+    return await prepareAgent(agent, basePolicy, { loadCounter: loadTokenCounter, ...shared });
   } catch (error) {
     const isPlaced = !isTurnfoldError(error) || error.field?.startsWith('agents.');
     throw isPlaced ? error : placeUnder(`agents.${agent.name}`, error);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Agent, Tool } from '../domain/agent.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { ToolDescription } from '../domain/model.ts';
-import { RECALL } from '../domain/recall.ts';
+import { RECALL } from '../domain/recall/message-lines.ts';
 import { describeThrown } from '../domain/thrown.ts';
 import { OPENAI_MAX_TOOLS } from '../wire/tools.ts';
 

@@ -10,6 +10,7 @@ import type { RequestOverhead } from '../domain/size.ts';
 import { bytesOfMessage, countMessage, countMessageSync } from '../tokens/message-tokens.ts';
 import { checkTools, describeAgentTools } from './agent-tools.ts';
 import { hashOf } from './content-hash.ts';
+import { LineIndexes } from './turn/line-indexes.ts';
 import { Recall } from './turn/recall.ts';
 import { TOOL_RESULT_MAX_TOKENS } from './turn/tool-result-clip.ts';
 
@@ -43,6 +44,8 @@ export interface AgentSurroundings {
   readonly loadCounter: (encoding: ModelProfile['encoding']) => Promise<TokenCounter>;
   /** Returns a model's current calibration factor. Default: 1. */
   readonly factorOf?: (model: string) => number;
+  /** Indexes for the recall tool, which all agents of a worker process share. Default: the agent has its own. */
+  readonly lineIndexes?: LineIndexes;
 }
 
 /** Texts at the start of every request of an agent. */
@@ -73,14 +76,14 @@ const KEPT_PROMPTS = 32;
 export async function prepareAgent(
   agent: Agent,
   basePolicy: PolicyInput,
-  { loadCounter, factorOf = () => 1 }: AgentSurroundings,
+  { loadCounter, factorOf = () => 1, lineIndexes = new LineIndexes() }: AgentSurroundings,
 ): Promise<PreparedAgent> {
   checkTools(agent);
   const counter = await loadCounter(agent.model.profile.encoding);
   const policy = completePolicy(mergePolicies(basePolicy, agent.policy));
   const limits = resolveLimits(policy, agent.model.profile);
   const { toolResultMaxTokens = TOOL_RESULT_MAX_TOKENS } = agent;
-  const recall = agent.recall === true ? new Recall(counter, toolResultMaxTokens) : undefined;
+  const recall = agent.recall === true ? new Recall(counter, toolResultMaxTokens, lineIndexes) : undefined;
   const tools = describeAgentTools(agent.name, [...agent.tools, ...(recall === undefined ? [] : [recall])]);
   const parts = { agent, policy, limits, tools, counter, factorOf, ...(recall && { recall }) };
   const prompts = new Map<string, Promise<PreparedAgent>>();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { clipMessage } from '../../src/domain/compaction/clip.ts';
-import { readQuery } from '../../src/domain/recall.ts';
+import { readQuery } from '../../src/domain/recall/recall-query.ts';
 import { renderSummary } from '../../src/domain/summary.ts';
 import { classifyFailure } from '../../src/models/provider-errors.ts';
 import { readSections } from '../../src/models/summarizer/sections.ts';

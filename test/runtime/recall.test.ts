@@ -2,6 +2,7 @@ import { afterAll, expect, it } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import type { ScriptedOutcome } from '../../src/models/scripted.ts';
+import { readRecallAnswer } from '../workers/turn/recall-answers.ts';
 import { agentOf, countSteps, words } from './agents.ts';
 import { openFixture, settled } from './fixture.ts';
 
@@ -11,14 +12,6 @@ const fixture = await openFixture();
 
 afterAll(() => fixture.close());
 
-interface Hits {
-  readonly hits: readonly [{ readonly seq: number }];
-}
-
-interface Read {
-  readonly messages: readonly [{ readonly text: string }];
-}
-
 /** Searches for the words of the input, reads the best hit whole, and says what it read. */
 function decide(request: ModelRequest): ScriptedOutcome {
   const last = request.messages.at(-1)?.content ?? '';
@@ -27,11 +20,11 @@ function decide(request: ModelRequest): ScriptedOutcome {
     case 0:
       return call({ query: last });
     case 1: {
-      const [{ seq }] = (JSON.parse(last) as Hits).hits;
+      const seq = readRecallAnswer(last).messages[0]?.seq;
       return call({ from: seq, to: seq });
     }
     default:
-      return { content: (JSON.parse(last) as Read).messages[0].text };
+      return { content: readRecallAnswer(last).messages[0]?.text ?? '' };
   }
 }
 
@@ -71,9 +64,10 @@ it('the recall tool finds an id that the summary left out, and no id of another 
   expect(state).toBe('completed');
   expect(answer?.content).toBe(`${words(400)} The invoice is ${ID}.`);
   const log = await fixture.client.log('r1');
-  const [search] = log
-    .filter(({ message }) => message.role === 'tool')
-    .map(({ message }) => JSON.parse(message.content) as unknown);
-  expect(search).toEqual({ hits: [{ seq: 3, role: 'assistant', excerpt: expect.stringContaining(ID) }] });
+  const [search] = log.filter(({ message }) => message.role === 'tool').map(({ message }) => message.content);
+  expect(readRecallAnswer(search ?? '')).toMatchObject({
+    messages: [{ seq: 3, author: 'assistant', text: expect.stringContaining(ID) }],
+    last: '',
+  });
   expect(JSON.stringify(log)).not.toContain('1111');
 });

@@ -1,0 +1,69 @@
+import type { LineRanking } from './line-ranking.ts';
+
+interface WordMark {
+  /** Bit of the query word. */
+  readonly bit: number;
+  /** True for the word itself, false for a longer word that contains it. */
+  readonly isAlone: boolean;
+  /** True if only lines that hold another word are marked. */
+  readonly isFrequent: boolean;
+}
+
+const BLOCK_SHIFT = 5;
+const BLOCK_LINES = 1 << BLOCK_SHIFT;
+
+/**
+ * The query words that each line of a log holds. Made for one search at a time. Clear and use it again: fresh memory for
+ * 200,000 lines takes longer than a search.
+ */
+export class LineMarks {
+  #lines = 0;
+  /** Two numbers a line: a bit for each word that it holds, and for each that stands alone. */
+  #bits = new Uint32Array(0);
+  /** 1 for each block of 32 lines of which one is marked. Most blocks hold none. */
+  #blocks = new Uint8Array(0);
+
+  /** Makes room for that many lines. No line is marked. */
+  open(lines: number): void {
+    this.#lines = lines;
+    const blocks = (lines >>> BLOCK_SHIFT) + 1;
+    if (blocks <= this.#blocks.length) return;
+    this.#blocks = new Uint8Array(Math.ceil(blocks * 1.25));
+    this.#bits = new Uint32Array(2 * BLOCK_LINES * this.#blocks.length);
+  }
+
+  /** Removes all marks. */
+  clear(): void {
+    for (let block = this.#blocks.indexOf(1); block !== -1; block = this.#blocks.indexOf(1, block + 1)) {
+      this.#blocks[block] = 0;
+      this.#bits.fill(0, 2 * BLOCK_LINES * block, 2 * BLOCK_LINES * (block + 1));
+    }
+  }
+
+  mark(line: number, { bit, isAlone, isFrequent }: WordMark): void {
+    // Lines that were added to the index during this search are left out.
+    if (line >= this.#lines) return;
+    const bits = this.#bits[2 * line] as number;
+    if (bits === 0) {
+      if (isFrequent) return;
+      this.#blocks[line >>> BLOCK_SHIFT] = 1;
+    }
+    this.#bits[2 * line] = bits | bit;
+    if (isAlone) this.#bits[2 * line + 1] = (this.#bits[2 * line + 1] as number) | bit;
+  }
+
+  hasAny(start: number, end: number): boolean {
+    for (let block = start >>> BLOCK_SHIFT; block <= (end - 1) >>> BLOCK_SHIFT; block += 1) {
+      if (this.#blocks[block] === 1) return start < end;
+    }
+    return false;
+  }
+
+  /** Adds the marked lines of a message to a ranking, the last one first. */
+  addTo(ranking: LineRanking, seq: number, start: number, end: number): void {
+    for (let line = end - 1; line >= start; line -= 1) {
+      const found = this.#bits[2 * line] as number;
+      if (found !== 0) ranking.add(found, this.#bits[2 * line + 1] as number, seq, line - start);
+    }
+  }
+}

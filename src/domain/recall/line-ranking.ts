@@ -1,0 +1,105 @@
+/** A line of a message that matches a query. */
+export interface RankedLine {
+  readonly seq: number;
+  /** Number of the line in its message, from 0. */
+  readonly line: number;
+  readonly score: number;
+}
+
+/** Lines with the same query words. */
+interface Bucket {
+  readonly score: number;
+  readonly lines: RankedLine[];
+  /** Message of the line that was added last, and how many of its lines the bucket was given. */
+  seq: number;
+  given: number;
+}
+
+/** Lines of a message with the same query words that are ranked. More would crowd out the lines of other messages. */
+const MAX_EQUAL_LINES = 8;
+const WORD_BITS = 2 ** 24;
+/** Queries of that many words have keys of at most 30 bits. */
+const MAX_SMALL_WORDS = 15;
+
+/** Counts matching lines, and keeps the newest ones of each set of query words. */
+export class LineRanking {
+  count = 0;
+  readonly #weights: readonly number[];
+  /** Maximum number of lines that are ranked. */
+  readonly #most: number;
+  readonly #buckets = new Map<number, Bucket>();
+  #lastKey = -1;
+  #last: Bucket = { score: 0, lines: [], seq: 0, given: 0 };
+
+  /** @param weights weight of each query word */
+  constructor(weights: readonly number[], most: number) {
+    this.#weights = weights;
+    this.#most = most;
+  }
+
+  /**
+   * Adds a line. Lines must be added from the newest to the oldest.
+   * @param found bit for each query word that the line holds
+   * @param alone bit for each of these that is a separate word, not part of a longer one
+   */
+  add(found: number, alone: number, seq: number, line: number): void {
+    this.count += 1;
+    const bucket = this.#bucketOf(found, alone);
+    if (bucket.lines.length === this.#most) return;
+    if (bucket.seq !== seq) {
+      bucket.seq = seq;
+      bucket.given = 0;
+    }
+    bucket.given += 1;
+    if (bucket.given <= MAX_EQUAL_LINES) bucket.lines.push({ seq, line, score: bucket.score });
+  }
+
+  /** Returns the best lines, best first. A separate word counts twice as much as a part of a longer one. */
+  rank(): RankedLine[] {
+    const best: RankedLine[] = [];
+    for (const { score, lines } of [...this.#buckets.values()].toSorted((a, b) => b.score - a.score)) {
+      const last = best[this.#most - 1];
+      if (last !== undefined && last.score > score) break;
+      best.push(...lines);
+    }
+    return best.toSorted(compareLines).slice(0, this.#most);
+  }
+
+  #bucketOf(found: number, alone: number): Bucket {
+    const key = this.#keyOf(found, alone);
+    // Neighbouring lines often hold the same words.
+    if (key === this.#lastKey) return this.#last;
+    let bucket = this.#buckets.get(key);
+    if (bucket === undefined) {
+      bucket = { score: this.#scoreOf(found, alone), lines: [], seq: 0, given: 0 };
+      this.#buckets.set(key, bucket);
+    }
+    this.#lastKey = key;
+    this.#last = bucket;
+    return bucket;
+  }
+
+  /** Large numbers are slow keys. */
+  #keyOf(found: number, alone: number): number {
+    const { length } = this.#weights;
+    return length <= MAX_SMALL_WORDS ? (found << length) | alone : found * WORD_BITS + alone;
+  }
+
+  #scoreOf(found: number, alone: number): number {
+    const sum = this.#weights.reduce((all, weight, word) => {
+      const both = ((found >> word) & 1) + ((alone >> word) & 1);
+      return all + (weight * both) / 2;
+    }, 0);
+    return roundScore(sum);
+  }
+}
+
+/** Floating-point sums depend on the order of the additions. */
+export function roundScore(score: number): number {
+  return Math.round(score * 1e6) / 1e6;
+}
+
+/** The best line first. Among equals, the newest first. */
+export function compareLines(a: RankedLine, b: RankedLine): number {
+  return b.score - a.score || b.seq - a.seq || b.line - a.line;
+}

@@ -1,0 +1,126 @@
+import { NumberList } from './number-list.ts';
+
+/** Bytes of the first slice of a list. Each further slice is twice as large, up to the maximum. */
+const FIRST_SLICE = 8;
+const MAX_DOUBLINGS = 5;
+/** Bytes at the end of a slice that hold the start of the next one. */
+const POINTER = 4;
+const FIRST_BYTES = 4_096;
+const GROWTH = 1.5;
+
+/**
+ * Many lists of ascending numbers in one array of bytes. A list is a chain of slices. It stores the difference of each
+ * number to the one before, in seven bits a byte. Most numbers take one or two bytes, where an array of numbers takes 8.
+ */
+export class Postings {
+  #pool = new Uint8Array(FIRST_BYTES);
+  #used = 0;
+  /** Start of the first slice of each list. */
+  readonly #firsts = new NumberList();
+  /** Place of the next byte of each list, and the end of its last slice. */
+  readonly #places = new NumberList();
+  readonly #ends = new NumberList();
+  readonly #doublings = new NumberList();
+  /** Last number of each list plus 1. 0 for an empty list. */
+  readonly #lasts = new NumberList();
+  readonly #counts = new NumberList();
+
+  /** Number of lists. */
+  get length(): number {
+    return this.#firsts.length;
+  }
+
+  get bytes(): number {
+    const lists = [this.#firsts, this.#places, this.#ends, this.#doublings, this.#lasts, this.#counts];
+    return lists.reduce((sum, { bytes }) => sum + bytes, this.#pool.byteLength);
+  }
+
+  /** Opens an empty list. Lists are numbered from 0. */
+  open(): void {
+    const start = this.#takeSlice(0);
+    this.#firsts.push(start);
+    this.#places.push(start);
+    this.#ends.push(endOf(start, 0));
+    this.#doublings.push(0);
+    this.#lasts.push(0);
+    this.#counts.push(0);
+  }
+
+  /** Appends a number that is at least the last number of the list. The last number itself is not repeated. */
+  add(list: number, item: number): void {
+    const last = this.#lasts.at(list);
+    if (last === item + 1) return;
+    this.#lasts.set(list, item + 1);
+    this.#counts.set(list, this.#counts.at(list) + 1);
+    let left = item + 1 - last;
+    while (left > 127) {
+      this.#write(list, (left & 127) | 128);
+      left >>>= 7;
+    }
+    this.#write(list, left);
+  }
+
+  /** Returns how many numbers the list has. */
+  count(list: number): number {
+    return this.#counts.at(list);
+  }
+
+  /** Passes each number of the list to `visit`, in ascending order. */
+  read(list: number, visit: (item: number) => void): void {
+    const stop = this.#places.at(list);
+    let place = this.#firsts.at(list);
+    let doublings = 0;
+    let end = endOf(place, doublings);
+    let [last, difference, shift] = [0, 0, 0];
+    while (place !== stop) {
+      if (place === end) {
+        place = this.#readPointer(end);
+        doublings = Math.min(doublings + 1, MAX_DOUBLINGS);
+        end = endOf(place, doublings);
+      }
+      const byte = this.#pool[place] as number;
+      place += 1;
+      difference |= (byte & 127) << shift;
+      shift += 7;
+      if (byte > 127) continue;
+      last += difference;
+      visit(last - 1);
+      difference = 0;
+      shift = 0;
+    }
+  }
+
+  #write(list: number, byte: number): void {
+    let place = this.#places.at(list);
+    const end = this.#ends.at(list);
+    if (place === end) {
+      const doublings = Math.min(this.#doublings.at(list) + 1, MAX_DOUBLINGS);
+      place = this.#takeSlice(doublings);
+      for (let at = 0; at < POINTER; at += 1) this.#pool[end + at] = place >>> (8 * at);
+      this.#doublings.set(list, doublings);
+      this.#ends.set(list, endOf(place, doublings));
+    }
+    this.#pool[place] = byte;
+    this.#places.set(list, place + 1);
+  }
+
+  #readPointer(at: number): number {
+    const byte = (index: number): number => this.#pool[at + index] as number;
+    return (byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24)) >>> 0;
+  }
+
+  #takeSlice(doublings: number): number {
+    const start = this.#used;
+    this.#used += FIRST_SLICE << doublings;
+    if (this.#used > this.#pool.length) {
+      const larger = new Uint8Array(Math.ceil(this.#used * GROWTH));
+      larger.set(this.#pool);
+      this.#pool = larger;
+    }
+    return start;
+  }
+}
+
+function endOf(start: number, doublings: number): number {
+  return start + (FIRST_SLICE << doublings) - POINTER;
+}

@@ -1,0 +1,140 @@
+import { NumberList } from './number-list.ts';
+
+const FIRST_SLOTS = 1_024;
+/**
+ * Maximum slots that are tried for a word. A table that is half full needs fewer than 50. A text that was made of words
+ * with equal hashes would otherwise block the event loop for seconds. Its words are not added instead.
+ */
+const MAX_TRIES = 64;
+/**
+ * Characters of one joined text. A longer text would be copied as a whole by each search after a new word, because a string
+ * cannot be extended.
+ */
+const MAX_JOINED_CHARS = 65_536;
+/** Ends each word in the joined text. No word contains it. */
+const END = '\n';
+const MAX_ONE_BYTE_UNIT = 255;
+
+/** Hashes of the word that was hashed last. Two numbers make an equal pair for different words nearly impossible. */
+const hashes = new Uint32Array(2);
+
+/** Numbers words from 0, in the order in which they are added. Finds a word, or all words that contain a text. */
+export class WordTable {
+  /** Number of a word plus 1, at a slot that follows from its hash. 0 for an empty slot. */
+  #slots = new Uint32Array(FIRST_SLOTS);
+  readonly #hashes = new NumberList();
+  /** All words in texts of limited length, each followed by `END`. Only a search for a part of a word reads them. */
+  readonly #texts: string[] = [];
+  /** Words that are not yet part of the last text. */
+  #unjoined: string[] = [];
+  #unjoinedChars = 0;
+  /** End of each word, if all texts were one. */
+  readonly #ends = new NumberList();
+  #hasWideUnits = false;
+
+  get size(): number {
+    return this.#ends.length;
+  }
+
+  get bytes(): number {
+    const chars = this.#ends.length === 0 ? 0 : this.#ends.at(this.#ends.length - 1);
+    const textBytes = this.#hasWideUnits ? 2 * chars : chars;
+    return this.#slots.byteLength + this.#hashes.bytes + this.#ends.bytes + textBytes;
+  }
+
+  /** @returns the number of a word, given as part of a text. −1 if the table does not hold the word */
+  find(text: string, start = 0, end = text.length): number {
+    hashWord(text, start, end);
+    return (this.#slots[this.#findSlot()] ?? 0) - 1;
+  }
+
+  /** @returns the number of a word, which is added if it is new. −1 if too many words have similar hashes */
+  add(text: string, start: number, end: number): number {
+    hashWord(text, start, end);
+    const slot = this.#findSlot();
+    const known = this.#slots[slot];
+    if (known === undefined) return -1;
+    if (known !== 0) return known - 1;
+    const number = this.size;
+    this.#slots[slot] = number + 1;
+    this.#hashes.push(hashes[0] as number);
+    this.#hashes.push(hashes[1] as number);
+    this.#keepText(text.slice(start, end));
+    if (2 * this.size > this.#slots.length) this.#enlarge();
+    return number;
+  }
+
+  /** Finds the numbers of all words that contain `part`, the word itself included, in ascending order. */
+  *findInside(part: string): Generator<number> {
+    this.#join();
+    let start = 0;
+    for (const text of this.#texts) {
+      for (let at = text.indexOf(part); at !== -1; ) {
+        const number = this.#ends.countUpTo(start + at);
+        yield number;
+        at = text.indexOf(part, this.#ends.at(number) - start);
+      }
+      start += text.length;
+    }
+  }
+
+  #keepText(word: string): void {
+    const { length } = this.#ends;
+    this.#ends.push((length === 0 ? 0 : this.#ends.at(length - 1)) + word.length + END.length);
+    this.#hasWideUnits ||= isWide(word);
+    this.#unjoined.push(word);
+    this.#unjoinedChars += word.length + END.length;
+    if (this.#unjoinedChars >= MAX_JOINED_CHARS) this.#join();
+  }
+
+  #join(): void {
+    if (this.#unjoined.length === 0) return;
+    const last = this.#texts.at(-1) ?? '';
+    const isFull = last.length >= MAX_JOINED_CHARS;
+    const joined = (isFull ? '' : last) + this.#unjoined.join(END) + END;
+    this.#texts[isFull || this.#texts.length === 0 ? this.#texts.length : this.#texts.length - 1] = joined;
+    this.#unjoined = [];
+    this.#unjoinedChars = 0;
+  }
+
+  /** @returns the slot of the word that was hashed last, or an empty slot for it, or −1 after too many tries */
+  #findSlot(): number {
+    const mask = this.#slots.length - 1;
+    const [first, second] = hashes as unknown as readonly [number, number];
+    for (let slot = first & mask, tries = 0; tries < MAX_TRIES; slot = (slot + 1) & mask, tries += 1) {
+      const number = this.#slots[slot] as number;
+      if (number === 0) return slot;
+      if (this.#hashes.at(2 * number - 2) === first && this.#hashes.at(2 * number - 1) === second) return slot;
+    }
+    return -1;
+  }
+
+  #enlarge(): void {
+    const slots = new Uint32Array(2 * this.#slots.length);
+    const mask = slots.length - 1;
+    for (let number = 0; number < this.size; number += 1) {
+      let slot = this.#hashes.at(2 * number) & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = number + 1;
+    }
+    this.#slots = slots;
+  }
+}
+
+function hashWord(text: string, start: number, end: number): void {
+  let [first, second] = [0x811c9dc5, 0x9747b28c];
+  for (let at = start; at < end; at += 1) {
+    const unit = text.charCodeAt(at);
+    first = Math.imul(first ^ unit, 0x01000193);
+    second = Math.imul((second << 13) | (second >>> 19), 5) + unit;
+    second ^= second >>> 7;
+  }
+  first ^= first >>> 15;
+  hashes[0] = Math.imul(first, 0x2c1b3c6d);
+  hashes[1] = second;
+}
+
+function isWide(word: string): boolean {
+  for (let at = 0; at < word.length; at += 1) if (word.charCodeAt(at) > MAX_ONE_BYTE_UNIT) return true;
+  return false;
+}

@@ -1,0 +1,143 @@
+import type { ConversationState } from '../../domain/conversation.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
+import type { LogEntry } from '../../domain/message.ts';
+import type { ContextStore } from '../../domain/ports/context-store.ts';
+import { LineIndex, type LineMatches, type SearchScope } from '../../domain/recall/line-index.ts';
+import { LineMarks } from '../../domain/recall/line-marks.ts';
+import type { RecallQuery } from '../../domain/recall/recall-query.ts';
+import { type Segment, START_VERSION } from '../../domain/version.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import { readRange } from './log-batches.ts';
+
+/**
+ * Maximum bytes of the indexes of a worker process. An index of 10,000 recorded messages takes about 5 MB, and most
+ * conversations are much shorter.
+ */
+const MAX_BYTES = 64 * 1_048_576;
+
+export interface IndexedLog {
+  readonly contexts: Pick<ContextStore, 'readLog' | 'readVersion'>;
+  readonly conversation: ConversationRef;
+  readonly state: Pick<ConversationState, 'head' | 'size'>;
+}
+
+export interface OpenIndex {
+  readonly index: LineIndex;
+  /** Segments of the context version that the model sees. */
+  readonly segments: readonly Segment[];
+}
+
+/** Time, turn and sizes of an entry. No entry of a later log has the same. */
+interface LogMark extends Pick<LogEntry, 'at' | 'total'> {
+  readonly turn: string | undefined;
+}
+
+/** An index that is kept between calls. */
+interface Kept {
+  index: LineIndex;
+  /** Last entry of the index. It shows whether the log is still the same. */
+  last?: LogMark | undefined;
+  version?: { readonly number: number; readonly segments: readonly Segment[] } | undefined;
+  /** Settles when the index can be extended again. Parallel calls extend it one after the other. */
+  work: Promise<unknown>;
+}
+
+/**
+ * The indexes that `recall` searches, one for each conversation that was searched. An index is built by the first search,
+ * and each later search adds the messages that are new. Indexes that were not used for longest are dropped first.
+ */
+export class LineIndexes {
+  /** By conversation, the one that was not used for longest first. */
+  readonly #kept = new Map<string, Kept>();
+  readonly #maxBytes: number;
+  /** Memory of the last search, until the next search takes it. */
+  #marks: LineMarks | undefined;
+
+  constructor(maxBytes = MAX_BYTES) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get bytes(): number {
+    return [...this.#kept.values()].reduce((sum, { index }) => sum + index.bytes, 0);
+  }
+
+  /** Searches an index. */
+  async search(index: LineIndex, query: RecallQuery, scope: SearchScope): Promise<LineMatches> {
+    const marks = this.#marks ?? new LineMarks();
+    this.#marks = undefined;
+    const matches = await eventLoopShare.run(index.search(query, scope, marks));
+    this.#marks = marks;
+    return matches;
+  }
+
+  /**
+   * Returns the index of a conversation with all messages up to the state's head.
+   * @throws the signal's reason once it is aborted. The messages that were indexed until then are kept
+   */
+  async open(log: IndexedLog, signal: AbortSignal): Promise<OpenIndex> {
+    const kept = this.#use(log.conversation);
+    const extended = kept.work.then(
+      () => this.#extend(kept, log, signal),
+      () => this.#extend(kept, log, signal),
+    );
+    kept.work = extended;
+    await extended;
+    this.#dropUnused(kept);
+    return { index: kept.index, segments: await readSegments(kept, log) };
+  }
+
+  #use({ tenant, id }: ConversationRef): Kept {
+    const key = `${tenant}/${id}`;
+    const kept = this.#kept.get(key) ?? { index: new LineIndex(), work: Promise.resolve() };
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    return kept;
+  }
+
+  async #extend(kept: Kept, log: IndexedLog, signal: AbortSignal): Promise<void> {
+    const from = Math.max(1, kept.index.head);
+    // The last indexed entry is read again. Another entry in its place belongs to a conversation that was erased and
+    // created again.
+    let known = kept.last;
+    for await (const entries of readRange(log, { from, to: Math.max(from, log.state.head) }, signal)) {
+      if (known !== undefined && !isSame(known, entries[0])) {
+        Object.assign(kept, { index: new LineIndex(), last: undefined, version: undefined });
+        return await this.#extend(kept, log, signal);
+      }
+      const fresh = known === undefined ? entries : entries.slice(1);
+      known = undefined;
+      const last = fresh.at(-1);
+      if (last === undefined) continue;
+      // A log that is too large for an index is searched from here on.
+      if (2 * kept.index.bytes > this.#maxBytes) kept.index = new LineIndex(kept.index.head + 1);
+      await eventLoopShare.run(kept.index.add(fresh));
+      kept.last = { at: last.at, total: last.total, turn: last.turn };
+    }
+  }
+
+  #dropUnused(used: Kept): void {
+    let { bytes } = this;
+    for (const [key, kept] of this.#kept) {
+      if (bytes <= this.#maxBytes) return;
+      if (kept === used) continue;
+      this.#kept.delete(key);
+      bytes -= kept.index.bytes;
+    }
+  }
+}
+
+/** Versions never change, and reading one of a long conversation takes milliseconds. */
+async function readSegments(kept: Kept, { contexts, conversation, state }: IndexedLog): Promise<readonly Segment[]> {
+  const { version: number } = state.size;
+  if (kept.version?.number === number) return kept.version.segments;
+  const { segments } = (await contexts.readVersion(conversation, number)) ?? START_VERSION;
+  kept.version = { number, segments };
+  return segments;
+}
+
+function isSame(known: LogMark, entry: LogEntry | undefined): boolean {
+  const { at, turn, total } = known;
+  return (
+    entry?.at === at && entry.turn === turn && entry.total.tokens === total.tokens && entry.total.bytes === total.bytes
+  );
+}
