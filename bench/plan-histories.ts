@@ -42,9 +42,11 @@ export function realisticTexts(seed: number): Texts {
     return WORDS[below(WORDS.length)] as string;
   };
   const text = (chars: number): string => {
-    let written = word();
-    while (written.length < chars) written += `${below(10) === 0 ? '\n' : ' '}${word()}`;
-    return written;
+    const words: string[] = [];
+    for (let written = 0; written < chars; written += (words.at(-1) as string).length)
+      words.push(words.length === 0 ? word() : `${below(10) === 0 ? '\n' : ' '}${word()}`);
+    // Texts from a store lie in memory as one piece, too.
+    return words.join('');
   };
   const message = (): string => text(MIN_CHARS + below(MAX_CHARS - MIN_CHARS));
   const call: Texts['call'] = () => {

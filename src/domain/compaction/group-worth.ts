@@ -1,4 +1,5 @@
 import { type Dense, DensityQueue } from '../evidence/density-queue.ts';
+import type { Fragment } from '../evidence/ledger.ts';
 import type { Sliced } from '../sliced.ts';
 import { type ContextEvidence, isShown } from './context-evidence.ts';
 import type { Layout } from './layout.ts';
@@ -61,9 +62,10 @@ function* readTerms({ items, groups }: Layout, { ledger, fragmentsOf }: ContextE
     for (const position of positions) {
       const item = items[position];
       if (item === undefined) continue;
-      for (const at of fragmentsOf(item)) {
-        const fragment = ledger.fragments[at];
-        if (fragment !== undefined && isShown(item, fragment)) for (const term of fragment.terms) own.add(term);
+      const { from, to } = fragmentsOf(item);
+      for (let at = from; at < to; at += 1) {
+        const fragment = ledger.fragments[at] as Fragment;
+        if (isShown(item, fragment)) for (const term of fragment.terms) own.add(term);
       }
     }
     all.push([...own]);
