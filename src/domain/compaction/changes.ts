@@ -10,7 +10,7 @@ export interface PlannedChanges {
 /** Lists the ranges of items that are gone, and of items that are masked or clipped, ascending. Neighbours are joined. */
 export function listChanges(before: readonly ContextItem[], after: readonly ContextItem[]): PlannedChanges {
   let at = 0;
-  /** Item of the later context in the place of each item, if there is one. */
+  /** Item of the later context with the same first seq, if there is one. */
   const left = before.map(({ from }) => {
     while ((after[at]?.from ?? from) < from) at += 1;
     return after[at]?.from === from ? after[at] : undefined;

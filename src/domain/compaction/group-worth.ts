@@ -57,18 +57,25 @@ export function* orderByWorth(
 /** Terms that each group shows, each once. */
 function* readTerms({ items, groups }: Layout, { ledger, fragmentsOf }: ContextEvidence): Sliced<number[][]> {
   const all: number[][] = [];
+  /** Last group that shows each term, plus 1. */
+  const lastGroup = new Int32Array(ledger.terms.length);
   for (const [index, { positions }] of groups.entries()) {
-    const own = new Set<number>();
+    const own: number[] = [];
     for (const position of positions) {
       const item = items[position];
       if (item === undefined) continue;
       const { from, to } = fragmentsOf(item);
       for (let at = from; at < to; at += 1) {
         const fragment = ledger.fragments[at] as Fragment;
-        if (isShown(item, fragment)) for (const term of fragment.terms) own.add(term);
+        if (!isShown(item, fragment)) continue;
+        for (const term of fragment.terms) {
+          if (lastGroup[term] === index + 1) continue;
+          lastGroup[term] = index + 1;
+          own.push(term);
+        }
       }
     }
-    all.push([...own]);
+    all.push(own);
     if ((index + 1) % GROUPS_A_SLICE === 0) yield;
   }
   return all;

@@ -8,6 +8,7 @@ import { type ContextEvidence, readEvidence } from './context-evidence.ts';
 import { cutContext, cutFloor, evictionCandidates } from './eviction.ts';
 import { orderByWorth } from './group-worth.ts';
 import {
+  findFloor,
   findLastModelSeq,
   isFloor,
   type Landmarks,
@@ -61,7 +62,8 @@ export class Ladder {
   readonly #whole = new Map<ContextItem, ContextItem>();
   /** Layout of the items, or of what they were before the last step. */
   #layout: Layout | undefined;
-  #floor: readonly FloorItem[] | undefined;
+  /** Items of the floor before the pass. True for the first user message. */
+  #floor: ReadonlyMap<ContextItem, boolean> | undefined;
   #evidence: ContextEvidence | undefined;
 
   constructor(request: PlanRequest) {
@@ -111,7 +113,7 @@ export class Ladder {
 
   /** True if a message of the floor is no longer as it was. A summary may begin with the log's first user message. */
   get isFloorRelaxed(): boolean {
-    const gone = new Map((this.#floor ?? []).map(({ item, isFirstUser }) => [item, isFirstUser]));
+    const gone = new Map(this.#floor);
     for (const item of this.#items) gone.delete(item);
     const isCopied = ({ from }: ContextItem): boolean =>
       this.#items.some((item) => item.message.role === 'summary' && item.from <= from && from <= item.to);
@@ -279,19 +281,6 @@ export class Ladder {
     this.#steps.push({ step, ...after });
     return true;
   }
-}
-
-interface FloorItem {
-  readonly item: ContextItem;
-  readonly isFirstUser: boolean;
-}
-
-function findFloor({ items, groups, protections }: Layout): FloorItem[] {
-  return groups.flatMap(({ positions }, group) => {
-    const protection = protections[group];
-    if (!isFloor(protection)) return [];
-    return positions.map((at) => ({ item: items[at] as ContextItem, isFirstUser: protection === 'first_user' }));
-  });
 }
 
 /** Checks that an item shows its own message, which can be shortened from the log. */

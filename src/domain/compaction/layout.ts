@@ -60,8 +60,8 @@ export function* layOutInSlices(items: readonly ContextItem[], policy: Policy, l
 }
 
 /**
- * Lays out the items that a step left of a layout: items may be gone in whole groups, shortened, or replaced by summaries
- * of this pass. The groups of the others stay as they are, so that no message is read again.
+ * Lays out the items that a step left of a layout. The step removed whole groups, shortened items, or replaced groups by
+ * summaries of this pass. Other groups stay as they are, so that no message is read again.
  */
 export function* layOutAgain(
   layout: Layout,
@@ -132,6 +132,17 @@ export function isFloor(protection: Protection | undefined): boolean {
   return protection !== undefined && FLOOR.has(protection);
 }
 
+/** Items of the floor. True for the first user message. */
+export function findFloor({ items, groups, protections }: Layout): Map<ContextItem, boolean> {
+  const floor = new Map<ContextItem, boolean>();
+  for (const [group, protection] of protections.entries()) {
+    if (!isFloor(protection)) continue;
+    for (const position of groups[group]?.positions ?? [])
+      floor.set(items[position] as ContextItem, protection === 'first_user');
+  }
+  return floor;
+}
+
 /** Checks whether a group belongs to the fixed part, which every budget has to pay. */
 export function isFixed(protection: Protection | undefined): boolean {
   return protection === 'read_user' || (protection !== undefined && !isFloor(protection));
@@ -151,7 +162,7 @@ function* protectGroups(
     const first = positions[0] as number;
     const last = positions[positions.length - 1] as number;
     if (group.kind === 'system') return 'system';
-    for (const position of positions) if (items[position]?.message.pinned === true) return 'pin';
+    if (positions.some((position) => items[position]?.message.pinned === true)) return 'pin';
     if (group.isOpen) return 'open_round';
     if (first === lastUser) return (items[first] as ContextItem).to > lastModelSeq ? 'last_user' : 'read_user';
     if (group.kind === 'round' && (items[last] as ContextItem).from > lastModelSeq) return 'unread';
