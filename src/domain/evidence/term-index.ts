@@ -1,21 +1,22 @@
-/** Maps from text to index. More maps make each one smaller, so that none takes long when it grows. */
+/** Slots at first, a power of two. */
+const FIRST_SLOTS = 256;
+/** Slots that are tried for a text. */
+const MAX_PROBES = 16;
+/** Maps for texts without a slot. More maps make each one smaller, so that none takes long when it grows. */
 const MAPS = 64;
-/** Number of slots, a power of two. */
-const SLOTS = 131_072;
 
 /**
- * Numbers texts from 0 in the order in which they are first seen. A single map of 500,000 texts holds the event loop for
- * 90 ms when it grows.
+ * Numbers texts from 0 in the order in which they are first seen. A part of a longer text is compared where it stands, so
+ * that a known part needs no new string.
  *
- * A part of a longer text is first compared with the last text of the same hash. Most parts were seen before, and are found
- * without a new string. The hash has no secret, so the maps, and not the slots, decide about all others. Texts that were made
- * to have equal hashes are therefore only as slow as new texts.
+ * A hash table with open addressing finds most texts. The hash has no secret, so an author could write texts of equal
+ * hashes. Texts that find no slot near their hash are kept in maps, and cost no more than a map does.
  */
 export class TermIndex {
-  readonly #maps = Array.from({ length: MAPS }, () => new Map<string, number>());
   readonly #texts: string[] = [];
-  /** Index of the last text with a hash, plus 1. Zero: no text has this hash. */
-  readonly #slots = new Int32Array(SLOTS);
+  /** Hash and index of each text in the table, side by side. The index is increased by 1, so that 0 marks a free slot. */
+  #slots = new Int32Array(2 * FIRST_SLOTS);
+  #maps: readonly Map<string, number>[] | undefined;
 
   /** Number of texts. The next new text gets this index. */
   get size(): number {
@@ -29,58 +30,72 @@ export class TermIndex {
 
   /** Adds the part of a text from `from` to before `to`. The same as `add` of that part. */
   addPart(text: string, from: number, to: number): number {
-    const slot = hashOf(text, from, to);
-    const seen = this.#textAt(slot, text, from, to);
-    if (seen !== undefined) return seen;
+    const known = this.findPart(text, from, to);
+    if (known !== undefined) return known;
+    const index = this.#texts.length;
     const part = text.slice(from, to);
-    const map = this.#mapOf(part);
-    let index = map.get(part);
-    if (index === undefined) {
-      index = this.#texts.length;
-      map.set(part, index);
-      this.#texts.push(part);
-    }
-    this.#slots[slot] = index + 1;
+    this.#texts.push(part);
+    this.#place(part, index);
+    // At most half of the slots are taken.
+    if (4 * this.#texts.length > this.#slots.length) this.#grow();
     return index;
   }
 
   /** @returns the index of a part that was added, or undefined */
   findPart(text: string, from: number, to: number): number | undefined {
-    const slot = hashOf(text, from, to);
-    if (this.#slots[slot] === 0) return undefined;
-    const part = text.slice(from, to);
-    return this.#textAt(slot, text, from, to) ?? this.#mapOf(part).get(part);
+    const hash = hashOf(text, from, to);
+    const slots = this.#slots;
+    const last = slots.length - 2;
+    for (let probe = 0, at = (2 * hash) & last; probe < MAX_PROBES; probe += 1, at = (at + 2) & last) {
+      const index = (slots[at + 1] as number) - 1;
+      if (index < 0) break;
+      if (slots[at] === hash && isPart(this.#texts[index] as string, text, from, to)) return index;
+    }
+    return this.#maps === undefined ? undefined : mapOf(this.#maps, text.slice(from, to)).get(text.slice(from, to));
   }
 
   textOf(index: number): string {
     return this.#texts[index] as string;
   }
 
-  #textAt(slot: number, text: string, from: number, to: number): number | undefined {
-    const index = (this.#slots[slot] as number) - 1;
-    if (index < 0) return undefined;
-    const seen = this.#texts[index] as string;
-    if (seen.length !== to - from) return undefined;
-    for (let at = 0; at < seen.length; at += 1) {
-      if (seen.charCodeAt(at) !== text.charCodeAt(from + at)) return undefined;
+  /** Puts a text into the first free slot near its hash, or into a map. */
+  #place(text: string, index: number): void {
+    const hash = hashOf(text, 0, text.length);
+    const slots = this.#slots;
+    const last = slots.length - 2;
+    for (let probe = 0, at = (2 * hash) & last; probe < MAX_PROBES; probe += 1, at = (at + 2) & last) {
+      if (slots[at + 1] !== 0) continue;
+      slots[at] = hash;
+      slots[at + 1] = index + 1;
+      return;
     }
-    return index;
+    this.#maps ??= Array.from({ length: MAPS }, () => new Map<string, number>());
+    mapOf(this.#maps, text).set(text, index);
   }
 
-  #mapOf(text: string): Map<string, number> {
-    return this.#maps[spread(text)] as Map<string, number>;
+  /** Doubles the table. Texts in maps may get a slot besides. */
+  #grow(): void {
+    this.#slots = new Int32Array(2 * this.#slots.length);
+    for (const [index, text] of this.#texts.entries()) this.#place(text, index);
   }
 }
 
-/** FNV-1a over UTF-16 units, folded to the number of slots. */
+function isPart(part: string, text: string, from: number, to: number): boolean {
+  if (part.length !== to - from) return false;
+  for (let at = 0; at < part.length; at += 1) if (part.charCodeAt(at) !== text.charCodeAt(from + at)) return false;
+  return true;
+}
+
+/** FNV-1a over UTF-16 units, with its high bits mixed into the low ones. */
 function hashOf(text: string, from: number, to: number): number {
   let hash = 0x811c9dc5;
   for (let at = from; at < to; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return (hash ^ (hash >>> 15)) & (SLOTS - 1);
+  return hash ^ (hash >>> 15);
 }
 
 /** Mixes the first, the middle and the last unit: names of one kind differ at different places. */
-function spread(text: string): number {
+function mapOf(maps: readonly Map<string, number>[], text: string): Map<string, number> {
   const last = text.length - 1;
-  return (7 * text.charCodeAt(0) + 5 * text.charCodeAt(last >> 1) + 3 * text.charCodeAt(last)) % MAPS;
+  const mixed = 7 * text.charCodeAt(0) + 5 * text.charCodeAt(last >> 1) + 3 * text.charCodeAt(last);
+  return maps[mixed % MAPS] as Map<string, number>;
 }
