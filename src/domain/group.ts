@@ -1,5 +1,5 @@
 import { TurnfoldError } from './errors.ts';
-import type { Message } from './message.ts';
+import type { Message, ToolCall } from './message.ts';
 import { forEachInSlices, runToEnd, type Sliced } from './sliced.ts';
 
 export type GroupKind = 'system' | 'user' | 'assistant' | 'round' | 'summary';
@@ -27,80 +27,102 @@ interface GroupInProgress {
  * distance, because results may arrive late.
  * @throws orphan_result or duplicate_call, with the field `messages[i].…`
  */
-export function groupMessages(messages: readonly GroupedMessage[]): Group[] {
+export function groupMessages(messages: readonly GroupedMessage[]): readonly Group[] {
   return runToEnd(groupInSlices(messages));
 }
 
 type GroupedMessage = Pick<Message, 'role' | 'toolCalls' | 'toolCallId'>;
 
 /** Like `groupMessages`, but yields regularly so that other work can run in between. */
-export function* groupInSlices(messages: readonly GroupedMessage[]): Sliced<Group[]> {
-  const groups: GroupInProgress[] = [];
-  const rounds = new Map<string, GroupInProgress>();
-  const answered = new Set<string>();
-  yield* forEachInSlices(messages, (message, position) => {
-    const { role } = message;
-    if (role === 'tool') {
-      const round = findRound(rounds, answered, message.toolCallId, position);
-      round.positions.push(position);
-      round.openCalls -= 1;
-      return;
-    }
-    const calls = role === 'assistant' ? (message.toolCalls ?? []) : [];
-    const group: GroupInProgress = {
-      kind: calls.length > 0 ? 'round' : role,
-      positions: [position],
-      openCalls: calls.length,
-    };
-    groups.push(group);
-    calls.forEach((call, index) => {
-      if (rounds.has(call.id)) {
-        const field = `messages[${position}].toolCalls[${index}].id`;
-        throw new TurnfoldError(
-          'duplicate_call',
-          `${field}: call id ${call.id} is used by two calls. Give each call its own id`,
-          { field },
-        );
-      }
-      rounds.set(call.id, group);
-    });
-  });
-  return groups.map(({ kind, positions, openCalls }) => ({ kind, positions, isOpen: openCalls > 0 }));
+export function* groupInSlices(messages: readonly GroupedMessage[]): Sliced<readonly Group[]> {
+  return (yield* readGroups(messages)).groups;
 }
 
-function findRound(
-  rounds: ReadonlyMap<string, GroupInProgress>,
-  answered: Set<string>,
-  callId: string | undefined,
-  position: number,
-): GroupInProgress {
-  const field = `messages[${position}].toolCallId`;
-  const round = callId === undefined ? undefined : rounds.get(callId);
-  if (callId === undefined || round === undefined) {
+/** The groups of a list of messages, and what each message belongs to. */
+export interface Grouping {
+  readonly groups: readonly Group[];
+  /** Index of the group, by index of the message. */
+  readonly groupOf: readonly number[];
+  /** The call that a result answers, by index of the message. Undefined for other messages. */
+  readonly callOf: readonly (ToolCall | undefined)[];
+}
+
+/** Groups messages, and finds the group and the call of each message. */
+export function* readGroups(messages: readonly GroupedMessage[]): Sliced<Grouping> {
+  const groups: GroupInProgress[] = [];
+  const groupOf: number[] = [];
+  const callOf: (ToolCall | undefined)[] = [];
+  const calls = new Map<string, MadeCall>();
+  yield* forEachInSlices(messages, ({ role, toolCalls, toolCallId }, position) => {
+    if (role === 'tool') {
+      const made = answerCall(calls, toolCallId, position);
+      const round = groups[made.group] as GroupInProgress;
+      round.positions.push(position);
+      round.openCalls -= 1;
+      groupOf.push(made.group);
+      callOf.push(made.call);
+      return;
+    }
+    const own = role === 'assistant' ? (toolCalls ?? []) : [];
+    const group = groups.length;
+    for (const [index, call] of own.entries()) addCall(calls, { call, group, isAnswered: false }, { position, index });
+    groups.push({ kind: own.length > 0 ? 'round' : role, positions: [position], openCalls: own.length });
+    groupOf.push(group);
+    callOf.push(undefined);
+  });
+  yield;
+  return {
+    groups: groups.map(({ kind, positions, openCalls }) => ({ kind, positions, isOpen: openCalls > 0 })),
+    groupOf,
+    callOf,
+  };
+}
+
+/** A tool call with the index of its group. */
+interface MadeCall {
+  readonly call: ToolCall;
+  readonly group: number;
+  isAnswered: boolean;
+}
+
+function addCall(
+  calls: Map<string, MadeCall>,
+  made: MadeCall,
+  { position, index }: { readonly position: number; readonly index: number },
+): void {
+  const { id } = made.call;
+  if (calls.has(id)) {
+    const field = `messages[${position}].toolCalls[${index}].id`;
     throw new TurnfoldError(
-      'orphan_result',
-      `${field}: no earlier message contains the tool call ${callId ?? '(no id given)'}, which this result answers`,
+      'duplicate_call',
+      `${field}: call id ${id} is used by two calls. Give each call its own id`,
       {
         field,
       },
     );
   }
-  if (answered.has(callId)) {
+  calls.set(id, made);
+}
+
+/** Finds the call that a result answers, and marks the call as answered. */
+function answerCall(calls: ReadonlyMap<string, MadeCall>, callId: string | undefined, position: number): MadeCall {
+  const made = callId === undefined ? undefined : calls.get(callId);
+  if (callId === undefined || made === undefined) {
+    const field = `messages[${position}].toolCallId`;
+    throw new TurnfoldError(
+      'orphan_result',
+      `${field}: no earlier message contains the tool call ${callId ?? '(no id given)'}, which this result answers`,
+      { field },
+    );
+  }
+  if (made.isAnswered) {
+    const field = `messages[${position}].toolCallId`;
     throw new TurnfoldError(
       'duplicate_call',
       `${field}: the tool call ${callId} already has a result. Send one result per call`,
       { field },
     );
   }
-  answered.add(callId);
-  return round;
-}
-
-/** For each message index, returns the index of its group. */
-export function indexGroups(groups: readonly Group[], messageCount: number): number[] {
-  const groupOf = new Array<number>(messageCount).fill(-1);
-  groups.forEach((group, index) => {
-    for (const position of group.positions) groupOf[position] = index;
-  });
-  return groupOf;
+  made.isAnswered = true;
+  return made;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { groupMessages, indexGroups } from '../../src/domain/group.ts';
+import { groupMessages, readGroups } from '../../src/domain/group.ts';
 import type { Message } from '../../src/domain/message.ts';
+import { runToEnd } from '../../src/domain/sliced.ts';
 import { messagesOf } from './alphabet.ts';
 import { errorOf } from './error-of.ts';
 import { callTools, toolResult } from './messages.ts';
@@ -25,9 +26,12 @@ describe('groups of messages that compaction keeps together', () => {
     expect(groupsOf(line)).toStrictEqual(groups);
   });
 
-  test('indexGroups returns the index of the group for each message', () => {
-    const messages = messagesOf('t{1,2} u r1 r2 a').map(({ message }) => message);
-    expect(indexGroups(groupMessages(messages), messages.length)).toStrictEqual([0, 1, 0, 0, 2]);
+  test('readGroups returns the group of each message and the call of each result', () => {
+    const messages = messagesOf('t{1,2} u r2 r1 a').map(({ message }) => message);
+    const { groupOf, callOf } = runToEnd(readGroups(messages));
+    expect(groupOf).toStrictEqual([0, 1, 0, 0, 2]);
+    const [first, second] = messages[0]?.toolCalls ?? [];
+    expect(callOf).toStrictEqual([undefined, undefined, second, first, undefined]);
   });
 
   test('groupMessages ignores tool calls of a message that is not from the assistant', () => {

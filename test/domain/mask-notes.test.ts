@@ -5,6 +5,7 @@ import { findUsedNames } from '../../src/domain/compaction/mask-names.ts';
 import { maskWithNotes } from '../../src/domain/compaction/mask-notes.ts';
 import { segmentItems } from '../../src/domain/compaction/segments.ts';
 import { buildContext, contextOfLog } from '../../src/domain/context.ts';
+import { readGroups } from '../../src/domain/group.ts';
 import { buildLog, type Message, type Weight } from '../../src/domain/message.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import { START_VERSION, segmentSchema } from '../../src/domain/version.ts';
@@ -43,8 +44,8 @@ const LOG: readonly Message[] = [
 function mask(log: readonly Message[], results: readonly number[]) {
   const entries = buildLog(log.map((message) => ({ message, ...weigh(message) })));
   const { items } = contextOfLog(entries, START_VERSION);
-  const masked = runToEnd(maskWithNotes(items, results, weigh));
-  const after = items.map((item, position) => masked.get(position) ?? item);
+  const { callOf } = runToEnd(readGroups(log));
+  const after = runToEnd(maskWithNotes({ items, callOf, chosen: results }, weigh));
   const segments = segmentItems(after, entries.length);
   const version = { ...START_VERSION, number: 1, base: entries.length, segments };
   const built = (head: readonly Message[]) => {

@@ -4,7 +4,7 @@ import type { Fragment, Ledger } from '../evidence/ledger.ts';
 import type { Sliced } from '../sliced.ts';
 import type { KeptRange } from '../version.ts';
 import type { Weigh } from './clip.ts';
-import { type ContextEvidence, isShown } from './context-evidence.ts';
+import { type ContextEvidence, type FragmentRange, isShown } from './context-evidence.ts';
 import { excerptMessage, mostRanges } from './excerpt.ts';
 
 export interface ExcerptRequest {
@@ -78,7 +78,7 @@ function collectPool({ items, large, evidence: { ledger, fragmentsOf } }: Excerp
     const own = fragmentsOf(item);
     const isLarge = large.has(item);
     const rate = item.tokens / Math.max(1, item.message.content.length);
-    for (const index of own) {
+    for (let index = own.from; index < own.to; index += 1) {
       const fragment = ledger.fragments[index] as Fragment;
       if (isLarge) {
         owners.set(index, item);
@@ -91,11 +91,9 @@ function collectPool({ items, large, evidence: { ledger, fragmentsOf } }: Excerp
 }
 
 /** First and last fragment of a text: they say what the text is, and how it ended. */
-function edgesOf({ fragments }: Ledger, own: readonly number[]): number[] {
-  const edges = new Set([own[0], own.at(-1)]);
-  return [...edges].filter(
-    (index): index is number => index !== undefined && (fragments[index]?.text.length ?? 0) <= MAX_EDGE_CHARS,
-  );
+function edgesOf({ fragments }: Ledger, { from, to }: FragmentRange): number[] {
+  const edges = to - from > 1 ? [from, to - 1] : [from].slice(0, to - from);
+  return edges.filter((index) => (fragments[index] as Fragment).text.length <= MAX_EDGE_CHARS);
 }
 
 /** Chooses fragments of about this many tokens. @returns ranges of each message that stay */
@@ -170,15 +168,16 @@ class TakenFragments {
    * first.
    * @returns tokens that were used
    */
-  fillFromEnds(item: ContextItem, own: readonly number[], { tokens, maxTokens }: Filling): number {
+  fillFromEnds(item: ContextItem, own: FragmentRange, { tokens, maxTokens }: Filling): number {
     let used = 0;
-    for (let step = 0; step < own.length; step += 1) {
-      const index = own[step % 2 === 0 ? step / 2 : own.length - (step + 1) / 2] as number;
+    const length = own.to - own.from;
+    for (let step = 0; step < length; step += 1) {
+      const index = own.from + (step % 2 === 0 ? step / 2 : length - (step + 1) / 2);
       const cost = tokens[index] as number;
       if (!this.#taken.has(index) && used + cost <= maxTokens && this.add(index, item)) used += cost;
     }
-    const [first] = own;
-    if (this.#ranges.has(item) || first === undefined) return used;
+    const first = own.from;
+    if (this.#ranges.has(item) || length === 0) return used;
     const { start, end } = this.#ledger.fragments[first] as Fragment;
     const chars = Math.floor(((end - start) * (maxTokens - used)) / (tokens[first] as number));
     if (chars <= 0 || !this.add(first, item)) return used;

@@ -44,8 +44,7 @@ export function* clipItem(
   weigh: Weigh,
 ): Sliced<ContextItem | undefined> {
   const { from, to, logged = item.message } = item;
-  const hasParts = item.message.parts !== undefined;
-  if (longestText(item.message) <= minChars && !hasParts) return undefined;
+  if (!canClip(item, minChars)) return undefined;
   const target = Math.min(maxTokens, MAX_CLIP_TOKENS);
   let keepChars = Math.floor((longestText(item.message) * target) / Math.max(1, item.tokens));
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
@@ -64,12 +63,19 @@ export function* clipItem(
   return undefined;
 }
 
+/** Checks whether an item has a text that is longer than a clip, or parts that a clip leaves out. */
+export function canClip({ message }: ContextItem, minChars: number): boolean {
+  return message.parts !== undefined || longestText(message) > minChars;
+}
+
 function countChars({ content, toolCalls = [] }: Message): number {
   return toolCalls.reduce((sum, call) => sum + call.arguments.length, content.length);
 }
 
-function longestText({ content, toolCalls = [] }: Message): number {
-  return Math.max(content.length, ...toolCalls.map((call) => call.arguments.length));
+function longestText({ content, toolCalls }: Message): number {
+  let longest = content.length;
+  if (toolCalls !== undefined) for (const call of toolCalls) longest = Math.max(longest, call.arguments.length);
+  return longest;
 }
 
 function clipText(text: string, keepChars: number, seq: number): string {

@@ -1,33 +1,50 @@
 import type { ContextItem } from '../context.ts';
 import { type Fragment, type Ledger, readLedger } from '../evidence/ledger.ts';
 import { valueTermsInSlices } from '../evidence/use-probability.ts';
-import type { Sliced } from '../sliced.ts';
+import { endsSlice, type Sliced } from '../sliced.ts';
 
 /** Words of the messages of a context, and how likely the agent uses each of them soon. */
 export interface ContextEvidence {
   readonly ledger: Ledger;
   /** Value of each term, by its index in the ledger. */
   readonly values: Float64Array;
-  /** Indexes of the fragments of an item, ascending. A summary of this pass has none, because its text is not read. */
-  readonly fragmentsOf: (item: ContextItem) => readonly number[];
+  /** Fragments of an item. A summary of this pass has none, because its text is not read. */
+  readonly fragmentsOf: (item: ContextItem) => FragmentRange;
 }
 
-const NONE: readonly number[] = [];
+/** Indexes of neighbouring fragments in the ledger. */
+export interface FragmentRange {
+  readonly from: number;
+  /** Index after the last fragment. */
+  readonly to: number;
+}
+
+const NONE: FragmentRange = { from: 0, to: 0 };
 
 /** Reads a context once. The evidence stays valid while items are removed or shortened, because it is about the log. */
 export function* readEvidence(items: readonly ContextItem[]): Sliced<ContextEvidence> {
-  const ledger = yield* readLedger(items.map(({ message, logged = message }) => logged));
+  const ledger = yield* readLedger(
+    items.map(({ message, logged = message }) => logged),
+    { isStaleWanted: false },
+  );
   const values = yield* valueTermsInSlices(ledger);
   yield;
-  const byMessage: number[][] = items.map(() => []);
-  for (const [index, { message }] of ledger.fragments.entries()) byMessage[message]?.push(index);
-  yield;
-  const messageAt = new Map(items.map(({ from }, message) => [from, message]));
-  const fragmentsOf = ({ from, isFresh }: ContextItem): readonly number[] => {
-    const message = isFresh === true ? undefined : messageAt.get(from);
-    return message === undefined ? NONE : (byMessage[message] ?? NONE);
-  };
+  const rangeAt = yield* findRanges(items, ledger);
+  const fragmentsOf = ({ from, isFresh }: ContextItem): FragmentRange =>
+    isFresh === true ? NONE : (rangeAt.get(from) ?? NONE);
   return { ledger, values, fragmentsOf };
+}
+
+/** Finds the fragments of each item that has text, by its first seq. */
+function* findRanges(items: readonly ContextItem[], { fragments }: Ledger): Sliced<Map<number, FragmentRange>> {
+  const ranges = new Map<number, FragmentRange>();
+  for (let from = 0, to = 0; from < fragments.length; from = to) {
+    const message = (fragments[from] as Fragment).message;
+    while (fragments[to]?.message === message) to += 1;
+    ranges.set((items[message] as ContextItem).from, { from, to });
+    if (endsSlice(ranges.size)) yield;
+  }
+  return ranges;
 }
 
 /** Checks whether an item shows a fragment of its message, or of its message before it was shortened. */

@@ -1,4 +1,5 @@
 import { type Dense, DensityQueue } from '../evidence/density-queue.ts';
+import type { Fragment } from '../evidence/ledger.ts';
 import type { Sliced } from '../sliced.ts';
 import { type ContextEvidence, isShown } from './context-evidence.ts';
 import type { Layout } from './layout.ts';
@@ -56,17 +57,25 @@ export function* orderByWorth(
 /** Terms that each group shows, each once. */
 function* readTerms({ items, groups }: Layout, { ledger, fragmentsOf }: ContextEvidence): Sliced<number[][]> {
   const all: number[][] = [];
+  /** Last group that shows each term, plus 1. */
+  const lastGroup = new Int32Array(ledger.terms.length);
   for (const [index, { positions }] of groups.entries()) {
-    const own = new Set<number>();
+    const own: number[] = [];
     for (const position of positions) {
       const item = items[position];
       if (item === undefined) continue;
-      for (const at of fragmentsOf(item)) {
-        const fragment = ledger.fragments[at];
-        if (fragment !== undefined && isShown(item, fragment)) for (const term of fragment.terms) own.add(term);
+      const { from, to } = fragmentsOf(item);
+      for (let at = from; at < to; at += 1) {
+        const fragment = ledger.fragments[at] as Fragment;
+        if (!isShown(item, fragment)) continue;
+        for (const term of fragment.terms) {
+          if (lastGroup[term] === index + 1) continue;
+          lastGroup[term] = index + 1;
+          own.push(term);
+        }
       }
     }
-    all.push([...own]);
+    all.push(own);
     if ((index + 1) % GROUPS_A_SLICE === 0) yield;
   }
   return all;

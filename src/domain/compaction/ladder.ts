@@ -1,5 +1,5 @@
 import { type ContextItem, weighItems } from '../context.ts';
-import { findSupersededInSlices } from '../evidence/superseded.ts';
+import { findSupersededCalls } from '../evidence/superseded.ts';
 import { addWeights, type Weight } from '../message.ts';
 import type { EvictionStrategy } from '../policy.ts';
 import { forEachInSlices, type Sliced } from '../sliced.ts';
@@ -7,7 +7,16 @@ import { excessWeight, mostItemTokens, type PlanRequest, weighPlaceholder } from
 import { type ContextEvidence, readEvidence } from './context-evidence.ts';
 import { cutContext, cutFloor, evictionCandidates } from './eviction.ts';
 import { orderByWorth } from './group-worth.ts';
-import { findLastModelSeq, isFloor, type Layout, layOutInSlices, type Protection } from './layout.ts';
+import {
+  findFloor,
+  findLastModelSeq,
+  isFloor,
+  type Landmarks,
+  type Layout,
+  layOutAgain,
+  layOutInSlices,
+  type Protection,
+} from './layout.ts';
 import { isMaskable } from './mask.ts';
 import { maskWithNotes } from './mask-notes.ts';
 import { type ShortenRequest, shortenLargest } from './shorten.ts';
@@ -46,18 +55,22 @@ const MIN_FILL = 0.7;
 export class Ladder {
   readonly #request: PlanRequest;
   readonly #steps: StepTaken[] = [];
-  readonly #lastModelSeq: number;
+  readonly #landmarks: Landmarks;
   #items: readonly ContextItem[];
+  #weight: Weight;
   /** Items as they were before this pass shortened them, by the shortened item. */
   readonly #whole = new Map<ContextItem, ContextItem>();
+  /** Layout of the items, or of what they were before the last step. */
   #layout: Layout | undefined;
-  #floor: readonly FloorItem[] | undefined;
+  /** Items of the floor before the pass. True for the first user message. */
+  #floor: ReadonlyMap<ContextItem, boolean> | undefined;
   #evidence: ContextEvidence | undefined;
 
   constructor(request: PlanRequest) {
     this.#request = request;
     this.#items = request.context.items;
-    this.#lastModelSeq = findLastModelSeq(this.#items);
+    this.#weight = weighItems(this.#items);
+    this.#landmarks = { firstUserSeq: request.firstUserSeq, lastModelSeq: findLastModelSeq(this.#items) };
   }
 
   get items(): readonly ContextItem[] {
@@ -66,11 +79,14 @@ export class Ladder {
 
   /** Lays out the current items. */
   *layOut(): Sliced<Layout> {
-    const { policy, firstUserSeq } = this.#request;
-    const landmarks = { firstUserSeq, lastModelSeq: this.#lastModelSeq };
-    this.#layout ??= yield* layOutInSlices(this.#items, policy, landmarks);
-    this.#floor ??= findFloor(this.#layout);
-    return this.#layout;
+    const { policy } = this.#request;
+    if (this.#layout?.items === this.#items) return this.#layout;
+    const layout = yield* this.#layout === undefined
+      ? layOutInSlices(this.#items, policy, this.#landmarks)
+      : layOutAgain(this.#layout, this.#items, policy, this.#landmarks);
+    this.#layout = layout;
+    this.#floor ??= findFloor(layout);
+    return layout;
   }
 
   get steps(): readonly StepTaken[] {
@@ -78,16 +94,16 @@ export class Ladder {
   }
 
   get weight(): Weight {
-    return weighItems(this.#items);
+    return this.#weight;
   }
 
   /** Weight above the budget. Zero if no reason makes the budget a target. */
   get excess(): Weight {
-    return this.#excessOf(this.#items);
+    return this.#excessOf(this.#items, this.#weight);
   }
 
-  #excessOf(items: readonly ContextItem[]): Weight {
-    return excessWeight(this.#request, addWeights(weighItems(items), weighPlaceholder(items)));
+  #excessOf(items: readonly ContextItem[], weight: Weight): Weight {
+    return excessWeight(this.#request, addWeights(weight, weighPlaceholder(items)));
   }
 
   get isOver(): boolean {
@@ -97,10 +113,11 @@ export class Ladder {
 
   /** True if a message of the floor is no longer as it was. A summary may begin with the log's first user message. */
   get isFloorRelaxed(): boolean {
-    const kept = new Set(this.#items);
+    const gone = new Map(this.#floor);
+    for (const item of this.#items) gone.delete(item);
     const isCopied = ({ from }: ContextItem): boolean =>
       this.#items.some((item) => item.message.role === 'summary' && item.from <= from && from <= item.to);
-    return (this.#floor ?? []).some(({ item, isFirstUser }) => !kept.has(item) && !(isFirstUser && isCopied(item)));
+    return gone.entries().some(([item, isFirstUser]) => !(isFirstUser && isCopied(item)));
   }
 
   get #isHard(): boolean {
@@ -138,14 +155,14 @@ export class Ladder {
     const items = this.#items.map((item) => this.#whole.get(item) ?? item);
     const candidates = items.filter((item, position) => item !== this.#items[position]);
     if (candidates.length === 0) return;
-    const excess = this.#excessOf(items);
+    const excess = this.#excessOf(items, weighItems(items));
     const shortened = yield* this.#shorten({ items, candidates, excess, minTokens: NARROW_TOKENS });
     const refilled = items.map((item) => shortened.get(item) ?? item);
     const weight = weighItems(refilled);
-    const left = this.#excessOf(refilled);
+    const left = this.#excessOf(refilled, weight);
     if (weight.tokens <= this.weight.tokens || left.tokens > 0 || left.bytes > 0) return;
     this.#items = refilled;
-    this.#layout = undefined;
+    this.#weight = weight;
     this.#steps[this.#steps.length - 1] = { ...last, ...weight };
   }
 
@@ -163,8 +180,9 @@ export class Ladder {
   /** Masks old results that a later one superseded. Masks all old results if the policy says so. */
   *#mask(): Sliced<void> {
     const { maskToolResults } = this.#request.policy;
-    const { groupOf, protections } = yield* this.layOut();
-    const superseded = yield* findSupersededInSlices(this.#items.map(({ message }) => message));
+    const { groupOf, callOf, protections } = yield* this.layOut();
+    const isError = (position: number): boolean => this.#items[position]?.message.isError === true;
+    const superseded = yield* findSupersededCalls(callOf, isError);
     if (superseded.size === 0 && !maskToolResults) return;
     const chosen: number[] = [];
     yield* forEachInSlices(this.#items, (item, position) => {
@@ -172,11 +190,8 @@ export class Ladder {
       const mayChange = protections[groupOf[position] as number] === undefined && item.segment === undefined;
       if (isStale && mayChange && isMaskable(item)) chosen.push(position);
     });
-    const masked = yield* maskWithNotes(this.#items, chosen, this.#request.weigh);
-    this.#take(
-      'mask',
-      this.#items.map((item, position) => masked.get(position) ?? item),
-    );
+    if (chosen.length === 0) return;
+    this.#take('mask', yield* maskWithNotes({ items: this.#items, callOf, chosen }, this.#request.weigh));
     yield;
   }
 
@@ -258,25 +273,14 @@ export class Ladder {
   }
 
   #take(step: LadderStep, items: readonly ContextItem[]): boolean {
-    const [before, after] = [this.weight, weighItems(items)];
-    if (items === this.#items || (after.tokens >= before.tokens && items.length >= this.#items.length)) return false;
+    if (items === this.#items) return false;
+    const after = weighItems(items);
+    if (after.tokens >= this.#weight.tokens && items.length >= this.#items.length) return false;
     this.#items = items;
-    this.#layout = undefined;
+    this.#weight = after;
     this.#steps.push({ step, ...after });
     return true;
   }
-}
-
-interface FloorItem {
-  readonly item: ContextItem;
-  readonly isFirstUser: boolean;
-}
-
-function findFloor({ items, groupOf, protections }: Layout): FloorItem[] {
-  return items.flatMap((item, position) => {
-    const protection = protections[groupOf[position] as number];
-    return isFloor(protection) ? [{ item, isFirstUser: protection === 'first_user' }] : [];
-  });
 }
 
 /** Checks that an item shows its own message, which can be shortened from the log. */

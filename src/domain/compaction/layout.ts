@@ -1,8 +1,8 @@
-import { type ContextItem, weighItems } from '../context.ts';
-import { type Group, groupInSlices, indexGroups } from '../group.ts';
-import type { Weight } from '../message.ts';
+import type { ContextItem } from '../context.ts';
+import { type Group, type Grouping, readGroups } from '../group.ts';
+import type { ToolCall, Weight } from '../message.ts';
 import type { Policy } from '../policy.ts';
-import { mapInSlices, type Sliced } from '../sliced.ts';
+import { forEachInSlices, mapInSlices, type Sliced } from '../sliced.ts';
 
 /**
  * Why a group stays in the context.
@@ -26,11 +26,8 @@ export type Protection =
 const FLOOR: ReadonlySet<Protection> = new Set(['retention', 'first_user', 'read_user']);
 
 /** A context prepared for a plan: its groups, their weights and their protections. */
-export interface Layout {
+export interface Layout extends Grouping {
   readonly items: readonly ContextItem[];
-  readonly groups: readonly Group[];
-  /** Index of the group, by position of the item. */
-  readonly groupOf: readonly number[];
   /** Protection, by index of the group. Undefined if the group may be removed. */
   readonly protections: readonly (Protection | undefined)[];
   /** Weight, by index of the group. */
@@ -57,21 +54,93 @@ export function findLastModelSeq(items: readonly ContextItem[]): number {
 
 /** Groups the items of a context and finds the weight and the protection of each group. */
 export function* layOutInSlices(items: readonly ContextItem[], policy: Policy, landmarks: Landmarks): Sliced<Layout> {
-  const { firstUserSeq } = landmarks;
-  const groups = yield* groupInSlices(items.map((item) => item.message));
-  const groupOf = indexGroups(groups, items.length);
+  const grouping = yield* readGroups(items.map((item) => item.message));
   yield;
-  const groupWeights = yield* mapInSlices(groups, ({ positions }) =>
-    weighItems(positions.map((position) => items[position] as ContextItem)),
-  );
+  return yield* completeLayout(items, grouping, policy, landmarks);
+}
+
+/**
+ * Lays out the items that a step left of a layout. The step removed whole groups, shortened items, or replaced groups by
+ * summaries of this pass. Other groups stay as they are, so that no message is read again.
+ */
+export function* layOutAgain(
+  layout: Layout,
+  items: readonly ContextItem[],
+  policy: Policy,
+  landmarks: Landmarks,
+): Sliced<Layout> {
+  if (
+    items.length === layout.items.length &&
+    !items.some(({ from }, position) => from !== layout.items[position]?.from)
+  )
+    return { ...layout, items, groupWeights: yield* weighGroups(items, layout.groups) };
+  return yield* completeLayout(items, yield* regroup(layout, items), policy, landmarks);
+}
+
+function* completeLayout(
+  items: readonly ContextItem[],
+  grouping: Grouping,
+  policy: Policy,
+  landmarks: Landmarks,
+): Sliced<Layout> {
+  const { groups } = grouping;
+  const groupWeights = yield* weighGroups(items, groups);
   const protections = yield* protectGroups(items, groups, policy, landmarks);
+  const { firstUserSeq } = landmarks;
   const first = groups.findIndex(({ positions: [at = -1] }) => holdsFirstUser(items[at], firstUserSeq));
   const isKept = policy.keepFirstUser && isFloor(protections[first]);
-  return { items, groups, groupOf, groupWeights, protections, firstUserGroup: isKept ? first : undefined };
+  return { items, ...grouping, groupWeights, protections, firstUserGroup: isKept ? first : undefined };
+}
+
+function* weighGroups(items: readonly ContextItem[], groups: readonly Group[]): Sliced<Weight[]> {
+  return yield* mapInSlices(groups, ({ positions }) => {
+    let [tokens, bytes] = [0, 0];
+    for (const position of positions) {
+      const item = items[position] as ContextItem;
+      tokens += item.tokens;
+      bytes += item.bytes;
+    }
+    return { tokens, bytes };
+  });
+}
+
+/** Groups the items that are left of a layout. Each summary of this pass is a group of its own. */
+function* regroup(layout: Layout, items: readonly ContextItem[]): Sliced<Grouping> {
+  const groups: (Group & { readonly positions: number[] })[] = [];
+  const groupOf: number[] = [];
+  const callOf: (ToolCall | undefined)[] = [];
+  /** New index of each group of the layout, or −1. */
+  const moved = new Int32Array(layout.groups.length).fill(-1);
+  let before = 0;
+  yield* forEachInSlices(items, ({ from, isFresh }, position) => {
+    while ((layout.items[before] as ContextItem).from < from) before += 1;
+    const old = layout.groupOf[before] as number;
+    const known = isFresh === true ? -1 : (moved[old] as number);
+    if (known >= 0) groups[known]?.positions.push(position);
+    else if (isFresh === true) groups.push({ kind: 'summary', positions: [position], isOpen: false });
+    else {
+      moved[old] = groups.length;
+      groups.push({ ...(layout.groups[old] as Group), positions: [position] });
+    }
+    groupOf.push(known >= 0 ? known : groups.length - 1);
+    callOf.push(isFresh === true ? undefined : layout.callOf[before]);
+  });
+  return { groups, groupOf, callOf };
 }
 
 export function isFloor(protection: Protection | undefined): boolean {
   return protection !== undefined && FLOOR.has(protection);
+}
+
+/** Items of the floor. True for the first user message. */
+export function findFloor({ items, groups, protections }: Layout): Map<ContextItem, boolean> {
+  const floor = new Map<ContextItem, boolean>();
+  for (const [group, protection] of protections.entries()) {
+    if (!isFloor(protection)) continue;
+    for (const position of groups[group]?.positions ?? [])
+      floor.set(items[position] as ContextItem, protection === 'first_user');
+  }
+  return floor;
 }
 
 /** Checks whether a group belongs to the fixed part, which every budget has to pay. */
@@ -89,10 +158,11 @@ function* protectGroups(
   // A round that reaches into the window is kept whole.
   const windowStart = items.length - policy.retentionWindow;
   return yield* mapInSlices(groups, (group): Protection | undefined => {
-    const first = group.positions[0] as number;
-    const last = group.positions.at(-1) as number;
+    const { positions } = group;
+    const first = positions[0] as number;
+    const last = positions[positions.length - 1] as number;
     if (group.kind === 'system') return 'system';
-    if (group.positions.some((position) => items[position]?.message.pinned === true)) return 'pin';
+    if (positions.some((position) => items[position]?.message.pinned === true)) return 'pin';
     if (group.isOpen) return 'open_round';
     if (first === lastUser) return (items[first] as ContextItem).to > lastModelSeq ? 'last_user' : 'read_user';
     if (group.kind === 'round' && (items[last] as ContextItem).from > lastModelSeq) return 'unread';

@@ -1,6 +1,7 @@
 import { partsOf, splitFragments } from '../evidence/fragments.ts';
+import { TermIndex } from '../evidence/term-index.ts';
 import { shapeOf } from '../evidence/term-shape.ts';
-import { scanTerms } from '../evidence/terms.ts';
+import { scanPlaces } from '../evidence/terms.ts';
 import type { Message } from '../message.ts';
 import { endsSlice, type Sliced } from '../sliced.ts';
 
@@ -18,38 +19,70 @@ export function* findUsedNames(
   messages: readonly Message[],
   results: ReadonlySet<number>,
 ): Sliced<Map<number, string[]>> {
-  const uses = new Map<string, number>();
-  const found = new Map<number, string[]>();
+  const named = new NamesOfResults();
+  for (const index of results) {
+    named.read(index, messages[index] as Message);
+    yield;
+  }
   const oldest = Math.min(...results);
-  // From the end, so that `uses` holds what the agent said after the result that is read.
+  const found = new Map<number, string[]>();
+  // From the end, so that the counted uses are what the agent said after the result that is read.
   for (let index = messages.length - 1; index >= oldest; index -= 1) {
     const message = messages[index] as Message;
-    if (message.role === 'assistant') {
-      for (const name of namesOf(message)) uses.set(name, (uses.get(name) ?? 0) + 1);
-    } else if (results.has(index)) {
-      const used = [...namesOf(message)].filter((name) => uses.has(name));
-      found.set(
-        index,
-        used.toSorted((a, b) => (uses.get(b) ?? 0) - (uses.get(a) ?? 0)),
-      );
-    }
-    if (endsSlice(index) || results.has(index)) yield;
+    if (message.role === 'assistant') named.countUses(message);
+    else if (results.has(index)) found.set(index, named.usedNames(index));
+    if (endsSlice(index)) yield;
   }
   return found;
 }
 
-/** Names of a message, in the order of their first place. */
-function namesOf(message: Message): Set<string> {
-  const names = new Set<string>();
+/** Names in results, and how many messages of the agent use each. */
+class NamesOfResults {
+  readonly #index = new TermIndex();
+  readonly #isName: boolean[] = [];
+  readonly #uses: number[] = [];
+  readonly #lastUsers: (Message | undefined)[] = [];
+  /** Indexes of the names of each result, in the order of their first place. */
+  readonly #ofResult = new Map<number, Set<number>>();
+
+  read(result: number, message: Message): void {
+    const names = new Set<number>();
+    scanMessage(message, (text, start, end) => {
+      const term = this.#index.addPart(text, start, end);
+      if (term === this.#uses.length) {
+        this.#isName.push(isName(this.#index.textOf(term)));
+        this.#uses.push(0);
+        this.#lastUsers.push(undefined);
+      }
+      if (this.#isName[term] === true) names.add(term);
+    });
+    this.#ofResult.set(result, names);
+  }
+
+  /** Counts each name once for a message. Names that no result holds do not matter. */
+  countUses(message: Message): void {
+    scanMessage(message, (text, start, end) => {
+      const term = this.#index.findPart(text, start, end);
+      if (term === undefined || this.#lastUsers[term] === message) return;
+      this.#lastUsers[term] = message;
+      this.#uses[term] = (this.#uses[term] as number) + 1;
+    });
+  }
+
+  /** Names of a result that were counted so far, the most used first. */
+  usedNames(result: number): string[] {
+    const uses = this.#uses;
+    const used = [...(this.#ofResult.get(result) ?? [])].filter((term) => (uses[term] as number) > 0);
+    return used.toSorted((a, b) => (uses[b] as number) - (uses[a] as number)).map((term) => this.#index.textOf(term));
+  }
+}
+
+/** Visits the place of each term in the first characters of each text of a message. */
+function scanMessage(message: Message, visit: (text: string, start: number, end: number) => void): void {
   for (const { text } of partsOf(message)) {
     const read = text.slice(0, READ_CHARS);
-    for (const [start, end] of splitFragments(read)) {
-      scanTerms(read, start, end, (term) => {
-        if (isName(term)) names.add(term);
-      });
-    }
+    for (const [start, end] of splitFragments(read)) scanPlaces(read, start, end, (from, to) => visit(read, from, to));
   }
-  return names;
 }
 
 function isName(term: string): boolean {

@@ -1,7 +1,7 @@
 import { briefCall, clipAtWord } from '../evidence/call-line.ts';
 import { readOutcome } from '../evidence/outcome.ts';
 import type { Message, ToolCall } from '../message.ts';
-import type { Sliced } from '../sliced.ts';
+import { forEachInSlices, type Sliced } from '../sliced.ts';
 import type { ContextItem } from '../version.ts';
 import type { Weigh } from './clip.ts';
 import { maskedItem, maskResult } from './mask.ts';
@@ -14,35 +14,37 @@ const MAX_NOTES = 128;
 const MAX_CALL_CHARS = 60;
 const MAX_NAMES = 6;
 
+export interface MaskRequest {
+  readonly items: readonly ContextItem[];
+  /** The call that each result answers, by position. */
+  readonly callOf: readonly (ToolCall | undefined)[];
+  /** Positions of the results to mask. Each is larger than a mask. */
+  readonly chosen: readonly number[];
+}
+
 /**
  * Masks tool results with notes: the call, its status, and the names in the result that the agent used since. The newest
  * results get notes. A note is fixed when the mask is made, because later uses must not change a version (I15).
- * @param chosen positions of the results to mask. Each is larger than a mask
- * @returns the masked items by their position
+ * @returns the items, with masks in the places of the chosen results
  */
-export function* maskWithNotes(
-  items: readonly ContextItem[],
-  chosen: readonly number[],
-  weigh: Weigh,
-): Sliced<ReadonlyMap<number, ContextItem>> {
-  const masked = new Map(chosen.map((position) => [position, maskPlainly(items[position] as ContextItem)]));
+export function* maskWithNotes({ items, callOf, chosen }: MaskRequest, weigh: Weigh): Sliced<readonly ContextItem[]> {
+  const masked = [...items];
+  yield* forEachInSlices(chosen, (position) => {
+    const item = items[position] as ContextItem;
+    masked[position] = maskedItem(item, item.from);
+  });
   const noted = chosen.slice(-MAX_NOTES);
   if (noted.length === 0) return masked;
   const messages = items.map(({ message }) => message);
   const names = yield* findUsedNames(messages, new Set(noted));
-  const calls = new Map(messages.flatMap(({ toolCalls = [] }) => toolCalls.map((call) => [call.id, call])));
   for (const position of noted) {
     const item = items[position] as ContextItem;
-    const call = calls.get(item.message.toolCallId ?? '');
+    const call = callOf[position];
     const made = call && noteItem(item, { call, names: names.get(position) ?? [] }, weigh);
-    if (made !== undefined) masked.set(position, made);
+    if (made !== undefined) masked[position] = made;
     yield;
   }
   return masked;
-}
-
-function maskPlainly(item: ContextItem): ContextItem {
-  return maskedItem(item, item.from);
 }
 
 interface Anchors {

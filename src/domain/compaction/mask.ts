@@ -24,9 +24,12 @@ export function isMaskable({ message, tokens }: WeighedMessage): boolean {
  * @param note description of the result. Without a note, only the outcome is stated
  */
 export function maskResult({ message, bytes }: WeighedMessage, seq: number, note?: string): Message {
-  const { parts: _parts, raw: _raw, ...result } = message;
   const outcome = note ?? (message.isError === true ? 'failed' : 'done');
-  return { ...result, content: `[result masked: ${outcome}, ${bytes} bytes, message ${seq} of the log]` };
+  const content = `[result masked: ${outcome}, ${bytes} bytes, message ${seq} of the log]`;
+  // Most results have neither field. A copy without exceptions takes a tenth of the time.
+  if (message.parts === undefined && message.raw === undefined) return { ...message, content };
+  const { parts: _parts, raw: _raw, ...result } = message;
+  return { ...result, content };
 }
 
 /**
@@ -35,10 +38,9 @@ export function maskResult({ message, bytes }: WeighedMessage, seq: number, note
  */
 export function maskedItem(entry: WeighedMessage, seq: number, noted?: MaskNote): ContextItem {
   const { message, tokens, bytes } = entry;
-  const item = { from: seq, to: seq, message, tokens, bytes };
-  if (!isMaskable(entry)) return item;
+  if (!isMaskable(entry)) return { from: seq, to: seq, message, tokens, bytes };
   const masked = maskResult(entry, seq, noted?.note);
   const weight: Weight = noted?.weight ?? { tokens: MASK_TOKENS, bytes: masked.content.length };
   const segment = { kind: 'masked' as const, from: seq, to: seq, weight, ...(noted && { note: noted.note }) };
-  return { ...item, ...weight, message: masked, segment };
+  return { from: seq, to: seq, message: masked, tokens: weight.tokens, bytes: weight.bytes, segment };
 }

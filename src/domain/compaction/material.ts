@@ -32,15 +32,16 @@ function roomOf(budget: number, taken: number): number {
 }
 
 /** Measures what each part of a division could use, before the tail is known: the tail could use everything. */
-export function measureAll({ items, groupOf, protections }: Layout, policy: Policy, isHard: boolean): Material {
+export function measureAll({ groups, groupWeights, protections }: Layout, policy: Policy, isHard: boolean): Material {
   let [tokens, newTokens, userTokens, floor] = [0, 0, 0, 0];
-  items.forEach((item, position) => {
-    const protection = protections[groupOf[position] as number];
+  groupWeights.forEach((weight, group) => {
+    const protection = protections[group];
     if (isFixed(protection)) return;
-    tokens += item.tokens;
-    if (item.message.role === 'user') userTokens += item.tokens;
-    if (item.message.role !== 'summary') newTokens += item.tokens;
-    if (protection === 'retention' && !isHard) floor += item.tokens;
+    const kind = groups[group]?.kind;
+    tokens += weight.tokens;
+    if (kind === 'user') userTokens += weight.tokens;
+    if (kind !== 'summary') newTokens += weight.tokens;
+    if (protection === 'retention' && !isHard) floor += weight.tokens;
   });
   const summaries = maxSummaryTokens({ tokens, newTokens, userTokens }, policy);
   return { users: userTokens, summaries, minSummaries: minSummaryTokens(summaries), tail: tokens, floor };

@@ -64,24 +64,23 @@ export function* findSequences(
  */
 function* findRuns(layout: Layout, scope: Policy['scope'], { tailStart, mayRelaxFloor }: Extent): Sliced<Run[]> {
   const { items, groups, groupOf, protections } = layout;
-  const isCandidate = groups.map(({ kind, positions }, index) => {
-    if ((positions.at(-1) as number) >= tailStart) return false;
-    const protection = protections[index];
+  const spans: Span[] = [];
+  const isCandidate = groups.map(({ kind, positions }, group) => {
+    const [first, last] = [positions[0] as number, positions[positions.length - 1] as number];
+    if (last >= tailStart) return false;
+    const protection = protections[group];
     const isFirst = protection === 'first_user' && (scope === 'prefix' || kind === 'summary');
     const mayGo = protection === undefined || (mayRelaxFloor && protection === 'retention');
-    return (mayGo && (scope === 'prefix' || kind !== 'user')) || isFirst;
+    const isFree = (mayGo && (scope === 'prefix' || kind !== 'user')) || isFirst;
+    if (isFree && last > first) spans.push({ group, first, last });
+    return isFree;
   });
-  const spans = groups.flatMap(({ positions }, group) =>
-    isCandidate[group] === true && positions.length > 1
-      ? [{ group, first: positions[0] as number, last: positions.at(-1) as number }]
-      : [],
-  );
   yield;
   const index = new SpanIndex(spans);
   yield;
   // A group outside of all runs separates the groups around it. These leave their runs, too, and may separate others.
-  const outside = items.keys().filter((position) => isCandidate[groupOf[position] as number] !== true);
-  const borders = [...outside];
+  const borders: number[] = [];
+  for (const [position, group] of groupOf.entries()) if (isCandidate[group] !== true) borders.push(position);
   for (let border = borders.pop(), passed = 1; border !== undefined; border = borders.pop(), passed += 1) {
     if (passed % BORDERS_A_SLICE === 0) yield;
     for (const { group } of index.takeAround(border)) {

@@ -2,7 +2,7 @@ import type { ContextItem } from '../context.ts';
 import type { Weight } from '../message.ts';
 import type { Sliced } from '../sliced.ts';
 import { chooseExcerpts } from './choose-excerpts.ts';
-import { clipItem, type Weigh } from './clip.ts';
+import { canClip, clipItem, type Weigh } from './clip.ts';
 import type { ContextEvidence } from './context-evidence.ts';
 
 /** Characters below which a clip would be useless. */
@@ -31,8 +31,8 @@ export function* shortenLargest(request: ShortenRequest): Sliced<ReadonlyMap<Con
     .filter(({ tokens }) => tokens > minTokens)
     .toSorted((a, b) => b.tokens - a.tokens || a.from - b.from);
   const level = findCommonSize(candidates, excess, minTokens);
-  const large = new Set(candidates.filter(({ tokens }) => tokens > level));
-  const texts = new Set(items.filter((item) => large.has(item) && isText(item)));
+  const large = new Set(candidates.filter((item) => item.tokens > level && isText(item)));
+  const texts = large.size === 0 ? large : new Set(items.filter((item) => large.has(item)));
   const shortened = new Map<ContextItem, ContextItem>();
   let { tokens, bytes } = excess;
   const take = (item: ContextItem, made: ContextItem): void => {
@@ -47,7 +47,7 @@ export function* shortenLargest(request: ShortenRequest): Sliced<ReadonlyMap<Con
   }
   for (const item of candidates) {
     if (tokens <= 0 && bytes <= 0) break;
-    if (shortened.has(item)) continue;
+    if (shortened.has(item) || !canClip(item, MIN_CLIP_CHARS)) continue;
     const made = yield* clipItem(item, Math.max(minTokens, level), MIN_CLIP_CHARS, weigh);
     if (made !== undefined && made.tokens < item.tokens && made.bytes < item.bytes) take(item, made);
   }

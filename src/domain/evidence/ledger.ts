@@ -3,7 +3,7 @@ import type { Sliced } from '../sliced.ts';
 import { type Part, partsOf, splitFragments } from './fragments.ts';
 import { findSupersededInSlices } from './superseded.ts';
 import { TermIndex } from './term-index.ts';
-import { scanTerms } from './terms.ts';
+import { scanPlaces } from './terms.ts';
 
 /** A line of a message, or a piece of a long line. */
 export interface Fragment {
@@ -57,8 +57,11 @@ const SLICE_CHARS = 8_192;
 /** A part costs as much as so many characters, whatever its length. */
 const PART_CHARS = 32;
 
-/** Reads messages of a log, oldest first. The result is a pure function of the messages. */
-export function* readLedger(messages: readonly Message[]): Sliced<Ledger> {
+/**
+ * Reads messages of a log, oldest first. The result is a pure function of the messages.
+ * @param isStaleWanted false: `superseded` stays empty
+ */
+export function* readLedger(messages: readonly Message[], { isStaleWanted = true } = {}): Sliced<Ledger> {
   const reader = new LedgerReader();
   let chars = 0;
   for (const [index, message] of messages.entries()) {
@@ -75,7 +78,7 @@ export function* readLedger(messages: readonly Message[]): Sliced<Ledger> {
     }
   }
   const lastAgent = messages.findLastIndex(({ role }) => role === 'assistant');
-  const superseded = yield* findSupersededInSlices(messages);
+  const superseded = isStaleWanted ? yield* findSupersededInSlices(messages) : new Set<number>();
   return { ...reader.collected, messages: messages.length, lastAgent, superseded };
 }
 
@@ -99,28 +102,28 @@ class LedgerReader {
     const { message, part, partIndex, start, end } = place;
     const terms: number[] = [];
     const fragment = this.#fragments.length;
-    scanTerms(whole, start, end, (text, from, to) => {
-      const index = this.#note(text, place);
+    scanPlaces(whole, start, end, (from, to) => {
+      const index = this.#index.addPart(whole, from, to);
+      if (index === this.#terms.length) this.#terms.push(createTerm(this.#index.textOf(index), message, part));
       const term = this.#terms[index] as Term;
+      term.occurrences += 1;
       if (isKey(whole, to)) term.asKey += 1;
       if (isValue(whole, from)) term.asValue += 1;
-      if (this.#lastFragments[index] !== fragment) terms.push(index);
+      if (this.#lastFragments[index] === fragment) return;
       this.#lastFragments[index] = fragment;
+      terms.push(index);
+      this.#note(term, place);
     });
     this.#fragments.push({ message, part, partIndex, start, end, text: whole.slice(start, end), terms });
   }
 
-  #note(text: string, { message, part, isError }: FragmentPlace): number {
-    const index = this.#index.add(text);
-    if (index === this.#terms.length) this.#terms.push(createTerm(text, message, part));
-    const term = this.#terms[index] as Term;
+  /** Notes a fragment that holds the term. */
+  #note(term: Term, { message, part, isError }: FragmentPlace): void {
     if (term.last !== message) term.messages += 1;
     if (term.lastByPart[part] !== message) term.messagesByPart[part] += 1;
     term.last = message;
     term.lastByPart[part] = message;
-    term.occurrences += 1;
     term.isInError ||= isError;
-    return index;
   }
 }
 
@@ -143,18 +146,21 @@ function createTerm(text: string, first: number, firstPart: Part): Term {
 const COLON = 58;
 const EQUALS = 61;
 const SPACE = 32;
-const QUOTES = new Set([34, 39, 96]);
+
+function isQuote(unit: number): boolean {
+  return unit === 34 || unit === 39 || unit === 96;
+}
 
 /** A term before a colon or an equals sign, quoted or not. */
 function isKey(text: string, end: number): boolean {
-  const at = QUOTES.has(text.charCodeAt(end)) ? end + 1 : end;
+  const at = isQuote(text.charCodeAt(end)) ? end + 1 : end;
   return isAssignment(text.charCodeAt(at));
 }
 
 /** A term after a colon or an equals sign, quoted or not, with or without a space. */
 function isValue(text: string, start: number): boolean {
   let at = start - 1;
-  if (QUOTES.has(text.charCodeAt(at))) at -= 1;
+  if (isQuote(text.charCodeAt(at))) at -= 1;
   if (text.charCodeAt(at) === SPACE) at -= 1;
   return isAssignment(text.charCodeAt(at));
 }

@@ -14,11 +14,26 @@ export function findSuperseded(messages: readonly Message[]): Set<number> {
 
 export function* findSupersededInSlices(messages: readonly Message[]): Sliced<Set<number>> {
   const calls = new Map<string, ToolCall>();
-  const results = new ResultsInForce();
-  for (const [index, { toolCalls = [], toolCallId, isError = false }] of messages.entries()) {
+  const callOf: (ToolCall | undefined)[] = [];
+  for (const [index, { toolCalls = [], toolCallId }] of messages.entries()) {
     for (const call of toolCalls) calls.set(call.id, call);
-    const call = toolCallId === undefined ? undefined : calls.get(toolCallId);
-    if (call !== undefined) results.add(call, { index, isError });
+    callOf.push(toolCallId === undefined ? undefined : calls.get(toolCallId));
+    if (endsSlice(index)) yield;
+  }
+  return yield* findSupersededCalls(callOf, (index) => messages[index]?.isError === true);
+}
+
+/**
+ * The same, if the call of each result is known.
+ * @param callOf call that each message answers, if it is a result
+ */
+export function* findSupersededCalls(
+  callOf: readonly (ToolCall | undefined)[],
+  isError: (index: number) => boolean,
+): Sliced<Set<number>> {
+  const results = new ResultsInForce();
+  for (const [index, call] of callOf.entries()) {
+    if (call !== undefined) results.add(call, { index, isError: isError(index) });
     if (endsSlice(index)) yield;
   }
   return results.superseded;
@@ -31,21 +46,19 @@ interface Result {
 
 /** Messages that hold the last success and the last error of a call. */
 interface LastResults {
-  success?: number;
-  error?: number;
+  success: number | undefined;
+  error: number | undefined;
 }
 
 class ResultsInForce {
   readonly superseded = new Set<number>();
-  /** By tool and arguments. */
-  readonly #ofCall = new Map<string, LastResults>();
+  /** By tool, then by arguments. No key is joined of both, because joining and hashing it costs more than the rest. */
+  readonly #ofTool = new Map<string, Map<string, LastResults>>();
   /** Errors that no success has answered: by tool, then by first argument. */
   readonly #errorsOfTool = new Map<string, Map<string, number[]>>();
 
   add(call: ToolCall, { index, isError }: Result): void {
-    const key = `${call.name} ${call.arguments}`;
-    const last = this.#ofCall.get(key) ?? {};
-    this.#ofCall.set(key, last);
+    const last = this.#lastOf(call);
     if (last.error !== undefined) this.superseded.add(last.error);
     if (isError) {
       last.error = index;
@@ -55,6 +68,14 @@ class ResultsInForce {
     if (last.success !== undefined) this.superseded.add(last.success);
     last.success = index;
     this.#closeErrors(call);
+  }
+
+  #lastOf(call: ToolCall): LastResults {
+    let ofTool = this.#ofTool.get(call.name);
+    if (ofTool === undefined) this.#ofTool.set(call.name, (ofTool = new Map()));
+    let last = ofTool.get(call.arguments);
+    if (last === undefined) ofTool.set(call.arguments, (last = { success: undefined, error: undefined }));
+    return last;
   }
 
   #openError(call: ToolCall, index: number): void {

@@ -1,13 +1,21 @@
 import { classOf, IDEOGRAPH, isWordClass, JOINER } from './characters.ts';
 
-/** Called for each term with its place in the text. */
-export type TermVisitor = (term: string, start: number, end: number) => void;
+/** Called for the place of each term in the text. */
+export type PlaceVisitor = (start: number, end: number) => void;
 
 const MIN_CHARS = 3;
 const MAX_CHARS = 120;
 /** Joiners in a row inside one name: `a::b`, `../x`. */
 const MAX_JOINERS = 3;
 const SLASH = 47;
+
+/** Called for each term with its place in the text. */
+export type TermVisitor = (term: string, start: number, end: number) => void;
+
+/** Calls `visit` for each term that `scanPlaces` finds. */
+export function scanTerms(text: string, from: number, to: number, visit: TermVisitor): void {
+  scanPlaces(text, from, to, (start, end) => visit(text.slice(start, end), start, end));
+}
 
 /**
  * Finds the terms of a text in one pass, in any language:
@@ -16,7 +24,7 @@ const SLASH = 47;
  * - the file name of a path
  * - pairs of ideographs
  */
-export function scanTerms(text: string, from: number, to: number, visit: TermVisitor): void {
+export function scanPlaces(text: string, from: number, to: number, visit: PlaceVisitor): void {
   let at = from;
   while (at < to) {
     const found = classOf(text.charCodeAt(at));
@@ -27,23 +35,23 @@ export function scanTerms(text: string, from: number, to: number, visit: TermVis
 }
 
 /** @returns the end of the run */
-function scanIdeographs(text: string, from: number, to: number, visit: TermVisitor): number {
+function scanIdeographs(text: string, from: number, to: number, visit: PlaceVisitor): number {
   let at = from + 1;
   while (at < to && classOf(text.charCodeAt(at)) === IDEOGRAPH) {
-    visit(text.slice(at - 1, at + 1), at - 1, at + 1);
+    visit(at - 1, at + 1);
     at += 1;
   }
   return at;
 }
 
 /** @returns the end of the last word of the name */
-function scanName(text: string, from: number, to: number, visit: TermVisitor): number {
+function scanName(text: string, from: number, to: number, visit: PlaceVisitor): number {
   let end = from;
   let afterSlash = -1;
   for (let start = from, words = 0; ; ) {
     end = start;
     while (end < to && isWordClass(classOf(text.charCodeAt(end)))) end += 1;
-    if (end - start >= MIN_CHARS) visit(text.slice(start, end), start, end);
+    if (end - start >= MIN_CHARS) visit(start, end);
     words += 1;
     const next = skipJoiners(text, end, to);
     if (next === end || next - from > MAX_CHARS) {
@@ -69,9 +77,8 @@ interface NamePlace {
   readonly afterSlash: number;
 }
 
-function visitName(text: string, { from, end, afterSlash }: NamePlace, visit: TermVisitor): void {
-  visit(text.slice(from, end), from, end);
+function visitName(text: string, { from, end, afterSlash }: NamePlace, visit: PlaceVisitor): void {
+  visit(from, end);
   if (afterSlash < 0 || end - afterSlash < MIN_CHARS) return;
-  const file = text.slice(afterSlash, end);
-  if (file.includes('.')) visit(file, afterSlash, end);
+  if (text.slice(afterSlash, end).includes('.')) visit(afterSlash, end);
 }
