@@ -29,7 +29,7 @@ export interface SeenPass extends SeenEnd<Extract<TrialOutcome, { kind: 'version
  */
 export function limitsOf({ prepared, before, outcome: { reasons } }: SeenEnd): Limits {
   const { limits, overhead } = prepared;
-  const tokens = requestTokens({ overhead }, weighItems(before.items).tokens);
+  const tokens = requestTokens({ overhead }, weighSent(before.items).tokens);
   return reasons.includes('overflow')
     ? limitsAfterOverflow(limits, upperBoundTokens(tokens, limits.upperBoundFactor))
     : limits;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Context, weighItems } from '../context.ts';
 import { FRAMING_TOKENS, type Limits, scaleTokens } from '../limits.ts';
-import { NO_WEIGHT, type Weight } from '../message.ts';
+import { addWeights, NO_WEIGHT, type Weight } from '../message.ts';
 import type { Policy } from '../policy.ts';
 import { type RequestOverhead, upperBoundTokens } from '../size.ts';
 import type { Weigh } from './clip.ts';
@@ -43,14 +43,19 @@ export function mostItemTokens({ limits, overhead }: Pick<Budget, 'limits' | 'ov
 export const PLACEHOLDER: Weight = { tokens: 12, bytes: 64 };
 
 /** Weight that rendering adds to these items: a context starts with a user message, which a summary also is. */
-export function weighPlaceholder(items: Context['items']): Weight {
+function weighPlaceholder(items: Context['items']): Weight {
   const first = items.find(({ message }) => message.role !== 'system')?.message.role;
   return first === 'user' || first === 'summary' ? NO_WEIGHT : PLACEHOLDER;
 }
 
-/** Mean size of a request with these items, with the placeholder that rendering adds. */
+/** Weight of these items as they are sent, with the placeholder that rendering adds. Every size of a context starts here. */
+export function weighSent(items: Context['items']): Weight {
+  return addWeights(weighItems(items), weighPlaceholder(items));
+}
+
+/** Mean size of a request with these items. */
 export function requestTokensOf(budget: { readonly overhead: RequestOverhead }, items: Context['items']): number {
-  return requestTokens(budget, weighItems(items).tokens + weighPlaceholder(items).tokens);
+  return requestTokens(budget, weighSent(items).tokens);
 }
 
 const tokens = z.number().int().nonnegative();
@@ -97,7 +102,7 @@ export function explainInfeasible(
   const parts = { pinned: bound(pins + (overhead.pinTokens ?? 0)), open: bound(live), floor: bound(retained) };
   // Computed as the rest, so that rounding cannot change the sum.
   const fixed = upperBoundTokens(mean, limits.upperBoundFactor) - parts.pinned - parts.open - parts.floor;
-  const left = weighItems(layout.items).bytes + placeholder.bytes + overhead.bytes;
+  const left = weighSent(layout.items).bytes + overhead.bytes;
   const { maxBytes, maxTokens = 0 } = limits;
   const bytes = maxBytes === undefined || left <= maxBytes ? {} : { bytes: { left, max: maxBytes } };
   return { fixed, ...parts, max: maxTokens, ...bytes };

@@ -1,7 +1,6 @@
-import { weighItems } from '../context.ts';
 import type { Policy } from '../policy.ts';
 import type { Sliced } from '../sliced.ts';
-import { type PlanRequest, requestTokens } from './budget.ts';
+import { type PlanRequest, requestTokens, requestTokensOf, weighSent } from './budget.ts';
 import { Ladder } from './ladder.ts';
 import type { AcceptedSummary } from './summaries.ts';
 import type { CappedSequence } from './summary-caps.ts';
@@ -27,17 +26,17 @@ export function* savesEnough(
 ): Sliced<boolean> {
   const { policy, reasons, context } = request;
   if (hasHardReason(reasons)) return true;
-  const before = requestTokens(request, weighItems(context.items).tokens);
+  const before = requestTokensOf(request, context.items);
   const isEnough = (itemTokens: number): boolean => isGain(policy, before, requestTokens(request, itemTokens), false);
   const saved = sequences.reduce((sum, { tokens, maxTokens }) => sum + tokens - maxTokens, 0);
-  if (isEnough(ladder.weight.tokens - saved)) return true;
+  if (isEnough(weighSent(ladder.items).tokens - saved)) return true;
   // The settlement may clip and evict more.
   if (!ladder.isOver) return false;
   const settling = new Ladder(request);
   yield* settling.trim();
   yield* settling.summarize(sequences.map(largestSummary), context.version.number + 1);
   yield* settling.descend();
-  return isEnough(settling.weight.tokens);
+  return isEnough(weighSent(settling.items).tokens);
 }
 
 function largestSummary({ from, to, maxTokens }: CappedSequence): AcceptedSummary {

@@ -1,9 +1,9 @@
 import { type ContextItem, weighItems } from '../context.ts';
 import { findSupersededInSlices } from '../evidence/superseded.ts';
-import { addWeights, type Weight } from '../message.ts';
+import type { Weight } from '../message.ts';
 import type { EvictionStrategy } from '../policy.ts';
 import { forEachInSlices, type Sliced } from '../sliced.ts';
-import { excessWeight, mostItemTokens, type PlanRequest, weighPlaceholder } from './budget.ts';
+import { excessWeight, mostItemTokens, type PlanRequest, weighSent } from './budget.ts';
 import { type ContextEvidence, readEvidence } from './context-evidence.ts';
 import { cutContext, cutFloor, evictionCandidates } from './eviction.ts';
 import { orderByWorth } from './group-worth.ts';
@@ -87,7 +87,7 @@ export class Ladder {
   }
 
   #excessOf(items: readonly ContextItem[]): Weight {
-    return excessWeight(this.#request, addWeights(weighItems(items), weighPlaceholder(items)));
+    return excessWeight(this.#request, weighSent(items));
   }
 
   get isOver(): boolean {

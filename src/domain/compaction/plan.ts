@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { weighItems } from '../context.ts';
 import type { Sliced } from '../sliced.ts';
-import { type Budget, budgetInfeasibleSchema, explainInfeasible, type PlanRequest, requestTokens } from './budget.ts';
+import { type Budget, budgetInfeasibleSchema, explainInfeasible, type PlanRequest, requestTokensOf } from './budget.ts';
 import { listChanges } from './changes.ts';
 import { chooseSequences } from './choose-sequences.ts';
 import { budgetDivisionSchema } from './division.ts';
@@ -72,7 +71,7 @@ export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
     reasons: [...reasons],
     version: context.version.number,
     head: context.head,
-    tokens: requestTokens(request, weighItems(context.items).tokens),
+    tokens: requestTokensOf(request, context.items),
     sequences: [],
     evict: [],
   };
