@@ -42,10 +42,15 @@ export function mostItemTokens({ limits, overhead }: Pick<Budget, 'limits' | 'ov
 /** Bound of the user message that rendering puts first if a context starts with another role. */
 export const PLACEHOLDER: Weight = { tokens: 12, bytes: 64 };
 
-/** Weight that rendering adds to these items: a context starts with a user message, which a summary also is. */
+/** Checks whether a context starts with a user message, which a summary also is. */
+export function opensWithUser(items: Context['items']): boolean {
+  const role = items.find(({ message }) => message.role !== 'system')?.message.role;
+  return role === 'user' || role === 'summary';
+}
+
+/** Weight that rendering adds to these items. */
 function weighPlaceholder(items: Context['items']): Weight {
-  const first = items.find(({ message }) => message.role !== 'system')?.message.role;
-  return first === 'user' || first === 'summary' ? NO_WEIGHT : PLACEHOLDER;
+  return opensWithUser(items) ? NO_WEIGHT : PLACEHOLDER;
 }
 
 /** Weight of these items as they are sent, with the placeholder that rendering adds. Every size of a context starts here. */

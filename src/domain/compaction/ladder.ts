@@ -6,11 +6,12 @@ import { forEachInSlices, type Sliced } from '../sliced.ts';
 import { excessWeight, mostItemTokens, type PlanRequest, weighSent } from './budget.ts';
 import { type ContextEvidence, readEvidence } from './context-evidence.ts';
 import { cutContext, cutFloor, evictionCandidates } from './eviction.ts';
+import { RemovedGroups, showWhole } from './give-back.ts';
 import { orderByWorth } from './group-worth.ts';
-import { findLastModelSeq, isFloor, type Layout, layOutInSlices, type Protection } from './layout.ts';
+import { type FloorItem, findFloor, findLastModelSeq, isFlexible, type Layout, layOutInSlices } from './layout.ts';
 import { isMaskable } from './mask.ts';
 import { maskWithNotes } from './mask-notes.ts';
-import { type ShortenRequest, shortenLargest } from './shorten.ts';
+import { isShortenable, type ShortenRequest, shortenLargest } from './shorten.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 import { hasHardReason, hasTokenReason } from './thresholds.ts';
 
@@ -50,6 +51,7 @@ export class Ladder {
   #items: readonly ContextItem[];
   /** Items as they were before this pass shortened them, by the shortened item. */
   readonly #whole = new Map<ContextItem, ContextItem>();
+  readonly #removed = new RemovedGroups();
   #layout: Layout | undefined;
   #floor: readonly FloorItem[] | undefined;
   #evidence: ContextEvidence | undefined;
@@ -120,14 +122,28 @@ export class Ladder {
   *descend(strategy?: EvictionStrategy): Sliced<void> {
     if (this.isOver) yield* this.#clip(WIDE_TOKENS, false);
     if (this.isOver || strategy !== undefined) yield* this.#evict(strategy);
+    // After the cut, a protected message may come first, which needs a placeholder.
+    if (this.isOver) yield* this.#evict(undefined);
     if (this.#isHard) yield* this.#cutFloor();
-    if (strategy === undefined) yield* this.#refill();
+    if (strategy !== undefined && this.#spareTokens >= 0) return;
+    yield* this.#giveBack();
   }
 
   *#cutFloor(): Sliced<void> {
     if (this.isOver) yield* this.#clip(WIDE_TOKENS, true);
     if (this.isOver) yield* this.#relax();
+    if (this.isOver) yield* this.#relax();
     if (this.isOver) yield* this.#clip(NARROW_TOKENS, true);
+  }
+
+  /** Gives back what fits again, because a later step removed more than the budget needed. */
+  *#giveBack(): Sliced<void> {
+    if (this.isOver) return;
+    const room = { request: this.#request, belowTokens: this.#steps.at(-2)?.tokens ?? Infinity };
+    this.#replaceLast(this.#removed.putBack(this.#items, room));
+    yield;
+    yield* this.#refill();
+    this.#replaceLast(showWhole(this.#items, this.#whole, room));
   }
 
   /** Makes shortened messages longer again, if a later step removed more than the budget needed. */
@@ -144,9 +160,15 @@ export class Ladder {
     const weight = weighItems(refilled);
     const left = this.#excessOf(refilled);
     if (weight.tokens <= this.weight.tokens || left.tokens > 0 || left.bytes > 0) return;
-    this.#items = refilled;
+    this.#replaceLast(refilled);
+  }
+
+  #replaceLast(items: readonly ContextItem[]): void {
+    const last = this.#steps.at(-1);
+    if (last === undefined || items === this.#items) return;
+    this.#items = items;
     this.#layout = undefined;
-    this.#steps[this.#steps.length - 1] = { ...last, ...weight };
+    this.#steps[this.#steps.length - 1] = { ...last, ...weighItems(items) };
   }
 
   /** Removes groups whose messages are all droppable, regardless of the budget. */
@@ -251,10 +273,12 @@ export class Ladder {
 
   *#remove(step: LadderStep, groups: ReadonlySet<number>): Sliced<boolean> {
     if (groups.size === 0) return false;
-    const { groupOf } = yield* this.layOut();
-    const left = this.#items.filter((_, position) => !groups.has(groupOf[position] as number));
+    const layout = yield* this.layOut();
+    const left = this.#items.filter((_, position) => !groups.has(layout.groupOf[position] as number));
     yield;
-    return this.#take(step, left);
+    if (!this.#take(step, left)) return false;
+    if (step !== 'drop') this.#removed.add(layout, groups);
+    return true;
   }
 
   #take(step: LadderStep, items: readonly ContextItem[]): boolean {
@@ -265,26 +289,4 @@ export class Ladder {
     this.#steps.push({ step, ...after });
     return true;
   }
-}
-
-interface FloorItem {
-  readonly item: ContextItem;
-  readonly isFirstUser: boolean;
-}
-
-function findFloor({ items, groupOf, protections }: Layout): FloorItem[] {
-  return items.flatMap((item, position) => {
-    const protection = protections[groupOf[position] as number];
-    return isFloor(protection) ? [{ item, isFirstUser: protection === 'first_user' }] : [];
-  });
-}
-
-/** Checks that an item shows its own message, which can be shortened from the log. */
-function isShortenable({ segment }: ContextItem): boolean {
-  return segment === undefined || segment.kind === 'clipped' || segment.kind === 'excerpt';
-}
-
-/** Checks whether a hard reason permits to shorten messages with this protection. */
-function isFlexible(protection: Protection): boolean {
-  return isFloor(protection) || protection === 'unread';
 }

@@ -70,6 +70,19 @@ export function* layOutInSlices(items: readonly ContextItem[], policy: Policy, l
   return { items, groups, groupOf, groupWeights, protections, firstUserGroup: isKept ? first : undefined };
 }
 
+export interface FloorItem {
+  readonly item: ContextItem;
+  readonly isFirstUser: boolean;
+}
+
+/** Lists the messages of the floor. */
+export function findFloor({ items, groupOf, protections }: Layout): FloorItem[] {
+  return items.flatMap((item, position) => {
+    const protection = protections[groupOf[position] as number];
+    return isFloor(protection) ? [{ item, isFirstUser: protection === 'first_user' }] : [];
+  });
+}
+
 export function isFloor(protection: Protection | undefined): boolean {
   return protection !== undefined && FLOOR.has(protection);
 }
@@ -77,6 +90,11 @@ export function isFloor(protection: Protection | undefined): boolean {
 /** Checks whether a group belongs to the fixed part, which every budget has to pay. */
 export function isFixed(protection: Protection | undefined): boolean {
   return protection === 'read_user' || (protection !== undefined && !isFloor(protection));
+}
+
+/** Checks whether a hard reason permits to shorten messages with this protection. */
+export function isFlexible(protection: Protection): boolean {
+  return isFloor(protection) || protection === 'unread';
 }
 
 function* protectGroups(
