@@ -20,6 +20,13 @@ describe('a context that lost more than its budget needed', () => {
     expect(maskSettled(line, settledLine(line, { policy: window, reasons: ['manual'] }))).toBe('su...u.a');
   });
 
+  test('counts a step that gave back as much as an earlier one took together with that one', () => {
+    const settled = settledLine('su(a:90)x12 u a:1500 a:10', { policy, reasons: ['manual'] });
+    const sizes = settled.steps.map(({ tokens }) => tokens);
+    expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
+    expect(new Set(sizes).size).toBe(sizes.length);
+  });
+
   test('starts with an answer if it did so before, and would otherwise lose almost everything', () => {
     const line = '(a:100)x20 u a:10';
     const evicting = { ...policy, strategy: { evict: 0.6 } };

@@ -226,6 +226,11 @@ describe('the placeholder before a context that starts with another role', () =>
     expect(planOver(766)).toMatchObject({ kind: 'none', explained: ['no_gain'], tokens: 1_001 });
   });
 
+  test('a hard compaction above its budget is infeasible if the placeholder outweighs what it could remove', () => {
+    const setting: PassSetting = { policy: { ...loose, maxTokens: 100 }, model, reasons: ['hard_limit'] };
+    expect(settleLine('u:5 a:200! u:10', setting)).toMatchObject({ kind: 'infeasible' });
+  });
+
   test('the placeholder that rendering puts first is not larger than compaction assumes', async () => {
     for (const encoding of ['o200k_base', 'cl100k_base'] as const) {
       const counter = await loadTokenCounter(encoding);

@@ -143,17 +143,17 @@ export async function play(scenario: Scenario, counter: BpeTokenCounter): Promis
 
 /** Records the plan of each compaction pass and the summaries that were accepted for it. */
 function watchStore(store: Store): { take(): Pick<SeenPass, 'plan' | 'written'> } {
-  const { recordPlan, recordSummary } = store;
+  const unwatched = { ...store };
   let plan: PassPlan | undefined;
   let written: SeqRange[] = [];
   Object.assign(store, {
     recordPlan: (lease, recorded) => {
       plan = recorded;
-      return recordPlan(lease, recorded);
+      return unwatched.recordPlan(lease, recorded);
     },
     recordSummary: (lease, record) => {
       if (record.status === 'accepted') written.push(record.summary.covers);
-      return recordSummary(lease, record);
+      return unwatched.recordSummary(lease, record);
     },
   } satisfies Pick<Store, 'recordPlan' | 'recordSummary'>);
   return {

@@ -1,7 +1,7 @@
 import type { ContextItem } from '../context.ts';
 import { addWeights, NO_WEIGHT, subtractWeights, type Weight } from '../message.ts';
 import { excessWeight, opensWithUser, PLACEHOLDER, type PlanRequest, weighSent } from './budget.ts';
-import { isFloor, type Layout } from './layout.ts';
+import type { FloorItem, Layout } from './layout.ts';
 
 interface RemovedGroup {
   readonly items: readonly ContextItem[];
@@ -9,16 +9,9 @@ interface RemovedGroup {
   readonly isFloor: boolean;
 }
 
-/** Room for what a pass gives back. */
-export interface Room {
-  readonly request: PlanRequest;
-  /** The items must stay below this size, because each step makes the context smaller. */
-  readonly belowTokens: number;
-}
-
-function fits({ request, belowTokens }: Room, weight: Weight): boolean {
+function fits(request: PlanRequest, weight: Weight): boolean {
   const { tokens, bytes } = excessWeight(request, weight);
-  return tokens === 0 && bytes === 0 && weight.tokens < belowTokens;
+  return tokens === 0 && bytes === 0;
 }
 
 function placeholderChange(opened: boolean, opens: boolean): Weight {
@@ -30,17 +23,18 @@ function placeholderChange(opened: boolean, opens: boolean): Weight {
 export class RemovedGroups {
   readonly #removed: RemovedGroup[] = [];
 
-  /** @param groups indexes in the order of their removal */
-  add({ items, groups, groupWeights, protections }: Layout, removed: Iterable<number>): void {
+  /**
+   * @param removed indexes of groups in the order of their removal
+   * @param floor messages that were in the floor when the pass began. As messages go, the window reaches older ones
+   */
+  add({ items, groups, groupWeights }: Layout, removed: Iterable<number>, floor: readonly FloorItem[]): void {
+    const floorSeqs = new Set(floor.map(({ item }) => item.from));
     for (const index of removed) {
       const own = (groups[index]?.positions ?? []).map((position) => items[position] as ContextItem);
-      // The author of droppable messages wants them to go.
-      if (own.every(({ message }) => message.droppable === true)) continue;
-      this.#removed.push({
-        items: own,
-        weight: groupWeights[index] as Weight,
-        isFloor: isFloor(protections[index]),
-      });
+      const isFloor = own.some(({ from }) => floorSeqs.has(from));
+      // The author of droppable messages wants them to go, but the floor keeps its order.
+      if (!isFloor && own.every(({ message }) => message.droppable === true)) continue;
+      this.#removed.push({ items: own, weight: groupWeights[index] as Weight, isFloor });
     }
   }
 
@@ -49,8 +43,8 @@ export class RemovedGroups {
    * Groups of the floor return without a gap, because the oldest leave first. Before the first message, only a user message
    * or a summary returns, unless the pass began with another role there.
    */
-  putBack(items: readonly ContextItem[], room: Room): readonly ContextItem[] {
-    const mayOpen = !opensWithUser(room.request.context.items);
+  putBack(items: readonly ContextItem[], request: PlanRequest): readonly ContextItem[] {
+    const mayOpen = !opensWithUser(request.context.items);
     const returned = new Set<RemovedGroup>();
     let weight = weighSent(items);
     let opening = {
@@ -66,7 +60,7 @@ export class RemovedGroups {
         const next = from > opening.from ? opening : { from, isUser: opensWithUser(group.items) };
         const sum = addWeights(weight, addWeights(group.weight, placeholderChange(opening.isUser, next.isUser)));
         const mayStand = next === opening || next.isUser || mayOpen;
-        if (mayStand && (isFloorWhole || !group.isFloor) && fits(room, sum)) {
+        if (mayStand && (isFloorWhole || !group.isFloor) && fits(request, sum)) {
           returned.add(group);
           weight = sum;
           opening = next;
@@ -85,7 +79,7 @@ export class RemovedGroups {
 export function showWhole(
   items: readonly ContextItem[],
   whole: ReadonlyMap<ContextItem, ContextItem>,
-  room: Room,
+  request: PlanRequest,
 ): readonly ContextItem[] {
   const shown = new Map<ContextItem, ContextItem>();
   let weight = weighSent(items);
@@ -94,7 +88,7 @@ export function showWhole(
   for (const item of shortened.toSorted((a, b) => tokensOf(a) - tokensOf(b))) {
     const was = whole.get(item) as ContextItem;
     const sum = addWeights(weight, subtractWeights(was, item));
-    if (!fits(room, sum)) continue;
+    if (!fits(request, sum)) continue;
     shown.set(item, was);
     weight = sum;
   }

@@ -139,11 +139,10 @@ export class Ladder {
   /** Gives back what fits again, because a later step removed more than the budget needed. */
   *#giveBack(): Sliced<void> {
     if (this.isOver) return;
-    const room = { request: this.#request, belowTokens: this.#steps.at(-2)?.tokens ?? Infinity };
-    this.#replaceLast(this.#removed.putBack(this.#items, room));
+    this.#replaceLast(this.#removed.putBack(this.#items, this.#request));
     yield;
     yield* this.#refill();
-    this.#replaceLast(showWhole(this.#items, this.#whole, room));
+    this.#replaceLast(showWhole(this.#items, this.#whole, this.#request));
   }
 
   /** Makes shortened messages longer again, if a later step removed more than the budget needed. */
@@ -168,7 +167,10 @@ export class Ladder {
     if (last === undefined || items === this.#items) return;
     this.#items = items;
     this.#layout = undefined;
-    this.#steps[this.#steps.length - 1] = { ...last, ...weighItems(items) };
+    const weight = weighItems(items);
+    // Earlier steps that made the context as small count as part of the last one.
+    const earlier = this.#steps.slice(0, -1).filter(({ tokens }) => tokens > weight.tokens);
+    this.#steps.splice(0, Infinity, ...earlier, { ...last, ...weight });
   }
 
   /** Removes groups whose messages are all droppable, regardless of the budget. */
@@ -277,7 +279,7 @@ export class Ladder {
     const left = this.#items.filter((_, position) => !groups.has(layout.groupOf[position] as number));
     yield;
     if (!this.#take(step, left)) return false;
-    if (step !== 'drop') this.#removed.add(layout, groups);
+    if (step !== 'drop') this.#removed.add(layout, groups, this.#floor ?? []);
     return true;
   }
 

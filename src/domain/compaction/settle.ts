@@ -75,7 +75,8 @@ function* settleOnce(request: SettleRequest): Sliced<SettleOutcome> {
   const { items, steps } = ladder;
   const after = requestTokensOf(request, items);
   const isHard = hasHardReason(reasons);
-  if (ladder.isOver && (steps.length === 0 || (isHard && !isWorthIt(request, items)))) {
+  // The placeholder may outweigh all that could be removed.
+  if (ladder.isOver && (steps.length === 0 || (isHard && (after >= before || !isWorthIt(request, items))))) {
     return { kind: 'infeasible', details: explainInfeasible(request, yield* ladder.layOut()) };
   }
   if (steps.length === 0) return { kind: 'none' };
