@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { maskSettled, settledLine } from './passes.ts';
+import { showWhole } from '../../src/domain/compaction/give-back.ts';
+import type { ContextItem } from '../../src/domain/context.ts';
+import { contextOf } from './alphabet.ts';
+import { maskSettled, requestOver, settledLine } from './passes.ts';
 
 const MAX_TOKENS = 1_000;
 const policy = { maxTokens: MAX_TOKENS, retentionWindow: 2, keepFirstUser: false, minSequenceTokens: 90_000 };
@@ -37,10 +40,34 @@ describe('a context that lost more than its budget needed', () => {
     expect(maskSettled(line, settledLine(line, { policy: unbounded }))).toBe(`${'.'.repeat(20)}ua`);
   });
 
+  test('gets a user message back before the answers to it', () => {
+    // Everything leaves for the large answer. The newest answers fit again first, but need a user message before them.
+    const line = 'su:20 a:300 a:300 u:30 a:300 a:300 u a:2000 a:10';
+    const settled = settledLine(line, { policy, reasons: ['manual'] });
+    expect(maskSettled(line, settled)).toBe('su.auaau.a');
+  });
+
+  test('pays for the placeholder when an answer returns to the start, and saves it when a user message does', () => {
+    const line = 'a:95 a:95 u:300 a:300 a:300 u:30 a:2000 a:10';
+    const settled = settledLine(line, { policy, reasons: ['manual'] });
+    expect(settled.tokensAfter).toBeGreaterThanOrEqual(0.7 * MAX_TOKENS);
+    expect(settled.tokensAfter).toBeLessThanOrEqual(MAX_TOKENS);
+  });
+
   test('loses one more message if a pinned one comes first and needs a placeholder', () => {
     // 3 framing + 14 pinned + 4 + 24 + 26 + 11 are within 90 tokens, but not with the 12 of the placeholder.
     const line = 'u:90 a:14! u:4 a:26 a:11 u:24';
     const setting = { policy: { ...policy, maxTokens: 90, retentionWindow: 0 }, reasons: ['manual' as const] };
     expect(settledLine(line, setting).tokensAfter).toBeLessThanOrEqual(90);
   });
+});
+
+test('shortened messages are shown whole again while they fit, the smallest first', () => {
+  const { items } = contextOf('u:10 a:500 a:100 a:80');
+  const request = requestOver(contextOf('u:10 a:500 a:100 a:80'), { policy: { maxTokens: 300 }, reasons: ['ratio'] });
+  const shortened = items.slice(1).map((item): ContextItem => ({ ...item, tokens: 20, bytes: 80 }));
+  const whole = new Map(shortened.map((item, index) => [item, items[index + 1] as ContextItem]));
+  const shown = showWhole([items[0] as ContextItem, ...shortened], whole, request);
+  expect(shown.map(({ tokens }) => tokens)).toEqual([10, 20, 100, 80]);
+  expect(showWhole(shown.slice(0, 2), whole, request)).toEqual(shown.slice(0, 2));
 });

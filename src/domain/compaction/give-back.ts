@@ -14,11 +14,6 @@ function fits(request: PlanRequest, weight: Weight): boolean {
   return tokens === 0 && bytes === 0;
 }
 
-function placeholderChange(opened: boolean, opens: boolean): Weight {
-  if (opened === opens) return NO_WEIGHT;
-  return opens ? subtractWeights(NO_WEIGHT, PLACEHOLDER) : PLACEHOLDER;
-}
-
 /** Groups that a pass removed, in the order of their removal. */
 export class RemovedGroups {
   readonly #removed: RemovedGroup[] = [];
@@ -44,32 +39,64 @@ export class RemovedGroups {
    * or a summary returns, unless the pass began with another role there.
    */
   putBack(items: readonly ContextItem[], request: PlanRequest): readonly ContextItem[] {
-    const mayOpen = !opensWithUser(request.context.items);
-    const returned = new Set<RemovedGroup>();
-    let weight = weighSent(items);
-    let opening = {
-      from: items.find(({ message }) => message.role !== 'system')?.from ?? Infinity,
-      isUser: opensWithUser(items),
-    };
-    // A group before the first message may follow once a user message has returned before it.
-    for (const round of [1, 2]) {
-      let isFloorWhole = true;
-      for (const group of this.#removed.toReversed()) {
-        if (returned.has(group)) continue;
-        const [{ from }] = group.items as [ContextItem];
-        const next = from > opening.from ? opening : { from, isUser: opensWithUser(group.items) };
-        const sum = addWeights(weight, addWeights(group.weight, placeholderChange(opening.isUser, next.isUser)));
-        const mayStand = next === opening || next.isUser || mayOpen;
-        if (mayStand && (isFloorWhole || !group.isFloor) && fits(request, sum)) {
-          returned.add(group);
-          weight = sum;
-          opening = next;
-        } else if (group.isFloor) isFloorWhole = false;
-      }
-      if (round === 1 && returned.size === 0) return items;
-    }
-    return [...items, ...[...returned].flatMap((group) => group.items)].toSorted((a, b) => a.from - b.from);
+    const back = new Returning(items, request);
+    back.take(this.#removed.toReversed());
+    if (back.groups.size === 0) return items;
+    // A group before the first message may follow, now that a user message has returned before it.
+    back.take(this.#removed.toReversed());
+    return [...items, ...[...back.groups].flatMap((group) => group.items)].toSorted((a, b) => a.from - b.from);
   }
+}
+
+/** The first message besides those of the system. */
+interface Opening {
+  readonly from: number;
+  /** False if rendering puts a placeholder before it. */
+  readonly isUser: boolean;
+}
+
+function openingOf(items: readonly ContextItem[]): Opening {
+  const first = items.find(({ message }) => message.role !== 'system');
+  return { from: first?.from ?? Infinity, isUser: opensWithUser(items) };
+}
+
+/** Groups that return to a context, while they fit. */
+class Returning {
+  readonly groups = new Set<RemovedGroup>();
+  readonly #request: PlanRequest;
+  #weight: Weight;
+  #opening: Opening;
+
+  constructor(items: readonly ContextItem[], request: PlanRequest) {
+    this.#request = request;
+    this.#weight = weighSent(items);
+    this.#opening = openingOf(items);
+  }
+
+  take(removed: readonly RemovedGroup[]): void {
+    let isFloorWhole = true;
+    for (const group of removed) {
+      if (this.groups.has(group) || (group.isFloor && !isFloorWhole)) continue;
+      if (!this.#takeOne(group) && group.isFloor) isFloorWhole = false;
+    }
+  }
+
+  #takeOne(group: RemovedGroup): boolean {
+    const own = openingOf(group.items);
+    const opening = own.from < this.#opening.from ? own : this.#opening;
+    if (opening === own && !own.isUser && opensWithUser(this.#request.context.items)) return false;
+    const sum = addWeights(this.#weight, addWeights(group.weight, placeholderChange(this.#opening, opening)));
+    if (!fits(this.#request, sum)) return false;
+    this.groups.add(group);
+    this.#weight = sum;
+    this.#opening = opening;
+    return true;
+  }
+}
+
+function placeholderChange(before: Opening, after: Opening): Weight {
+  if (before.isUser === after.isUser) return NO_WEIGHT;
+  return after.isUser ? subtractWeights(NO_WEIGHT, PLACEHOLDER) : PLACEHOLDER;
 }
 
 /**
