@@ -36,6 +36,8 @@ const propertyFiles = [
   'test/wire/**/*.test.ts',
   'test/cli-offline/compact-properties.test.ts',
   'test/ladder/ladder-properties.test.ts',
+  'test/domain/*-properties.test.ts',
+  'test/domain/{collapse,long-conversation}.test.ts',
 ];
 
 /** The files that take longest, longest first, of each project. */
@@ -134,6 +136,7 @@ export default defineConfig({
           name: 'searches',
           include: propertyFiles,
           provide: { isThorough: true },
+          testTimeout: 600_000,
         },
       },
       {

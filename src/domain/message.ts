@@ -99,6 +99,10 @@ export interface Weight {
 
 export const NO_WEIGHT: Weight = { tokens: 0, bytes: 0 };
 
+export function subtractWeights(a: Weight, b: Weight): Weight {
+  return { tokens: a.tokens - b.tokens, bytes: a.bytes - b.bytes };
+}
+
 export function addWeights(a: Weight, b: Weight): Weight {
   return { tokens: a.tokens + b.tokens, bytes: a.bytes + b.bytes };
 }

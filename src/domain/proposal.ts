@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { requestTokens } from './compaction/budget.ts';
-import { weighItems } from './context.ts';
-import type { Weight } from './message.ts';
+import { addWeights, subtractWeights, type Weight } from './message.ts';
 import type { RequestOverhead } from './size.ts';
 import { type Summary, summarySchema, type Version, versionSchema } from './version.ts';
 
@@ -60,15 +59,17 @@ export function editProposal(
   overhead: RequestOverhead,
 ): Proposal {
   const byKey = new Map(edited.map((edit) => [edit.replaces, edit]));
+  let { weight } = proposal.version;
   const segments = proposal.version.segments.map((segment) => {
     const edit = segment.kind === 'summary' ? byKey.get(segment.summaryKey) : undefined;
-    return edit === undefined ? segment : { ...segment, summaryKey: edit.key, weight: edit.weight };
+    if (edit === undefined) return segment;
+    weight = addWeights(weight, subtractWeights(edit.weight, segment.weight));
+    return { ...segment, summaryKey: edit.key, weight: edit.weight };
   });
   const summaries = Object.entries(proposal.summaries).map(([key, summary]) => {
     const edit = byKey.get(key);
     return edit === undefined ? ([key, summary] as const) : ([edit.key, edit.summary] as const);
   });
-  const weight = weighItems(segments.map((segment) => segment.weight));
   const tokensAfter = requestTokens({ overhead }, weight.tokens);
   const version: Version = {
     ...proposal.version,

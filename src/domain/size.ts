@@ -26,7 +26,7 @@ export interface SizeAnchor {
 export interface SizeRecord {
   /** Number of the current context version. */
   readonly version: number;
-  /** Size of the current version's segments. */
+  /** Size of the current version. */
   readonly weight: Weight;
   /** Size of all log entries that the segments cover. */
   readonly baseTotal: Weight;

@@ -86,6 +86,7 @@ export const versionSchema = z.object({
   base: z.number().int().min(0),
   /** How each range of the log appears in the context, in order. */
   segments: z.array(segmentSchema),
+  /** Size of the segments, with the placeholder that rendering puts before a context that starts with another role than a user. */
   weight: weightSchema,
   /** Size of the log up to `base`. Subtracting it from the whole log's size gives the size of all later entries. */
   baseTotal: weightSchema,

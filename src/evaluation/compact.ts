@@ -1,8 +1,7 @@
-import { type BudgetInfeasible, requestTokens } from '../domain/compaction/budget.ts';
+import { type BudgetInfeasible, requestTokens, weighSent } from '../domain/compaction/budget.ts';
 import type { LadderStep } from '../domain/compaction/ladder.ts';
 import type { SettledContext } from '../domain/compaction/settle.ts';
 import type { Reason } from '../domain/compaction/thresholds.ts';
-import { weighItems } from '../domain/context.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { Message, WeighedMessage } from '../domain/message.ts';
 import { arrangeRequest } from '../wire/arrange.ts';
@@ -57,7 +56,7 @@ export async function compactConversation(
   const passes = new EvaluatedPasses(prepared, summarizers);
   const { conversation } = passes;
   for (const message of weighed) await conversation.append(message);
-  const before = weighItems(conversation.context.items);
+  const before = weighSent(conversation.context.items);
   const outcome = await passes.run(['manual']);
   if (outcome.kind === 'infeasible') throw infeasibleError(outcome.details);
   if (outcome.kind === 'refused') throw refusedError(outcome.refusal);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { PLACEHOLDER } from '../../src/domain/compaction/budget.ts';
 import { explainPlan } from '../../src/domain/compaction/explain.ts';
 import { passPlanSchema } from '../../src/domain/compaction/plan.ts';
 import { completePolicy } from '../../src/domain/policy.ts';
@@ -110,7 +111,7 @@ describe('explained plan', () => {
 
   test('an explained plan accepts an empty log and a log without user messages', () => {
     expect(explainPlan([], policy, weighText)).toMatchObject({
-      plan: { kind: 'none', tokens: 3 },
+      plan: { kind: 'none', tokens: 3 + PLACEHOLDER.tokens },
       messages: 0,
       protectedPositions: [],
     });

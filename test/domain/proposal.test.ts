@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { requestTokens } from '../../src/domain/compaction/budget.ts';
+import { PLACEHOLDER, requestTokens } from '../../src/domain/compaction/budget.ts';
 import { editProposal, type Proposal, rangeName } from '../../src/domain/proposal.ts';
 import { type Segment, START_VERSION, type Summary } from '../../src/domain/version.ts';
 
@@ -27,6 +27,7 @@ const proposal: Proposal = {
     ...START_VERSION,
     number: 2,
     model: 'recorder',
+    weight: { tokens: 25 + PLACEHOLDER.tokens, bytes: 100 + PLACEHOLDER.bytes },
     segments: [
       segmentOf('first', 1),
       { kind: 'raw', from: 3, to: 3, weight: { tokens: 5, bytes: 20 } },
@@ -49,10 +50,14 @@ describe('a proposal whose summary a person edited', () => {
     expect(edited.summaries).toStrictEqual({ first: proposal.summaries['first'], third: summary });
   });
 
-  test('a proposal edited by a person has the size of the new summary, and names the model and the person as its authors', () => {
-    const tokens = requestTokens({ overhead }, 45);
-    expect(edited.version).toMatchObject({ weight: { tokens: 45, bytes: 180 }, tokensAfter: tokens });
-    expect(edited.version.measuredAt).toMatchObject({ tokens, bytes: 580 });
+  test('a proposal edited by a person has the size of the new summary, with the placeholder before its first message', () => {
+    const weight = { tokens: 45 + PLACEHOLDER.tokens, bytes: 180 + PLACEHOLDER.bytes };
+    const tokens = requestTokens({ overhead }, weight.tokens);
+    expect(edited.version).toMatchObject({ weight, tokensAfter: tokens });
+    expect(edited.version.measuredAt).toMatchObject({ tokens, bytes: weight.bytes + overhead.bytes });
+  });
+
+  test('a proposal edited by a person names the model and the person as its authors', () => {
     expect(edited.version.model).toBe('recorder, reviewer');
   });
 });

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { PLACEHOLDER } from '../../src/domain/compaction/budget.ts';
 import {
   checkHardLimit,
   evictNewer,
@@ -199,6 +200,16 @@ describe('sizes after a restore', () => {
     const putBack: Version = { ...measured, number: 2, measuredAt: { head: 7, tokens: 999, bytes: 999 } };
     expect(weighOutside([measured, putBack])).toStrictEqual(OUTSIDE);
     expect(weighOutside([])).toStrictEqual({ tokens: 3, bytes: 0 });
+  });
+
+  test('a restore keeps the placeholder of the old version in its size', () => {
+    const found = versionOf(log, 1, [
+      { kind: 'evicted', from: 1, to: 1, weight: NO_WEIGHT },
+      { kind: 'raw', from: 2, to: 4, weight: NO_WEIGHT },
+    ]);
+    const target = { ...found, weight: addWeights(found.weight, PLACEHOLDER) };
+    const version = restored({ log, target, live: target }, 'keep');
+    expect(version.weight).toStrictEqual(addWeights(weighItems(log.slice(1)), PLACEHOLDER));
   });
 
   test('a restore of a context above the hard limit is refused with the calculation, and a restore below that limit is accepted', () => {

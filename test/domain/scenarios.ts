@@ -1,10 +1,11 @@
 import * as fc from 'fast-check';
-import type { PassPlan } from '../../src/domain/compaction/plan.ts';
+import type { PassPlan, PlanRequest } from '../../src/domain/compaction/plan.ts';
 import { REASONS } from '../../src/domain/compaction/thresholds.ts';
+import { contextOfLog } from '../../src/domain/context.ts';
 import { buildLog, type Message, type WeighedMessage } from '../../src/domain/message.ts';
 import type { EvictionStrategy, PolicyInput } from '../../src/domain/policy.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
-import { type PassSetting, type Story, type TakenPass, takePass } from './passes.ts';
+import { type PassSetting, requestOver, type Story, type TakenPass, takePass } from './passes.ts';
 
 interface Step {
   readonly kind: 'system' | 'user' | 'assistant' | 'summary' | 'call' | 'result';
@@ -122,6 +123,12 @@ export function playScenario({ chunks, settings: given, shares: sizes }: Scenari
     story = taken.story;
   });
   return passes;
+}
+
+/** The input of the first compaction pass of a scenario. */
+export function firstRequest({ chunks, settings: [setting] }: Scenario): PlanRequest {
+  const entries = buildLog(messagesOf(chunks[0] ?? []));
+  return requestOver(contextOfLog(entries, START_VERSION), setting);
 }
 
 /** Gives each range the next of these sizes. */

@@ -8,7 +8,7 @@ import { runToEnd } from '../../src/domain/sliced.ts';
 import { contextOf } from './alphabet.ts';
 import { ownersOf } from './fates.ts';
 import { requestOver } from './passes.ts';
-import { playScenario, scenarios } from './scenarios.ts';
+import { firstRequest, scenarios } from './scenarios.ts';
 
 const spans = fc
   .uniqueArray(fc.tuple(fc.nat(60), fc.integer({ min: 1, max: 40 })), { selector: ([first]) => first, maxLength: 40 })
@@ -64,8 +64,7 @@ describe('ranges to summarize (sequences)', () => {
     let interlocked = 0;
     fc.assert(
       fc.property(scenarios, (scenario) => {
-        const { context, firstUserSeq } = (playScenario(scenario)[0] as ReturnType<typeof playScenario>[number])
-          .request;
+        const { context, firstUserSeq } = firstRequest(scenario);
         const layout = runToEnd(
           layOutInSlices(context.items, policy, { firstUserSeq, lastModelSeq: findLastModelSeq(context.items) }),
         );

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { PLACEHOLDER } from '../../src/domain/compaction/budget.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
+import { weighItems } from '../../src/domain/context.ts';
+import { addWeights } from '../../src/domain/message.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
 import { FIRST_TEXT } from '../../src/wire/arrange.ts';
 import { contextOf } from './alphabet.ts';
@@ -204,6 +206,29 @@ describe('the placeholder before a context that starts with another role', () =>
     expect(most(175).tokensAfter).toBe(175);
     expect(maskSettled(line, most(174))).toBe('saa.u');
     expect(most(174).tokensAfter).toBe(165);
+  });
+
+  test('a plan and a version count the placeholder in their sizes', () => {
+    const line = 'a:100! (u:20 a:300 a:300)x2 u:20';
+    const setting: PassSetting = { policy: { ...loose, maxTokens: 600 }, reasons: ['ratio'] };
+    const settled = settledLine(line, setting);
+    expect(planLine(line, setting).tokens).toBe(settled.tokensBefore);
+    const segments = weighItems(settled.segments.map(({ weight }) => weight));
+    expect(settled.weight).toEqual(addWeights(segments, PLACEHOLDER));
+    expect(settled.tokensAfter).toBe(3 + settled.weight.tokens);
+  });
+
+  test('no summary is planned if it saves less than minGain of a size that includes the placeholder', () => {
+    const policy = { ...loose, retentionWindow: 1, minSequenceTokens: 0, minGain: 0.1 };
+    // 3 framing + 10 pinned + 210 + the last message. A summary of 200 tokens may have 100.
+    const planOver = (last: number) => planLine(`a:10! u:10 a:100 a:100 u:${last}`, { policy });
+    expect(planOver(765)).toMatchObject({ kind: 'summarize', tokens: 1_000 });
+    expect(planOver(766)).toMatchObject({ kind: 'none', explained: ['no_gain'], tokens: 1_001 });
+  });
+
+  test('a hard compaction above its budget is infeasible if the placeholder outweighs what it could remove', () => {
+    const setting: PassSetting = { policy: { ...loose, maxTokens: 100 }, model, reasons: ['hard_limit'] };
+    expect(settleLine('u:5 a:200! u:10', setting)).toMatchObject({ kind: 'infeasible' });
   });
 
   test('the placeholder that rendering puts first is not larger than compaction assumes', async () => {

@@ -6,7 +6,7 @@ import type { Context } from '../../src/domain/context.ts';
 import { completePolicy } from '../../src/domain/policy.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import { contextOf } from './alphabet.ts';
-import { playScenario, scenarios } from './scenarios.ts';
+import { firstRequest, scenarios } from './scenarios.ts';
 
 function layOut({ items }: Context, retentionWindow: number): Layout {
   const policy = completePolicy({ retentionWindow, keepFirstUser: false });
@@ -36,7 +36,7 @@ describe('the verbatim tail of a context', () => {
   test('the tail of any context fits its tokens, and a larger part never gives a shorter tail', () => {
     fc.assert(
       fc.property(scenarios, fc.nat(5_000), fc.nat(5_000), (scenario, maxTokens, more) => {
-        const { request } = playScenario(scenario)[0] as ReturnType<typeof playScenario>[number];
+        const request = firstRequest(scenario);
         const layout = layOut(request.context, 4);
         const tail = findTail(layout, maxTokens, true);
         expect(tail.tokens).toBeLessThanOrEqual(maxTokens);

@@ -15,7 +15,6 @@ const passing = {
   imports: 'true',
   lint: 'true',
   prose: 'true',
-  types: 'true',
   unused: 'true',
 };
 
@@ -31,7 +30,6 @@ test('npm run check prints one line per gate, and the output of failed gates', a
     'pass  format:check',
     'pass  imports',
     'pass  prose',
-    'pass  types',
     'pass  unused',
   ]);
   expect(output).toContain('── lint: echo loose promise; exit 3\nloose promise');

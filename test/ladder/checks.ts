@@ -24,8 +24,8 @@ const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
       ({ tokens }, index) => tokens < (settled.steps[index - 1]?.tokens ?? weighItems(before.items).tokens),
     ),
   'a version has the size that it states': ({ prepared, after, outcome: { settled } }) =>
-    settled.tokensAfter === requestTokens(prepared, weighSent(after.items).tokens) &&
-    isDeepStrictEqual(settled.weight, weighItems(after.items)),
+    settled.tokensAfter === requestTokens(prepared, settled.weight.tokens) &&
+    isDeepStrictEqual(settled.weight, weighSent(after.items)),
   'a version is within maxTokens or explains why not': isWithinBudget,
   'a version exceeds maxTokens only if nothing more may be removed': (pass) => {
     if (!isBudgetAGoal(pass) || !isOverBudget(pass, weighSent(pass.after.items))) return true;

@@ -28,6 +28,18 @@ const CHECKS: Readonly<Record<string, (end: SeenEnd) => boolean>> = {
     );
     return isBudgetAGoal(end) && isOverBudget(end, least);
   },
+  'a summary that was written for a compaction pass stands in its version': ({
+    prepared: { limits },
+    written,
+    outcome,
+  }) => {
+    // A small request limit may refuse the version with its summaries, because the size of JSON syntax is only estimated.
+    if (limits.maxBytes !== undefined && outcome.kind !== 'infeasible') return true;
+    const segments = outcome.kind === 'version' ? outcome.settled.segments : [];
+    return written.every(({ from, to }) =>
+      segments.some((segment) => segment.kind === 'summary' && segment.from === from && segment.to === to),
+    );
+  },
   // Before the context is rendered, the size of JSON syntax and escapes is only estimated.
   'a version is refused only for the bytes of a small request limit': ({ prepared: { limits }, outcome }) =>
     outcome.kind !== 'refused' || (limits.maxBytes !== undefined && outcome.refusal.codes.join() === 'X9'),

@@ -1,10 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
+import type { PassPlan } from '../../src/domain/compaction/plan.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { adoptMessages } from '../../src/domain/history.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { EvictionStrategy, PolicyInput } from '../../src/domain/policy.ts';
+import type { Store } from '../../src/domain/ports/store.ts';
+import type { SeqRange } from '../../src/domain/version.ts';
 import { EvaluatedPasses } from '../../src/evaluation/evaluated-passes.ts';
 import { SCRIPTED_PROFILE, scriptedModel } from '../../src/models/scripted.ts';
 import type { BpeTokenCounter } from '../../src/tokens/token-counter.ts';
@@ -12,6 +15,7 @@ import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
 import { type PreparedAgent, prepareAgent } from '../../src/workers/prepared-agent.ts';
 import { findBreaches } from './checks.ts';
 import { findEndBreaches } from './ends.ts';
+import { findFitting } from './fill.ts';
 import { chunks, longChunks } from './histories.ts';
 import type { SeenPass } from './seen-pass.ts';
 import { openChain, SUMMARIZERS } from './summarizers.ts';
@@ -114,6 +118,7 @@ export async function play(scenario: Scenario, counter: BpeTokenCounter): Promis
   const passes = new EvaluatedPasses(prepared, () => openChain(scenario.summarizer, scenario.isBacked, counter));
   const messages = adopt(scenario.chunks);
   if (messages === undefined) return undefined;
+  const seen = watchStore(passes.conversation.store);
   const outcomes: TrialOutcome[] = [];
   const versions: SeenPass[] = [];
   const breaches: string[] = [];
@@ -124,16 +129,40 @@ export async function play(scenario: Scenario, counter: BpeTokenCounter): Promis
     const outcome = await passes.run(requested);
     outcomes.push(outcome);
     const { context: after, firstUserSeq } = passes.conversation;
-    const end = { prepared, before, outcome, requested, firstUserSeq };
+    const end = { prepared, before, outcome, requested, firstUserSeq, ...seen.take() };
     const broken = findEndBreaches(end);
     if (outcome.kind === 'version') {
-      const seen = { ...end, outcome, after: { ...after, items: [...after.items] } };
-      versions.push(seen);
-      broken.push(...findBreaches(seen));
+      const pass = { ...end, outcome, after: { ...after, items: [...after.items] } };
+      versions.push(pass);
+      broken.push(...findBreaches(pass), ...findFitting(pass));
     }
     breaches.push(...broken.map((name) => `${index}: ${name}`));
   }
   return { outcomes, versions, breaches };
+}
+
+/** Records the plan of each compaction pass and the summaries that were accepted for it. */
+function watchStore(store: Store): { take(): Pick<SeenPass, 'plan' | 'written'> } {
+  const unwatched = { ...store };
+  let plan: PassPlan | undefined;
+  let written: SeqRange[] = [];
+  Object.assign(store, {
+    recordPlan: (lease, recorded) => {
+      plan = recorded;
+      return unwatched.recordPlan(lease, recorded);
+    },
+    recordSummary: (lease, record) => {
+      if (record.status === 'accepted') written.push(record.summary.covers);
+      return unwatched.recordSummary(lease, record);
+    },
+  } satisfies Pick<Store, 'recordPlan' | 'recordSummary'>);
+  return {
+    take() {
+      const taken = { plan, written };
+      [plan, written] = [undefined, []];
+      return taken;
+    },
+  };
 }
 
 /** Runs a scenario twice, each time from an empty conversation, and compares the results. */

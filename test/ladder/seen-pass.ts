@@ -1,9 +1,11 @@
 import { PLACEHOLDER, requestTokens } from '../../src/domain/compaction/budget.ts';
+import type { PassPlan } from '../../src/domain/compaction/plan.ts';
 import { hasTokenReason, type Reason } from '../../src/domain/compaction/thresholds.ts';
 import { type Context, type ContextItem, weighItems } from '../../src/domain/context.ts';
 import { type Limits, limitsAfterOverflow } from '../../src/domain/limits.ts';
 import { addWeights, type Message, type Weight } from '../../src/domain/message.ts';
 import { upperBoundTokens } from '../../src/domain/size.ts';
+import type { SeqRange } from '../../src/domain/version.ts';
 import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
 import type { PreparedAgent } from '../../src/workers/prepared-agent.ts';
 
@@ -16,6 +18,10 @@ export interface SeenEnd<Outcome extends TrialOutcome = TrialOutcome> {
   readonly requested: readonly Reason[];
   /** Sequence number of the log's first user message. */
   readonly firstUserSeq: number | undefined;
+  /** Ranges of the summaries that were written and accepted for this pass. */
+  readonly written: readonly SeqRange[];
+  /** Absent if the pass planned no summary. */
+  readonly plan: PassPlan | undefined;
 }
 
 /** A compaction pass that made a version, with the context after it. */
@@ -29,18 +35,25 @@ export interface SeenPass extends SeenEnd<Extract<TrialOutcome, { kind: 'version
  */
 export function limitsOf({ prepared, before, outcome: { reasons } }: SeenEnd): Limits {
   const { limits, overhead } = prepared;
-  const tokens = requestTokens({ overhead }, weighItems(before.items).tokens);
+  const tokens = requestTokens({ overhead }, weighSent(before.items).tokens);
   return reasons.includes('overflow')
     ? limitsAfterOverflow(limits, upperBoundTokens(tokens, limits.upperBoundFactor))
     : limits;
 }
 
 /** Checks whether a request with items of this size exceeds the target of the compaction pass in tokens or bytes. */
-export function isOverBudget(end: SeenEnd, { tokens, bytes }: Weight): boolean {
-  const { overhead } = end.prepared;
-  const { maxTokens = Infinity, maxBytes = Infinity, upperBoundFactor } = limitsOf(end);
-  const bound = upperBoundTokens(requestTokens({ overhead }, tokens), upperBoundFactor);
-  return bound > maxTokens || bytes + overhead.bytes > maxBytes;
+export function isOverBudget(end: SeenEnd, items: Weight): boolean {
+  const { maxTokens = Infinity, maxBytes = Infinity } = limitsOf(end);
+  const { tokens, bytes } = sizeOf(end, items);
+  return tokens > maxTokens || bytes > maxBytes;
+}
+
+/** Computes the size of a request with items of this size, as an upper bound. */
+export function sizeOf({ prepared: { overhead, limits } }: SeenEnd, { tokens, bytes }: Weight): Weight {
+  return {
+    tokens: upperBoundTokens(requestTokens({ overhead }, tokens), limits.upperBoundFactor),
+    bytes: bytes + overhead.bytes,
+  };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Context, weighItems } from '../context.ts';
 import { FRAMING_TOKENS, type Limits, scaleTokens } from '../limits.ts';
-import { NO_WEIGHT, type Weight } from '../message.ts';
+import { addWeights, NO_WEIGHT, type Weight } from '../message.ts';
 import type { Policy } from '../policy.ts';
 import { type RequestOverhead, upperBoundTokens } from '../size.ts';
 import type { Weigh } from './clip.ts';
@@ -39,18 +39,31 @@ export function mostItemTokens({ limits, overhead }: Pick<Budget, 'limits' | 'ov
   return Math.ceil((maxMean + 0.5) / overhead.calibration) - 1 - overhead.tokens - FRAMING_TOKENS;
 }
 
+/** Bytes of a token of text, rather too many. */
+export const TOKEN_BYTES = 6;
+
 /** Bound of the user message that rendering puts first if a context starts with another role. */
 export const PLACEHOLDER: Weight = { tokens: 12, bytes: 64 };
 
-/** Weight that rendering adds to these items: a context starts with a user message, which a summary also is. */
-export function weighPlaceholder(items: Context['items']): Weight {
-  const first = items.find(({ message }) => message.role !== 'system')?.message.role;
-  return first === 'user' || first === 'summary' ? NO_WEIGHT : PLACEHOLDER;
+/** Checks whether a context starts with a user message, which a summary also is. */
+export function opensWithUser(items: Context['items']): boolean {
+  const role = items.find(({ message }) => message.role !== 'system')?.message.role;
+  return role === 'user' || role === 'summary';
 }
 
-/** Mean size of a request with these items, with the placeholder that rendering adds. */
+/** Weight that rendering adds to these items. */
+function weighPlaceholder(items: Context['items']): Weight {
+  return opensWithUser(items) ? NO_WEIGHT : PLACEHOLDER;
+}
+
+/** Weight of these items as they are sent, with the placeholder that rendering adds. Every size of a context starts here. */
+export function weighSent(items: Context['items'], weight: Weight = weighItems(items)): Weight {
+  return addWeights(weight, weighPlaceholder(items));
+}
+
+/** Mean size of a request with these items. */
 export function requestTokensOf(budget: { readonly overhead: RequestOverhead }, items: Context['items']): number {
-  return requestTokens(budget, weighItems(items).tokens + weighPlaceholder(items).tokens);
+  return requestTokens(budget, weighSent(items).tokens);
 }
 
 const tokens = z.number().int().nonnegative();
@@ -97,7 +110,7 @@ export function explainInfeasible(
   const parts = { pinned: bound(pins + (overhead.pinTokens ?? 0)), open: bound(live), floor: bound(retained) };
   // Computed as the rest, so that rounding cannot change the sum.
   const fixed = upperBoundTokens(mean, limits.upperBoundFactor) - parts.pinned - parts.open - parts.floor;
-  const left = weighItems(layout.items).bytes + placeholder.bytes + overhead.bytes;
+  const left = weighSent(layout.items).bytes + overhead.bytes;
   const { maxBytes, maxTokens = 0 } = limits;
   const bytes = maxBytes === undefined || left <= maxBytes ? {} : { bytes: { left, max: maxBytes } };
   return { fixed, ...parts, max: maxTokens, ...bytes };

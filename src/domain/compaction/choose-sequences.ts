@@ -3,7 +3,7 @@ import type { Sliced } from '../sliced.ts';
 import { mostItemTokens, type PlanRequest } from './budget.ts';
 import { type BudgetDivision, divideBudget } from './division.ts';
 import type { Layout } from './layout.ts';
-import { measureAll, measureBeside, measureFixed } from './material.ts';
+import { measureAll, measureBeside, measureRoom } from './material.ts';
 import { findSequences } from './sequences.ts';
 import { type CappedSequence, capBetweenUsers, capFolds, maxSummaryTokens } from './summary-caps.ts';
 import { findTail } from './tail.ts';
@@ -43,7 +43,7 @@ function* chooseAll({ policy, reasons }: PlanRequest, layout: Layout): Sliced<Ch
 function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): Sliced<ChosenSequences> {
   const { policy, reasons } = request;
   const isHard = hasHardReason(reasons);
-  const room = { budget, fixed: measureFixed(layout, { budget, isHard }) };
+  const room = measureRoom(layout, request, budget);
   const whole = divideBudget(room, policy, measureAll(layout, policy, isHard));
   yield;
   const tail = findTail(layout, whole.tail, isHard);

@@ -173,6 +173,8 @@ function openLegally(layout: Layout, cut: GroupCut, { order, excess, spareTokens
     if (covers(cut.weight, excess)) return;
     cut.take(before);
   }
+  // A context that opened with another role before may do so again, with the placeholder that rendering puts first.
+  if (before === undefined && cut.weight.tokens + tokens > spareTokens) return;
   for (const group of findOpening(layout, cut.groups).illegal) cut.take(group);
 }
 

@@ -1,11 +1,11 @@
-import { contextOfLog, weighItems } from '../context.ts';
+import { contextOfLog } from '../context.ts';
 import { resolveLimits } from '../limits.ts';
 import type { LogEntry } from '../message.ts';
 import type { Policy } from '../policy.ts';
 import { NO_OVERHEAD } from '../size.ts';
 import { runToEnd } from '../sliced.ts';
 import { START_VERSION } from '../version.ts';
-import { requestTokens } from './budget.ts';
+import { requestTokensOf } from './budget.ts';
 import type { Weigh } from './clip.ts';
 import { findLastModelSeq, layOutInSlices } from './layout.ts';
 import { type PassPlan, planInSlices } from './plan.ts';
@@ -32,7 +32,7 @@ export function explainPlan(entries: readonly LogEntry[], policy: Policy, weigh:
   const limits = resolveLimits(policy);
   const last = items.at(-1)?.message;
   const reasons = evaluateThresholds(policy, limits, {
-    tokens: requestTokens({ overhead: NO_OVERHEAD }, weighItems(items).tokens),
+    tokens: requestTokensOf({ overhead: NO_OVERHEAD }, items),
     messages: items.length,
     turns,
     hasTurnEnded: last?.role === 'assistant' && last.toolCalls === undefined,

@@ -1,22 +1,28 @@
 import { weighItems } from '../context.ts';
+import { addWeights } from '../message.ts';
 import type { Policy } from '../policy.ts';
 import type { Sliced } from '../sliced.ts';
-import { type PlanRequest, requestTokens } from './budget.ts';
+import {
+  excessWeight,
+  PLACEHOLDER,
+  type PlanRequest,
+  requestTokens,
+  requestTokensOf,
+  TOKEN_BYTES,
+  weighSent,
+} from './budget.ts';
 import { Ladder } from './ladder.ts';
+import { isFixed, type Layout } from './layout.ts';
 import type { AcceptedSummary } from './summaries.ts';
 import type { CappedSequence } from './summary-caps.ts';
-import { hasHardReason } from './thresholds.ts';
 
 /** Checks whether a smaller context is worth a version. A soft pass must save a share, because providers cache the old one. */
 export function isGain({ minGain }: Pick<Policy, 'minGain'>, before: number, after: number, isHard: boolean): boolean {
   return after < before && (isHard || before - after >= minGain * before);
 }
 
-/** Bytes of a token, roughly. Only the tokens of a summary matter here. */
-const TOKEN_BYTES = 4;
-
 /**
- * Checks whether a pass saves enough with these summaries, even if each is as large as its cap. A summary of a pass without
+ * Checks whether a soft pass saves enough with these summaries, even if each is as large as its cap. A summary of a pass without
  * gain would be paid for and not used.
  * @param ladder the context after drops and masks
  */
@@ -25,19 +31,39 @@ export function* savesEnough(
   ladder: Ladder,
   sequences: readonly CappedSequence[],
 ): Sliced<boolean> {
-  const { policy, reasons, context } = request;
-  if (hasHardReason(reasons)) return true;
-  const before = requestTokens(request, weighItems(context.items).tokens);
+  const { policy, context } = request;
+  const before = requestTokensOf(request, context.items);
   const isEnough = (itemTokens: number): boolean => isGain(policy, before, requestTokens(request, itemTokens), false);
   const saved = sequences.reduce((sum, { tokens, maxTokens }) => sum + tokens - maxTokens, 0);
-  if (isEnough(ladder.weight.tokens - saved)) return true;
+  if (isEnough(weighSent(ladder.items).tokens - saved)) return true;
   // The settlement may clip and evict more.
   if (!ladder.isOver) return false;
-  const settling = new Ladder(request);
-  yield* settling.trim();
-  yield* settling.summarize(sequences.map(largestSummary), context.version.number + 1);
-  yield* settling.descend();
-  return isEnough(settling.weight.tokens);
+  return isEnough(weighSent((yield* settleLargest(request, sequences)).items).tokens);
+}
+
+/**
+ * Checks whether a hard pass reaches its budget with these summaries, even if each is as large as its cap. Otherwise it would
+ * settle again without the summaries that were paid for. The division assumes that unread messages can be shortened, which
+ * pictures and calls cannot.
+ */
+export function* fitsWithSummaries(
+  request: PlanRequest,
+  { groupWeights, protections }: Layout,
+  sequences: readonly CappedSequence[],
+): Sliced<boolean> {
+  const summaries = sequences.map((sequence) => largestSummary(sequence).weight);
+  const fixed = groupWeights.filter((_, group) => isFixed(protections[group]));
+  const { tokens, bytes } = excessWeight(request, addWeights(weighItems([...fixed, ...summaries]), PLACEHOLDER));
+  if (tokens === 0 && bytes === 0) return true;
+  return !(yield* settleLargest(request, sequences)).isOver;
+}
+
+function* settleLargest(request: PlanRequest, sequences: readonly CappedSequence[]): Sliced<Ladder> {
+  const ladder = new Ladder(request);
+  yield* ladder.trim();
+  yield* ladder.summarize(sequences.map(largestSummary), request.context.version.number + 1);
+  yield* ladder.descend();
+  return ladder;
 }
 
 function largestSummary({ from, to, maxTokens }: CappedSequence): AcceptedSummary {

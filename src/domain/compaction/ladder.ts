@@ -1,25 +1,26 @@
 import { type ContextItem, weighItems } from '../context.ts';
 import { findSupersededCalls } from '../evidence/superseded.ts';
-import { addWeights, type Weight } from '../message.ts';
+import type { Weight } from '../message.ts';
 import type { EvictionStrategy } from '../policy.ts';
 import { forEachInSlices, type Sliced } from '../sliced.ts';
-import { excessWeight, mostItemTokens, type PlanRequest, weighPlaceholder } from './budget.ts';
+import { excessWeight, mostItemTokens, type PlanRequest, weighSent } from './budget.ts';
 import { type ContextEvidence, readEvidence } from './context-evidence.ts';
 import { cutContext, cutFloor, evictionCandidates } from './eviction.ts';
+import { RemovedGroups, showWhole } from './give-back.ts';
 import { orderByWorth } from './group-worth.ts';
 import {
   findFloor,
   findLastModelSeq,
-  isFloor,
+  isFlexible,
+  isFloorChanged,
   type Landmarks,
   type Layout,
   layOutAgain,
   layOutInSlices,
-  type Protection,
 } from './layout.ts';
 import { isMaskable } from './mask.ts';
 import { maskWithNotes } from './mask-notes.ts';
-import { type ShortenRequest, shortenLargest } from './shorten.ts';
+import { isShortenable, type ShortenRequest, shortenLargest } from './shorten.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 import { hasHardReason, hasTokenReason } from './thresholds.ts';
 
@@ -60,6 +61,7 @@ export class Ladder {
   #weight: Weight;
   /** Items as they were before this pass shortened them, by the shortened item. */
   readonly #whole = new Map<ContextItem, ContextItem>();
+  readonly #removed = new RemovedGroups();
   /** Layout of the items, or of what they were before the last step. */
   #layout: Layout | undefined;
   /** Items of the floor before the pass. True for the first user message. */
@@ -103,7 +105,7 @@ export class Ladder {
   }
 
   #excessOf(items: readonly ContextItem[], weight: Weight): Weight {
-    return excessWeight(this.#request, addWeights(weight, weighPlaceholder(items)));
+    return excessWeight(this.#request, weighSent(items, weight));
   }
 
   get isOver(): boolean {
@@ -111,13 +113,9 @@ export class Ladder {
     return tokens > 0 || bytes > 0;
   }
 
-  /** True if a message of the floor is no longer as it was. A summary may begin with the log's first user message. */
+  /** True if a message of the floor is no longer as it was. */
   get isFloorRelaxed(): boolean {
-    const gone = new Map(this.#floor);
-    for (const item of this.#items) gone.delete(item);
-    const isCopied = ({ from }: ContextItem): boolean =>
-      this.#items.some((item) => item.message.role === 'summary' && item.from <= from && from <= item.to);
-    return gone.entries().some(([item, isFirstUser]) => !(isFirstUser && isCopied(item)));
+    return isFloorChanged(this.#floor ?? new Map(), this.#items);
   }
 
   get #isHard(): boolean {
@@ -137,14 +135,27 @@ export class Ladder {
   *descend(strategy?: EvictionStrategy): Sliced<void> {
     if (this.isOver) yield* this.#clip(WIDE_TOKENS, false);
     if (this.isOver || strategy !== undefined) yield* this.#evict(strategy);
+    // After the cut, a protected message may come first, which needs a placeholder.
+    if (this.isOver) yield* this.#evict(undefined);
     if (this.#isHard) yield* this.#cutFloor();
-    if (strategy === undefined) yield* this.#refill();
+    if (strategy !== undefined && this.#spareTokens >= 0) return;
+    yield* this.#giveBack();
   }
 
   *#cutFloor(): Sliced<void> {
     if (this.isOver) yield* this.#clip(WIDE_TOKENS, true);
     if (this.isOver) yield* this.#relax();
+    if (this.isOver) yield* this.#relax();
     if (this.isOver) yield* this.#clip(NARROW_TOKENS, true);
+  }
+
+  /** Gives back what fits again, because a later step removed more than the budget needed. */
+  *#giveBack(): Sliced<void> {
+    if (this.isOver) return;
+    this.#replaceLast(this.#removed.putBack(this.#items, this.#request));
+    yield;
+    yield* this.#refill();
+    this.#replaceLast(showWhole(this.#items, this.#whole, this.#request));
   }
 
   /** Makes shortened messages longer again, if a later step removed more than the budget needed. */
@@ -160,10 +171,20 @@ export class Ladder {
     const refilled = items.map((item) => shortened.get(item) ?? item);
     const weight = weighItems(refilled);
     const left = this.#excessOf(refilled, weight);
-    if (weight.tokens <= this.weight.tokens || left.tokens > 0 || left.bytes > 0) return;
-    this.#items = refilled;
+    const isBetter = weight.tokens > this.weight.tokens && left.tokens === 0 && left.bytes === 0;
+    if (isBetter) this.#replaceLast(refilled);
+  }
+
+  #replaceLast(items: readonly ContextItem[]): void {
+    const last = this.#steps.at(-1);
+    if (last === undefined || items === this.#items) return;
+    const weight = weighItems(items);
+    this.#items = items;
     this.#weight = weight;
-    this.#steps[this.#steps.length - 1] = { ...last, ...weight };
+    this.#layout = undefined;
+    // Earlier steps that made the context as small count as part of the last one.
+    const earlier = this.#steps.slice(0, -1).filter(({ tokens }) => tokens > weight.tokens);
+    this.#steps.splice(0, Infinity, ...earlier, { ...last, ...weight });
   }
 
   /** Removes groups whose messages are all droppable, regardless of the budget. */
@@ -212,12 +233,9 @@ export class Ladder {
     const { droppable, others } = evictionCandidates(layout);
     if (droppable.length + others.length === 0) return;
     const order = [...droppable, ...(yield* orderByWorth(layout, others, yield* this.#readEvidence()))];
-    const { groups } = cutContext(layout, {
-      order,
-      ...(strategy && { strategy }),
-      excess: this.excess,
-      spareTokens: this.#spareTokens,
-    });
+    const { excess } = this;
+    const extent = strategy && { strategy };
+    const { groups } = cutContext(layout, { order, ...extent, excess, spareTokens: this.#spareTokens });
     yield;
     yield* this.#remove('evict', groups);
   }
@@ -240,10 +258,8 @@ export class Ladder {
     const shortened = yield* this.#shorten({ items: this.#items, candidates, excess: this.excess, minTokens });
     if (shortened.size === 0) return;
     for (const [item, made] of shortened) this.#whole.set(made, this.#whole.get(item) ?? item);
-    this.#take(
-      'clip',
-      this.#items.map((item) => shortened.get(item) ?? item),
-    );
+    const items = this.#items.map((item) => shortened.get(item) ?? item);
+    this.#take('clip', items);
   }
 
   *#shorten(request: Omit<ShortenRequest, 'evidence' | 'weigh'>): Sliced<ReadonlyMap<ContextItem, ContextItem>> {
@@ -266,10 +282,12 @@ export class Ladder {
 
   *#remove(step: LadderStep, groups: ReadonlySet<number>): Sliced<boolean> {
     if (groups.size === 0) return false;
-    const { groupOf } = yield* this.layOut();
-    const left = this.#items.filter((_, position) => !groups.has(groupOf[position] as number));
+    const layout = yield* this.layOut();
+    const left = this.#items.filter((_, position) => !groups.has(layout.groupOf[position] as number));
     yield;
-    return this.#take(step, left);
+    if (!this.#take(step, left)) return false;
+    if (step !== 'drop') this.#removed.add(layout, groups, this.#floor ?? new Map());
+    return true;
   }
 
   #take(step: LadderStep, items: readonly ContextItem[]): boolean {
@@ -281,14 +299,4 @@ export class Ladder {
     this.#steps.push({ step, ...after });
     return true;
   }
-}
-
-/** Checks that an item shows its own message, which can be shortened from the log. */
-function isShortenable({ segment }: ContextItem): boolean {
-  return segment === undefined || segment.kind === 'clipped' || segment.kind === 'excerpt';
-}
-
-/** Checks whether a hard reason permits to shorten messages with this protection. */
-function isFlexible(protection: Protection): boolean {
-  return isFloor(protection) || protection === 'unread';
 }

@@ -143,9 +143,23 @@ export function findFloor({ items, groups, protections }: Layout): Map<ContextIt
   return floor;
 }
 
+/** Checks whether an item of the floor is no longer in a context. A summary may begin with the first user message. */
+export function isFloorChanged(floor: ReadonlyMap<ContextItem, boolean>, items: readonly ContextItem[]): boolean {
+  const gone = new Map(floor);
+  for (const item of items) gone.delete(item);
+  const isCopied = ({ from }: ContextItem): boolean =>
+    items.some((item) => item.message.role === 'summary' && item.from <= from && from <= item.to);
+  return gone.entries().some(([item, isFirstUser]) => !(isFirstUser && isCopied(item)));
+}
+
 /** Checks whether a group belongs to the fixed part, which every budget has to pay. */
 export function isFixed(protection: Protection | undefined): boolean {
   return protection === 'read_user' || (protection !== undefined && !isFloor(protection));
+}
+
+/** Checks whether a hard reason permits to shorten messages with this protection. */
+export function isFlexible(protection: Protection): boolean {
+  return isFloor(protection) || protection === 'unread';
 }
 
 function* protectGroups(

@@ -1,27 +1,50 @@
 import type { Policy } from '../policy.ts';
+import { type Budget, TOKEN_BYTES } from './budget.ts';
 import type { Material } from './division.ts';
 import { isFixed, type Layout } from './layout.ts';
 import type { Run } from './sequences.ts';
 import { maxSummaryTokens, minSummaryTokens } from './summary-caps.ts';
 import type { Tail } from './tail.ts';
+import { hasHardReason } from './thresholds.ts';
 
 /** Share of the room that unread results may have. Larger ones are clipped. */
 const UNREAD_SHARE = 0.6;
 /** Share of the room that a last user message may have which the model has read. A hard pass clips a larger one. */
 const READ_USER_SHARE = 0.25;
 
-/** Measures the fixed part of a budget. Messages that the ladder may clip count only up to their share of the room. */
-export function measureFixed(
-  { groupWeights, protections }: Layout,
-  { budget, isHard }: { readonly budget: number; readonly isHard: boolean },
-): number {
+/**
+ * Measures the budget of the messages and its fixed part. A byte limit lowers the budget: what it leaves beside the fixed
+ * part counts in tokens of text.
+ * @param maxTokens tokens that the messages may have
+ */
+export function measureRoom(
+  layout: Layout,
+  { limits, overhead, reasons }: Budget,
+  maxTokens: number,
+): { readonly budget: number; readonly fixed: number } {
+  const isHard = hasHardReason(reasons);
+  const fixed = measureFixed(layout, { unit: 'tokens', budget: maxTokens, isHard });
+  if (limits.maxBytes === undefined) return { budget: maxTokens, fixed };
+  const maxBytes = limits.maxBytes - overhead.bytes;
+  const bytes = roomOf(maxBytes, measureFixed(layout, { unit: 'bytes', budget: maxBytes, isHard }));
+  return { budget: Math.min(maxTokens, fixed + Math.floor(bytes / TOKEN_BYTES)), fixed };
+}
+
+interface FixedQuestion {
+  readonly unit: 'tokens' | 'bytes';
+  readonly budget: number;
+  readonly isHard: boolean;
+}
+
+/** Messages that the ladder may clip count only up to their share of the room. */
+function measureFixed({ groupWeights, protections }: Layout, { unit, budget, isHard }: FixedQuestion): number {
   let [whole, unread, readUser] = [0, 0, 0];
-  groupWeights.forEach(({ tokens }, group) => {
+  groupWeights.forEach((weight, group) => {
     const protection = protections[group];
     if (!isFixed(protection)) return;
-    if (protection === 'unread') unread += tokens;
-    else if (protection === 'read_user' && isHard) readUser += tokens;
-    else whole += tokens;
+    if (protection === 'unread') unread += weight[unit];
+    else if (protection === 'read_user' && isHard) readUser += weight[unit];
+    else whole += weight[unit];
   });
   whole += Math.min(readUser, Math.floor(roomOf(budget, whole) * READ_USER_SHARE));
   return whole + Math.min(unread, Math.floor(roomOf(budget, whole) * UNREAD_SHARE));

@@ -1,14 +1,13 @@
 import { z } from 'zod';
-import { weighItems } from '../context.ts';
 import type { Sliced } from '../sliced.ts';
-import { type Budget, budgetInfeasibleSchema, explainInfeasible, type PlanRequest, requestTokens } from './budget.ts';
+import { type Budget, budgetInfeasibleSchema, explainInfeasible, type PlanRequest, requestTokensOf } from './budget.ts';
 import { listChanges } from './changes.ts';
 import { chooseSequences } from './choose-sequences.ts';
 import { budgetDivisionSchema } from './division.ts';
-import { savesEnough } from './gain.ts';
+import { fitsWithSummaries, savesEnough } from './gain.ts';
 import { Ladder } from './ladder.ts';
 import { isFloor } from './layout.ts';
-import { hasTokenReason, REASONS } from './thresholds.ts';
+import { hasHardReason, hasTokenReason, REASONS } from './thresholds.ts';
 
 export type { PlanRequest } from './budget.ts';
 
@@ -61,7 +60,8 @@ export type PassPlan = z.infer<typeof passPlanSchema>;
  * Decides what a pass will do, before it spends anything. Pure and deterministic. The first matching rule decides:
  * 1. No reason, or compaction is off: `none`.
  * 2. Drops and masks alone reach the budget: `trim`.
- * 3. Some sequences are large enough: `summarize` them. If a soft pass would save less than `minGain`: `trim` or `none`.
+ * 3. Some sequences are large enough: `summarize` them. If a soft pass would save less than `minGain`: `trim` or `none`. If a
+ *    hard pass would miss its budget with the summaries: `evict`.
  * 4. A run waits until more is new: `trim` or `none`.
  * 5. Groups can be evicted or clipped: `evict`.
  * 6. Nothing can be removed: `infeasible` above the budget, else `none`.
@@ -72,7 +72,7 @@ export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
     reasons: [...reasons],
     version: context.version.number,
     head: context.head,
-    tokens: requestTokens(request, weighItems(context.items).tokens),
+    tokens: requestTokensOf(request, context.items),
     sequences: [],
     evict: [],
   };
@@ -88,8 +88,12 @@ export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
   const divided = division === undefined ? {} : { division };
   const unsummarized = { ...plan, ...changes, kind: isTrimmed ? 'trim' : 'none' } as const;
   if (isWaiting) return { ...unsummarized, explained: ['waiting_run'] };
-  if (sequences.length === 0) return { ...plan, ...divided, ...(yield* planEviction(request, ladder)) };
-  return (yield* savesEnough(request, ladder, sequences))
+  const isHard = hasHardReason(reasons);
+  const mayFit = !isHard || (yield* fitsWithSummaries(request, yield* ladder.layOut(), sequences));
+  if (sequences.length === 0 || !mayFit) {
+    return { ...plan, ...divided, ...(yield* planEviction(request, ladder)) };
+  }
+  return isHard || (yield* savesEnough(request, ladder, sequences))
     ? { ...plan, ...divided, ...changes, kind: 'summarize', sequences: [...sequences], explained: [] }
     : { ...unsummarized, ...divided, explained: ['no_gain'] };
 }

@@ -1,9 +1,8 @@
-import { weighItems } from '../context.ts';
 import { TurnfoldError } from '../errors.ts';
 import { groupInSlices } from '../group.ts';
 import { seqOfCallId } from '../ids.ts';
 import { FRAMING_TOKENS } from '../limits.ts';
-import { addWeights, type LogEntry, NO_WEIGHT, type Weight } from '../message.ts';
+import { addWeights, type LogEntry, NO_WEIGHT, subtractWeights, type Weight } from '../message.ts';
 import { forEachInSlices, type Sliced } from '../sliced.ts';
 import { type Segment, type SeqRange, START_VERSION, type Version } from '../version.ts';
 
@@ -35,8 +34,9 @@ export interface RestoredParts {
 export function restoreVersion(parts: RestoredParts): Version {
   const { cause, live, target, newer, log, outside, now } = parts;
   const segments = joinSegments([...target.segments, ...newer]);
-  const weight = weighItems(segments.map((segment) => segment.weight));
-  const before = addWeights(addWeights(live.weight, subtract(log.total, live.baseTotal)), outside);
+  // The weight of the target counts the placeholder that rendering puts before its segments.
+  const weight = newer.reduce((sum, segment) => addWeights(sum, segment.weight), target.weight);
+  const before = addWeights(addWeights(live.weight, subtractWeights(log.total, live.baseTotal)), outside);
   const after = addWeights(weight, outside);
   return {
     ...target,
@@ -79,7 +79,7 @@ function hashesOf(
  */
 export function keepBetween(start: LogEnd, end: LogEnd): Segment[] {
   if (start.head >= end.head) return [];
-  return [{ kind: 'raw', from: start.head + 1, to: end.head, weight: subtract(end.total, start.total) }];
+  return [{ kind: 'raw', from: start.head + 1, to: end.head, weight: subtractWeights(end.total, start.total) }];
 }
 
 /**
@@ -183,8 +183,4 @@ function addSegment(joined: Segment[], segment: Segment): void {
   if (isSame && (segment.kind === 'raw' || segment.kind === 'evicted')) {
     joined[joined.length - 1] = { ...last, to: segment.to, weight: addWeights(last.weight, segment.weight) };
   } else joined.push(segment);
-}
-
-function subtract(a: Weight, b: Weight): Weight {
-  return { tokens: a.tokens - b.tokens, bytes: a.bytes - b.bytes };
 }

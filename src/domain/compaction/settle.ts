@@ -1,8 +1,8 @@
-import { type Context, weighItems } from '../context.ts';
-import { addWeights, type Weight } from '../message.ts';
+import type { Context } from '../context.ts';
+import type { Weight } from '../message.ts';
 import type { Sliced } from '../sliced.ts';
 import type { Segment } from '../version.ts';
-import { type BudgetInfeasible, explainInfeasible, requestTokensOf, weighPlaceholder } from './budget.ts';
+import { type BudgetInfeasible, explainInfeasible, requestTokensOf, weighSent } from './budget.ts';
 import { isGain } from './gain.ts';
 import { Ladder, type StepTaken } from './ladder.ts';
 import { type Explanation, explainSize, type PassPlan, type PlanRequest } from './plan.ts';
@@ -22,6 +22,7 @@ export interface SettledContext {
   readonly kind: 'version';
   readonly strategy: 'trim' | 'summarize' | 'evict';
   readonly segments: readonly Segment[];
+  /** Weight of the version as it is sent, with the placeholder that rendering may put first. */
   readonly weight: Weight;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
@@ -71,10 +72,11 @@ function* settleOnce(request: SettleRequest): Sliced<SettleOutcome> {
   yield* ladder.trim();
   const placed = yield* ladder.summarize(request.summaries, context.version.number + 1);
   yield* ladder.descend(plan.kind === 'evict' ? policy.strategy : undefined);
-  const { items, steps, weight } = ladder;
+  const { items, steps } = ladder;
   const after = requestTokensOf(request, items);
   const isHard = hasHardReason(reasons);
-  if (ladder.isOver && (steps.length === 0 || (isHard && !isWorthIt(request, items)))) {
+  // The placeholder may outweigh all that could be removed.
+  if (ladder.isOver && (steps.length === 0 || (isHard && (after >= before || !isWorthIt(request, items))))) {
     return { kind: 'infeasible', details: explainInfeasible(request, yield* ladder.layOut()) };
   }
   if (steps.length === 0) return { kind: 'none' };
@@ -89,7 +91,7 @@ function* settleOnce(request: SettleRequest): Sliced<SettleOutcome> {
     kind: 'version',
     strategy: strategyOf(ladder, placed),
     segments,
-    weight,
+    weight: weighSent(items),
     tokensBefore: before,
     tokensAfter: after,
     archived: countMessages(context.items) - countMessages(items),
@@ -111,7 +113,7 @@ function strategyOf({ steps }: Ladder, summaryKeys: readonly string[]): SettledC
  */
 function isWorthIt(request: SettleRequest, items: Context['items']): boolean {
   const { reasons, limits, overhead } = request;
-  const { bytes } = addWeights(weighItems(items), weighPlaceholder(items));
+  const { bytes } = weighSent(items);
   const fits = limits.maxBytes === undefined || bytes + overhead.bytes <= limits.maxBytes;
   const isSent = limits.usable !== undefined && isSendable(limits, requestTokensOf(request, items));
   return fits && isSent && !reasons.includes('manual');

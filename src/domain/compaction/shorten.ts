@@ -54,6 +54,11 @@ export function* shortenLargest(request: ShortenRequest): Sliced<ReadonlyMap<Con
   return shortened;
 }
 
+/** Checks that an item shows its own message, which can be shortened from the log. */
+export function isShortenable({ segment }: ContextItem): boolean {
+  return segment === undefined || segment.kind === 'clipped' || segment.kind === 'excerpt';
+}
+
 /** A message of text alone that is long enough for an excerpt. */
 function isText({ message, logged = message }: ContextItem): boolean {
   return message.toolCalls === undefined && message.parts === undefined && logged.content.length > MIN_CLIP_CHARS;

@@ -1,4 +1,4 @@
-import { excessWeight, requestTokens } from '../../domain/compaction/budget.ts';
+import { excessWeight, requestTokensOf } from '../../domain/compaction/budget.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import { buildInSlices, type ContextItem, type ContextSource, messagesOf, weighItems } from '../../domain/context.ts';
 import { addWeights } from '../../domain/message.ts';
@@ -39,7 +39,7 @@ export async function checkApproval(
   // proposal waited.
   const context = await eventLoopShare.run(buildInSlices(live));
   const items = context.items.filter(({ to }) => to <= proposal.version.base);
-  const tokensBefore = requestTokens({ overhead }, weighItems(items).tokens);
+  const tokensBefore = requestTokensOf({ overhead }, items);
   const approved = { ...edited, version: { ...edited.version, tokensBefore } };
   const refusal = await eventLoopShare.run(findRefusal(state, approved, { live, items: context.items }));
   return refusal === undefined ? { status: 'accepted', proposal: approved } : { status: 'refused', refusal };

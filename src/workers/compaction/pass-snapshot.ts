@@ -1,8 +1,8 @@
 import { findBackoffCause } from '../../domain/compaction/backoff.ts';
-import { requestTokens } from '../../domain/compaction/budget.ts';
+import { requestTokensOf } from '../../domain/compaction/budget.ts';
 import type { PlanRequest } from '../../domain/compaction/plan.ts';
 import { evaluateThresholds, hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
-import { type Context, weighItems } from '../../domain/context.ts';
+import type { Context } from '../../domain/context.ts';
 import { type ConversationState, sinceLastPass } from '../../domain/conversation.ts';
 import { limitsAfterOverflow } from '../../domain/limits.ts';
 import type { Message, Weight } from '../../domain/message.ts';
@@ -95,7 +95,7 @@ export function planRequest(
 ): PlanRequest {
   const { policy, overhead } = prepared;
   const weigh = (message: Message): Weight => prepared.weighNow(message);
-  const tokens = requestTokens({ overhead }, weighItems(context.items).tokens);
+  const tokens = requestTokensOf({ overhead }, context.items);
   // The refused request counts with the size at which it was sent, because the context may have grown or shrunk since.
   const refused = refusedTokens ?? upperBoundTokens(tokens, prepared.limits.upperBoundFactor);
   const limits = reasons.includes('overflow') ? limitsAfterOverflow(prepared.limits, refused) : prepared.limits;

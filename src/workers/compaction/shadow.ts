@@ -1,4 +1,4 @@
-import { requestTokens } from '../../domain/compaction/budget.ts';
+import { requestTokensOf } from '../../domain/compaction/budget.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
 import { buildInSlices, type Context, type ContextItem, type ContextSource, weighItems } from '../../domain/context.ts';
 import { NO_BACKOFF } from '../../domain/conversation.ts';
@@ -137,7 +137,7 @@ function measureContext(
   { items, version }: Context,
   { prepared, settled, outcome }: Pick<MeasuredPass, 'prepared' | 'settled' | 'outcome'>,
 ): PassMeasure {
-  const tokensBefore = requestTokens(prepared, weighItems(items).tokens);
+  const tokensBefore = requestTokensOf(prepared, items);
   const { strategy = 'none', segments = version.segments, tokensAfter = tokensBefore } = settled ?? {};
   return {
     outcome,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { PLACEHOLDER } from '../../../src/domain/compaction/budget.ts';
 import type { SettledContext } from '../../../src/domain/compaction/settle.ts';
 import { buildLog, type Message } from '../../../src/domain/message.ts';
 import type { ModelProfile } from '../../../src/domain/model.ts';
@@ -8,6 +9,7 @@ import { SCRIPTED_PROFILE, scriptedModel } from '../../../src/models/scripted.ts
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { checkVersion } from '../../../src/workers/compaction/check-version.ts';
 import { prepareAgent } from '../../../src/workers/prepared-agent.ts';
+import { settledLine } from '../../domain/passes.ts';
 
 const ask: Message = { role: 'user', content: 'Read it.' };
 const done: Message = { role: 'assistant', content: 'Done.' };
@@ -86,6 +88,19 @@ test('the size rule (X9) refuses a request whose upper bound of tokens exceeds t
   expect(new Set(await check([ask, done], [raw(1, 2)], { weight }))).toEqual(new Set(['X9']));
   expect(await check([ask, done], [raw(1, 2)], { format: 'anthropic', maxRequestBytes: 100 })).toEqual(['X9']);
   expect(await check([ask, done], [raw(1, 2)], { format: 'anthropic', maxRequestBytes: 1_000 })).toEqual([]);
+});
+
+test('the size rule (X9) counts the placeholder before a context that starts with an answer', async () => {
+  const policy = { retentionWindow: 0, keepFirstUser: false, strategy: { retain: 2 } };
+  const { segments, weight } = settledLine('a:40! u:10 a:20 u:10', { policy });
+  const talk = [{ ...done, pinned: true }, ask, done, ask];
+  const { outputCapTokens, upperBoundFactor } = SCRIPTED_PROFILE;
+  const checkIn = (usable: number) => check(talk, segments, { windowTokens: usable + outputCapTokens, weight });
+  expect([outputCapTokens <= 8_192, upperBoundFactor]).toEqual([true, 1]);
+  // 3 system + 3 framing + 50 messages.
+  const least = 6 + 50 + PLACEHOLDER.tokens;
+  expect(await checkIn(least)).toEqual([]);
+  expect(new Set(await checkIn(least - 1))).toEqual(new Set(['X9']));
 });
 
 test('the size rule (X9) refuses more messages than the provider accepts, but sets no limit for a model without a known format', async () => {

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { PLACEHOLDER } from '../../../src/domain/compaction/budget.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import type { Verdict } from '../../../src/domain/proposal.ts';
 import { hashSegments } from '../../../src/workers/content-hash.ts';
@@ -7,9 +8,12 @@ import { type AllPorts, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words
 const WEEK_MS = 604_800_000;
 
 /** A compaction pass in mode review that has proposed its new context version. */
-async function propose(options: FixtureOptions = {}): Promise<Fixture> {
+async function propose({
+  script = FIVE_SEQUENCES,
+  ...options
+}: FixtureOptions & { script?: string } = {}): Promise<Fixture> {
   const world = await Fixture.open({ ...options, policy: { mode: 'review', ...options.policy } });
-  await world.append(FIVE_SEQUENCES);
+  await world.append(script);
   await world.request('token_threshold');
   await world.runPass();
   return world;
@@ -131,6 +135,20 @@ it('an approval is refused if its edit makes the new context no smaller than the
     },
   });
   expect(await approve(world, { '2-3': words(1_200) }, 'op2')).toEqual({ status: 'approved', version: 1 });
+});
+
+it('an approval counts the placeholder before a context that starts with an answer', async () => {
+  const world = await propose({ script: `a20 ${FIVE_SEQUENCES}`, policy: { maxTokens: 1_000 } });
+  const proposed = (await world.store.readProposal(ref))?.proposal.version;
+  const refused = await approve(world, { '3-4': words(900) });
+  const message = refused?.status === 'refused' ? refused.refusal.message : '';
+  const excess = Number(/exceeds maxTokens by (\d+) tokens/.exec(message)?.[1]);
+  expect(await approve(world, { '3-4': words(900 - excess) }, 'op2')).toEqual({ status: 'approved', version: 1 });
+  const { version } = world;
+  expect(version?.tokensBefore).toBe(proposed?.tokensBefore);
+  expect(version?.tokensAfter).toBe(1_000);
+  const sum = (version?.segments ?? []).reduce((tokens, { weight }) => tokens + weight.tokens, 0);
+  expect(version?.weight.tokens).toBe(sum + PLACEHOLDER.tokens);
 });
 
 it('a rejected proposal changes no context, and the next proposal follows only after the context has grown by 15 %', async () => {

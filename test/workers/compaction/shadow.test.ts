@@ -16,10 +16,13 @@ const EVICTING: PolicyInput = {
 interface ShadowOptions extends FixtureOptions {
   readonly shadow: PolicyInput;
   readonly shadowSummarizer?: Summarizer;
+  /** Messages before the compaction pass. */
+  readonly script?: string;
 }
 
 /** Workers with a shadow policy. The shadow's calls of ports are counted, and calls that it must not make throw. */
-async function openShadowed({ shadow, shadowSummarizer = brief('shadow'), ...options }: ShadowOptions) {
+async function openShadowed(given: ShadowOptions) {
+  const { shadow, shadowSummarizer = brief('shadow'), script = FIVE_SEQUENCES, ...options } = given;
   const policy = { tokenThreshold: 1_500, maxTokens: 1_000, retentionWindow: 2, ...options.policy };
   const model = options.model ?? scriptedModel({ profile: { windowTokens: 100_000 }, decide: () => ({}) });
   const agent = { name: 'guide', system: 'You guide.', model, tools: [], policy };
@@ -40,7 +43,7 @@ async function openShadowed({ shadow, shadowSummarizer = brief('shadow'), ...opt
     }),
   });
   const world = await Fixture.open({ ...options, wrap });
-  await world.append(FIVE_SEQUENCES);
+  await world.append(script);
   await world.request('token_threshold');
   return world;
 }
@@ -71,6 +74,15 @@ it('the measurement of a shadow policy, which is tried without effect, reports t
   expect(tokensAfter).toBeLessThanOrEqual(1_000);
   expect(evictedTokens).toBeGreaterThan(0);
   expect(evictedTokens, 'the other tokens were clipped').toBeLessThanOrEqual(tokensBefore - tokensAfter);
+});
+
+it('the measurement of a shadow policy counts the placeholder before a context that starts with an answer', async () => {
+  const world = await openShadowed({ shadow: { tokenThreshold: 50_000 }, script: `a20 ${FIVE_SEQUENCES}` });
+  await world.runPass();
+  const [measured] = world.eventsOf('pass_shadowed');
+  const [ended] = world.eventsOf('pass_ended');
+  expect(measured?.live.tokensBefore).toBe(ended?.tokensBefore);
+  expect(measured?.shadow?.tokensAfter).toBe(ended?.tokensBefore);
 });
 
 it('a shadow policy is measured once per compaction pass, after the pass has ended', async () => {
