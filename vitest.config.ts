@@ -36,15 +36,20 @@ const propertyFiles = [
   'test/wire/**/*.test.ts',
   'test/cli-offline/compact-properties.test.ts',
   'test/ladder/ladder-properties.test.ts',
+  'test/tokens/tiktoken-equality.test.ts',
   'test/domain/*-properties.test.ts',
   'test/domain/{collapse,long-conversation}.test.ts',
 ];
 
 /** The files that take longest, longest first, of each project. */
 export const LONGEST = [
-  'test/wire/provider-round.test.ts',
-  'test/cli-offline/compact-properties.test.ts',
+  'test/domain/pass-properties.test.ts',
+  'test/domain/collapse.test.ts',
   'test/tokens/event-loop.test.ts',
+  'test/wire/provider-round.test.ts',
+  'test/ladder/ladder-properties.test.ts',
+  'test/workers/turn/recall.test.ts',
+  'test/cli-offline/compact-properties.test.ts',
   'test/gates/format-types-unused.test.ts',
   'test/cli/conversations.test.ts',
   'test/runtime/turns.test.ts',

@@ -20,8 +20,8 @@ describe('count does not block the event loop', () => {
   );
 
   test.each([
-    ['4,000,000 Chinese characters in one piece', '好'.repeat(4_000_000)],
-    ['2,000,000 alternating letters and marks', 'a\u0301'.repeat(1_000_000)],
+    ['1,000,000 Chinese characters in one piece', '好'.repeat(1_000_000)],
+    ['1,000,000 alternating letters and marks', 'a\u0301'.repeat(500_000)],
   ])('counting %s does not block the event loop', async (_name, text) => {
     const counter = await loadTokenCounter('cl100k_base');
     expect(await holdsShortly(() => counter.count(text))).toMatchObject({ isShort: true });

@@ -9,9 +9,10 @@ import type { Message } from '../../src/domain/message.ts';
 import type { ScriptedPart } from '../provider/answer.ts';
 import type { JsonObject } from '../provider/json.ts';
 import { type Provider, startProvider } from '../provider/provider.ts';
+import { countRuns } from '../setup/count-runs.ts';
 import { ROUTES, type Route } from './routes.ts';
 
-const RUNS = { numRuns: 40 };
+const RUNS = { numRuns: countRuns(160) };
 const THINKING = ['none', 'plain', 'redacted', 'between', 'doubled', 'behind text', 'last'] as const;
 
 /**
@@ -184,7 +185,7 @@ describe.each(ROUTES)('$name', (route) => {
       RUNS,
     );
     expect(sent).toBeGreaterThan(RUNS.numRuns);
-  }, 60_000);
+  }, 240_000);
 
   test(`the ${route.name} provider gets all of its thinking back while the context does not change`, async () => {
     const taken: Step = { thinking: 'plain', text: '', change: 'none' };
