@@ -94,7 +94,6 @@ export class Ladder {
   get steps(): readonly StepTaken[] {
     return this.#steps;
   }
-
   get weight(): Weight {
     return this.#weight;
   }
@@ -233,9 +232,8 @@ export class Ladder {
     const { droppable, others } = evictionCandidates(layout);
     if (droppable.length + others.length === 0) return;
     const order = [...droppable, ...(yield* orderByWorth(layout, others, yield* this.#readEvidence()))];
-    const { excess } = this;
     const extent = strategy && { strategy };
-    const { groups } = cutContext(layout, { order, ...extent, excess, spareTokens: this.#spareTokens });
+    const { groups } = cutContext(layout, { order, ...extent, excess: this.excess, spareTokens: this.#spareTokens });
     yield;
     yield* this.#remove('evict', groups);
   }
