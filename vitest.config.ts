@@ -37,6 +37,8 @@ const propertyFiles = [
   'test/cli-offline/compact-properties.test.ts',
   'test/ladder/ladder-properties.test.ts',
   'test/tokens/tiktoken-equality.test.ts',
+  'test/models/structural/traces.test.ts',
+  'test/evaluation/thrash.test.ts',
   'test/domain/*-properties.test.ts',
   'test/domain/{collapse,long-conversation}.test.ts',
 ];
@@ -54,7 +56,6 @@ export const LONGEST = [
   'test/cli/conversations.test.ts',
   'test/runtime/turns.test.ts',
   'test/runtime/shadow.test.ts',
-  'test/cli/worker.test.ts',
   'test/cli/typed-names.test.ts',
 ];
 
