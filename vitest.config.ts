@@ -9,7 +9,18 @@ const domainFiles = ['test/domain/**/*.test.ts'];
 const filesOf = (folders: readonly string[]): string[] => folders.map((folder) => `test/${folder}/**/*.test.ts`);
 
 /** Folders without I/O and without state of the process: their files share a process, which halves their time. */
-const pureFiles = filesOf(['ladder', 'redis', 'tokens', 'wire', 'workers']);
+const pureFiles = filesOf([
+  'cli-offline',
+  'evaluation',
+  'ladder',
+  'models/structural',
+  'models/summarizer',
+  'provider',
+  'redis',
+  'tokens',
+  'wire',
+  'workers',
+]);
 
 /** Folders whose tests talk to a real Redis; test/setup/redis.ts provides its URL as `redisUrl`. */
 const integrationFiles = filesOf([
