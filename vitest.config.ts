@@ -9,7 +9,18 @@ const domainFiles = ['test/domain/**/*.test.ts'];
 const filesOf = (folders: readonly string[]): string[] => folders.map((folder) => `test/${folder}/**/*.test.ts`);
 
 /** Folders without I/O and without state of the process: their files share a process, which halves their time. */
-const pureFiles = filesOf(['ladder', 'redis', 'tokens', 'wire', 'workers']);
+const pureFiles = filesOf([
+  'cli-offline',
+  'evaluation',
+  'ladder',
+  'models/structural',
+  'models/summarizer',
+  'provider',
+  'redis',
+  'tokens',
+  'wire',
+  'workers',
+]);
 
 /** Folders whose tests talk to a real Redis; test/setup/redis.ts provides its URL as `redisUrl`. */
 const integrationFiles = filesOf([
@@ -37,6 +48,8 @@ const propertyFiles = [
   'test/cli-offline/compact-properties.test.ts',
   'test/ladder/ladder-properties.test.ts',
   'test/tokens/tiktoken-equality.test.ts',
+  'test/models/structural/traces.test.ts',
+  'test/evaluation/thrash.test.ts',
   'test/domain/*-properties.test.ts',
   'test/domain/{collapse,long-conversation}.test.ts',
 ];
@@ -54,7 +67,6 @@ export const LONGEST = [
   'test/cli/conversations.test.ts',
   'test/runtime/turns.test.ts',
   'test/runtime/shadow.test.ts',
-  'test/cli/worker.test.ts',
   'test/cli/typed-names.test.ts',
 ];
 

@@ -8,7 +8,7 @@ const MIN_FILL = 0.7;
 
 /**
  * Lists what a version left out although it fits what is left of the budget. Empty if the version fills enough of its tokens or
- * bytes. What a summary covers counts as shown, and so does a masked result.
+ * bytes. Messages under a summary and masked results count as shown.
  */
 export function findFitting(pass: SeenPass): string[] {
   if (isFull(pass)) return [];

@@ -15,6 +15,7 @@ import { Ladder } from './ladder.ts';
 import { isFixed, type Layout } from './layout.ts';
 import type { AcceptedSummary } from './summaries.ts';
 import type { CappedSequence } from './summary-caps.ts';
+import { hasHardReason } from './thresholds.ts';
 
 /** Checks whether a smaller context is worth a version. A soft pass must save a share, because providers cache the old one. */
 export function isGain({ minGain }: Pick<Policy, 'minGain'>, before: number, after: number, isHard: boolean): boolean {
@@ -22,15 +23,24 @@ export function isGain({ minGain }: Pick<Policy, 'minGain'>, before: number, aft
 }
 
 /**
- * Checks whether a soft pass saves enough with these summaries, even if each is as large as its cap. A summary of a pass without
- * gain would be paid for and not used.
+ * Checks whether the settlement will keep these summaries, even if each is as large as its cap. Otherwise they would be paid
+ * for and not used (I17).
  * @param ladder the context after drops and masks
+ * @returns false without sequences, too
  */
-export function* savesEnough(
+export function* keepsSummaries(
   request: PlanRequest,
   ladder: Ladder,
   sequences: readonly CappedSequence[],
 ): Sliced<boolean> {
+  if (sequences.length === 0) return false;
+  return hasHardReason(request.reasons)
+    ? yield* fitsWithSummaries(request, yield* ladder.layOut(), sequences)
+    : yield* savesEnough(request, ladder, sequences);
+}
+
+/** Checks whether a soft pass saves enough with these summaries. */
+function* savesEnough(request: PlanRequest, ladder: Ladder, sequences: readonly CappedSequence[]): Sliced<boolean> {
   const { policy, context } = request;
   const before = requestTokensOf(request, context.items);
   const isEnough = (itemTokens: number): boolean => isGain(policy, before, requestTokens(request, itemTokens), false);
@@ -42,11 +52,10 @@ export function* savesEnough(
 }
 
 /**
- * Checks whether a hard pass reaches its budget with these summaries, even if each is as large as its cap. Otherwise it would
- * settle again without the summaries that were paid for. The division assumes that unread messages can be shortened, which
- * pictures and calls cannot.
+ * Checks whether a hard pass reaches its budget with these summaries. The division assumes that unread messages can be
+ * shortened, which pictures and calls cannot.
  */
-export function* fitsWithSummaries(
+function* fitsWithSummaries(
   request: PlanRequest,
   { groupWeights, protections }: Layout,
   sequences: readonly CappedSequence[],

@@ -1,5 +1,6 @@
 import type { ContextItem } from '../context.ts';
 import { addWeights, NO_WEIGHT, subtractWeights, type Weight } from '../message.ts';
+import { forEachInSlices, type Sliced } from '../sliced.ts';
 import { excessWeight, opensWithUser, PLACEHOLDER, type PlanRequest, weighSent } from './budget.ts';
 import type { Layout } from './layout.ts';
 
@@ -22,19 +23,19 @@ export class RemovedGroups {
    * @param removed indexes of groups in the order of their removal
    * @param floor messages that were in the floor when the pass began. As messages go, the window reaches older ones
    */
-  add(
+  *add(
     { items, groups, groupWeights }: Layout,
     removed: Iterable<number>,
     floor: ReadonlyMap<ContextItem, unknown>,
-  ): void {
+  ): Sliced<void> {
     const floorSeqs = new Set(floor.keys().map(({ from }) => from));
-    for (const index of removed) {
+    yield* forEachInSlices([...removed], (index) => {
       const own = (groups[index]?.positions ?? []).map((position) => items[position] as ContextItem);
       const isFloor = own.some(({ from }) => floorSeqs.has(from));
       // The author of droppable messages wants them to go, but the floor keeps its order.
-      if (!isFloor && own.every(({ message }) => message.droppable === true)) continue;
+      if (!isFloor && own.every(({ message }) => message.droppable === true)) return;
       this.#removed.push({ items: own, weight: groupWeights[index] as Weight, isFloor });
-    }
+    });
   }
 
   /**
@@ -42,12 +43,12 @@ export class RemovedGroups {
    * Groups of the floor return without a gap, because the oldest leave first. Before the first message, only a user message
    * or a summary returns, unless the pass began with another role there.
    */
-  putBack(items: readonly ContextItem[], request: PlanRequest): readonly ContextItem[] {
+  *putBack(items: readonly ContextItem[], request: PlanRequest): Sliced<readonly ContextItem[]> {
     const back = new Returning(items, request);
-    back.take(this.#removed.toReversed());
+    yield* back.take(this.#removed.toReversed());
     if (back.groups.size === 0) return items;
     // A group before the first message may follow, now that a user message has returned before it.
-    back.take(this.#removed.toReversed());
+    yield* back.take(this.#removed.toReversed());
     return [...items, ...[...back.groups].flatMap((group) => group.items)].toSorted((a, b) => a.from - b.from);
   }
 }
@@ -77,12 +78,12 @@ class Returning {
     this.#opening = openingOf(items);
   }
 
-  take(removed: readonly RemovedGroup[]): void {
+  *take(removed: readonly RemovedGroup[]): Sliced<void> {
     let isFloorWhole = true;
-    for (const group of removed) {
-      if (this.groups.has(group) || (group.isFloor && !isFloorWhole)) continue;
+    yield* forEachInSlices(removed, (group) => {
+      if (this.groups.has(group) || (group.isFloor && !isFloorWhole)) return;
       if (!this.#takeOne(group) && group.isFloor) isFloorWhole = false;
-    }
+    });
   }
 
   #takeOne(group: RemovedGroup): boolean {

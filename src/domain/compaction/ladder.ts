@@ -151,7 +151,7 @@ export class Ladder {
   /** Gives back what fits again, because a later step removed more than the budget needed. */
   *#giveBack(): Sliced<void> {
     if (this.isOver) return;
-    this.#replaceLast(this.#removed.putBack(this.#items, this.#request));
+    this.#replaceLast(yield* this.#removed.putBack(this.#items, this.#request));
     yield;
     yield* this.#refill();
     this.#replaceLast(showWhole(this.#items, this.#whole, this.#request));
@@ -284,7 +284,7 @@ export class Ladder {
     const left = this.#items.filter((_, position) => !groups.has(layout.groupOf[position] as number));
     yield;
     if (!this.#take(step, left)) return false;
-    if (step !== 'drop') this.#removed.add(layout, groups, this.#floor ?? new Map());
+    if (step !== 'drop') yield* this.#removed.add(layout, groups, this.#floor ?? new Map());
     return true;
   }
 

@@ -4,7 +4,7 @@ import { type Budget, budgetInfeasibleSchema, explainInfeasible, type PlanReques
 import { listChanges } from './changes.ts';
 import { chooseSequences } from './choose-sequences.ts';
 import { budgetDivisionSchema } from './division.ts';
-import { fitsWithSummaries, savesEnough } from './gain.ts';
+import { keepsSummaries } from './gain.ts';
 import { Ladder } from './ladder.ts';
 import { isFloor } from './layout.ts';
 import { hasHardReason, hasTokenReason, REASONS } from './thresholds.ts';
@@ -88,14 +88,13 @@ export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
   const divided = division === undefined ? {} : { division };
   const unsummarized = { ...plan, ...changes, kind: isTrimmed ? 'trim' : 'none' } as const;
   if (isWaiting) return { ...unsummarized, explained: ['waiting_run'] };
-  const isHard = hasHardReason(reasons);
-  const mayFit = !isHard || (yield* fitsWithSummaries(request, yield* ladder.layOut(), sequences));
-  if (sequences.length === 0 || !mayFit) {
+  if (yield* keepsSummaries(request, ladder, sequences)) {
+    return { ...plan, ...divided, ...changes, kind: 'summarize', sequences: [...sequences], explained: [] };
+  }
+  if (sequences.length === 0 || hasHardReason(reasons)) {
     return { ...plan, ...divided, ...(yield* planEviction(request, ladder)) };
   }
-  return isHard || (yield* savesEnough(request, ladder, sequences))
-    ? { ...plan, ...divided, ...changes, kind: 'summarize', sequences: [...sequences], explained: [] }
-    : { ...unsummarized, ...divided, explained: ['no_gain'] };
+  return { ...unsummarized, ...divided, explained: ['no_gain'] };
 }
 
 /** Plans without summaries: what the ladder can evict or clip. */
