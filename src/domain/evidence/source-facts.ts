@@ -9,7 +9,7 @@ export interface SourceFacts {
   /** Terms of each result, by its message. A repeated term counts once a line. */
   readonly resultTerms: Float64Array;
   /**
-   * Share of the other terms of a line that the agent used lately, by term. Of its lines, the line with the largest share
+   * Share of the other terms of a line that the agent used lately, by term. The line with the largest share
    * counts. Rare terms weigh more than frequent ones.
    */
   readonly company: Float64Array;
