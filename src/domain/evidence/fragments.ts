@@ -24,8 +24,8 @@ const MAX_CALL_LINE_CHARS = 120;
 /** `name key: value, key: value`, with the values of nested objects under their own keys. */
 export function describeCall({ name, arguments: text }: ToolCall): string {
   const values = describeValues(parseArguments(text));
-  const line = `${name} ${values.join(', ')}`;
-  return line.length <= MAX_CALL_LINE_CHARS ? line : `${name} ${values.join(',\n')}`;
+  const chars = values.reduce((sum, value) => sum + value.length + 2, name.length - 1);
+  return `${name} ${values.join(chars <= MAX_CALL_LINE_CHARS ? ', ' : ',\n')}`;
 }
 
 /** An object or a list whose values are being read. */
