@@ -11,7 +11,7 @@ import { wireFormats } from '../../src/wire/formats.ts';
 import { checkOpenRound, checkPins } from '../../src/wire/rules/version-checks.ts';
 import { holdsShortly } from '../setup/held-loop.ts';
 
-const PARTS = 200_000;
+const PARTS = 100_000;
 const CALLS = 10_000;
 
 test(`reading ${PARTS} empty parts of one message blocks the event loop for less than the limit`, async () => {
