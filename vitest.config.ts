@@ -22,19 +22,14 @@ const pureFiles = filesOf([
   'workers',
 ]);
 
-/** Folders whose tests talk to a real Redis; test/setup/redis.ts provides its URL as `redisUrl`. */
-const integrationFiles = filesOf([
-  'store',
-  'queue',
-  'client',
-  'cli',
-  'runtime',
-  'local-redis',
-  'demo',
-  'deploy',
-  'examples',
-  'health',
-]);
+/**
+ * Folders whose tests talk to a real Redis; test/setup/redis.ts provides its URL as `redisUrl`. Their files share a process,
+ * which halves their CPU time.
+ */
+const integrationFiles = filesOf(['store', 'queue', 'client', 'runtime', 'health']);
+
+/** The same for tests of commands, which change the state of their process. */
+const commandFiles = filesOf(['cli', 'local-redis', 'demo', 'deploy', 'examples']);
 
 /**
  * `npm run test:faults`: whole folders, and elsewhere the files with this suffix. Sentinels, Clusters, TLS, kills, searches
@@ -126,7 +121,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [allFiles],
-          exclude: [...domainFiles, ...pureFiles, ...integrationFiles, ...gateFiles, ...faultFiles],
+          exclude: [...domainFiles, ...pureFiles, ...integrationFiles, ...commandFiles, ...gateFiles, ...faultFiles],
           sequence: { groupOrder: 1 },
         },
       },
@@ -142,7 +137,19 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
           // They wait, for a lease, a process, as long as they work.
           maxWorkers: 4,
+          isolate: false,
           include: integrationFiles,
+          exclude: faultFiles,
+          globalSetup: ['test/setup/redis.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'commands',
+          sequence: { groupOrder: 3 },
+          maxWorkers: 4,
+          include: commandFiles,
           exclude: faultFiles,
           globalSetup: ['test/setup/redis.ts'],
         },
@@ -160,7 +167,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'faults',
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
           maxWorkers: 3,
           include: faultFiles,
           globalSetup: ['test/setup/redis.ts'],
