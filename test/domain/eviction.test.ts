@@ -66,6 +66,12 @@ describe('eviction by bytes', () => {
   });
 });
 
+test('an eviction of one token among 1,200 equal messages removes one message', () => {
+  const one = cutLine('s(ua)x2 u', { excess: 1 }).tokens;
+  expect(one).toBeGreaterThan(0);
+  expect(cutLine('s(ua)x600 u', { excess: 1 }).tokens).toBe(one);
+});
+
 describe('eviction strategies', () => {
   const ten = 's(ua)x5 u';
   test.each<{ strategy: EvictionStrategy; left: string }>([

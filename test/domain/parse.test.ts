@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ERROR_CODES, isTurnfoldError, TurnfoldError } from '../../src/domain/errors.ts';
 import { callIdAt, idSchema, seqOfCallId } from '../../src/domain/ids.ts';
 import { messageSchema } from '../../src/domain/message.ts';
-import { parseInput } from '../../src/domain/parse.ts';
+import { parseInput, safeParse } from '../../src/domain/parse.ts';
 import { errorOf } from './error-of.ts';
 
 const schema = z.strictObject({ messages: z.array(messageSchema), when: z.number().optional() });
@@ -91,4 +91,28 @@ describe('coded errors', () => {
   test('each error code of turnfold states who must act: caller, worker, agent or operator', () => {
     expect(new Set(Object.values(ERROR_CODES))).toStrictEqual(new Set(['caller', 'worker', 'turn', 'service']));
   });
+});
+
+test('safeParse names binary data and a property that throws, with and without a path of the value', () => {
+  const schema = z.object({ list: z.array(z.object({ name: z.string() })) });
+  const broken = {
+    list: [
+      {
+        get name(): string {
+          throw new RangeError('no');
+        },
+      },
+    ],
+  };
+  const messageOf = (value: unknown, at: string): string | undefined => {
+    const parsed = safeParse(schema, value, at, 'invalid_input');
+    return parsed.success ? undefined : parsed.problems[0]?.message;
+  };
+  expect(messageOf(new Uint8Array(2), '')).toBe('input: expected an object or a string, got binary data');
+  expect(messageOf(new Uint8Array(2), 'turn')).toBe('turn: expected an object or a string, got binary data');
+  expect(messageOf(broken, 'turn')).toBe('turn.list[0].name: cannot be read: reading it threw RangeError');
+  expect(messageOf(broken, '')).toBe('list[0].name: cannot be read: reading it threw RangeError');
+  const shared = { name: 'a' };
+  expect(messageOf({ list: [shared, shared, ...broken.list] }, '')).toContain('list[2].name: cannot be read');
+  expect(messageOf({ list: [shared] }, '')).toBeUndefined();
 });

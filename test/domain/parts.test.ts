@@ -55,3 +55,17 @@ describe('parts of a message', () => {
     expect(read([picture, { type: 'text', text: 'a' }]).map(({ kind }) => kind)).toEqual(['image_url', 'text']);
   });
 });
+
+test('readParts reads an Anthropic image by its URL, and leaves images without a readable source as they are', () => {
+  const read = (part: object): unknown => readParts({ content: '', parts: [part] })[0];
+  const source = { type: 'url', url: 'https://example.com/a.png' };
+  expect(read({ type: 'image', source })).toEqual({ kind: 'image_url', url: source.url });
+  for (const part of [
+    { type: 'image' },
+    { type: 'image', source: { type: 'file' } },
+    { type: 'image_url', image_url: 7 },
+    { type: 'input_image' },
+  ]) {
+    expect(read(part)).toMatchObject({ kind: 'other', type: part.type });
+  }
+});

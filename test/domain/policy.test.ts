@@ -184,3 +184,16 @@ test('a write under a policy without an idle TTL removes the earlier idle TTL, a
 test('readPolicy refuses an idle TTL of less than a second', () => {
   expect(errorOf(() => readPolicy({ conversationTtl: 999 }))).toMatchObject({ field: 'conversationTtl' });
 });
+
+test('readPolicy refuses a policy that is too large or contains itself, and names the field', () => {
+  const loop: Record<string, unknown> = {};
+  loop['strategy'] = loop;
+  const large = { pins: ['x'.repeat(10_000_001)] };
+  for (const value of [loop, large]) {
+    for (const at of ['', 'agent.policy']) {
+      const error = errorOf(() => readPolicy(value, at));
+      expect(error).toMatchObject({ code: 'invalid_policy' });
+      expect(error.message).toContain(at === '' ? ': ' : at);
+    }
+  }
+});

@@ -35,3 +35,14 @@ test('a word table keeps the numbers of its words while it grows to 100,000 word
   expect([...table.findInside('99999')]).toEqual([99_999]);
   expect(table.find('none')).toBe(-1);
 });
+
+test('a word table counts two bytes a character from the first wide word on', () => {
+  const table = new WordTable();
+  const empty = table.bytes;
+  table.add('alpha', 0, 5);
+  const narrow = table.bytes - empty;
+  table.add('订单', 0, 2);
+  expect(narrow).toBeGreaterThan(0);
+  expect(table.bytes - empty).toBeGreaterThan(2 * 5 + narrow);
+  expect(table.find('beta')).toBe(-1);
+});
