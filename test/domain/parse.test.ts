@@ -94,7 +94,7 @@ describe('coded errors', () => {
 });
 
 test('safeParse names binary data and a property that throws, with and without a path of the value', () => {
-  const schema = z.object({ list: z.array(z.object({ name: z.string() })) });
+  const named = z.object({ list: z.array(z.object({ name: z.string() })) });
   const broken = {
     list: [
       {
@@ -105,7 +105,7 @@ test('safeParse names binary data and a property that throws, with and without a
     ],
   };
   const messageOf = (value: unknown, at: string): string | undefined => {
-    const parsed = safeParse(schema, value, at, 'invalid_input');
+    const parsed = safeParse(named, value, at, 'invalid_input');
     return parsed.success ? undefined : parsed.problems[0]?.message;
   };
   expect(messageOf(new Uint8Array(2), '')).toBe('input: expected an object or a string, got binary data');
