@@ -29,7 +29,8 @@ function decide(request: ModelRequest): ScriptedOutcome {
 }
 
 function createAgent(): Agent {
-  const summarizer = { models: ['scripted'] };
+  // A larger summary would get the line of the id from the log.
+  const summarizer = { models: ['scripted'], maxTokens: 16 };
   const policy = { messageThreshold: 8, retentionWindow: 2, summarizer };
   const agent = agentOf({
     decide: (request) => (isSummary(request) ? { content: '## Goal\nBooks.' } : decide(request)),
