@@ -4,7 +4,7 @@ const MAX_HELD_MS = 50;
 /** CPU time in ms that `spin` takes on the reference machine. */
 const REFERENCE_SPIN_MS = 20;
 const SPINS = 20_000_000;
-const ATTEMPTS = 4;
+const ATTEMPTS = 8;
 
 /**
  * Decides whether the best of some attempts blocks the event loop for less than the limit. Other load and the garbage
