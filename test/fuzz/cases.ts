@@ -15,7 +15,7 @@ import { writeBoundedJson } from '../../src/domain/bounded-json.ts';
 import { isTurnfoldError, type TurnfoldError } from '../../src/domain/errors.ts';
 import { clipText, describeThrown, readSafely } from '../../src/domain/thrown.ts';
 import { HOSTILE_JSON, HOSTILE_THROWN } from '../fakes/hostile-values.ts';
-import { holdsShortly, maxHeldMs, measureHeldMs } from '../setup/held-loop.ts';
+import { holdsShortly, MAX_HELD_MS, maxHeldMs, measureHeldMs } from '../setup/held-loop.ts';
 
 /** Configuration of a run: `FUZZ_SEED` selects other cases, `FUZZ_TIMES` runs more of them. */
 export const SEED = Number(process.env['FUZZ_SEED'] ?? 20_260_712);
@@ -58,7 +58,7 @@ export async function tryBatch<T>({ cases, input, run, serveNeighbour }: Batch<T
     });
     // Measured only when needed, because measuring this machine's limit takes a tenth of a second. The case runs again,
     // because the garbage of earlier cases can make one run longer.
-    if (held > 50 && held >= maxHeldMs()) {
+    if (held >= MAX_HELD_MS && held >= maxHeldMs()) {
       const again = await holdsShortly(() => run(make()));
       expect(again, `the event loop was held by ${show(value)}`).toMatchObject({ isShort: true });
     }

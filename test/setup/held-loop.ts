@@ -1,5 +1,8 @@
-/** CPU time in ms that one turn of the event loop may take on the reference machine. */
-const MAX_HELD_MS = 50;
+/**
+ * CPU time in ms at which a test fails, on the reference machine. This is twice the limit of 50 ms that `bench/loop.ts`
+ * measures: a busy machine takes more CPU time for the same work, because caches are shared and the clock is slower.
+ */
+export const MAX_HELD_MS = 100;
 
 /** CPU time in ms that `spin` takes on the reference machine. */
 const REFERENCE_SPIN_MS = 20;
@@ -44,7 +47,7 @@ export async function measureHeldMs(work: () => unknown): Promise<number> {
   return heldMs;
 }
 
-/** The limit for this machine: 50 ms on the reference machine, more on one whose CPU is slower or shared. */
+/** The limit for this machine: more than `MAX_HELD_MS` if its CPU is slower or shared. */
 export function maxHeldMs(): number {
   const spins = Array.from({ length: 3 }, measureSpinMs);
   return MAX_HELD_MS * Math.max(1, Math.max(...spins) / REFERENCE_SPIN_MS);

@@ -13,14 +13,6 @@ export function machineFactor(): number {
   return isSpun ? Math.max(1, (performance.now() - startMs) / REFERENCE_SPIN_MS) : 1;
 }
 
-/** Measures the CPU time of this thread for some work, in ms. Other processes do not add to it. */
-export async function measureCpuMs(work: () => unknown): Promise<number> {
-  const before = process.threadCpuUsage();
-  await work();
-  const { user, system } = process.threadCpuUsage(before);
-  return (user + system) / 1_000;
-}
-
 function spin(): number {
   let hash = 0;
   for (let index = 0; index < SPINS; index += 1) hash = Math.imul(hash ^ index, 0x01000193);

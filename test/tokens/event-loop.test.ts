@@ -1,21 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
-import { holdsShortly, maxHeldMs, measureHeldMs } from '../setup/held-loop.ts';
-import { machineFactor, measureCpuMs } from '../setup/machine-factor.ts';
+import { holdsShortly } from '../setup/held-loop.ts';
 import { readTexts } from './corpus.ts';
 
 describe('count does not block the event loop', () => {
   test.each(['a', 'A', ' ', '好', '-', '\u0301'])(
-    'counting 100,000 times %j takes under 1 s of CPU time and does not block the event loop',
+    'counting 100,000 times %j does not block the event loop',
     async (char) => {
       const counter = await loadTokenCounter('o200k_base');
       const text = char.repeat(100_000);
-      let heldMs = 0;
-      const totalMs = await measureCpuMs(async () => {
-        heldMs = await measureHeldMs(() => counter.count(text));
-      });
-      expect(totalMs).toBeLessThan(1_000 * machineFactor());
-      expect(heldMs).toBeLessThan(maxHeldMs());
+      expect(await holdsShortly(() => counter.count(text))).toMatchObject({ isShort: true });
     },
   );
 

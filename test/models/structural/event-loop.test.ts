@@ -1,11 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import { holdsShortly } from '../../setup/held-loop.ts';
-import { machineFactor, measureCpuMs } from '../../setup/machine-factor.ts';
 import { type Fixture, openFixture, round, say } from './sequence-messages.ts';
 
-/** CPU time on the reference machine. */
-const MAX_TOTAL_MS = 1_000;
 /** Longer than the part of a text that is read. */
 const HUGE_CHARS = 1 << 18;
 
@@ -31,12 +28,10 @@ function manyMessages(): Message[] {
   ]).flat();
 }
 
-test('the structural summarizer summarizes 5,000 messages of 2 MB within a second, in slices below 50 ms', async () => {
+test('the structural summarizer does not block the event loop on 5,000 messages of 2 MB', async () => {
   const messages = manyMessages();
   expect(messages).toHaveLength(5_000);
   expect(JSON.stringify(messages).length).toBeGreaterThan(2_000_000);
-  const totalMs = await measureCpuMs(() => summarize(messages));
-  expect(totalMs).toBeLessThan(MAX_TOTAL_MS * machineFactor());
   expect(await holdsShortly(() => summarize(messages))).toMatchObject({ isShort: true });
 });
 
@@ -60,7 +55,7 @@ test.each([
   'exit code ',
   'a. ',
 ])(
-  'the structural summarizer blocks the event loop for at most 50 ms on 256 KiB of %j as call, result and text',
+  'the structural summarizer does not block the event loop on 256 KiB of %j as call, result and text',
   async (unit) => {
     const text = unit.repeat(Math.floor(HUGE_CHARS / unit.length));
     const messages = [...round({ id: 'c1', given: { command: text, path: 'src/a.ts' }, result: text }), say(text)];
