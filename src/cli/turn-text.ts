@@ -1,4 +1,4 @@
-import type { TextProgress } from '../client/index.ts';
+import type { TurnPart } from '../client/index.ts';
 import { DEFAULT_TENANT, type NamedConversation } from '../domain/ids.ts';
 import { isAnswerKind, type TurnView, type Waiting, type WaitingCall } from '../domain/turn.ts';
 import type { Output } from './output.ts';
@@ -48,7 +48,7 @@ export function adviseAnswer({ tenant, conversation, turn }: TurnName, waiting: 
   return waiting.calls.map((call) => `turnfold answer ${conversation} ${turn} ${call.id}${whose} ${options}`);
 }
 
-/** Prints the text of a turn while the model writes it, one paragraph for each model call. */
+/** Prints the text of a turn while the model writes it, one paragraph for each model call. Other parts print nothing. */
 export class TurnPage {
   readonly #output: Output;
   #step = 0;
@@ -58,14 +58,12 @@ export class TurnPage {
     this.#output = output;
   }
 
-  add(part: TextProgress): void {
-    if (part.type !== 'text') {
+  add(part: TurnPart): void {
+    if (part.type === 'restart') {
       this.breakLine();
-      this.#output.note(
-        part.type === 'restart' ? '(the step starts again, ignore its text above)' : '(a piece of text was lost)',
-      );
-      return;
+      this.#output.note('(the step starts again, ignore its text above)');
     }
+    if (part.type !== 'text') return;
     if (part.step !== this.#step) this.breakLine();
     this.#step = part.step;
     this.#shown += part.piece;

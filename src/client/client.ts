@@ -41,7 +41,8 @@ import {
   readProposal,
   rejectProposal,
 } from './proposals.ts';
-import { type StreamOptions, streamTurn, type TurnProgress } from './stream.ts';
+import { type StreamOptions, streamTurn } from './stream.ts';
+import type { TurnPart } from './turn-parts.ts';
 import { cancelTurn, type EnqueuedTurn, enqueueTurn, readResult } from './turns.ts';
 import { type RestoreInput, type RollbackInput, restoreConversation, rollBackTurn } from './versions.ts';
 
@@ -61,10 +62,11 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
   /** Returns the current state of a turn. With `waitMs`, waits up to that many ms for the turn to settle. */
   result(conversation: ConversationName, turn: string, options?: { readonly waitMs?: number }): Promise<TurnView>;
   /**
-   * Streams a turn: its text while the model writes, each wait, and the result at the end. Text pieces may be lost
-   * and a step may restart, but the result comes from the log. Throws the signal's reason once the signal aborts.
+   * Streams a turn from its start or from a part's id. The parts are pieces of text and reasoning, tool calls, results
+   * and waits. The last part is the settled turn. The text of the parts equals the log, however late or often the caller reads. Throws the
+   * signal's reason once the signal aborts.
    */
-  stream(conversation: ConversationName, turn: string, options?: StreamOptions): AsyncIterable<TurnProgress>;
+  stream(conversation: ConversationName, turn: string, options?: StreamOptions): AsyncIterable<TurnPart>;
   /**
    * Settles an unsettled turn as canceled. Returns the state afterwards, e.g. `completed` if the turn settled first.
    */

@@ -60,7 +60,7 @@ export type { AppendInput, CallAnswer, ContextPoint, ConversationName, EnqueueIn
 export type { ConversationPage, ConversationsInput, OpenTurnsInput, WaitingInput, WaitingPage } from './listings.ts';
 export { type OpenClient, openClient } from './open-client.ts';
 export type { ApprovalInput, DecisionView, ProposalView, RejectionInput } from './proposals.ts';
-export type { StreamOptions, TurnProgress } from './stream.ts';
-export type { TextProgress } from './text-assembler.ts';
+export type { StreamOptions } from './stream.ts';
+export type { CallPart, CallPreviewPart, PiecePart, ResultPart, TurnPart } from './turn-parts.ts';
 export type { EnqueuedTurn } from './turns.ts';
 export type { RestoreInput, RollbackInput } from './versions.ts';

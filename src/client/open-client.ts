@@ -44,7 +44,7 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
   const connected = await callUntil(openingMs, () =>
     inTime(connectStore({ url, tls, shards, failsFast: true, onError, ...durably })),
   );
-  const { notifications, texts, close } = connected;
+  const { notifications, streamNotices, close } = connected;
   const store = retryStore(connected.store, deadlineMs);
   const wakes = openWakeQueue({ url, tls, shards: queueShards, failsFast: true, onError });
   const next = monotonicFactory();
@@ -53,7 +53,7 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
   const client = createClient({
     ...storePorts(store),
     notifications,
-    texts,
+    streamNotices,
     wakes: { wake: (...wake) => wakes.wake(...wake).catch(onError) },
     onError,
     counterFor: async (agent) => await loadTokenCounter(readEncoding(encodingOf(agent))),

@@ -6,16 +6,24 @@ import type { ListingStore } from '../domain/ports/listing-store.ts';
 import type { PassIntake } from '../domain/ports/pass-store.ts';
 import type { ProposalStore } from '../domain/ports/proposal-store.ts';
 import type { WakeQueue } from '../domain/ports/queue.ts';
-import type { TextListener } from '../domain/ports/text-deltas.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { TurnIntake } from '../domain/ports/turn-store.ts';
+import type { StreamNotices, StreamReader } from '../domain/ports/turn-streams.ts';
 import type { VersionStore } from '../domain/ports/version-store.ts';
 
-type Store = TurnIntake & ContextStore & PassIntake & VersionStore & ProposalStore & EventStore & ListingStore;
+type Store = TurnIntake &
+  StreamReader &
+  ContextStore &
+  PassIntake &
+  VersionStore &
+  ProposalStore &
+  EventStore &
+  ListingStore;
 
 /** Stores that the client needs, one per noun such as turns or versions. A test can replace a single one. */
 export interface ClientStores {
   readonly turns: TurnIntake;
+  readonly streams: StreamReader;
   readonly contexts: ContextStore;
   readonly passes: PassIntake;
   readonly versions: VersionStore;
@@ -27,6 +35,7 @@ export interface ClientStores {
 export function storePorts(store: Store): ClientStores {
   return {
     turns: store,
+    streams: store,
     contexts: store,
     passes: store,
     versions: store,
@@ -40,7 +49,7 @@ export interface ClientPorts extends ClientStores {
   /** Adds a wake job for a worker. Never rejects: if the job is lost, the turn only starts later. */
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly notifications: EventNotifications;
-  readonly texts: TextListener;
+  readonly streamNotices: StreamNotices;
   /** Creates the token counter for an agent's model. */
   readonly counterFor: (agent: string) => Promise<TokenCounter>;
   /** Receives failures that must not fail the client's call, such as a lost wake job. */

@@ -1,45 +1,39 @@
+import { findWriteRefusal } from '../domain/errors.ts';
+import type { ConversationRef } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
-import type { TurnView, Waiting } from '../domain/turn.ts';
+import { isSettled, type TurnView } from '../domain/turn.ts';
 import { cancelable } from './cancelable.ts';
+import { noTurn } from './client-errors.ts';
 import { type ConversationName, readConversationName, readTurnId } from './input.ts';
+import { PartAssembler } from './part-assembler.ts';
 import type { ClientPorts } from './ports.ts';
-import { TextAssembler, type TextProgress } from './text-assembler.ts';
-import { followSchema, untilSettled } from './turns.ts';
-
-/** Progress of a streamed turn: pieces of text and waits, and finally the result. */
-export type TurnProgress =
-  | TextProgress
-  | {
-      /** The turn is suspended. Sent once for each suspension. Further text follows when the turn continues. */
-      readonly type: 'waiting';
-      /** The calls or the event that the turn waits for, with the deadline. */
-      readonly waiting: Waiting;
-    }
-  | {
-      readonly type: 'result';
-      /** The settled turn. If `waitMs` has passed first, the turn's current state. */
-      readonly view: TurnView;
-    };
+import { positionSchema } from './stream-position.ts';
+import type { TurnPart } from './turn-parts.ts';
+import { followSchema, POLL_MS } from './turns.ts';
 
 export interface StreamOptions {
+  /** Id of the last part that the caller handled. Absent: the stream starts with the first part of the turn. */
+  readonly after?: string;
   /** How long to follow the turn, in ms. Absent: until the turn settles. */
   readonly waitMs?: number;
   /** When this signal aborts, the stream throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
+const streamSchema = followSchema.extend({ after: positionSchema.optional() });
+
 /**
- * Streams a turn. The final result is read from Redis, as `result` reads it, so lost pieces of text do not affect the
- * result. The Redis subscription lasts from the first to the last read.
- * @throws invalid_input, not_found, the signal's reason
+ * Streams a turn from its start or from the part after `after`, however late the caller comes. Redis is read at each
+ * notice and once a second. Each read returns what the caller lacks, so a slow caller costs no memory beyond one answer.
+ * @throws invalid_input, not_found, redis_unavailable, the signal's reason
  */
 export function streamTurn(
   ports: ClientPorts,
   name: ConversationName,
   turn: string,
   options: StreamOptions = {},
-): AsyncGenerator<TurnProgress, void, void> {
-  return cancelable((left) => followText(ports, { name, turn, options }, left));
+): AsyncGenerator<TurnPart, void, void> {
+  return cancelable((left) => followParts(ports, { name, turn, options }, left));
 }
 
 interface Followed {
@@ -48,63 +42,97 @@ interface Followed {
   readonly options: StreamOptions;
 }
 
-async function* followText(
+async function* followParts(
   ports: ClientPorts,
-  { name, turn, options }: Followed,
+  { name, turn: id, options }: Followed,
   left: AbortSignal,
-): AsyncGenerator<TurnProgress, void, void> {
+): AsyncGenerator<TurnPart, void, void> {
   const conversation = readConversationName(name);
-  const text = new TextAssembler(readTurnId(turn));
-  const { waitMs = Number.POSITIVE_INFINITY, signal } = parseInput(followSchema, options);
+  const turn = readTurnId(id);
+  const { after, waitMs = Number.POSITIVE_INFINITY, signal } = parseInput(streamSchema, options);
+  const ended = signal === undefined ? left : AbortSignal.any([signal, left]);
+  const assembler = new PartAssembler(after);
+  const until = ports.now() + waitMs;
+  let reportedWait: number | undefined;
   signal?.throwIfAborted();
-  const polling = new AbortController();
-  let news = Promise.withResolvers<void>();
-  const notify = (): void => news.resolve();
-  const listening = ports.texts.listen(conversation, (delta) => {
-    text.add(delta);
-    notify();
-  });
-  signal?.addEventListener('abort', notify);
-  left.addEventListener('abort', notify);
+  const news = new News(ended);
+  const stop = ports.streamNotices.listen(conversation, turn, news.announce);
   try {
-    let isOver = false;
-    const end = (): void => {
-      isOver = true;
-      notify();
-    };
-    let waiting: Waiting | undefined;
-    let reportedSince: number | undefined;
-    const onSnapshot = (view: TurnView): void => {
-      if (view.waiting === undefined || view.waiting.since === reportedSince) return;
-      reportedSince = view.waiting.since;
-      waiting = view.waiting;
-      notify();
-    };
-    const settled = untilSettled(ports, conversation, turn, { waitMs, signal: polling.signal, onSnapshot });
-    settled.then(end, end);
+    await askForPieces(ports, conversation, turn);
     for (;;) {
-      await news.promise;
-      news = Promise.withResolvers();
-      if (left.aborted) return;
-      signal?.throwIfAborted();
-      if (isOver) break;
-      if (waiting !== undefined) {
-        const current = waiting;
-        waiting = undefined;
-        // Text that arrived before a wait is delivered before the wait.
-        await listening.catchUp();
-        yield* text.take();
-        yield { type: 'waiting', waiting: current };
+      news.clear();
+      const page = await ports.streams.readStream({ conversation, turn, ...assembler.place });
+      if (page === undefined) throw noTurn(conversation, turn);
+      const { parts, isBehind } = assembler.read(page);
+      for (const part of parts) {
+        signal?.throwIfAborted();
+        yield part;
       }
-      yield* text.take();
+      signal?.throwIfAborted();
+      if (left.aborted) return;
+      if (isBehind) continue;
+      const leftMs = until - ports.now();
+      if (isSettled(page.state)) yield* assembler.end();
+      if (isSettled(page.state) || leftMs <= 0) {
+        yield { type: 'end', id: assembler.id, view: await readView(ports, conversation, turn) };
+        return;
+      }
+      if (page.waitingSince !== undefined && page.waitingSince !== reportedWait) {
+        reportedWait = page.waitingSince;
+        const { waiting } = await readView(ports, conversation, turn);
+        if (waiting !== undefined) yield { type: 'wait', id: assembler.id, waiting };
+        continue;
+      }
+      await news.wait(Math.min(leftMs, POLL_MS));
     }
-    const view = await settled;
-    await listening.catchUp();
-    yield* text.take();
-    yield { type: 'result', view };
   } finally {
-    signal?.removeEventListener('abort', notify);
-    listening.stop();
-    polling.abort();
+    stop();
+  }
+}
+
+/** Pieces are a convenience: on a full Redis, a turn is followed by its log. */
+async function askForPieces(ports: ClientPorts, conversation: ConversationRef, turn: string): Promise<void> {
+  try {
+    await ports.streams.followTurn(conversation, turn);
+  } catch (error) {
+    if (findWriteRefusal(error) === undefined) throw error;
+  }
+}
+
+async function readView({ turns }: ClientPorts, conversation: ConversationRef, turn: string): Promise<TurnView> {
+  const view = await turns.readTurn(conversation, turn);
+  if (view === undefined) throw noTurn(conversation, turn);
+  return view;
+}
+
+/** Remembers that something happened, until the reader looks again. So no notice is lost between a read and a wait. */
+class News {
+  readonly #ended: AbortSignal;
+  #isNew = false;
+  #wake: () => void = () => undefined;
+
+  constructor(ended: AbortSignal) {
+    this.#ended = ended;
+  }
+
+  readonly announce = (): void => {
+    this.#isNew = true;
+    this.#wake();
+  };
+
+  clear(): void {
+    this.#isNew = false;
+  }
+
+  /** Resolves at the next announcement since `clear`, after `ms`, or when the stream ends. */
+  async wait(ms: number): Promise<void> {
+    if (this.#isNew || this.#ended.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    const timer = setTimeout(resolve, ms);
+    this.#ended.addEventListener('abort', this.#wake);
+    await promise;
+    this.#ended.removeEventListener('abort', this.#wake);
+    clearTimeout(timer);
   }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { fieldError, type TurnfoldError } from '../domain/errors.ts';
-import { type ConversationRef, type NamedConversation, nameConversation } from '../domain/ids.ts';
+import { type NamedConversation, nameConversation } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { AcceptRequest, AcceptResult } from '../domain/ports/turn-store.ts';
 import { isSettled, TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
@@ -121,7 +121,10 @@ function refuseTurn(
   }
 }
 
-/** @throws invalid_input for an invalid id or option. not_found if the turn does not exist. */
+/**
+ * Polls a turn until it is settled or `waitMs` has passed.
+ * @throws invalid_input for an invalid id or option. not_found if the turn does not exist.
+ */
 export async function readResult(
   ports: ClientPorts,
   name: ConversationName,
@@ -131,35 +134,13 @@ export async function readResult(
   const conversation = readConversationName(name);
   readTurnId(turn);
   const { waitMs = 0 } = parseInput(resultSchema, options);
-  return untilSettled(ports, conversation, turn, { waitMs });
-}
-
-interface SettleWait {
-  readonly waitMs: number;
-  readonly signal?: AbortSignal;
-  /** Called with each state of the turn that a poll reads before the turn has settled. */
-  readonly onSnapshot?: (view: TurnView) => void;
-}
-
-/**
- * Polls a turn until it is settled or `waitMs` has passed.
- * @throws not_found if the turn does not exist. The signal's reason if the signal aborts.
- */
-export async function untilSettled(
-  ports: ClientPorts,
-  conversation: ConversationRef,
-  turn: string,
-  { waitMs, signal, onSnapshot }: SettleWait,
-): Promise<TurnView> {
   const until = ports.now() + waitMs;
   for (;;) {
-    signal?.throwIfAborted();
     const view = await ports.turns.readTurn(conversation, turn);
     if (view === undefined) throw noTurn(conversation, turn);
-    onSnapshot?.(view);
     const leftMs = until - ports.now();
     if (isSettled(view.state) || leftMs <= 0) return view;
-    await ports.notifications.wait(conversation, Math.min(leftMs, POLL_MS), signal);
+    await ports.notifications.wait(conversation, Math.min(leftMs, POLL_MS));
   }
 }
 

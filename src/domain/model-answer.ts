@@ -8,6 +8,7 @@ import {
   ModelError,
   type ModelErrorKind,
   type ModelUsage,
+  type ToolCallPiece,
 } from './model.ts';
 import { safeParse } from './parse.ts';
 import { clipText, describeThrown, readSafely } from './thrown.ts';
@@ -110,6 +111,19 @@ export function readPassedOver(
 
 function isKind(kind: unknown): kind is ModelErrorKind {
   return MODEL_ERROR_KINDS.some((known) => known === kind);
+}
+
+/** Reads a piece of a tool call from a model adapter. Returns undefined if the piece is malformed. */
+export function readToolCallPiece(piece: unknown): ToolCallPiece | undefined {
+  const call = readSafely(piece, 'call');
+  const name = readSafely(piece, 'name');
+  const text = readSafely(piece, 'arguments');
+  if (!Number.isSafeInteger(call) || (call as number) < 0) return undefined;
+  return {
+    call: call as number, // checked above
+    ...(toolCallSchema.shape.name.safeParse(name).success && { name: name as string }),
+    ...(typeof text === 'string' && { arguments: text }),
+  };
 }
 
 const COUNTS = ['inputTotal', 'cachedInput', 'cacheWrite', 'output', 'outputKept'] as const;

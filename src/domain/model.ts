@@ -41,6 +41,16 @@ export interface ToolDescription {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
+/** A piece of a tool call that the model is writing. */
+export interface ToolCallPiece {
+  /** Index of the call within the answer, from 0. */
+  readonly call: number;
+  /** Name of the tool, in the first piece of a call. */
+  readonly name?: string;
+  /** Next characters of the arguments. */
+  readonly arguments?: string;
+}
+
 export interface ModelRequest {
   /** System prompt, including the policy's pinned texts. */
   readonly system: string;
@@ -59,6 +69,10 @@ export interface ModelRequest {
   readonly signal: AbortSignal;
   /** Called with each piece of the answer's text as it arrives. The model call may still fail afterwards. */
   readonly onText?: (piece: string) => void;
+  /** Called with each piece of the model's reasoning, if the provider sends it. */
+  readonly onReasoning?: (piece: string) => void;
+  /** Called with each piece of a tool call as it arrives. The complete calls are in the answer. */
+  readonly onToolCall?: (piece: ToolCallPiece) => void;
   /** Called with the token usage so far, if the provider reports usage before the answer is complete. */
   readonly onUsage?: (usage: ModelUsage) => void;
   /** Called for each model of a fallback list that failed, before the next model is called. */

@@ -1,5 +1,3 @@
-import type { PassPlan } from '../domain/compaction/plan.ts';
-import type { Reason } from '../domain/compaction/thresholds.ts';
 import {
   type Backoff,
   type ConversationState,
@@ -13,11 +11,12 @@ import type { ListedConversation } from '../domain/ports/listing-store.ts';
 import type { DecisionAnswer } from '../domain/ports/proposal-store.ts';
 import type { SummaryRecord } from '../domain/ports/summary-store.ts';
 import type { UnusedAnswer } from '../domain/ports/turn-answers.ts';
+import type { StreamEntry } from '../domain/ports/turn-streams.ts';
 import type { Forking, ForkPlan } from '../domain/ports/version-store.ts';
-import type { Proposal, Verdict } from '../domain/proposal.ts';
 import type { SizeAnchor } from '../domain/size.ts';
 import type { AnswerEnd, StepRecord, TurnFailure, TurnState, Waiting, WaitRequest } from '../domain/turn.ts';
 import type { Summary, Version } from '../domain/version.ts';
+import type { MemoryPass } from './pass-record.ts';
 import { scriptTime } from './script-time.ts';
 
 /** Record of one turn. Redis stores it in the hash `t:<id>:<turn>`. */
@@ -55,32 +54,6 @@ export interface MemoryTurn {
   settledAt?: number;
   /** Wake (id of a queue job) that the cancel of the turn recorded. */
   canceledBy?: string;
-}
-
-/** Record of one compaction pass. Redis stores it in the hash `pass:<id>`. */
-export interface MemoryPass {
-  passId: string;
-  reasons: Reason[];
-  refusedTokens?: number | undefined;
-  calibration?: number | undefined;
-  wake?: string;
-  attempts: number;
-  owner?: string | undefined;
-  leaseUntil?: number | undefined;
-  requestedAt: number;
-  plan?: PassPlan | undefined;
-  isResumed?: boolean;
-  parked?: { readonly job: string; readonly by: string; readonly untilMs: number } | undefined;
-  /** Worker that handed the pass back when it stopped. Removed at the next claim of the pass. */
-  releasedBy?: string | undefined;
-  review?: MemoryReview | undefined;
-}
-
-export interface MemoryReview {
-  readonly proposal: Proposal;
-  readonly proposedAt: number;
-  readonly expiresAt: number;
-  decision?: { readonly operation: string; readonly verdict: Verdict } | undefined;
 }
 
 export interface MemoryConversation {
@@ -142,6 +115,18 @@ export interface MemoryConversation {
   /** The fork that created this conversation. `isOpen` is true while log entries are copied from the source. */
   fork?: { readonly operation: string; readonly plan: ForkPlan; readonly isOpen: boolean; readonly until: number };
   readonly events: MemoryEvent[];
+  /** Streams of followed turns. */
+  readonly streams: Map<string, MemoryStream>;
+}
+
+/** Stream of a followed turn. Redis stores it under the key `out:<id>:<turn>`. */
+export interface MemoryStream {
+  readonly entries: StreamEntry[];
+  /** Number of entries ever added, from which the next id is made. */
+  count: number;
+  bytes: number;
+  /** Time in ms at which the stream of a settled turn expires. */
+  until?: number;
 }
 
 export interface MemoryEvent {
@@ -168,6 +153,8 @@ export class MemoryDatabase {
   readonly sweeps = new Map<string, number>();
   /** Name of an idle conversation → the call that finished its erase, and how many keys were removed. */
   readonly expiries = new Map<string, { readonly owner: string; readonly removedKeys: number }>();
+  /** Name of a turn's stream → readers to notify. */
+  readonly readers = new Map<string, Set<() => void>>();
   readonly lastSweepMsByShard = new Map<number, number>();
   /** Quarantined entry of a turn or pass → reason for the quarantine. */
   readonly quarantined = new Map<string, string>();
@@ -295,5 +282,6 @@ function createConversation(ref: ConversationRef, agent: string): MemoryConversa
     replacements: new Map(),
     points: new Set(),
     events: [],
+    streams: new Map(),
   };
 }

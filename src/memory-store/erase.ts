@@ -1,26 +1,34 @@
 import type { ConversationRef } from '../domain/ids.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
+import { countStreams } from './stream-store.ts';
 
 /**
  * Removes all records of a conversation, as `lua/shared/erase.lua` does in Redis, but in a single batch.
  * @returns number of removed keys
  */
 export function eraseRecords(db: MemoryDatabase, ref: ConversationRef): number {
-  const removed = (db.isGone(ref) ? db.removedKeys(ref) : 0) + countKeys(db.find(ref));
+  const removed = (db.isGone(ref) ? db.removedKeys(ref) : 0) + countKeys(db, db.find(ref));
   db.remove(ref);
   db.markGone(ref, removed);
   return removed;
 }
 
 /**
- * Counts the keys that Redis would have: one for each kind of record that exists, and one for each turn, summary and
- * operation.
+ * Counts the keys that Redis would have: one for each kind of record that exists, and one for each turn, stream, summary
+ * and operation.
  */
-function countKeys(conversation: MemoryConversation | undefined): number {
+function countKeys(db: MemoryDatabase, conversation: MemoryConversation | undefined): number {
   if (conversation === undefined) return 0;
   const { log, mailbox, versions, summaries, texts, pass, events } = conversation;
   const { turnRecords, summaryRecords, operations, replacements } = conversation;
   const kinds = [log.length, mailbox.length, versions.size, summaries.size + texts.size, events.length];
   const single = kinds.filter((count) => count > 0).length + (pass === undefined ? 1 : 2);
-  return single + turnRecords.size + summaryRecords.size + operations.size + replacements.size;
+  return (
+    single +
+    countStreams(db, conversation) +
+    turnRecords.size +
+    summaryRecords.size +
+    operations.size +
+    replacements.size
+  );
 }

@@ -3,6 +3,7 @@ import type { AnswerEnd, TurnFailure, WaitKind } from '../domain/turn.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { restartIdleTtl } from './idle-ttl.ts';
 import { readyEntry } from './members.ts';
+import { endStream } from './stream-store.ts';
 
 export const WAKE_GRACE_MS = 5_000;
 
@@ -71,6 +72,7 @@ export function settleRecord(
   conversation.lastTurn = { state: end.state, settledAt };
   Object.assign(record, end, { settledAt });
   emit(db, conversation, 'turn_settled', { turn: record.turn, state: end.state });
+  endStream(db, conversation, record.turn);
   restartIdleTtl(db, conversation, conversationTtl);
 }
 

@@ -17,11 +17,12 @@ import type {
   VersionProposalResult,
 } from '../domain/ports/pass-store.ts';
 import { checkNumber } from '../domain/version.ts';
-import { type MemoryConversation, type MemoryDatabase, type MemoryPass, toConversationState } from './database.ts';
+import { type MemoryConversation, type MemoryDatabase, toConversationState } from './database.ts';
 import { restartIdleTtl } from './idle-ttl.ts';
 import { emit, WAKE_GRACE_MS } from './mailbox.ts';
 import { readyEntry } from './members.ts';
 import { findEnd, finishPass, supersedeOwner } from './pass-end.ts';
+import type { MemoryPass } from './pass-record.ts';
 import { answerDecision, awaitReview, dropProposal, isLeftToReview } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
 

@@ -2,6 +2,7 @@ import { versionEvent } from '../domain/event-record.ts';
 import { shownKeys, type Version } from '../domain/version.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { emit } from './mailbox.ts';
+import { streamCompaction } from './stream-store.ts';
 
 /** Makes a context version the live one and drops old versions, as `lua/shared/put-version.lua` does in Redis. */
 export function putVersion(
@@ -10,7 +11,7 @@ export function putVersion(
   version: Version,
   keepVersions: number,
 ): void {
-  const { number, weight, base, baseTotal } = version;
+  const { number, weight, base, baseTotal, cause, tokensBefore, tokensAfter, archived } = version;
   conversation.versions.set(number, structuredClone(version));
   Object.assign(conversation, { version: number, weight, base, baseTotal });
   const numbers = [...conversation.versions.keys()]
@@ -18,6 +19,7 @@ export function putVersion(
     .toSorted((a, b) => a - b);
   dropVersions(conversation, numbers.slice(0, -Math.max(1, keepVersions)));
   emit(db, conversation, 'version_committed', versionEvent(version));
+  if (cause === 'pass') streamCompaction(db, conversation, { version: number, tokensBefore, tokensAfter, archived });
 }
 
 /** Drops old context versions and their summaries. A summary that a kept version shows stays. */

@@ -3,6 +3,7 @@ import { isAnswerKind, TURN_LIMITS, type WaitRequest } from '../domain/turn.ts';
 import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toStepState } from './database.ts';
 import { appendToLog, moveCalls } from './log.ts';
 import { readyEntry } from './members.ts';
+import { notifyReaders } from './stream-store.ts';
 import { extendLease, findOwned } from './turn-lease.ts';
 import { emitWait, makeWait } from './waiting.ts';
 
@@ -41,6 +42,7 @@ export function addStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutco
   conversation.attempts = 1;
   extendLease(db, conversation);
   dropUsedWait(conversation, record);
+  notifyReaders(db, conversation, lease.turn);
   return { status: 'recorded', conversation: toStepState(conversation) };
 }
 
@@ -83,5 +85,6 @@ export function suspend(
   conversation.attempts = 0;
   db.ready.set(readyEntry('t', conversation.ref), isOver ? db.now() : waiting.until);
   if (!isOver) emitWait(db, conversation, record, request);
+  notifyReaders(db, conversation, lease.turn);
   return { status: 'suspended' };
 }

@@ -32,7 +32,7 @@ export async function generateUnlessSilent(
   request: WatchedRequest,
   { firstEventMs, timers }: { readonly firstEventMs: number; readonly timers: Delays },
 ): Promise<ModelAnswer> {
-  const { signal, onText, onEvent } = request;
+  const { signal, onText, onReasoning, onToolCall, onEvent } = request;
   signal.throwIfAborted();
   const call = new AbortController();
   const end = (): void => call.abort(signal.reason);
@@ -40,6 +40,13 @@ export async function generateUnlessSilent(
   const silence = timers.after(firstEventMs, () =>
     call.abort(new ModelError('retry', `the model sent nothing within ${firstEventMs} ms`)),
   );
+  const whileRunning =
+    <Piece>(listen?: (piece: Piece) => void) =>
+    (piece: Piece): void => {
+      silence.stop();
+      // Returns the promise of the listener, so that `pieceNotifier` handles its rejection.
+      return call.signal.aborted ? undefined : listen?.(piece);
+    };
   const watched: WatchedRequest = {
     ...request,
     signal: call.signal,
@@ -47,11 +54,9 @@ export async function generateUnlessSilent(
       silence.stop();
       onEvent?.();
     },
-    onText(piece) {
-      silence.stop();
-      // Returns the promise of the listener, so that `textNotifier` handles its rejection.
-      return call.signal.aborted ? undefined : onText?.(piece);
-    },
+    onText: whileRunning(onText),
+    onReasoning: whileRunning(onReasoning),
+    onToolCall: whileRunning(onToolCall),
   };
   try {
     return await untilAborted(call.signal, () => model.generate(watched));
@@ -78,13 +83,23 @@ export async function untilAborted<T>(signal: AbortSignal, call: () => Promise<T
   }
 }
 
-/** Wraps a listener for streamed text, so that its errors do not end the model's answer. */
-export function textNotifier(onText: ModelRequest['onText']): (piece: string) => void {
-  if (onText === undefined) return () => {};
+export type PieceListeners = Required<Pick<ModelRequest, 'onText' | 'onReasoning' | 'onToolCall'>>;
+
+/** Wraps the listeners for streamed pieces, so that their errors do not end the model's answer. */
+export function pieceListeners({ onText, onReasoning, onToolCall }: ModelRequest): PieceListeners {
+  return {
+    onText: pieceNotifier(onText),
+    onReasoning: pieceNotifier(onReasoning),
+    onToolCall: pieceNotifier(onToolCall),
+  };
+}
+
+function pieceNotifier<Piece>(listen: ((piece: Piece) => void) | undefined): (piece: Piece) => void {
+  if (listen === undefined) return () => {};
   return (piece) => {
     if (piece === '') return;
     // Catches the rejection of an async listener, because an unhandled rejection would end the process.
-    new Promise<void>((resolve) => resolve(onText(piece))).catch(() => {});
+    new Promise<void>((resolve) => resolve(listen(piece))).catch(() => {});
   };
 }
 

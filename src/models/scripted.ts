@@ -13,6 +13,8 @@ import { untilAborted } from './answer-stream.ts';
 export interface ScriptedAnswer {
   /** Text of the answer. A string is streamed word by word. An async iterable is streamed piece by piece. */
   readonly content?: string | AsyncIterable<string>;
+  /** Reasoning that is streamed before the text. It is not part of the answer. */
+  readonly reasoning?: string;
   /** Tool calls of the answer. */
   readonly toolCalls?: readonly {
     /** Call id, as a provider would set it. Default `call_<index>`. */
@@ -125,19 +127,25 @@ function findDifference(
 async function speak(outcome: ScriptedOutcome, request: ModelRequest): Promise<ModelAnswer> {
   const given = await outcome;
   if (given instanceof Error) throw given;
-  const { content = '', ...others } = given;
+  const { content = '', reasoning = '', ...others } = given;
+  if (reasoning !== '') request.onReasoning?.(reasoning);
   const pieces = typeof content === 'string' ? (content.match(/\s*\S+|\s+$/g) ?? []) : content;
   let text = '';
   for await (const piece of pieces) {
     request.onText?.(piece);
     text += piece;
   }
-  return completeAnswer(text, others);
+  const answer = completeAnswer(text, others);
+  for (const [call, { name, arguments: written }] of answer.toolCalls.entries()) {
+    request.onToolCall?.({ call, name });
+    request.onToolCall?.({ call, arguments: written });
+  }
+  return answer;
 }
 
 function completeAnswer(
   content: string,
-  { toolCalls = [], end, usage, raw }: Omit<ScriptedAnswer, 'content'>,
+  { toolCalls = [], end, usage, raw }: Omit<ScriptedAnswer, 'content' | 'reasoning'>,
 ): ModelAnswer {
   const calls = toolCalls.map(
     (call, index): ToolCall => ({

@@ -1,24 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
 import { duplicateConnection } from './connection.ts';
-
-const PUBLISH = "return redis.call('PUBLISH', KEYS[1], ARGV[1])";
-
-/**
- * Publishes a text on a channel, in order. In a Cluster any node accepts PUBLISH, but texts published on two nodes may
- * arrive out of order. So a Lua script publishes, because a script always runs on the node of its key.
- */
-export async function publish(redis: Redis, channel: string, text: string): Promise<void> {
-  if (redis.isCluster) await redis.eval(PUBLISH, 1, channel, text);
-  else await redis.publish(channel, text);
-}
-
-/**
- * Milliseconds that `catchUp` waits in a Cluster for the text that it publishes itself, because any publication may be
- * lost.
- */
-const MARK_MS = 250;
 
 type Listener = (text: string) => void;
 
@@ -63,40 +45,9 @@ export class Subscriber {
     this.#connection?.unsubscribe(name).catch(() => undefined);
   }
 
-  /**
-   * Resolves once the listeners have received everything that was published on the channel before this call.
-   * @throws if Redis does not answer
-   */
-  async catchUp(name: string): Promise<void> {
-    if (this.#redis.isCluster) await this.#awaitMark(name);
-    // On a single server, Redis answers a ping after all earlier publications, so the ping suffices.
-    else await this.#connection?.ping();
-  }
-
   close(): void {
     this.#isClosed = true;
     this.#connection?.disconnect();
-  }
-
-  /**
-   * Publishes a text of its own and waits until that text arrives. In a Cluster, publications take another path than
-   * answers, so a ping proves nothing.
-   */
-  async #awaitMark(name: string): Promise<void> {
-    const mark = randomUUID();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, MARK_MS);
-    const listener = (text: string): void => {
-      if (text === mark) resolve();
-    };
-    try {
-      await this.join(name, listener);
-      await publish(this.#redis, name, mark);
-      await promise;
-    } finally {
-      clearTimeout(timer);
-      this.leave(name, listener);
-    }
   }
 
   #connect(): Redis {

@@ -65,7 +65,7 @@ export function createHandlers(parts: HandlerParts): Handlers {
     turn: withQuarantine(
       sweepPorts,
       (conversation) => ({ kind: 'turn', conversation }),
-      createTurnHandler({ ...shared, turns: store, passes: store, texts: store, takeover }),
+      createTurnHandler({ ...shared, turns: store, passes: store, streams: store, takeover }),
     ),
     compaction: besideOthers(
       system,

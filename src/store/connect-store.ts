@@ -1,7 +1,7 @@
 import type { Durability } from '../domain/durability.ts';
 import type { PresenceStore } from '../domain/ports/presence-store.ts';
 import type { Store } from '../domain/ports/store.ts';
-import type { TextListener } from '../domain/ports/text-deltas.ts';
+import type { StreamNotices } from '../domain/ports/turn-streams.ts';
 import { checkAccess } from '../redis/access.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { callRedis, connect, openConnection } from '../redis/connection.ts';
@@ -14,7 +14,7 @@ import { guardStore } from './guarded-store.ts';
 import { openMeasures, type StoreMeasures } from './measures.ts';
 import { openStore } from './open-store.ts';
 import { openPresence } from './presence.ts';
-import { openTextListener } from './text-deltas.ts';
+import { openStreamNotices } from './streams.ts';
 
 export interface StoreOptions extends RedisLocation {
   /** Number of shards (groups of conversations) in the database. This number is fixed when the database is created. */
@@ -34,7 +34,7 @@ export interface StoreOptions extends RedisLocation {
 export interface ConnectedStore {
   readonly store: Store;
   readonly notifications: EventNotifications;
-  readonly texts: TextListener;
+  readonly streamNotices: StreamNotices;
   /** Reads the memory use of Redis for gauges. Returns undefined if Redis has no memory limit. */
   readonly readMemory: () => Promise<MemoryUse | undefined>;
   /**
@@ -85,7 +85,7 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
       checkServer: () => checkServer(redis),
       measures: openMeasures(redis, keyspace),
       presence: openPresence(redis, keyspace),
-      texts: openTextListener(redis, keyspace, subscriber),
+      streamNotices: openStreamNotices(subscriber, keyspace),
       close: async () => {
         notifications.close();
         subscriber.close();

@@ -102,8 +102,8 @@ export class Keyspace {
   }
 
   /**
-   * Keys for every script on a conversation, in the order of `lua/shared/key-names.lua`. For turns, summaries and
-   * operations the list has only prefixes, because only the script knows the ids. Keys with these prefixes are in the
+   * Keys for every script on a conversation, in the order of `lua/shared/key-names.lua`. For turns, streams,
+   * summaries and operations the list has only prefixes, because only the script knows the ids. Keys with these prefixes are in the
    * same slot.
    */
   conversation(conversation: ConversationRef): string[] {
@@ -122,6 +122,7 @@ export class Keyspace {
       `${base}gone:${id}`,
       this.ready(shard),
       `${base}t:${id}:`,
+      `${base}out:${id}:`,
       `${base}sum:${id}:`,
       `${base}op:${id}:`,
     ];
@@ -135,9 +136,9 @@ export class Keyspace {
     return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:t:${conversation.id}:${turn}`;
   }
 
-  /** Name of the channel on which text is published while a model writes it. This name is not a key. */
-  textChannel(conversation: ConversationRef): string {
-    return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:text:${conversation.id}`;
+  /** Key of the pieces of a turn that a client follows, and name of the channel on which its readers are notified. */
+  stream(conversation: ConversationRef, turn: string): string {
+    return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:out:${conversation.id}:${turn}`;
   }
 
   /** Key of the outcome of a person's decision on a compaction proposal. */

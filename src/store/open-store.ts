@@ -7,9 +7,9 @@ import type { Keyspace } from './keys.ts';
 import { openListingStore } from './listings.ts';
 import { openPassStore } from './passes.ts';
 import { openProposalStore } from './proposals.ts';
+import { openStreamStore } from './streams.ts';
 import { openSummaryStore } from './summaries.ts';
 import { openSweepStore } from './sweep.ts';
-import { openTextPublisher } from './text-deltas.ts';
 import { openTurnStore } from './turns.ts';
 import { openVersionStore } from './versions.ts';
 
@@ -29,6 +29,6 @@ export function openStore(redis: Redis, keyspace: Keyspace): Store {
     ...openSummaryStore(redis, keyspace),
     ...openSweepStore(redis, keyspace),
     ...openCalibrationStore(redis, keyspace),
-    ...openTextPublisher(redis, keyspace),
+    ...openStreamStore(redis, keyspace),
   };
 }

@@ -75,13 +75,15 @@ const MOST_NAMES = 10_000;
 export async function findKeyOfOtherType(redis: Redis, keys: readonly string[]): Promise<string | undefined> {
   const types = ['hash', 'hash', 'list', 'hash', 'hash', 'hash', 'set', 'stream', 'string', 'zset'];
   const found = await findOtherType(redis, keys.slice(0, types.length), (_, at) => types[at]);
-  const [, , , , , , index = '', , , , turns = ''] = keys;
+  const [, , , , , , index = '', , , , turns = '', streams = ''] = keys;
   if (found !== undefined || index === '') return found;
   const [, names] = await redis.sscan(index, '0', 'COUNT', MOST_NAMES);
   // The quarantine renames a key of the wrong type. The index lists the new name, so that an erase removes the key. The
   // renamed key still has the wrong type, so this search skips it.
   const inUse = names.filter((name) => !name.includes(SET_ASIDE));
-  return await findOtherType(redis, inUse, (name) => (name.startsWith(turns) ? 'hash' : 'string'));
+  return await findOtherType(redis, inUse, (name) =>
+    name.startsWith(turns) ? 'hash' : name.startsWith(streams) ? 'stream' : 'string',
+  );
 }
 
 async function findOtherType(

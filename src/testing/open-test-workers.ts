@@ -103,7 +103,7 @@ interface TestClientParts {
 function openTestClient({ store, queue, clock, agents, ids }: TestClientParts): TurnfoldClient {
   return createClient({
     ...storePorts(store),
-    texts: store,
+    streamNotices: store,
     notifications: { wait: (_conversation, ms, signal) => queue.nextChange(ms, signal) },
     wakes: queue,
     onError: (error) => {

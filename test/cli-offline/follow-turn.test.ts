@@ -1,25 +1,22 @@
 import { expect, test } from 'vitest';
 import { enqueue } from '../../src/cli/commands/turns.ts';
-import type { StreamOptions, TurnfoldClient, TurnProgress } from '../../src/client/index.ts';
+import type { StreamOptions, TurnfoldClient, TurnPart } from '../../src/client/index.ts';
 import type { TurnView } from '../../src/domain/turn.ts';
 import { collectOutput, readJsonLines } from '../cli/run-turnfold.ts';
 
 const turn = { turn: 't1', agent: 'a', acceptedAt: 1, settledAt: 2, requestTokens: [] };
-const text = (piece: string, step = 1): TurnProgress => ({ type: 'text', step, piece });
+const text = (piece: string, step = 1): TurnPart => ({ type: 'text', id: '1-0-0', step, piece });
 
-function result(state: object): TurnProgress {
-  return { type: 'result', view: { ...turn, ...state } as unknown as TurnView }; // each test gives what its state needs
+function result(state: object): TurnPart {
+  return { type: 'end', id: '2-1-0', view: { ...turn, ...state } as unknown as TurnView }; // each test gives what its state needs
 }
 
-const answered = (content: string): TurnProgress => result({ state: 'completed', answer: { seq: 2, content } });
+const answered = (content: string): TurnPart => result({ state: 'completed', answer: { seq: 2, content } });
 
 /** Runs `enqueue` against a stream of these parts. */
-async function print(
-  parts: readonly TurnProgress[],
-  options: { wait?: number; json?: boolean; stream?: boolean } = {},
-) {
+async function print(parts: readonly TurnPart[], options: { wait?: number; json?: boolean; stream?: boolean } = {}) {
   const requested: (StreamOptions | undefined)[] = [];
-  async function* stream(_: unknown, __: string, given?: StreamOptions): AsyncGenerator<TurnProgress> {
+  async function* stream(_: unknown, __: string, given?: StreamOptions): AsyncGenerator<TurnPart> {
     requested.push(given);
     yield* parts;
   }
@@ -41,18 +38,18 @@ test('enqueue --stream prints each step on its own lines and the answer only onc
   });
 });
 
-test('enqueue --stream prints the whole answer if a piece of text was lost', async () => {
-  const missed = [text('It '), { type: 'lost', step: 1 } as const, text('blue.'), answered('It is blue.')];
-  expect(await print(missed)).toMatchObject({
-    stdout: 'It \nblue.\nIt is blue.\n',
-    stderr: '(a piece of text was lost)\n',
-  });
+test('enqueue --stream prints the whole answer if its text was not printed piece by piece', async () => {
   expect(await print([text('It is'), answered('It is blue.')])).toMatchObject({ stdout: 'It is\nIt is blue.\n' });
   expect(await print([answered('It is blue.')])).toMatchObject({ stdout: 'It is blue.\n' });
 });
 
 test('enqueue --stream notes that a step starts again', async () => {
-  const again = [text('It is bl'), { type: 'restart', step: 1 } as const, text('It is red.'), answered('It is red.')];
+  const again = [
+    text('It is bl'),
+    { type: 'restart', id: '1-0-0', step: 1 } as const,
+    text('It is red.'),
+    answered('It is red.'),
+  ];
   expect(await print(again)).toMatchObject({
     stdout: 'It is bl\nIt is red.\n',
     stderr: '(the step starts again, ignore its text above)\n',
@@ -79,7 +76,7 @@ test('enqueue --stream and --wait print the awaited calls and the command that a
   const until = Date.UTC(2026, 10, 29);
   const calls = [{ id: 'c2_0', name: 'refund', arguments: '{"order":"o-1"}', until }];
   const waiting = { for: 'approval', step: 'model-1', since: 1, until, calls } as const;
-  const parts = [text('Let me see.'), { type: 'waiting', waiting } as const, answered('paid back')];
+  const parts = [text('Let me see.'), { type: 'wait', id: '2-1-0', waiting } as const, answered('paid back')];
   const stderr = [
     't1  waiting  for approval, until 2026-11-29T00:00:00.000Z',
     '  c2_0  refund({"order":"o-1"})',

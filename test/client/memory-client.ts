@@ -10,7 +10,7 @@ export function createMemoryClient(store: Store, over: Partial<ClientStores> = {
     ...storePorts(store),
     ...over,
     notifications: { wait: async () => undefined },
-    texts: { listen: () => ({ catchUp: async () => undefined, stop: () => undefined }) },
+    streamNotices: { listen: () => () => undefined },
     wakes: { wake: async () => undefined },
     onError: (error) => {
       throw error;

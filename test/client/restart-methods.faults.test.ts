@@ -277,7 +277,7 @@ describe.skipIf(!hasRedisServer)('a restart of Redis of 1.2 s', () => {
   const FOLLOWS: Readonly<Record<string, (name: NamedConversation) => Promise<unknown>>> = {
     'an awaited result': (name) => client.result(name, 't1', { waitMs: 100_000 }),
     'a stream': async (name) => {
-      for await (const part of client.stream(name, 't1')) if (part.type === 'result') return part.view;
+      for await (const part of client.stream(name, 't1')) if (part.type === 'end') return part.view;
       return undefined;
     },
     events: async (name) => {

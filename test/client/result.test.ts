@@ -25,7 +25,11 @@ async function openClientWith(change: (real: EventNotifications) => EventNotific
   const onError = (error: unknown): never => {
     throw error;
   };
-  const { store, notifications, texts, close } = await connectStore({ url: fixture.url, shards: 4, failsFast: true });
+  const { store, notifications, streamNotices, close } = await connectStore({
+    url: fixture.url,
+    shards: 4,
+    failsFast: true,
+  });
   const wakes = openWakeQueue({ url: fixture.url, shards: 1, failsFast: true, onError });
   onTestFinished(async () => {
     await wakes.close();
@@ -34,7 +38,7 @@ async function openClientWith(change: (real: EventNotifications) => EventNotific
   return createClient({
     ...storePorts(store),
     notifications: change(notifications),
-    texts,
+    streamNotices,
     wakes,
     onError,
     currentTrace: () => undefined,

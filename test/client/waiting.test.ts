@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { TurnProgress } from '../../src/client/index.ts';
+import type { TurnPart } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { type Fixture, failureOf, openFixture } from './fixture.ts';
@@ -74,15 +74,15 @@ describe('a turn that waits for a decision', () => {
 
   test('a stream reports a wait once, between the text before and after the wait', async () => {
     await fixture.client.enqueueTurn({ conversation: 'w-stream', agent: 'clerk', input: 'refund', turn: 't1' });
-    const parts: TurnProgress[] = [];
+    const parts: TurnPart[] = [];
     for await (const part of fixture.client.stream('w-stream', 't1', { waitMs: 20_000 })) {
       parts.push(part);
-      if (part.type !== 'waiting') continue;
+      if (part.type !== 'wait') continue;
       expect(part.waiting).toMatchObject({ for: 'approval', calls: [REFUND] });
       await fixture.client.answer('w-stream', 't1', { c2_0: { approved: true } });
     }
     const kinds = parts.map((part) => part.type).filter((kind, at, all) => kind !== all[at - 1]);
-    expect(kinds.filter((kind) => kind !== 'text')).toEqual(['waiting', 'result']);
+    expect(kinds.filter((kind) => kind === 'wait' || kind === 'end')).toEqual(['wait', 'end']);
     expect(parts.at(-1)).toMatchObject({ view: { state: 'completed', answer: { content: 'paid back' } } });
   });
 

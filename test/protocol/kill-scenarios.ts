@@ -4,7 +4,7 @@ import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import type { Summarizer } from '../../src/domain/ports/summarizer.ts';
 import type { WaitKind } from '../../src/domain/turn.ts';
-import type { MemoryPass } from '../../src/memory-store/database.ts';
+import type { MemoryPass } from '../../src/memory-store/pass-record.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
 import {
   answer,

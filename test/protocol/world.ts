@@ -264,7 +264,10 @@ export class World {
       contexts: bind('contexts'),
       summaries: bind('summaries'),
       sweep: bind('sweep'),
-      texts: { publishText: async () => undefined },
+      streams: {
+        isFollowed: async () => false,
+        appendPieces: async () => ({ status: 'not_followed' }),
+      },
       wakes: this.#wakesOf(actor),
       takeover: {
         settleNow: (conversation) => takeOverPass(ports, conversation),

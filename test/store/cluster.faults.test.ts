@@ -6,9 +6,9 @@ import { type ConversationRef, nameConversation } from '../../src/domain/ids.ts'
 import { checkEviction, readMemory } from '../../src/redis/server-checks.ts';
 import { Subscriber } from '../../src/redis/subscriber.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { openTextListener, openTextPublisher } from '../../src/store/text-deltas.ts';
+import { openStreamNotices } from '../../src/store/streams.ts';
 import { describeStore, STORE_ROOMS } from './contract/store.ts';
-import { describeTextDeltas } from './contract/text-deltas.ts';
+import { describeNotices } from './contract/streams.ts';
 import { SuiteKeyspace, type SuiteRedis } from './open-redis.ts';
 import { claimPass, commitOf, makeConversation } from './pass-samples.ts';
 import { hasServer, type RedisCluster, startCluster } from './redis-cluster.ts';
@@ -38,17 +38,11 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
 
   for (const room of STORE_ROOMS) describeStore(room, 'a Cluster', () => openRedisStoreHarness(openClusterRedis));
 
-  describe('reports from a Cluster', () => {
-    let subscriber: Subscriber | undefined;
-    afterAll(() => subscriber?.close());
-    describeTextDeltas('a Cluster', () => {
-      const { redis, keyspace } = openClusterRedis();
-      subscriber = new Subscriber(redis);
-      return {
-        publisher: openTextPublisher(redis, keyspace),
-        listener: openTextListener(redis, keyspace, subscriber),
-      };
-    });
+  test('a reader in a Cluster gets a notice of each batch of pieces', async () => {
+    const { redis, keyspace } = openClusterRedis();
+    const subscriber = new Subscriber(redis);
+    onTestFinished(() => subscriber.close());
+    await describeNotices(openStore(redis, keyspace), openStreamNotices(subscriber, keyspace));
   });
 
   test('the checks of eviction policy and memory limit ask every master of a Cluster', async () => {

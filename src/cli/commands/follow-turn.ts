@@ -1,4 +1,4 @@
-import type { TurnProgress } from '../../client/index.ts';
+import type { TurnPart } from '../../client/index.ts';
 import { DEFAULT_TENANT, type NamedConversation } from '../../domain/ids.ts';
 import { isSettled, type TurnView } from '../../domain/turn.ts';
 import { writeJson, writeResult } from '../output.ts';
@@ -58,12 +58,11 @@ async function streamTurn(
     { name: { tenant, conversation: id }, turn, waitMs: wait * 1_000, json },
     (part) => {
       if (json) writeJson(output, part);
-      else if (part.type === 'waiting') page.breakLine();
+      else if (part.type === 'wait') page.breakLine();
       else page.add(part);
     },
   );
-  if (json) writeJson(output, { type: 'result', view });
-  else page.end(view);
+  if (!json) page.end(view);
   return view;
 }
 
@@ -79,12 +78,12 @@ interface Followed {
 async function followTurn(
   { client, output }: ClientContext,
   { name, turn, waitMs, json = false }: Followed,
-  onPart: (part: Exclude<TurnProgress, { readonly type: 'result' }>) => void,
+  onPart: (part: TurnPart) => void,
 ): Promise<TurnView> {
   for await (const part of client.stream(name, turn, waitMs === 0 ? {} : { waitMs })) {
-    if (part.type === 'result') return part.view;
     onPart(part);
-    if (part.type !== 'waiting' || json) continue;
+    if (part.type === 'end') return part.view;
+    if (part.type !== 'wait' || json) continue;
     const { waiting } = part;
     const lines = [describeState({ turn, state: 'waiting', waiting }), ...describeCalls(waiting)];
     for (const line of [...lines, ...adviseAnswer({ ...name, turn }, waiting)]) output.note(line);

@@ -1,4 +1,4 @@
-import type { CallAnswer, TurnContext, TurnProgress, Waiting, WaitingCall } from '../../client/index.ts';
+import type { CallAnswer, TurnContext, TurnPart, Waiting, WaitingCall } from '../../client/index.ts';
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { isAnswerKind } from '../../domain/turn.ts';
 import { type Output, reportError } from '../output.ts';
@@ -125,16 +125,16 @@ export class Talk {
     try {
       for await (const part of this.#options.client.stream(this.#options.conversation, turn, { signal })) {
         await this.#show(part, page, open);
-        if (part.type === 'result' || this.#hasLeft()) return;
+        if (part.type === 'end' || this.#hasLeft()) return;
       }
     } finally {
       this.#open = undefined;
     }
   }
 
-  async #show(part: TurnProgress, page: TurnPage, open: OpenTurn): Promise<void> {
-    if (part.type === 'result') page.end(part.view);
-    else if (part.type !== 'waiting') page.add(part);
+  async #show(part: TurnPart, page: TurnPage, open: OpenTurn): Promise<void> {
+    if (part.type === 'end') page.end(part.view);
+    else if (part.type !== 'wait') page.add(part);
     else {
       page.breakLine();
       await this.#askAnswers(part.waiting, open);

@@ -6,8 +6,8 @@ import type { PassStore } from './pass-store.ts';
 import type { ProposalStore } from './proposal-store.ts';
 import type { SummaryStore } from './summary-store.ts';
 import type { SweepStore } from './sweep-store.ts';
-import type { TextPublisher } from './text-deltas.ts';
 import type { TurnIntake, TurnStore } from './turn-store.ts';
+import type { StreamReader, StreamWriter } from './turn-streams.ts';
 import type { VersionStore } from './version-store.ts';
 
 /** All storage interfaces of one database. */
@@ -22,4 +22,5 @@ export type Store = TurnStore &
   SummaryStore &
   SweepStore &
   CalibrationStore &
-  TextPublisher;
+  StreamWriter &
+  StreamReader;

@@ -13,7 +13,7 @@ import { readAnthropicAnswer } from '../../wire/anthropic/answer.ts';
 import type { AnthropicBody, AnthropicThinking } from '../../wire/anthropic/body.ts';
 import { renderAnthropicInSlices } from '../../wire/anthropic/render.ts';
 import { validateAnthropicInSlices } from '../../wire/anthropic/rules.ts';
-import { streamEvents, textNotifier, type WatchedRequest } from '../answer-stream.ts';
+import { pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
 import {
   type CheckedBody,
   callOptions,
@@ -77,7 +77,7 @@ async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): 
     (error) => classifyAnthropicError(error, { signal, describe }),
   );
   const message = await readMessageStream(events, {
-    onText: textNotifier(request.onText),
+    ...pieceListeners(request),
     onUsage: (usage) => request.onUsage?.(readAnthropicUsage(usage)),
   });
   checkEnd(message);

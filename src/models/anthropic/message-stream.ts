@@ -1,13 +1,14 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type { ModelUsage } from '../../domain/model.ts';
 import type { AnthropicAnswer } from '../../wire/anthropic/answer.ts';
+import { isToolUse } from '../../wire/anthropic/layout.ts';
+import type { PieceListeners } from '../answer-stream.ts';
 
 export interface StreamedAnthropicMessage extends AnthropicAnswer {
   readonly usage: AnthropicUsage;
 }
 
-export interface StreamListeners {
-  readonly onText: (piece: string) => void;
+export interface StreamListeners extends Partial<PieceListeners> {
   readonly onUsage?: (usage: AnthropicUsage) => void;
 }
 
@@ -17,11 +18,11 @@ const UNCOUNTED: AnthropicUsage = { input_tokens: Number.NaN, output_tokens: Num
 /**
  * Builds a message from the events of an Anthropic stream. `stop_reason` is null if the stream ended too early.
  * The SDK's own helper is not used: it parses tool input, and drops the whole answer if the input is not valid JSON.
- * @param listeners called with each piece of text, and with token usage before the answer ends
+ * @param listeners called with each piece of the answer, and with token usage before the answer ends
  */
 export async function readMessageStream(
   events: AsyncIterable<Anthropic.MessageStreamEvent>,
-  { onText, onUsage }: StreamListeners,
+  listeners: StreamListeners,
 ): Promise<StreamedAnthropicMessage> {
   const opened: OpenBlock[] = [];
   let usage = UNCOUNTED;
@@ -31,21 +32,21 @@ export async function readMessageStream(
     switch (event?.type) {
       case 'message_start':
         usage = updateUsage(usage, event.message?.usage);
-        onUsage?.(usage);
+        listeners.onUsage?.(usage);
         break;
       case 'content_block_start':
-        opened.push({ block: { ...event.content_block }, input: '' });
+        opened.push(openBlock(opened, event.content_block, listeners));
         break;
       case 'content_block_delta': {
         const open = opened[event.index];
         if (open === undefined) break;
         addDelta(open, event.delta);
-        if (event.delta?.type === 'text_delta') onText(event.delta.text);
+        reportDelta(open, event.delta, listeners);
         break;
       }
       case 'message_delta':
         usage = updateUsage(usage, event.usage);
-        onUsage?.(usage);
+        listeners.onUsage?.(usage);
         reason = event.delta?.stop_reason ?? reason;
         break;
       case 'message_stop':
@@ -66,6 +67,8 @@ interface OpenBlock {
   readonly block: BlockFields;
   /** Arguments of a tool call as JSON text, as far as they have been received. */
   input: string;
+  /** Index of the tool call within the answer. Undefined if the block is no call. */
+  readonly call: number | undefined;
 }
 
 /**
@@ -77,6 +80,26 @@ interface BlockFields {
   citations?: Anthropic.TextBlock['citations'];
   thinking?: string;
   signature?: string;
+}
+
+function openBlock(
+  opened: readonly OpenBlock[],
+  block: Anthropic.RawContentBlockStartEvent['content_block'],
+  { onToolCall }: StreamListeners,
+): OpenBlock {
+  const call = isToolUse({ ...block }) ? opened.filter((open) => open.call !== undefined).length : undefined;
+  if (call !== undefined && 'name' in block) onToolCall?.({ call, name: String(block.name) });
+  return { block: { ...block }, input: '', call };
+}
+
+function reportDelta(
+  { call }: OpenBlock,
+  delta: Anthropic.RawContentBlockDelta | undefined,
+  { onText, onReasoning, onToolCall }: StreamListeners,
+): void {
+  if (delta?.type === 'text_delta') onText?.(delta.text);
+  if (delta?.type === 'thinking_delta') onReasoning?.(delta.thinking);
+  if (delta?.type === 'input_json_delta' && call !== undefined) onToolCall?.({ call, arguments: delta.partial_json });
 }
 
 function addDelta(open: OpenBlock, delta: Anthropic.RawContentBlockDelta | undefined): void {

@@ -1,9 +1,9 @@
 import type OpenAI from 'openai';
-import { type Model, ModelError, type ModelProfile, type ModelUsage } from '../../domain/model.ts';
+import { type Model, ModelError, type ModelProfile, type ModelUsage, type ToolCallPiece } from '../../domain/model.ts';
 import { readChatAnswer } from '../../wire/openai-chat/answer.ts';
 import { type ChatOptions, renderChatInSlices } from '../../wire/openai-chat/render.ts';
 import { validateChatInSlices } from '../../wire/openai-chat/rules.ts';
-import { streamEvents, textNotifier, type WatchedRequest } from '../answer-stream.ts';
+import { type PieceListeners, pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
 import { callOptions, recordAnswer, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
 import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient } from './client.ts';
 
@@ -33,7 +33,7 @@ export function chatModel({ profile: given, chat = {}, ...connection }: ChatMode
         request,
         (error) => classifyOpenAiError(error, { signal, describe }),
       );
-      const { message, finishReason, usage } = await readChatStream(chunks, textNotifier(request.onText));
+      const { message, finishReason, usage } = await readChatStream(chunks, pieceListeners(request));
       if (finishReason === null) throw new ModelError('retry', 'the stream ended before the answer was complete');
       const answer = readChatAnswer({ finish_reason: finishReason, message });
       return recordAnswer(answer, profile, { version }, usage && readChatUsage(usage, isThoughtKept(message)));
@@ -89,11 +89,11 @@ interface StreamedAnswer {
 /**
  * Builds an answer from the chunks of a stream. The SDK's own helper is not used. It keeps only the last piece of
  * `reasoning_content`, and it relies on call indexes that some OpenAI-compatible servers set wrongly.
- * @param onText called with each piece of text
+ * @param listeners called with each piece of the answer
  */
 async function readChatStream(
   chunks: AsyncIterable<OpenAI.ChatCompletionChunk>,
-  onText: (piece: string) => void,
+  { onText, onReasoning, onToolCall }: PieceListeners,
 ): Promise<StreamedAnswer> {
   const fields: Record<string, unknown> = {};
   const calls: OpenCall[] = [];
@@ -109,7 +109,9 @@ async function readChatStream(
     // If the model refused and wrote no other text, the text of its refusal is streamed.
     const text = isEmpty(fields['content']) ? delta.refusal : delta.content;
     if (typeof text === 'string') onText(text);
-    for (const piece of tool_calls ?? []) addToCall(calls, piece);
+    const reasoning = readReasoning(delta);
+    if (reasoning !== undefined) onReasoning(reasoning);
+    for (const piece of tool_calls ?? []) onToolCall(addToCall(calls, piece));
   }
   const made = calls.map(({ call }) => call);
   const message: StreamedChatMessage = {
@@ -121,6 +123,12 @@ async function readChatStream(
     ...(made.length === 0 ? {} : { tool_calls: made }),
   };
   return { message, finishReason, usage };
+}
+
+/** Returns the reasoning in a chunk. Servers of open-weight models use one of two names for this text. */
+function readReasoning(delta: Readonly<Record<string, unknown>>): string | undefined {
+  const text = delta['reasoning_content'] ?? delta['reasoning'];
+  return typeof text === 'string' && text !== '' ? text : undefined;
 }
 
 function isEmpty(text: unknown): boolean {
@@ -144,7 +152,8 @@ interface OpenCall {
   readonly call: StreamedCall;
 }
 
-function addToCall(calls: OpenCall[], { index, id, type: _, function: piece, ...own }: CallDelta): void {
+/** Adds a piece to its tool call. Returns the same piece for listeners. */
+function addToCall(calls: OpenCall[], { index, id, type: _, function: piece, ...own }: CallDelta): ToolCallPiece {
   const number = index ?? undefined;
   const name = piece?.name ?? '';
   const call = findCall(calls, { number, id, name }) ?? startCall(calls, number);
@@ -153,6 +162,11 @@ function addToCall(calls: OpenCall[], { index, id, type: _, function: piece, ...
   // Some servers repeat the whole name in every chunk.
   if (name !== call.function.name) call.function.name += name;
   call.function.arguments += piece?.arguments ?? '';
+  return {
+    call: calls.findIndex((open) => open.call === call),
+    name: call.function.name,
+    arguments: piece?.arguments ?? '',
+  };
 }
 
 /**

@@ -12,7 +12,7 @@ import type { RawItems } from '../../domain/raw-items.ts';
 import { readResponsesAnswer } from '../../wire/openai-responses/answer.ts';
 import { renderResponsesInSlices } from '../../wire/openai-responses/render.ts';
 import { validateResponsesInSlices } from '../../wire/openai-responses/rules.ts';
-import { streamEvents, textNotifier, type WatchedRequest } from '../answer-stream.ts';
+import { type PieceListeners, pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
 import { callOptions, recordAnswer, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
 import { classifyFailure, retryWithoutThinking } from '../provider-errors.ts';
 import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient } from './client.ts';
@@ -55,7 +55,7 @@ async function answerRequest(
     request,
     (error) => classifyOpenAiError(error, { signal, describe }),
   );
-  const response = await readStream(events, describe, textNotifier(request.onText));
+  const response = await readStream(events, describe, pieceListeners(request));
   if (!Array.isArray((response as Partial<Response> | undefined)?.output))
     throw new ModelError('retry', 'the response is not a model answer: a proxy may have replaced it');
   const usage = response.usage ? readResponsesUsage(response.usage) : undefined;
@@ -70,9 +70,11 @@ async function answerRequest(
 async function readStream(
   events: AsyncIterable<OpenAI.Responses.ResponseStreamEvent>,
   describe: (refusal: string) => string,
-  onText: (piece: string) => void,
+  { onText, onReasoning, onToolCall }: PieceListeners,
 ): Promise<Response> {
   let lastIndex: number | undefined;
+  /** Places of the function calls in the output. */
+  const calls: number[] = [];
   for await (const event of events) {
     switch (event?.type) {
       case 'response.output_text.delta':
@@ -82,6 +84,18 @@ async function readStream(
         if (lastIndex !== undefined && lastIndex !== event.output_index) onText('\n\n');
         lastIndex = event.output_index;
         onText(event.delta);
+        break;
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+        onReasoning(event.delta);
+        break;
+      case 'response.output_item.added':
+        if (event.item?.type !== 'function_call') break;
+        calls.push(event.output_index);
+        onToolCall({ call: calls.length - 1, name: event.item.name });
+        break;
+      case 'response.function_call_arguments.delta':
+        onToolCall({ call: calls.indexOf(event.output_index), arguments: event.delta });
         break;
       case 'response.completed':
       case 'response.incomplete':

@@ -8,6 +8,7 @@
 -- @include append
 -- @include move-calls
 -- @include fence
+-- @include stream
 -- The JSON holds the fence (turn, owner, epoch, leaseMs), `key` of the step, the usage, and optionally expectedHead of the log.
 -- `anchor` is the size by the provider's count. `answered` is a version that a model answered. Both are optional.
 -- `ending` says how an incomplete answer ended, or ''. `texts` counts the pairs.
@@ -68,4 +69,5 @@ if wait_step then
       'waitFulfilled', 'waitOpen')
   end
 end
+notify_readers(turn)
 return { 'recorded', redis.call('HMGET', c, unpack(step.fields)) }

@@ -11,6 +11,7 @@
 -- @include events
 -- @include awaited
 -- @include waiting
+-- @include stream
 local turn, owner, epoch, kind, step, waitMs, most, span, passId = unpack(ARGV, 1, 9)
 local arguments, event_calls, FIRST_CALL = ARGV[10], ARGV[11], 12
 local key = turn_prefix .. turn
@@ -68,5 +69,6 @@ else
   list_waiting(kind, turn)
   emit('turn_waiting', { 'turn', turn, 'for', kind, 'until', untilText, 'calls', event_calls,
     'deadlines', table.concat(deadlines, ',') })
+  notify_readers(turn)
 end
 return 'suspended'

@@ -11,7 +11,13 @@ import {
   type ModelRequest,
   type ModelUsage,
 } from '../../domain/model.ts';
-import { checkAnswer, readModelError, readPassedOver, readUsage } from '../../domain/model-answer.ts';
+import {
+  checkAnswer,
+  readModelError,
+  readPassedOver,
+  readToolCallPiece,
+  readUsage,
+} from '../../domain/model-answer.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
 import type { Tracing } from '../../domain/ports/tracing.ts';
 import type { TurnLease } from '../../domain/ports/turn-store.ts';
@@ -108,7 +114,7 @@ interface Progress {
 /** Adds listeners to the model request that record the model's progress. */
 function observeRequest({ lease: { conversation }, request, clock, onEvent }: ModelCall) {
   const progress: Progress = { startedAt: clock.now(), firstTextAt: undefined, usage: undefined };
-  const { onText } = request;
+  const { onText, onReasoning, onToolCall } = request;
   const onPassedOver = (name: unknown, kind: unknown): void => {
     Object.assign(progress, { firstTextAt: undefined, usage: undefined });
     const passed = readPassedOver(name, kind);
@@ -127,6 +133,17 @@ function observeRequest({ lease: { conversation }, request, clock, onEvent }: Mo
         if (typeof piece !== 'string') return;
         progress.firstTextAt ??= clock.now();
         onText(piece);
+      },
+    }),
+    ...(onReasoning && {
+      onReasoning(piece: unknown) {
+        if (typeof piece === 'string') onReasoning(piece);
+      },
+    }),
+    ...(onToolCall && {
+      onToolCall(piece: unknown) {
+        const read = readToolCallPiece(piece);
+        if (read !== undefined) onToolCall(read);
       },
     }),
   };

@@ -13,7 +13,6 @@ import { rollBackRefused } from './refused-version.ts';
 import { mustHandBack, type RunningTurn } from './running-turn.ts';
 import { countModelSteps, countSteps, idempotencyKey, modelKey } from './step-keys.ts';
 import { mayWaitForPass, waitForRetry } from './step-waits.ts';
-import { TextStream } from './text-stream.ts';
 import { decideStep, type SoftPass, type StepDecision } from './threshold-check.ts';
 import { failTurn, HANDED_BACK, type TurnEnd } from './turn-end.ts';
 
@@ -103,9 +102,10 @@ async function sendRequest(
   run: RunningTurn,
   { number, version, isCompacted, messages, tokens }: SentRequest,
 ): Promise<ModelCallResult> {
-  const { prepared, keeper, ports, settings } = run;
-  const { texts, timers, clock, onEvent, onContent, tracing, shutdown } = ports;
-  const stream = new TextStream({ texts, timers, lease: keeper.lease, step: number, onEvent });
+  const { prepared, keeper, ports, settings, journal } = run;
+  const { timers, clock, onEvent, onContent, tracing, shutdown } = ports;
+  const streamed = { seq: journal.conversation.head + 1, step: number };
+  let stream = run.stream.open(streamed);
   try {
     return await callModel({
       lease: keeper.lease,
@@ -118,8 +118,13 @@ async function sendRequest(
         tokens,
         version,
         idempotencyKey: idempotencyKey(run, modelKey(number)),
-        onText: (piece) => stream.add(piece),
-        onPassedOver: () => stream.restart(),
+        onText: (piece) => stream.addText(piece),
+        onReasoning: (piece) => stream.addReasoning(piece),
+        onToolCall: (piece) => stream.addCall(piece),
+        onPassedOver: () => {
+          stream.end();
+          stream = run.stream.open(streamed);
+        },
       },
       deadline: { timers, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal, stop: shutdown.callsEnd },
       isCompacted,

@@ -3,6 +3,7 @@ import type { TurnContext } from '../../domain/turn-context.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import type { ContextCache } from './context-cache.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
+import type { PieceStream } from './piece-stream.ts';
 import type { TurnJournal } from './turn-journal.ts';
 import type { TurnPorts, TurnSettings } from './turn-ports.ts';
 
@@ -16,6 +17,8 @@ export interface RunningTurn {
   readonly journal: TurnJournal;
   readonly context: ContextCache;
   readonly keeper: LeaseKeeper;
+  /** Stream of what the turn's models write, for readers of the turn. */
+  readonly stream: PieceStream;
   readonly ports: TurnPorts;
   readonly settings: TurnSettings;
 }

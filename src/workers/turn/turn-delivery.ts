@@ -11,6 +11,7 @@ import type { SoloHold } from '../solo-lock.ts';
 import { enterPlace, postpone, waitWithin } from '../work-place.ts';
 import { ContextCache } from './context-cache.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
+import { PieceStream } from './piece-stream.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { decideTurnEnd } from './threshold-check.ts';
 import { endTurn, failTurn, HANDED_BACK } from './turn-end.ts';
@@ -169,7 +170,8 @@ export class TurnDelivery {
     // A turn that has recorded an outcome did not crash its worker at once, so other work may run beside it again.
     const onOutcome = (): void => this.#hold?.admitOthers();
     const journal = new TurnJournal({ ...ports, claimed, keeper, context, onOutcome });
-    return { claimed, prepared, turnContext: {}, journal, context, keeper, ports, settings: this.#settings };
+    const stream = new PieceStream({ ...ports, lease: keeper.lease });
+    return { claimed, prepared, turnContext: {}, journal, context, keeper, stream, ports, settings: this.#settings };
   }
 
   /**

@@ -6,8 +6,8 @@ import type { PassOutcome } from '../../domain/pass.ts';
 import type { ContextStore } from '../../domain/ports/context-store.ts';
 import type { PassIntake } from '../../domain/ports/pass-store.ts';
 import type { WakeQueue } from '../../domain/ports/queue.ts';
-import type { TextPublisher } from '../../domain/ports/text-deltas.ts';
 import type { TurnStore } from '../../domain/ports/turn-store.ts';
+import type { StreamWriter } from '../../domain/ports/turn-streams.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Calibrations } from '../calibrations.ts';
 import type { SoloLock } from '../solo-lock.ts';
@@ -75,7 +75,7 @@ export interface TurnPorts extends WorkerPorts {
   readonly contexts: Pick<ContextStore, 'readConversation' | 'readContext' | 'readLog' | 'readText' | 'readVersion'>;
   readonly passes: PassIntake;
   readonly takeover: PassTakeover;
-  readonly texts: TextPublisher;
+  readonly streams: StreamWriter;
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly calibrations: Pick<Calibrations, 'observe'>;
   /** Called with the contents of requests and answers. If undefined, no contents are collected. */

@@ -9,6 +9,7 @@ import { describeListings } from './listings.ts';
 import { describePassClaim } from './pass-claim.ts';
 import { describePassEnd } from './pass-end.ts';
 import { describePassReview } from './pass-review.ts';
+import { describeStreams } from './streams.ts';
 import { describeSummaryStore } from './summary-store.ts';
 import { describeSweepStore } from './sweep-store.ts';
 import { describeAccept } from './turn-accept.ts';
@@ -46,6 +47,7 @@ const SUITES = {
   contexts: [describeContextStore],
   events: [describeEventStore],
   listings: [describeListings],
+  streams: [describeStreams],
   summaries: [describeSummaryStore],
   sweep: [describeSweepStore, describeIdleTtl],
   calibrations: [describeCalibrationStore],

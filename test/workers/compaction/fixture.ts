@@ -105,7 +105,7 @@ export class Fixture {
       contexts: store,
       summaries: store,
       sweep: store,
-      texts: store,
+      streams: store,
       wakes: this.queue,
       takeover: {
         settleNow: (conversation) => takeOverPass(this.ports, conversation),

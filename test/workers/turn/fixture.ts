@@ -9,13 +9,14 @@ import type { PassOutcome } from '../../../src/domain/pass.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
 import type { PassLease, PassRequest } from '../../../src/domain/ports/pass-store.ts';
 import type { TurnDeliveryResult } from '../../../src/domain/ports/queue.ts';
-import type { TextDelta } from '../../../src/domain/ports/text-deltas.ts';
 import { noTracing } from '../../../src/domain/ports/tracing.ts';
+import type { PieceBatch } from '../../../src/domain/ports/turn-streams.ts';
 import type { TurnView } from '../../../src/domain/turn.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { openMemoryContextStore } from '../../../src/memory-store/context-store.ts';
 import { MemoryDatabase } from '../../../src/memory-store/database.ts';
 import { openMemoryPassStore } from '../../../src/memory-store/pass-store.ts';
+import { openMemoryStreamStore } from '../../../src/memory-store/stream-store.ts';
 import { openMemorySummaryStore } from '../../../src/memory-store/summary-store.ts';
 import { openMemoryTurnStore } from '../../../src/memory-store/turn-store.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
@@ -61,8 +62,9 @@ export class Fixture {
   recounts = 0;
   /** Token counts of providers that the worker reported for calibration. */
   readonly observed: { readonly model: string; readonly providerTokens: number; readonly counted: number }[] = [];
-  /** Text deltas that the worker published. */
-  readonly published: TextDelta[] = [];
+  readonly streams = openMemoryStreamStore(this.db);
+  /** Batches of pieces that the worker sent. */
+  readonly batches: PieceBatch[] = [];
   readonly ports: TurnPorts;
   #ids = 0;
 
@@ -94,9 +96,11 @@ export class Fixture {
           return await recountContext({ contexts, summaries, agents }, conversation, asked);
         },
       },
-      texts: {
-        publishText: async (_, delta) => {
-          this.published.push(delta);
+      streams: {
+        isFollowed: (conversation, turn) => this.streams.isFollowed(conversation, turn),
+        appendPieces: async (lease, batch) => {
+          this.batches.push(batch);
+          return await this.streams.appendPieces(lease, batch);
         },
       },
       wakes: {

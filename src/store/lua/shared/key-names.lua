@@ -13,12 +13,14 @@
 -- `system`, the last system prompt.
 -- `loose` and `dropped`, the state of the search for unused texts in loose-texts.lua.
 -- Hash pass: the compaction pass that is requested or in progress. See pass-record.ts.
--- Set ix, the index: names of the keys of turns, summaries and operations, which an erase removes.
+-- Set ix, the index: names of the keys of turns, streams, summaries and operations, which an erase removes.
 -- Stream ev: the events of the last day.
 -- String gone: exists for a day after an erase. Its value is the number of removed keys.
 -- Sorted set ready, one per shard: when the sweeper must check a turn or pass. See ready.lua.
 -- Prefix turn_prefix begins the names of hashes, one for each turn: see turn-record.ts.
+-- Prefix stream_prefix begins the names of streams, one for each turn that a client follows: see stream.lua.
 -- Prefix summary_prefix begins the names of strings: a summary, a refusal, or the claim of a running job.
 -- Prefix operation_prefix begins the names of strings: the answer of an operation, for a day.
 -- @include clock
-local c, log, mb, ver, txt, pass, ix, ev, gone, ready, turn_prefix, summary_prefix, operation_prefix = unpack(KEYS)
+local c, log, mb, ver, txt, pass, ix, ev, gone, ready, turn_prefix, stream_prefix, summary_prefix, operation_prefix =
+  unpack(KEYS)

@@ -1,5 +1,6 @@
 -- Requires: keys, args, events. Defines: keep_version, put_version.
 -- @include loose-texts
+-- @include stream
 
 -- Returns the numbers of the restore points (versions made by a restore) and of the versions that they replaced.
 -- Restore points are kept as long as the conversation.
@@ -46,4 +47,5 @@ local function put_version()
   redis.call('HSET', c, 'version', number, 'liveSize', table.concat(live_size, ' '))
   drop_oldest(keep)
   emit('version_committed', event)
+  stream_compaction(event)
 end

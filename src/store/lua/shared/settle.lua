@@ -1,6 +1,7 @@
 -- Requires: keys, conversation, ready, wake, events. Defines: SETTLED, settle_turn, pop_head, needs_wake.
 -- @include failed
 -- @include idle-ttl
+-- @include stream
 local SETTLED = { completed = true, failed = true, canceled = true }
 
 -- Settles a turn: removes the fields that only an unsettled turn needs, starts its retention and emits its event. The
@@ -12,7 +13,7 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   -- After a failover the clock may go back, but the settlement times of a conversation must never decrease.
   local at = string.format('%.0f', math.max(now, conversation.settled, tonumber(accepted_at or '') or 0))
   if not input_seq then redis.call('HDEL', txt, 'i:' .. turn) end
-  redis.call('HDEL', key, 'firstOwner')
+  redis.call('HDEL', key, 'firstOwner', 'streamed')
   if has_context then
     redis.call('HDEL', txt, 'c:' .. turn)
     redis.call('HDEL', key, 'hasContext')
@@ -32,6 +33,7 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   redis.call('PEXPIRE', key, retentionMs)
   if state == 'failed' then list_failed(turn, at, retentionMs) end
   emit('turn_settled', { 'turn', turn, 'state', state })
+  end_stream(turn)
   start_idle_ttl(conversation.ttl, ttl)
 end
 

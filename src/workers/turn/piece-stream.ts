@@ -1,0 +1,153 @@
+import type { EventListener } from '../../domain/events.ts';
+import { nameConversation } from '../../domain/ids.ts';
+import type { ToolCallPiece } from '../../domain/model.ts';
+import type { TurnLease } from '../../domain/ports/turn-store.ts';
+import type { StreamWriter } from '../../domain/ports/turn-streams.ts';
+import type { Timers } from '../timers.ts';
+import { CallPieces } from './call-pieces.ts';
+
+/** ms between two batches of a followed turn. The first batch is sent at once. */
+export const FLUSH_MS = 50;
+/** Once this many characters are collected, they are sent without a delay. Also the size of the largest batch. */
+export const FLUSH_CHARACTERS = 16_384;
+/** ms after which a worker asks again whether a client follows the turn, while the model writes. */
+export const ASK_MS = 250;
+/** ms before a batch that failed is sent again. */
+export const RETRY_MS = 1_000;
+
+export interface StreamedTurn {
+  readonly streams: StreamWriter;
+  readonly timers: Timers;
+  readonly lease: TurnLease;
+  readonly onEvent: EventListener;
+}
+
+/** Numbers of the message that a model call writes. */
+export interface StreamedStep {
+  /** Number that the message will have in the log. */
+  readonly seq: number;
+  /** Number of the model step within the turn, from 1. */
+  readonly step: number;
+}
+
+/**
+ * Sends the pieces of models to the stream of one claimed turn, if a client follows the turn. Otherwise sends nothing,
+ * and asks at the first piece of each model call, then every 250 ms. The turn never waits for its stream and never fails with
+ * it: readers complete each step from the log (I18).
+ */
+export class PieceStream {
+  readonly #turn: StreamedTurn;
+  #isFollowed = false;
+  #hasReported = false;
+  #attempt = 0;
+
+  constructor(turn: StreamedTurn) {
+    this.#turn = turn;
+  }
+
+  /** Begins to stream one model call. */
+  open(step: StreamedStep): CallStream {
+    this.#attempt += 1;
+    return new CallStream(this, step, this.#attempt);
+  }
+
+  get timers(): Timers {
+    return this.#turn.timers;
+  }
+
+  /**
+   * Sends the next batch.
+   * @returns ms until the next batch may be sent, or undefined if the stream has ended for this worker
+   */
+  async send(pieces: CallPieces, { seq, step }: StreamedStep, attempt: number): Promise<number | undefined> {
+    const { streams, lease, onEvent } = this.#turn;
+    const { conversation, turn, epoch } = lease;
+    try {
+      this.#isFollowed ||= await streams.isFollowed(conversation, turn);
+      if (!this.#isFollowed) return ASK_MS;
+      const batch = pieces.next(FLUSH_CHARACTERS);
+      if (batch.length === 0) return FLUSH_MS;
+      const { status } = await streams.appendPieces(lease, { seq, step, epoch, attempt, pieces: batch });
+      if (status === 'appended') pieces.markSent(batch);
+      else this.#isFollowed = false;
+      return status === 'appended' ? FLUSH_MS : status === 'not_followed' ? ASK_MS : undefined;
+    } catch (error) {
+      if (!this.#hasReported)
+        onEvent({ type: 'worker_failed', where: 'stream', ...nameConversation(conversation), turn, error });
+      this.#hasReported = true;
+      return RETRY_MS;
+    }
+  }
+}
+
+/**
+ * Streams one model call. At most one batch is in flight, so a slow Redis makes batches larger, not more numerous. At
+ * the end of the call, only the rest of the reasoning is sent: the recorded step completes everything else.
+ */
+export class CallStream {
+  readonly #stream: PieceStream;
+  readonly #step: StreamedStep;
+  readonly #attempt: number;
+  readonly #pieces = new CallPieces();
+  #pause: { stop(): void } | undefined;
+  #isSending = false;
+  #isEnded = false;
+  #mayHurry = false;
+
+  constructor(stream: PieceStream, step: StreamedStep, attempt: number) {
+    this.#stream = stream;
+    this.#step = step;
+    this.#attempt = attempt;
+  }
+
+  addText(piece: string): void {
+    this.#pieces.addText(piece);
+    this.#proceed();
+  }
+
+  addReasoning(piece: string): void {
+    this.#pieces.addReasoning(piece);
+    this.#proceed();
+  }
+
+  addCall(piece: ToolCallPiece): void {
+    this.#pieces.addCall(piece);
+    this.#proceed();
+  }
+
+  /** Ends the stream. A model call that ignores its signal may still write, and those pieces are dropped. */
+  end(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#pause?.stop();
+    if (!this.#isSending) this.#sendRest();
+  }
+
+  #sendRest(): void {
+    if (this.#pieces.hasUnsentReasoning) void this.#stream.send(this.#pieces, this.#step, this.#attempt);
+  }
+
+  #proceed(): void {
+    if (this.#isEnded || this.#isSending || this.#pieces.unsent === 0) return;
+    const isFull = this.#mayHurry && this.#pieces.unsent >= FLUSH_CHARACTERS;
+    if (this.#pause === undefined || isFull) void this.#send();
+  }
+
+  async #send(): Promise<void> {
+    this.#pause?.stop();
+    this.#isSending = true;
+    const pauseMs = await this.#stream.send(this.#pieces, this.#step, this.#attempt);
+    this.#isSending = false;
+    if (this.#isEnded || pauseMs === undefined) {
+      if (pauseMs === FLUSH_MS) this.#sendRest();
+      this.#isEnded = true;
+      return;
+    }
+    this.#mayHurry = pauseMs === FLUSH_MS;
+    this.#pause = this.#stream.timers.after(pauseMs, () => {
+      this.#pause = undefined;
+      this.#proceed();
+    });
+    this.#proceed();
+  }
+}
