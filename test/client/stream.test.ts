@@ -149,8 +149,10 @@ describe('a reader of a turn', () => {
       { text: 'Let me see.', results: [{ content: 'the sky' }] },
       { text: 'It is blue.' },
     ]);
-    expect(reader.steps.get(1)?.reasoning).toBe('hm');
     expect(received.at(-1)).toMatchObject(end('It is blue.'));
+    const late = applyAll(await takeAll(readParts('steps', turn)));
+    await expectLog('steps', turn, late);
+    expect(late.steps.get(1)?.reasoning).toBe('hm');
   });
 
   test('a reader that comes late, and a second reader, get the text from its start', async () => {

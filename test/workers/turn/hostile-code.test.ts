@@ -175,7 +175,7 @@ it('a worker streams only the texts that a model reports as progress, and ignore
     generate: async ({ onText, onReasoning, onToolCall, onPassedOver }) => {
       for (const piece of [Symbol('odd'), undefined, hostileProxy(), 'a', 5n]) onText?.(piece as string);
       for (const piece of [Symbol('odd'), undefined, hostileProxy(), { call: -1 }, { call: 1e9, name: 'a' }, 5n]) {
-        onReasoning?.(piece as string);
+        onReasoning?.(piece as unknown as string);
         onToolCall?.(piece as { call: number });
       }
       onPassedOver?.(Symbol('odd') as unknown as string, 'tired' as 'fatal');
