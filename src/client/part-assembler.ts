@@ -69,7 +69,7 @@ export class PartAssembler {
   }
 
   #add(part: PartBody): void {
-    this.#parts.push({ ...part, id: this.id } as TurnPart); // the body has the fields of its type
+    this.#parts.push({ ...part, id: this.id });
   }
 
   #readPage({ start, entries, log, position, hasMoreEntries, hasMoreLog }: StreamPage): void {

@@ -88,7 +88,7 @@ function openBlock(
   { onToolCall }: StreamListeners,
 ): OpenBlock {
   const call = isToolUse({ ...block }) ? opened.filter((open) => open.call !== undefined).length : undefined;
-  if (call !== undefined && 'name' in block) onToolCall?.({ call, name: String(block.name) });
+  if (call !== undefined && 'name' in block) onToolCall?.({ call, name: block.name });
   return { block: { ...block }, input: '', call };
 }
 

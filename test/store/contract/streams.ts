@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { TurnIntake, TurnLease, TurnStore } from '../../../src/domain/ports/turn-store.ts';
 import type {
@@ -33,26 +33,37 @@ export function piecesOf(page: StreamPage | undefined): Piece[] {
   return (page?.entries ?? []).flatMap((entry) => ('batch' in entry ? [...entry.batch.pieces] : []));
 }
 
-/** Checks that a reader of a turn is notified of pieces, steps and the end, until the reader stops. */
-export async function describeNotices(
+/**
+ * Counts the notices to a reader of a turn: after it began to listen, after a batch, a step and the end of the turn, and
+ * after it stopped.
+ */
+export async function countNotices(
   store: TurnStore & TurnIntake & StreamWriter & StreamReader,
   notices: StreamNotices,
-): Promise<void> {
+): Promise<number[]> {
   const conversation = newConversation();
   const { lease } = await acceptAndClaim(store, conversation, 't1');
   await store.followTurn(conversation, 't1');
+  const counts: number[] = [];
   let heard = 0;
   const stop = notices.listen(conversation, 't1', () => {
     heard += 1;
   });
-  await expect.poll(() => heard).toBe(1);
+  const note = async (): Promise<void> => {
+    await vi.waitFor(() => {
+      if (heard === (counts.at(-1) ?? 0)) throw new Error('no notice yet');
+    });
+    counts.push(heard);
+  };
+  await note();
   await store.appendPieces(lease, batchOf(lease, [textAt('a')]));
-  await expect.poll(() => heard).toBe(2);
+  await note();
   await store.recordStep(lease, textStep('model-1', 1));
-  await expect.poll(() => heard).toBe(3);
+  await note();
   await store.settle(lease, { state: 'completed', answerSeq: 2 }, 'wake');
-  await expect.poll(() => heard).toBe(4);
+  await note();
   stop();
+  return counts;
 }
 
 export function describeStreams(given: Given): void {
