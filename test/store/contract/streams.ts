@@ -33,10 +33,7 @@ export function piecesOf(page: StreamPage | undefined): Piece[] {
   return (page?.entries ?? []).flatMap((entry) => ('batch' in entry ? [...entry.batch.pieces] : []));
 }
 
-/**
- * Counts the notices to a reader of a turn: after it began to listen, after a batch, a step and the end of the turn, and
- * after it stopped.
- */
+/** Counts the notices to a reader of a turn: once it listens, then after a batch, a step and the end of the turn. */
 export async function countNotices(
   store: TurnStore & TurnIntake & StreamWriter & StreamReader,
   notices: StreamNotices,
