@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
+import { countRuns } from '../setup/count-runs.ts';
 import { operations, type Side } from './pass-operations.ts';
 import { appendOf } from './pass-samples.ts';
 import { newConversation } from './samples.ts';
@@ -22,7 +23,7 @@ test('the memory store behaves like the Redis store under any sequence of operat
       const setup = async () => ({ model: await start(memory), real: await start(redis) });
       await fc.asyncModelRun(setup, commands);
     }),
-    { numRuns: 80 },
+    { numRuns: countRuns(400) },
   );
   await expect(run).resolves.toBeUndefined();
 });

@@ -13,6 +13,8 @@ export interface CoverageRequest {
   readonly headTokens: number;
   /** Indexes of fragments that are shown in any case. Their terms count as covered. */
   readonly shown: readonly number[];
+  /** Fragment that has to be chosen with a fragment, unless it is shown already: the call of a result. */
+  readonly leadOf?: (index: number) => number | undefined;
   /** Decides which fragments may be chosen. */
   readonly mayChoose: (index: number) => boolean;
 }
@@ -71,10 +73,16 @@ class Choice {
 
   densityOf(index: number): number {
     let gain = 0;
-    for (const term of this.#fragment(index).terms) {
+    const { terms } = this.#fragment(index);
+    for (const term of terms) {
       if (this.#isCovered[term] === 0) gain += this.#request.values[term] as number;
     }
-    return gain / this.#costOf(index);
+    const lead = this.#openLead(index);
+    if (lead === undefined) return gain / this.#costOf(index);
+    for (const term of this.#fragment(lead).terms) {
+      if (this.#isCovered[term] === 0 && !terms.includes(term)) gain += this.#request.values[term] as number;
+    }
+    return gain / (this.#costOf(index) + this.#costOf(lead));
   }
 
   /** Checks whether the fragment has a term that no chosen fragment has. */
@@ -84,11 +92,20 @@ class Choice {
 
   /** Takes the fragment if the budget has room for it. */
   take(index: number): void {
-    const cost = this.#costOf(index);
+    const lead = this.#openLead(index);
+    const cost = this.#costOf(index) + (lead === undefined ? 0 : this.#costOf(lead));
     if (cost > this.#left) return;
     this.#left -= cost;
-    this.chosen.push(index);
-    this.#cover(index);
+    for (const one of lead === undefined ? [index] : [lead, index]) {
+      this.chosen.push(one);
+      this.#cover(one);
+    }
+  }
+
+  /** Lead of a fragment, unless it is chosen or shown already. */
+  #openLead(index: number): number | undefined {
+    const lead = this.#request.leadOf?.(index);
+    return lead === undefined || this.#isTaken[lead] === 1 ? undefined : lead;
   }
 
   #cover(index: number): void {

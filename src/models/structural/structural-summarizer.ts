@@ -6,7 +6,7 @@ import type { Summarizer, SummaryAnswer } from '../../domain/ports/summarizer.ts
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import { renderLines } from './summary-lines.ts';
-import { readSource, type SummarySource, showFragments } from './summary-source.ts';
+import { headFor, readSource, type SummarySource, showFragments } from './summary-source.ts';
 
 type Counter = Pick<TokenCounter, 'count' | 'countSync' | 'clipStart'>;
 
@@ -101,7 +101,7 @@ function countExactly(counter: Counter, { ledger, tokens }: SummarySource, chose
 
 function* choose(source: SummarySource, maxTokens: number): Sliced<number[]> {
   const { ledger, values, tokens, shown, isOpen, calls } = source;
-  const common = { ledger, values, tokens, headTokens: MARK_TOKENS };
+  const common = { ledger, values, tokens, headTokens: MARK_TOKENS, leadOf: (index: number) => headFor(source, index) };
   const effects = yield* chooseFragments({
     ...common,
     maxTokens: Math.floor(maxTokens * EFFECTS_SHARE),

@@ -1,6 +1,6 @@
 import type { Part } from '../../domain/evidence/fragments.ts';
 import type { Fragment } from '../../domain/evidence/ledger.ts';
-import { clipCharacters, foldLine } from './text.ts';
+import { foldLine } from './text.ts';
 
 /** Signs at the start of a line that say who speaks. Lines without a sign continue the line before. */
 const MARKS: Readonly<Record<Part, string>> = { user: 'user: ', statement: 'agent: ', call: '→ ', result: '← ' };
@@ -16,19 +16,14 @@ export interface ShownFragment extends Fragment {
   readonly status: string | undefined;
   /** True for a text of an earlier summary, whose lines have marks of their own. */
   readonly isSummary: boolean;
-  /** True if only the start of the fragment is shown, to say what its result belongs to. */
-  readonly isClipped: boolean;
 }
-
-const MAX_CLIPPED_CHARS = 80;
 
 /** Renders fragments in their order. Fragments of one text share a mark, pieces of one line are joined again. */
 export function renderLines(shown: readonly ShownFragment[]): string {
   const lines: string[] = [];
   let before: ShownFragment | undefined;
   for (const fragment of shown) {
-    const line = foldLine(fragment.text).replace(OWN_TAG, '&lt;');
-    const text = fragment.isClipped ? clipCharacters(line, MAX_CLIPPED_CHARS) : line;
+    const text = foldLine(fragment.text).replace(OWN_TAG, '&lt;');
     if (text === '') continue;
     const continues = before?.message === fragment.message && before.partIndex === fragment.partIndex;
     if (continues && before?.end === fragment.start) {

@@ -110,31 +110,23 @@ function findCalls({ fragments, superseded }: Ledger, messages: readonly Message
   return { headOf, effects, failures };
 }
 
-/**
- * Puts chosen fragments in the order of events, each result behind its call. A call whose result alone was chosen is
- * shown by the start of its first line.
- */
-export function showFragments({ ledger, messages, calls }: SummarySource, chosen: readonly number[]): ShownFragment[] {
-  const { fragments } = ledger;
-  const heads = new Set(chosen);
-  const added = new Set<number>();
-  for (const index of chosen) {
-    const head = headFor(index);
-    if (head !== undefined && !heads.has(head)) added.add(head);
-  }
-  function headFor(index: number): number | undefined {
-    const { message, part } = fragments[index] as Fragment;
-    return part === 'result' ? calls.headOf.get(message) : undefined;
-  }
-  const placed = [...chosen, ...added].map((index) => ({ index, at: headFor(index) ?? index }));
+/** First fragment of the call that a fragment of a result answers. */
+export function headFor({ ledger, calls }: Pick<SummarySource, 'ledger' | 'calls'>, index: number): number | undefined {
+  const { message, part } = ledger.fragments[index] as Fragment;
+  return part === 'result' ? calls.headOf.get(message) : undefined;
+}
+
+/** Puts chosen fragments in the order of events, each result behind its call. */
+export function showFragments(source: SummarySource, chosen: readonly number[]): ShownFragment[] {
+  const { ledger, messages, calls } = source;
+  const placed = chosen.map((index) => ({ index, at: headFor(source, index) ?? index }));
   placed.sort((a, b) => a.at - b.at || a.index - b.index);
   return placed.map(({ index }) => {
-    const fragment = fragments[index] as Fragment;
+    const fragment = ledger.fragments[index] as Fragment;
     return {
       ...fragment,
       status: fragment.part === 'result' ? calls.failures.get(fragment.message) : undefined,
       isSummary: messages[fragment.message]?.role === 'summary',
-      isClipped: added.has(index),
     };
   });
 }

@@ -6,25 +6,10 @@ const BLANKS = /[\s\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu;
 const LEADING_MARKS = /^(?:#+ |> )+/;
 const FENCE = /`{3,}|~{3,}/g;
 
-/** Marks omitted text. */
-const ELLIPSIS = '…';
-
 /** Returns one line of well-formed text that cannot start a heading or a fence, so data cannot forge a section. */
 export function foldLine(text: string): string {
   const line = text.toWellFormed().replace(TERMINAL_COLOUR, '').replace(BLANKS, ' ').replace(FENCE, "''").trim();
   return line.replace(LEADING_MARKS, '');
-}
-
-/**
- * Clips to the start of `text`, in at most `maxChars` UTF-16 units including the ellipsis. Surrogate pairs stay whole.
- */
-export function clipCharacters(text: string, maxChars: number): string {
-  if (text.length <= maxChars) return text;
-  return maxChars < 1 ? '' : text.slice(0, startOfCodePoint(text, maxChars - 1)) + ELLIPSIS;
-}
-
-function startOfCodePoint(text: string, at: number): number {
-  return at > 0 && (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at;
 }
 
 /** Returns the size to which larger items are clipped so that all items fit. Small items leave room to large ones. */

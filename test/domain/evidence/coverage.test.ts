@@ -51,6 +51,19 @@ describe('the choice of fragments', () => {
     expect(textsOf([user('alpha\nalpha\nbeta')], { worth, shown: [0] })).toEqual(['beta']);
   });
 
+  test('takes the lead of a fragment with it, and weighs both as one', () => {
+    const worth = { alpha: 1, beta: 3, gamma: 4, delta: 4.5 };
+    const leadOf = (index: number) => (index === 1 ? 0 : undefined);
+    const messages = [user('alpha\nbeta\ngamma\ndelta')];
+    expect(textsOf(messages, { worth, leadOf, maxTokens: 40 })).toEqual(['delta', 'gamma', 'alpha', 'beta']);
+    expect(textsOf(messages, { worth, leadOf, maxTokens: 30 }), 'no room for both').toEqual([
+      'delta',
+      'gamma',
+      'alpha',
+    ]);
+    expect(textsOf(messages, { worth, leadOf, maxTokens: 30, shown: [0] })).toEqual(['delta', 'gamma', 'beta']);
+  });
+
   test('never takes what may not be chosen, nor what is shown anyway', () => {
     const messages = [user('alpha beta\ngamma delta\nomega theta')];
     expect(textsOf(messages, { maxTokens: 100, shown: [0], mayChoose: (index) => index !== 1 })).toEqual([

@@ -3,7 +3,7 @@ import { renderLines, type ShownFragment } from '../../../src/models/structural/
 
 function call(text: string, start: number): ShownFragment {
   const place = { message: 4, part: 'call', partIndex: 0, terms: [], start, end: start + text.length } as const;
-  return { ...place, text, status: undefined, isSummary: false, isClipped: false };
+  return { ...place, text, status: undefined, isSummary: false };
 }
 
 test('a line from the middle of the arguments of a call does not pose as the name of a tool', () => {
