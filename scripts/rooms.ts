@@ -38,7 +38,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   index: ['runtime', 'redis', 'models', 'workers', 'telemetry', 'config', 'jobs', 'domain'],
   testing: ['client', 'runtime', 'memory-store', 'workers', 'jobs', 'tokens', 'domain'],
-  http: ['client', 'runtime', 'config', 'jobs', 'tokens', 'domain'],
+  // `wire` for contexts in the formats of providers.
+  http: ['client', 'runtime', 'config', 'jobs', 'wire', 'tokens', 'domain'],
   demo: ['client', 'runtime', 'models', 'local-redis', 'config', 'jobs', 'wire', 'tokens', 'domain'],
   cli: [
     'client',
@@ -70,6 +71,9 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   'js-tiktoken': ['tokens'],
   testcontainers: ['local-redis'],
   commander: ['cli'],
+  hono: ['http'],
+  '@hono/node-server': ['http'],
+  'zod-openapi': ['http'],
 };
 
 /** The module of error codes, which every room may import. */

@@ -3,6 +3,7 @@ import { ALL_ROLES, numberFrom, withContextOption, withJsonOption } from './comm
 import type { CommandRunner } from './run-command.ts';
 
 const readTokens = numberFrom(1);
+const readPort = numberFrom(0);
 const FORMATS = 'anthropic, openai-chat or openai-responses';
 const LINES = 'one JSON line per conversation';
 
@@ -29,6 +30,15 @@ export function addProcessCommands(program: Command, runner: CommandRunner): voi
     .description('run turns, compaction passes and summaries until SIGTERM')
     .requiredOption('--agents <file>', 'module that exports `agents` (required)')
     .option('--roles <list>', 'roles of this process, comma-separated', ALL_ROLES);
+  program
+    .command('serve')
+    .description('answer HTTP requests of other services, on this machine only, until SIGTERM')
+    .option('--port <n>', 'port to listen on (0 takes any free port)', readPort, 8700)
+    .option('--host <address>', 'address to listen on. Without keys only 127.0.0.1, ::1 or localhost', '127.0.0.1')
+    .option('--cors <origins>', 'origins of web pages that may send requests, comma-separated (* for all)')
+    .option('--max-readers <n>', 'maximum number of streams and waiting requests', readTokens)
+    .option('--metrics-port <n>', 'port of /metrics, /health and /ready (0 takes any free port)', readPort, 9465)
+    .action(runner.local(async () => (await import('./commands/serve.ts')).runServe));
   withPolicyOptions(worker).action(runner.local(async () => (await import('./commands/worker.ts')).runWorker));
 }
 

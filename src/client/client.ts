@@ -13,6 +13,7 @@ import {
   describeConversation,
   diff,
   eraseConversation,
+  type LogPart,
   listVersions,
   readContextView,
   readLog,
@@ -43,7 +44,7 @@ import {
 } from './proposals.ts';
 import { type StreamOptions, streamTurn } from './stream.ts';
 import type { TurnPart } from './turn-parts.ts';
-import { cancelTurn, type EnqueuedTurn, enqueueTurn, readResult } from './turns.ts';
+import { cancelTurn, type EnqueuedTurn, enqueueTurn, type ResultOptions, readResult } from './turns.ts';
 import { type RestoreInput, type RollbackInput, restoreConversation, rollBackTurn } from './versions.ts';
 
 /**
@@ -60,7 +61,7 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
    */
   enqueueTurn(input: EnqueueFor<Agents>): Promise<EnqueuedTurn>;
   /** Returns the current state of a turn. With `waitMs`, waits up to that many ms for the turn to settle. */
-  result(conversation: ConversationName, turn: string, options?: { readonly waitMs?: number }): Promise<TurnView>;
+  result(conversation: ConversationName, turn: string, options?: ResultOptions): Promise<TurnView>;
   /**
    * Streams a turn from its start or from a part's id. The parts are pieces of text and reasoning, tool calls, results
    * and waits. The last part is the settled turn. The text of the parts equals the log, however late or often the caller reads. Throws the
@@ -116,8 +117,8 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
   versions(conversation: ConversationName): Promise<Version[]>;
   /** Lists what changed between the contexts of two kept versions. Version 0 is the whole log. */
   diff(conversation: ConversationName, before: number, after: number): Promise<VersionChange[]>;
-  /** Returns the whole log, including messages that compaction removed from the context. */
-  log(conversation: ConversationName): Promise<LogEntry[]>;
+  /** Returns the log or a part of it, including messages that compaction removed from the context. */
+  log(conversation: ConversationName, part?: LogPart): Promise<LogEntry[]>;
   /**
    * Follows durable events, oldest first: settled turns, new versions, proposals, decisions. About 500 events are kept,
    * for 24 h. To miss no event after a crash, pass the id of the last handled event as `after`. A `lost` entry means
@@ -164,7 +165,7 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     show: (conversation, version) => showVersion(ports, conversation, version),
     versions: (conversation) => listVersions(ports, conversation),
     diff: (conversation, before, after) => diff(ports, conversation, before, after),
-    log: (conversation) => readLog(ports, conversation),
+    log: (conversation, part) => readLog(ports, conversation, part),
     events: (conversation, options) => followEvents(ports, conversation, options),
     describe: (conversation) => describeConversation(ports, conversation),
     restore: (conversation, input) => restoreConversation(ports, conversation, input),

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { buildInSlices } from '../domain/context.ts';
 import type { ConversationState } from '../domain/conversation.ts';
 import { diffInSlices, type VersionChange } from '../domain/diff.ts';
@@ -162,11 +163,22 @@ export async function showVersion(ports: ClientPorts, name: ConversationName, nu
   return await readContextView(ports, name, { version, head: kept?.base });
 }
 
-/** @throws not_found if the conversation does not exist */
-export async function readLog(ports: ClientPorts, name: ConversationName): Promise<LogEntry[]> {
+const logPartSchema = z.strictObject({
+  /** Position (seq) of the entry before the first one to return (0). */
+  after: z.number().int().min(0).optional(),
+  /** Maximum number of entries. Absent: all. */
+  limit: z.number().int().min(1).optional(),
+});
+
+export type LogPart = z.input<typeof logPartSchema>;
+
+/** @throws not_found if the conversation does not exist. invalid_input for an invalid part. */
+export async function readLog(ports: ClientPorts, name: ConversationName, part: LogPart = {}): Promise<LogEntry[]> {
   const conversation = readConversationName(name);
+  const { after = 0, limit = Number.POSITIVE_INFINITY } = parseInput(logPartSchema, part);
   const { head } = await readConversationState(ports, conversation);
-  return head === 0 ? [] : await ports.contexts.readLog(conversation, [{ from: 1, to: head }]);
+  const to = Math.min(head, after + limit);
+  return to <= after ? [] : await ports.contexts.readLog(conversation, [{ from: after + 1, to }]);
 }
 
 /** @throws not_found if the conversation does not exist */

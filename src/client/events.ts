@@ -34,7 +34,7 @@ const PAGE = 100;
 
 const LARGEST = 2n ** 64n - 1n;
 /** Redis compares event ids as two numbers, so this schema drops leading zeros. */
-const eventIdSchema = z
+export const eventIdSchema = z
   .string()
   .regex(/^\d{1,20}(-\d{1,20})?$/, "expected the id of an event, or '0'")
   .transform((id) => id.split('-').map(BigInt))

@@ -10,7 +10,7 @@ import { type ConversationName, readConversationName, readTurnId } from './input
 import type { ClientPorts } from './ports.ts';
 import { acceptTurn, type EnqueuedTurn, hashPayload } from './turns.ts';
 
-const redriveSchema = z.strictObject({
+export const redriveSchema = z.strictObject({
   /** Id that makes a repeated call return the same new turn. Without an id, a failed turn is re-driven at most once. */
   operation: idSchema.optional(),
   /** Context object of the new turn, because the context of the failed turn was erased when it settled. */

@@ -19,7 +19,7 @@ import { readConversationState } from './contexts.ts';
 import { type ConversationName, contextPointSchema, readConversationName } from './input.ts';
 import type { ClientPorts } from './ports.ts';
 
-const forkSchema = contextPointSchema.extend({
+export const forkSchema = contextPointSchema.extend({
   /** Id that makes a repeated call resume an interrupted fork, or return the finished one. */
   operation: idSchema.optional(),
 });

@@ -52,7 +52,7 @@ export type {
 export type { Appended } from './appends.ts';
 export type { TurnfoldClient } from './client.ts';
 export type { ClientOptions } from './client-options.ts';
-export type { AgentSnapshot, ContextView, ConversationView, OpenCallView } from './contexts.ts';
+export type { AgentSnapshot, ContextView, ConversationView, LogPart, OpenCallView } from './contexts.ts';
 export type { EventOptions, EventOrLoss } from './events.ts';
 export type { FailedInput, RedriveInput } from './failed-turns.ts';
 export type { Fork, ForkInput } from './forks.ts';
@@ -62,5 +62,5 @@ export { type OpenClient, openClient } from './open-client.ts';
 export type { ApprovalInput, DecisionView, ProposalView, RejectionInput } from './proposals.ts';
 export type { StreamOptions } from './stream.ts';
 export type { CallPart, CallPreviewPart, PiecePart, ResultPart, TurnPart } from './turn-parts.ts';
-export type { EnqueuedTurn } from './turns.ts';
+export type { EnqueuedTurn, ResultOptions } from './turns.ts';
 export type { RestoreInput, RollbackInput } from './versions.ts';

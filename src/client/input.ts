@@ -143,7 +143,7 @@ const answerSchema = z.union(
   { error: 'expected a tool result {content, isError?} or a decision {approved, why?}' },
 );
 
-const answersSchema = z
+export const answersSchema = z
   .record(z.string().min(1).max(256), answerSchema)
   .refine((answers) => Object.keys(answers).length > 0, 'expected at least one answer, under the id of its call');
 

@@ -10,6 +10,7 @@ import type { AnyAgents } from './agent-types.ts';
 import { createClient, type TurnfoldClient } from './client.ts';
 import { type ClientOptions, type ClientSettings, readClientOptions, readEncoding } from './client-options.ts';
 import { storePorts } from './ports.ts';
+import { shareReads } from './shared-reads.ts';
 
 /** Time limit in ms of one attempt to connect. With `failFast`, a caller gets an error within a second. */
 const OPEN_MS = 900;
@@ -52,6 +53,7 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
   // job within seconds. A caller that saw an error might enqueue the turn again under another id.
   const client = createClient({
     ...storePorts(store),
+    streams: shareReads(store),
     notifications,
     streamNotices,
     wakes: { wake: (...wake) => wakes.wake(...wake).catch(onError) },

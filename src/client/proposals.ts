@@ -28,12 +28,12 @@ const decisionSchema = z.strictObject({
   waitMs: waitSchema.optional(),
 });
 
-const approvalSchema = decisionSchema.extend({
+export const approvalSchema = decisionSchema.extend({
   /** Replacement texts for summaries, by the message range of the summary: `{"5-9": "…"}`. */
   edits: z.record(z.string(), editSchema).optional(),
 });
 
-const rejectionSchema = decisionSchema.extend({
+export const rejectionSchema = decisionSchema.extend({
   /** Reason for the decision, for people. */
   reason: z.string().min(1).max(2_000).optional(),
 });

@@ -17,6 +17,13 @@ import {
 } from './input.ts';
 import type { ClientPorts } from './ports.ts';
 
+export interface ResultOptions {
+  /** How long to wait for the turn to settle, in ms (0). */
+  readonly waitMs?: number;
+  /** When this signal aborts, the call throws the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
 export interface EnqueuedTurn extends NamedConversation {
   /** Id of the turn: the caller's, or a new one. */
   readonly turn: string;
@@ -32,9 +39,9 @@ export interface EnqueuedTurn extends NamedConversation {
 /** Interval in ms at which a waiting caller polls Redis, because a notification may be lost. */
 export const POLL_MS = 1_000;
 export const waitSchema = z.number().min(0);
-const resultSchema = z.object({ waitMs: waitSchema.optional() });
 /** Options of the methods that follow one turn or the events of a conversation. */
-export const followSchema = resultSchema.extend({
+export const followSchema = z.object({
+  waitMs: waitSchema.optional(),
   signal: z.instanceof(AbortSignal, { error: 'expected an AbortSignal' }).optional(),
 });
 
@@ -123,24 +130,25 @@ function refuseTurn(
 
 /**
  * Polls a turn until it is settled or `waitMs` has passed.
- * @throws invalid_input for an invalid id or option. not_found if the turn does not exist.
+ * @throws invalid_input for an invalid id or option. not_found if the turn does not exist. The signal's reason.
  */
 export async function readResult(
   ports: ClientPorts,
   name: ConversationName,
   turn: string,
-  options: z.input<typeof resultSchema> = {},
+  options: ResultOptions = {},
 ): Promise<TurnView> {
   const conversation = readConversationName(name);
   readTurnId(turn);
-  const { waitMs = 0 } = parseInput(resultSchema, options);
+  const { waitMs = 0, signal } = parseInput(followSchema, options);
   const until = ports.now() + waitMs;
   for (;;) {
+    signal?.throwIfAborted();
     const view = await ports.turns.readTurn(conversation, turn);
     if (view === undefined) throw noTurn(conversation, turn);
     const leftMs = until - ports.now();
     if (isSettled(view.state) || leftMs <= 0) return view;
-    await ports.notifications.wait(conversation, Math.min(leftMs, POLL_MS));
+    await ports.notifications.wait(conversation, Math.min(leftMs, POLL_MS), signal);
   }
 }
 

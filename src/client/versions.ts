@@ -32,14 +32,14 @@ import { readConversationState } from './contexts.ts';
 import { type ConversationName, readConversationName, readTurnId } from './input.ts';
 import type { ClientPorts } from './ports.ts';
 
-const rollbackSchema = z.strictObject({
+export const rollbackSchema = z.strictObject({
   /** Id that makes the call repeatable. A repeated call changes nothing. */
   operation: idSchema.optional(),
   /** Hard limit of the agent in tokens. A restored context above this limit is refused with `over_hard_limit`. */
   hardTokens: z.number().positive().optional(),
 });
 
-const restoreSchema = rollbackSchema.extend({
+export const restoreSchema = rollbackSchema.extend({
   /** Number of a kept version. 0 is the whole log. */
   version: z.number().int().min(0),
   /**
@@ -47,6 +47,8 @@ const restoreSchema = rollbackSchema.extend({
    * except for pinned messages. The log keeps all of them.
    */
   newer: z.enum(['keep', 'drop']),
+  /** Number of the live version that the caller has seen. The call fails with `conflict` if another one is live. */
+  expectedVersion: z.number().int().min(0).optional(),
 });
 
 export type RestoreInput = z.input<typeof restoreSchema>;
@@ -125,6 +127,7 @@ export async function rollBackTurn(
 interface ReplaceOptions {
   readonly operation?: string | undefined;
   readonly hardTokens?: number | undefined;
+  readonly expectedVersion?: number | undefined;
   readonly keepsNewer: boolean;
   readonly change: (readings: Readings) => Promise<Changes>;
 }
@@ -137,7 +140,11 @@ async function replaceLive(
   const operation = options.operation ?? ports.ids.next();
   const run = () => tryReplace(ports, conversation, { ...options, operation });
   let result = await run();
-  for (let tries = 1; result.status === 'changed' && tries < TRIES; tries += 1) result = await run();
+  const { expectedVersion } = options;
+  for (let tries = 1; result.status === 'changed' && tries < TRIES; tries += 1) {
+    if (expectedVersion !== undefined && result.version !== expectedVersion) throw otherVersion(result.version);
+    result = await run();
+  }
   if (result.status !== 'replaced' && result.status !== 'known') throw refusalOf(conversation, result);
   if (result.wakeTurn !== undefined) await ports.wakes.wake('turn', conversation, result.wakeTurn);
   checkDurability(result, { field: 'operation', id: operation });
@@ -149,7 +156,7 @@ async function replaceLive(
 async function tryReplace(
   ports: ClientPorts,
   conversation: ConversationRef,
-  { operation, hardTokens, keepsNewer, change }: ReplaceOptions & { readonly operation: string },
+  { operation, hardTokens, expectedVersion, keepsNewer, change }: ReplaceOptions & { readonly operation: string },
 ): Promise<Acknowledged<VersionReplacementResult>> {
   const state = await readConversationState(ports, conversation);
   const versions = await ports.contexts.listVersions(conversation);
@@ -157,12 +164,15 @@ async function tryReplace(
   const outside = weighOutside(versions);
   const log = { head: state.head, total: state.size.headTotal };
   const changes = await change({ conversation, state, versions, live });
-  const version = restoreVersion({ ...changes, live, log, outside, now: ports.now() });
+  const made = restoreVersion({ ...changes, live, log, outside, now: ports.now() });
+  // With another live version than expected, the store refuses the replacement, unless it knows the operation.
+  const expected = expectedVersion ?? state.size.version;
+  const version = { ...made, number: expected + 1 };
   if (hardTokens !== undefined) checkHardLimit(version, outside, hardTokens);
   const replacement = {
     conversation,
     operation,
-    expectedVersion: state.size.version,
+    expectedVersion: expected,
     expectedHead: state.head,
     version,
     backoff: { ...NO_BACKOFF, noGainBelowTokens: Math.ceil(version.tokensAfter * PASS_LIMITS.backoffGrowth) },
@@ -210,6 +220,11 @@ async function findFirstSeq(ports: ClientPorts, conversation: ConversationRef, t
     'turn',
     `${turn} was ${view.state} before it began, so it changed nothing that could be rolled back`,
   );
+}
+
+function otherVersion(live: number): TurnfoldError {
+  const why = `the live version is ${live}. Read the context again before you replace it`;
+  return fieldError('conflict', 'expectedVersion', why, { details: { version: live } });
 }
 
 type Refusal = Exclude<VersionReplacementResult, { readonly status: 'replaced' | 'known' }>;

@@ -36,3 +36,8 @@ export function readRawItems(message: Pick<Message, 'raw'>): RawItems | undefine
   const read = rawItemsSchema.safeParse(message.raw);
   return read.success ? read.data : undefined;
 }
+
+/** Finds the model that wrote the last answer in this format. Recorded thinking may be sent only to that model. */
+export function findLastModel(messages: readonly Pick<Message, 'raw'>[], format: WireFormat): string | undefined {
+  return messages.map(readRawItems).findLast((raw) => raw?.format === format)?.model;
+}

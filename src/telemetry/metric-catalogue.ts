@@ -2,6 +2,7 @@ import { PASS_METRICS, SHADOW_METRICS, SUMMARY_METRICS } from './catalogue/pass-
 import { MODEL_METRICS, TURN_METRICS } from './catalogue/turn-metrics.ts';
 import { SHARED_GAUGES, WORKER_GAUGES, WORKER_METRICS } from './catalogue/worker-metrics.ts';
 
+export { HTTP_METRICS } from './catalogue/http-metrics.ts';
 export type { LabelSet, MetricSpec } from './catalogue/metric-spec.ts';
 export { SHARED_GAUGES, WORKER_GAUGES };
 

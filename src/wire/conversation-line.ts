@@ -110,7 +110,11 @@ function parseLine(line: string, at: string): Record<string, unknown> {
   return value;
 }
 
-function readMessage(value: unknown, at: string): Message {
+/**
+ * Reads a message in turnfold's format or in OpenAI's chat format.
+ * @throws invalid_input with the field
+ */
+export function readMessage(value: unknown, at: string): Message {
   return isChatMessage(value) ? readChatMessage(value, at) : parseInput(ownMessageSchema, value, at);
 }
 

@@ -109,7 +109,7 @@ describe('import and export', () => {
       { id: 'i2', error: { code: 'conflict', field: 'id', details: { head: 5 } } },
     ]);
     expect(run.stderr).toBe(
-      'turnfold: i2: conflict: id: i2 exists already with 5 messages. Use another id in the file or another --tenant.\n',
+      'turnfold: i2: conflict: id: i2 exists already with 5 messages. Use another id or another tenant.\n',
     );
     expect(await readOne('show', 'i2')).toMatchObject({ head: 5 });
   });

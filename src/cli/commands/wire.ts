@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { adoptMessages } from '../../domain/history.ts';
-import type { Message } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
-import { readRawItems, type WireFormat } from '../../domain/raw-items.ts';
+import { findLastModel } from '../../domain/raw-items.ts';
 import { loadTokenCounter } from '../../tokens/token-counter.ts';
 import { wireFormats } from '../../wire/formats.ts';
 import type { Violation } from '../../wire/wire-request.ts';
@@ -36,15 +35,9 @@ export async function renderFile(
   const format = readFormat(formatName);
   return await eachConversation({ path, output }, async ({ readMessages }) => {
     const { messages } = adoptMessages(readMessages(), 1);
-    const named = { model: model ?? findModel(messages, format), system, tools: [], messages };
+    const named = { model: model ?? findLastModel(messages, format) ?? 'unnamed', system, tools: [], messages };
     writeJson(output, wireFormats[format].render({ ...named, maxOutputTokens: MAX_OUTPUT_TOKENS }).body);
   });
-}
-
-/** Finds the model of the request. Recorded thinking may be sent only to the model that wrote it. */
-function findModel(messages: readonly Message[], format: WireFormat): string {
-  const answers = messages.map(readRawItems).filter((raw) => raw?.format === format);
-  return answers.at(-1)?.model ?? 'unnamed';
 }
 
 export interface ValidateOptions {

@@ -3,7 +3,7 @@ import { resolveLimits } from '../limits.ts';
 import type { LogEntry } from '../message.ts';
 import type { Policy } from '../policy.ts';
 import { NO_OVERHEAD } from '../size.ts';
-import { runToEnd } from '../sliced.ts';
+import { runToEnd, type Sliced } from '../sliced.ts';
 import { START_VERSION } from '../version.ts';
 import { requestTokensOf } from './budget.ts';
 import type { Weigh } from './clip.ts';
@@ -20,11 +20,19 @@ export interface ExplainedPlan {
   readonly protectedPositions: readonly number[];
 }
 
+export function explainPlan(entries: readonly LogEntry[], policy: Policy, weigh: Weigh): ExplainedPlan {
+  return runToEnd(explainPlanInSlices(entries, policy, weigh));
+}
+
 /**
  * Plans over a log without compaction and without a model. Ratios of the window are off, and counts cover the whole
  * log.
  */
-export function explainPlan(entries: readonly LogEntry[], policy: Policy, weigh: Weigh): ExplainedPlan {
+export function* explainPlanInSlices(
+  entries: readonly LogEntry[],
+  policy: Policy,
+  weigh: Weigh,
+): Sliced<ExplainedPlan> {
   const context = contextOfLog(entries, START_VERSION);
   const { items } = context;
   const firstUserSeq = items.find((item) => item.message.role === 'user')?.from;
@@ -38,9 +46,9 @@ export function explainPlan(entries: readonly LogEntry[], policy: Policy, weigh:
     hasTurnEnded: last?.role === 'assistant' && last.toolCalls === undefined,
   });
   const seen = firstUserSeq === undefined ? {} : { firstUserSeq };
-  const plan = runToEnd(planInSlices({ context, policy, limits, overhead: NO_OVERHEAD, reasons, weigh, ...seen }));
+  const plan = yield* planInSlices({ context, policy, limits, overhead: NO_OVERHEAD, reasons, weigh, ...seen });
   const landmarks = { firstUserSeq, lastModelSeq: findLastModelSeq(items) };
-  const layout = runToEnd(layOutInSlices(items, policy, landmarks));
+  const layout = yield* layOutInSlices(items, policy, landmarks);
   const protectedPositions = items.flatMap((_, position) =>
     layout.protections[layout.groupOf[position] as number] === undefined ? [] : [position],
   );

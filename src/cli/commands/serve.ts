@@ -1,0 +1,89 @@
+import { openClient } from '../../client/index.ts';
+import { listSecrets } from '../../config/list-secrets.ts';
+import { DEFAULT_REDIS_URL, readConfig, readEnvironment } from '../../config.ts';
+import { fieldError } from '../../domain/errors.ts';
+import { findOk } from '../../health/finding.ts';
+import { servePages } from '../../health/page-server.ts';
+import { createReadiness } from '../../health/readiness.ts';
+import { createHealthPages } from '../../health/worker-pages.ts';
+import { createHttpApp } from '../../http/app.ts';
+import { serveHttp } from '../../http/serve-http.ts';
+import { createHttpMetrics, type HttpMetrics } from '../../telemetry/http-metrics.ts';
+import { createLogger } from '../../telemetry/logs.ts';
+import { listenForSignals } from '../interruption.ts';
+import { explainError, PROCESS_WAIT_MS, waitForRedis } from '../redis-outage.ts';
+import type { CommandContext } from '../run-command.ts';
+
+export interface ServeCommandOptions {
+  readonly port: number;
+  readonly host: string;
+  /** Origins of web pages, comma-separated. */
+  readonly cors?: string;
+  readonly maxReaders?: number;
+  readonly metricsPort: number;
+}
+
+/** Addresses that only this machine reaches, and the names under which it reaches them. */
+const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
+const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
+/** Exit code `EX_TEMPFAIL` of sysexits: requests were cut off at the deadline. */
+const CUT_OFF_EXIT_CODE = 75;
+
+type Client = Awaited<ReturnType<typeof openClient>>;
+
+/** Answers HTTP requests until SIGTERM or SIGINT. Then ends streams, and waits for requests in flight. */
+export async function runServe({ output }: CommandContext, options: ServeCommandOptions): Promise<number> {
+  const { host, port, cors, maxReaders, metricsPort } = options;
+  if (!LOOPBACK.includes(host)) {
+    const why = `without keys, the server listens on this machine only: ${LOOPBACK.join(', ')}`;
+    throw fieldError('invalid_config', '--host', why);
+  }
+  const config = readConfig();
+  const { redisUrl = DEFAULT_REDIS_URL, redisTls, shards, queueShards, durability, shutdownMs, logLevel } = config;
+  const logger = createLogger({ level: logLevel, secrets: listSecrets(readEnvironment()) });
+  const { interruption, interrupted } = listenForSignals();
+  const location = { url: redisUrl, tls: redisTls };
+  await using stack = new AsyncDisposableStack();
+  const onError = (error: unknown): void => logger.error({ error }, 'HTTP request failed');
+  const wait = { location, waitMs: PROCESS_WAIT_MS, output, signal: interrupted };
+  const client = stack.adopt(
+    await waitForRedis(wait, () => openClient({ redisUrl, redisTls, shards, queueShards, durability, onError })).catch(
+      async (error: unknown) => {
+        throw await explainError(error, location);
+      },
+    ),
+    (opened) => opened.close(),
+  );
+  const metrics = createHttpMetrics(() => app.readers);
+  const app = createHttpApp({
+    client,
+    hosts: LOOPBACK_NAMES,
+    ...(cors !== undefined && { cors: cors.split(',').map((origin) => origin.trim()) }),
+    ...(maxReaders !== undefined && { limits: { maxReaders } }),
+    onError,
+    onRequest: metrics.record,
+  });
+  const pages = stack.adopt(await openPages(client, metrics, metricsPort), (opened) => opened.close());
+  const server = await serveHttp({ app, host, port });
+  const metricsUrl = `http://${pages.host}:${pages.port}/metrics`;
+  logger.info({ url: server.url, metrics: metricsUrl }, 'HTTP server started, without keys, for this machine only');
+  const { signal } = await interruption;
+  logger.info({ signal }, 'HTTP server stopping');
+  const outcome = await server.close(shutdownMs);
+  logger.info({ outcome }, 'HTTP server stopped');
+  return outcome === 'closed' ? 0 : CUT_OFF_EXIT_CODE;
+}
+
+async function openPages(client: Client, metrics: HttpMetrics, port: number) {
+  const readiness = createReadiness([
+    {
+      name: 'redis',
+      run: async () => {
+        await client.conversations({ limit: 1 });
+        return findOk('redis', 'Redis answers');
+      },
+      remedy: 'Start Redis, or correct REDIS_URL.',
+    },
+  ]);
+  return await servePages({ port, pages: { '/metrics': () => metrics.render(), ...createHealthPages(readiness) } });
+}

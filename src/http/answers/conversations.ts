@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { REASONS } from '../../domain/compaction/thresholds.ts';
+import { idSchema } from '../../domain/ids.ts';
+import { CONVERSATION_STATES, SETTLED_STATES } from '../../domain/ports/listing-store.ts';
+import { WAIT_KINDS } from '../../domain/turn.ts';
+import { versionSchema } from '../../domain/version.ts';
+
+export const conversationPageSchema = z
+  .looseObject({
+    conversations: z.array(
+      z.looseObject({
+        conversation: idSchema,
+        agent: idSchema,
+        state: z.enum(CONVERSATION_STATES),
+        head: z.number(),
+        turns: z.number(),
+        mailbox: z.number(),
+        waitsFor: z.enum(WAIT_KINDS).optional(),
+        lastTurn: z.looseObject({ state: z.enum(SETTLED_STATES), settledAt: z.number() }).optional(),
+        isForking: z.literal(true).optional(),
+      }),
+    ),
+    next: z.string().optional().describe('Cursor of the next page, to send as `after`.'),
+  })
+  .meta({ id: 'ConversationPage' });
+
+export const conversationSchema = z
+  .looseObject({
+    conversation: idSchema,
+    agent: idSchema,
+    head: z.number().describe('Number of messages in the log.'),
+    turns: z.number(),
+    openCalls: z.array(z.looseObject({ id: z.string(), name: z.string(), arguments: z.string() })),
+    size: z.looseObject({ version: z.number().describe('Number of the live version.') }),
+    passed: z.looseObject({ head: z.number(), turns: z.number() }),
+    backoff: z.looseObject({}),
+    passId: z.string().optional().describe('Compaction that is requested or in progress.'),
+  })
+  .meta({ id: 'Conversation' });
+
+export const erasedSchema = z.looseObject({ removedKeys: z.number() }).meta({ id: 'Erased' });
+
+export const forkSchema = z.looseObject({ conversation: idSchema, head: z.number() }).meta({ id: 'Fork' });
+
+const rangeSchema = z.looseObject({ from: z.number(), to: z.number() });
+
+export const compactionSchema = z
+  .looseObject({
+    pass: idSchema.optional().describe('Id of the requested compaction. Absent for a dry run.'),
+    plan: z
+      .looseObject({
+        kind: z.string().describe('none, trim, summarize, evict or infeasible'),
+        reasons: z.array(z.enum(REASONS)),
+        tokens: z.number().describe('Tokens of the context before the compaction.'),
+        messages: z.number(),
+        summarize: z.array(rangeSchema).describe('Ranges of the log that would become summaries.'),
+        evict: z.array(rangeSchema).describe('Ranges of the log that would leave the context.'),
+      })
+      .optional()
+      .describe('Present for a dry run.'),
+  })
+  .meta({ id: 'Compaction' });
+
+export const eventSchema = z
+  .looseObject({ type: z.string(), at: z.number().optional() })
+  .meta({ id: 'ConversationEvent', description: 'A durable event, or `lost`, as in docs/reference/client.md.' });
+
+export const namedVersionSchema = versionSchema.meta({ id: 'Version' });
+
+export const versionsSchema = z.looseObject({ versions: z.array(namedVersionSchema) }).meta({ id: 'Versions' });
+
+const changesSchema = z.array(
+  z.looseObject({ from: z.number(), to: z.number(), before: z.string(), after: z.string() }),
+);
+
+export const diffSchema = z.looseObject({ changes: changesSchema }).meta({ id: 'Diff' });
+
+const proposalSchema = z
+  .looseObject({
+    conversation: idSchema,
+    proposal: idSchema,
+    reasons: z.array(z.enum(REASONS)),
+    strategy: z.string(),
+    over: z.number(),
+    head: z.number(),
+    tokensBefore: z.number(),
+    tokensAfter: z.number(),
+    archived: z.number(),
+    explained: z.array(z.string()),
+    summaries: z.array(z.looseObject({ range: z.string(), tokens: z.number(), model: z.string(), text: z.string() })),
+    changes: changesSchema,
+    proposedAt: z.number(),
+    expiresAt: z.number(),
+    isDecided: z.boolean(),
+  })
+  .meta({ id: 'Proposal' });
+
+export const proposalsSchema = z
+  .looseObject({ proposals: z.array(proposalSchema).max(1) })
+  .meta({ id: 'Proposals', description: 'A conversation has at most one proposal.' });
+
+export const decisionSchema = z
+  .looseObject({
+    operation: idSchema,
+    state: z.enum(['pending', 'approved', 'rejected']),
+    version: z.number().optional(),
+  })
+  .meta({ id: 'Decision' });

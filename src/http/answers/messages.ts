@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { idSchema } from '../../domain/ids.ts';
+import { messageSchema, toolCallSchema } from '../../domain/message.ts';
+import { WIRE_FORMATS } from '../../domain/raw-items.ts';
+
+export const CONTEXT_FORMATS = ['turnfold', ...WIRE_FORMATS] as const;
+
+const answeredMessage = messageSchema
+  .extend({
+    toolCalls: z.array(toolCallSchema).optional(),
+    parts: z.array(z.unknown()).optional(),
+    raw: z.unknown().optional(),
+  })
+  .meta({ id: 'Message' });
+
+const itemSchema = z
+  .looseObject({
+    from: z.number().describe('Position (seq) of the first log entry that the message stands for.'),
+    to: z.number().describe('Position (seq) of the last one. A summary stands for several.'),
+    tokens: z.number(),
+    message: answeredMessage,
+    turn: idSchema.optional().describe('Turn that wrote the message.'),
+    at: z.number().optional().describe('Time of the write, in ms since epoch.'),
+  })
+  .meta({ id: 'ContextItem' });
+
+export const messagePageSchema = z
+  .looseObject({
+    items: z.array(itemSchema),
+    next: z.number().optional().describe('Send as `after` for the next page. Absent on the last page.'),
+  })
+  .meta({ id: 'MessagePage' });
+
+export const appendedSchema = z.looseObject({ from: z.number(), to: z.number() }).meta({ id: 'Appended' });
+
+export const contextSchema = z
+  .looseObject({
+    conversation: idSchema,
+    format: z.enum(CONTEXT_FORMATS),
+    version: z.number().describe('Number of the version. 0 is the whole log.'),
+    head: z.number().describe('Position (seq) of the last log entry in the context.'),
+    tokens: z.number().describe('Tokens of the messages, without system prompt, pins and tools.'),
+    agentSnapshot: z
+      .looseObject({
+        system: z.string(),
+        pins: z.array(z.string()),
+        tools: z.array(
+          z.looseObject({ name: z.string(), description: z.string(), parameters: z.record(z.string(), z.unknown()) }),
+        ),
+      })
+      .optional()
+      .describe('System prompt, pins and tools that the version was made with.'),
+    items: z.array(itemSchema).optional().describe('With the format `turnfold`: the messages.'),
+    body: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe('With another format: a request body of that provider, without system prompt and tools.'),
+  })
+  .meta({ id: 'Context' });
+
+export const exportSchema = z
+  .looseObject({ id: idSchema, messages: z.array(answeredMessage) })
+  .meta({ id: 'ExportedConversation' });
+
+export const importedSchema = z
+  .looseObject({ conversation: idSchema, messages: z.number() })
+  .meta({ id: 'ImportedConversation' });

@@ -1,0 +1,82 @@
+import type { TurnfoldClient } from '../client/index.ts';
+import type { Authenticate, Caller, Scope } from './caller.ts';
+
+/** Limits of a server. Defaults are in parentheses. */
+export interface HttpLimits {
+  /** Maximum bytes of a request body (4 MiB). */
+  readonly maxBodyBytes?: number;
+  /** Maximum nesting depth of the JSON of a body (100). */
+  readonly maxDepth?: number;
+  /** Time for a body to arrive, in ms (30,000). */
+  readonly bodyTimeoutMs?: number;
+  /** Maximum number of streams and waiting requests at a time (2,000). */
+  readonly maxReaders?: number;
+  /** Time without an event after which a stream sends a comment, in ms (15,000). */
+  readonly heartbeatMs?: number;
+  /** Time in which a client must accept an event, in ms (30,000). A client that reads nothing is then disconnected. */
+  readonly stalledMs?: number;
+}
+
+export const LIMIT_DEFAULTS: Required<HttpLimits> = {
+  maxBodyBytes: 4_194_304,
+  maxDepth: 100,
+  bodyTimeoutMs: 30_000,
+  maxReaders: 2_000,
+  heartbeatMs: 15_000,
+  stalledMs: 30_000,
+};
+
+/** A request that was answered, for logs and metrics. */
+export interface AnsweredRequest {
+  /** Name of the operation in the OpenAPI document. Undefined if no route matched. */
+  readonly operation: string | undefined;
+  /** HTTP status of the answer. */
+  readonly status: number;
+  /** ms from the request to the start of the answer. */
+  readonly durationMs: number;
+}
+
+/** Another protocol beside the routes, e.g. that of a front-end library. */
+export interface MountedProtocol {
+  /** Path of the protocol, e.g. `/v1/chat`. Everything below it belongs to the protocol, too. */
+  readonly path: `/${string}`;
+  /** Right that a caller needs. */
+  readonly scope: Scope;
+  /** Answers a request of an authenticated caller. */
+  readonly fetch: (request: Request, caller: Caller) => Response | Promise<Response>;
+}
+
+export interface HttpAppOptions {
+  /** Client through which every route works. */
+  readonly client: TurnfoldClient;
+  /** Finds out who sends a request. Absent: every caller has all rights in the default tenant. */
+  readonly authenticate?: Authenticate;
+  /** Origins of web pages that may call the routes, or `*`. Absent: only pages of the same origin. */
+  readonly cors?: readonly string[];
+  /**
+   * Host names under which requests may come. A server without keys needs this list: a web page could otherwise reach
+   * the server under a name of the page's own. Absent: any.
+   */
+  readonly hosts?: readonly string[];
+  /** Path under which the routes are mounted (the root). */
+  readonly basePath?: string;
+  /** Limits of requests. */
+  readonly limits?: HttpLimits;
+  /** Protocols beside the routes. They use the same callers. */
+  readonly protocols?: readonly MountedProtocol[];
+  /** Receives unexpected errors, which callers do not see. */
+  readonly onError?: (error: unknown) => void;
+  /** Receives each answered request. */
+  readonly onRequest?: (request: AnsweredRequest) => void;
+}
+
+/** The routes as a fetch handler, for any server. */
+export interface HttpApp {
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** The OpenAPI 3.1 document, which is served at `/v1/openapi.json`. */
+  readonly document: object;
+  /** Number of streams and waiting requests at this moment. */
+  readonly readers: number;
+  /** Ends all streams and waiting requests. Their clients continue at another server. */
+  close(): void;
+}

@@ -1,0 +1,148 @@
+import { type Context, Hono } from 'hono';
+import { cors } from 'hono/cors';
+import { parseInput } from '../domain/parse.ts';
+import { type AnsweredRequest, type HttpApp, type HttpAppOptions, LIMIT_DEFAULTS } from './app-options.ts';
+import { type Authenticate, type Caller, type Scope, trustEveryone } from './caller.ts';
+import { IDEMPOTENCY_HEADER } from './idempotency-key.ts';
+import { describeRoutes } from './openapi.ts';
+import { checkOrigin } from './page-origins.ts';
+import { answerProblem, HttpProblem } from './problem.ts';
+import { Readers } from './readers.ts';
+import { type BodyLimits, readJsonBody } from './request-body.ts';
+import { type Call, pathParameters, type Route, type RouteServices } from './route.ts';
+import { routes } from './routes.ts';
+
+/** Version of the routes, which `/v1` names. */
+const API_VERSION = '1.0.0';
+const DOCUMENT_PATH = '/v1/openapi.json';
+
+interface Answering {
+  readonly services: RouteServices;
+  readonly authenticate: Authenticate;
+  readonly limits: BodyLimits;
+}
+
+/**
+ * Creates the HTTP routes over a client, as a fetch handler for any server. Each answer is JSON, a stream, or a problem
+ * by RFC 9457.
+ */
+export function createHttpApp(options: HttpAppOptions): HttpApp {
+  const { client, authenticate = trustEveryone, basePath = '', onError = () => undefined } = options;
+  const limits = { ...LIMIT_DEFAULTS, ...options.limits };
+  const readers = new Readers(limits.maxReaders);
+  const { maxDepth, bodyTimeoutMs, maxBodyBytes } = limits;
+  const answering: Answering = {
+    services: { client, readers, streams: limits, basePath },
+    authenticate,
+    limits: { maxBytes: maxBodyBytes, maxDepth, timeoutMs: bodyTimeoutMs },
+  };
+  const document = describeRoutes(routes, { version: API_VERSION, basePath });
+  const app = new Hono().basePath(basePath === '' ? '/' : basePath);
+  addGuards(app, options);
+  for (const route of routes) {
+    app.on(route.method.toUpperCase(), routerPath(route.path), (context) => answer(context, route, answering));
+  }
+  app.get(DOCUMENT_PATH, (context) => context.json(document));
+  for (const protocol of options.protocols ?? []) {
+    const handle = async (context: Context): Promise<Response> => {
+      const caller = await identify(context.req.raw, authenticate, protocol.scope);
+      return await protocol.fetch(context.req.raw, caller);
+    };
+    app.all(protocol.path, handle).all(`${protocol.path}/*`, handle);
+  }
+  refuseOtherMethods(app);
+  app.notFound((context) => {
+    const why = `no route has this path. ${basePath}${DOCUMENT_PATH} lists all routes`;
+    return answerProblem(new HttpProblem('no_route', why, { field: context.req.path }), onError);
+  });
+  app.onError((error) => answerProblem(error, onError));
+  return {
+    fetch: async (request) => await app.fetch(request),
+    document,
+    get readers() {
+      return readers.open;
+    },
+    close: () => readers.close(),
+  };
+}
+
+/** Adds what applies to every request: the report for metrics, CORS, and the check of web pages. */
+function addGuards(app: Hono, options: HttpAppOptions): void {
+  const { cors: origins = [], hosts, onRequest } = options;
+  if (onRequest !== undefined) app.use(reportRequests(onRequest));
+  if (origins.length > 0) {
+    app.use(
+      cors({
+        origin: origins.includes('*') ? '*' : [...origins],
+        allowMethods: ['GET', 'POST', 'DELETE'],
+        allowHeaders: ['authorization', 'content-type', IDEMPOTENCY_HEADER, 'last-event-id'],
+        exposeHeaders: ['location', 'retry-after', 'idempotency-replayed'],
+        maxAge: 600,
+      }),
+    );
+  }
+  // With keys, a web page has no right that its user did not give it.
+  if (options.authenticate !== undefined && hosts === undefined) return;
+  app.use(async (context, next) => {
+    checkOrigin(context.req.raw, { hosts, cors: origins });
+    await next();
+  });
+}
+
+function reportRequests(onRequest: (request: AnsweredRequest) => void) {
+  return async (context: Context, next: () => Promise<void>): Promise<void> => {
+    const startedAt = performance.now();
+    await next();
+    const operation = context.get('operation') as string | undefined;
+    onRequest({ operation, status: context.res.status, durationMs: performance.now() - startedAt });
+  };
+}
+
+function refuseOtherMethods(app: Hono): void {
+  const byPath = Map.groupBy(routes, ({ path }) => path);
+  for (const [path, found] of byPath) {
+    const allow = found.map(({ method }) => method.toUpperCase()).join(', ');
+    app.all(routerPath(path), () => {
+      throw new HttpProblem('method_not_allowed', `this route answers ${allow}`, { headers: { allow } });
+    });
+  }
+}
+
+/** Writes a path as the router expects it: `:turn` for `{turn}`. */
+function routerPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+async function answer(
+  context: Context,
+  route: Route,
+  { services, authenticate, limits }: Answering,
+): Promise<Response> {
+  context.set('operation', route.operation);
+  const request = context.req.raw;
+  const caller = await identify(request, authenticate, route.scope);
+  const params = parseInput(pathParameters(route.path), context.req.param());
+  const query = route.query === undefined ? {} : parseInput(route.query, context.req.query());
+  const body = route.body === undefined ? undefined : await readBody(request, route, limits);
+  const param = (name: string): string => String(params[name]);
+  const name = { tenant: caller.tenant, conversation: param('conversation') };
+  const call: Call = { ...services, caller, request, query, body, param, name };
+  const answered = await route.handle(call as Call<never, never>);
+  if (answered instanceof Response) return answered;
+  return new Response(`${JSON.stringify(answered.body)}\n`, {
+    status: route.status ?? 200,
+    headers: { 'content-type': 'application/json', ...answered.headers },
+  });
+}
+
+async function readBody(request: Request, { body: schema, isBodyOptional }: Route, limits: BodyLimits) {
+  const body = await readJsonBody(request, limits);
+  if (schema === undefined || (body === undefined && isBodyOptional)) return schema?.parse(undefined);
+  return parseInput(schema, body);
+}
+
+async function identify(request: Request, authenticate: Authenticate, scope: Scope): Promise<Caller> {
+  const caller = await authenticate(request);
+  if (caller.scopes.includes(scope)) return caller;
+  throw new HttpProblem('forbidden', `this route needs a key with the scope ${scope}`, { field: 'authorization' });
+}

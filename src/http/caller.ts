@@ -1,0 +1,24 @@
+import { DEFAULT_TENANT } from '../domain/ids.ts';
+
+/**
+ * Rights of a caller. `read`: see conversations. `enqueue`: add turns and messages. `answer`: answer calls and decide on
+ * proposals. `admin`: change, compact and erase contexts.
+ */
+export const SCOPES = ['read', 'enqueue', 'answer', 'admin'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export interface Caller {
+  /** The only tenant whose conversations the caller reaches (invariant I19). */
+  readonly tenant: string;
+  /** Rights of the caller. A request whose route needs another right gets the status 403. */
+  readonly scopes: readonly Scope[];
+}
+
+/**
+ * Finds out who sends a request, e.g. from its bearer key. Throws an `HttpProblem` with the code `unauthorized` if the
+ * caller is unknown.
+ */
+export type Authenticate = (request: Request) => Promise<Caller>;
+
+/** Gives every caller all rights in the default tenant, for a server that only this machine reaches. */
+export const trustEveryone: Authenticate = async () => ({ tenant: DEFAULT_TENANT, scopes: SCOPES });

@@ -1,0 +1,100 @@
+import { fieldError } from '../domain/errors.ts';
+import { HttpProblem } from './problem.ts';
+
+export interface BodyLimits {
+  /** Maximum bytes of a body. */
+  readonly maxBytes: number;
+  /** Maximum nesting depth of the JSON. */
+  readonly maxDepth: number;
+  /** Time for the whole body to arrive, in ms. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Reads a request body as JSON, within limits.
+ * @returns undefined if the request has no body
+ * @throws unsupported_media_type, body_too_large, request_timeout
+ * @throws invalid_input for a body that is not JSON or is nested too deeply
+ */
+export async function readJsonBody(request: Request, limits: BodyLimits): Promise<unknown> {
+  const text = await readText(request, limits);
+  if (text === '') return undefined;
+  const type = request.headers.get('content-type') ?? '';
+  if (!/^application\/(?:[\w.-]+\+)?json *(?:;|$)/i.test(type)) {
+    throw new HttpProblem('unsupported_media_type', 'the body must be JSON. Send `Content-Type: application/json`', {
+      field: 'content-type',
+    });
+  }
+  checkDepth(text, limits.maxDepth);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw fieldError('invalid_input', 'body', 'not valid JSON', { cause });
+  }
+}
+
+async function readText(request: Request, { maxBytes, timeoutMs }: BodyLimits): Promise<string> {
+  const length = Number(request.headers.get('content-length') ?? 0);
+  if (length > maxBytes) throw tooLarge(maxBytes);
+  if (request.body === null) return '';
+  const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    late.reject(new HttpProblem('request_timeout', `the body did not arrive within ${timeoutMs} ms`));
+  }, timeoutMs);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for (;;) {
+      const { value, done } = await Promise.race([reader.read(), late.promise]);
+      if (done) break;
+      bytes += value.byteLength;
+      if (bytes > maxBytes) throw tooLarge(maxBytes);
+      chunks.push(value);
+    }
+  } catch (error) {
+    void reader.cancel().catch(() => undefined);
+    if (error instanceof HttpProblem) throw error;
+    throw fieldError('invalid_input', 'body', 'the connection ended before the body was complete', { cause: error });
+  } finally {
+    clearTimeout(timer);
+    late.promise.catch(() => undefined);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+  } catch (cause) {
+    throw fieldError('invalid_input', 'body', 'not valid UTF-8', { cause });
+  }
+}
+
+function tooLarge(maxBytes: number): HttpProblem {
+  return new HttpProblem('body_too_large', `the body has more than ${maxBytes} bytes, the limit of this server`, {
+    headers: { connection: 'close' },
+  });
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPENING = new Set([0x5b, 0x7b]);
+const CLOSING = new Set([0x5d, 0x7d]);
+
+/**
+ * Checks the nesting depth before the text is parsed, because code that handles deeply nested values recursively would
+ * overflow the stack.
+ * @throws invalid_input
+ */
+function checkDepth(text: string, maxDepth: number): void {
+  let depth = 0;
+  let isInString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (isInString) {
+      if (code === BACKSLASH) at += 1;
+      else if (code === QUOTE) isInString = false;
+    } else if (code === QUOTE) isInString = true;
+    else if (OPENING.has(code)) {
+      depth += 1;
+      if (depth > maxDepth) throw fieldError('invalid_input', 'body', `nested more than ${maxDepth} levels deep`);
+    } else if (CLOSING.has(code)) depth -= 1;
+  }
+}

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import type { TurnfoldClient } from '../client/index.ts';
+import { idSchema, type NamedConversation } from '../domain/ids.ts';
+import type { Caller, Scope } from './caller.ts';
+import type { StreamLimits } from './event-stream.ts';
+import type { Readers } from './readers.ts';
+
+/** What a route needs beside the request. */
+export interface RouteServices {
+  readonly client: TurnfoldClient;
+  readonly readers: Readers;
+  readonly streams: StreamLimits;
+  /** Path under which the routes are mounted, without a slash at its end. */
+  readonly basePath: string;
+}
+
+/** One request to a route, with validated parts. */
+export interface Call<Query = unknown, Body = unknown> extends RouteServices {
+  readonly caller: Caller;
+  readonly request: Request;
+  readonly query: Query;
+  readonly body: Body;
+  /** Parameter of the path. */
+  readonly param: (name: string) => string;
+  /** The conversation of the path, in the tenant of the caller. */
+  readonly name: NamedConversation;
+}
+
+/** Answer of a route that is not a stream. */
+export interface JsonAnswer {
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+type Method = 'get' | 'post' | 'delete';
+
+interface RouteFacts {
+  /** Name of the operation in the OpenAPI document, unique. */
+  readonly operation: string;
+  readonly method: Method;
+  /** Path with parameters in braces, as in OpenAPI. */
+  readonly path: `/v1/${string}`;
+  readonly scope: Scope;
+  readonly summary: string;
+  /** True for a write that the header `Idempotency-Key` makes repeatable. */
+  readonly hasKey?: true;
+  /** Status of a success (200). */
+  readonly status?: number;
+  /** Schema of the answer. For a stream: the schema of the data of its events. */
+  readonly result: z.ZodType;
+  /** Media type of the answer (application/json). */
+  readonly resultType?: string;
+}
+
+/** A route with the schemas of its request. Query parameters are text, so their schemas coerce. */
+export interface Route extends RouteFacts {
+  readonly query?: z.ZodObject | undefined;
+  readonly body?: z.ZodType | undefined;
+  /** True if the request may have no body. */
+  readonly isBodyOptional?: boolean | undefined;
+  readonly handle: (call: Call<never, never>) => Promise<JsonAnswer | Response>;
+}
+
+interface RouteInput<Query, Body> extends RouteFacts {
+  readonly query?: z.ZodType<Query> & z.ZodObject;
+  readonly body?: z.ZodType<Body>;
+  readonly isBodyOptional?: true;
+  readonly handle: (call: Call<Query, Body>) => Promise<JsonAnswer | Response>;
+}
+
+/** Defines a route. The types of `query` and `body` in `handle` follow from the schemas. */
+export function defineRoute<Query = unknown, Body = unknown>(route: RouteInput<Query, Body>): Route {
+  return route;
+}
+
+const PARAMETERS: Readonly<Record<string, z.ZodType>> = {
+  conversation: idSchema.describe('Id of the conversation.'),
+  turn: idSchema.describe('Id of the turn.'),
+  proposal: idSchema.describe('Id of the proposal.'),
+  version: z.coerce.number().int().min(0).describe('Number of a kept version. 0 is the whole log.'),
+};
+
+/** Schemas of the parameters in a path. */
+export function pathParameters(path: string): z.ZodObject {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  return z.object(Object.fromEntries(names.map((name) => [name, PARAMETERS[name] ?? idSchema])));
+}
+
+/** Path of a conversation or of something in it, for the header `Location`. */
+export function locate({ basePath }: RouteServices, ...segments: readonly string[]): string {
+  return [`${basePath}/v1/conversations`, ...segments.map(encodeURIComponent)].join('/');
+}

@@ -1,0 +1,15 @@
+import type { Route } from './route.ts';
+import { conversationRoutes } from './routes/conversations.ts';
+import { eventRoutes } from './routes/events.ts';
+import { messageRoutes } from './routes/messages.ts';
+import { turnRoutes } from './routes/turns.ts';
+import { versionRoutes } from './routes/versions.ts';
+
+/** Every route, in the order of the OpenAPI document. */
+export const routes: readonly Route[] = [
+  ...turnRoutes,
+  ...eventRoutes,
+  ...messageRoutes,
+  ...conversationRoutes,
+  ...versionRoutes,
+];

@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { forkSchema as forkInputSchema } from '../../client/forks.ts';
+import { importConversation } from '../../client/import.ts';
+import { enqueueSchema } from '../../client/input.ts';
+import { idSchema, type NamedConversation } from '../../domain/ids.ts';
+import { CONVERSATION_STATES } from '../../domain/ports/listing-store.ts';
+import { conversationPageSchema, conversationSchema, erasedSchema, forkSchema } from '../answers/conversations.ts';
+import { exportSchema, importedSchema } from '../answers/messages.ts';
+import { readOperation } from '../idempotency-key.ts';
+import { type Call, defineRoute, locate } from '../route.ts';
+import { hideTenant, pageFields } from './fields.ts';
+import { givenMessages, readMessages } from './messages.ts';
+
+const CONVERSATION = '/v1/conversations/{conversation}';
+
+const listConversations = defineRoute({
+  operation: 'listConversations',
+  method: 'get',
+  path: '/v1/conversations',
+  scope: 'read',
+  summary: 'List conversations with their states, in pages. The order is stable, but not chronological.',
+  query: z.strictObject({
+    ...pageFields,
+    agent: idSchema.optional().describe('Only conversations of this agent.'),
+    state: z.enum(CONVERSATION_STATES).optional().describe('Only conversations in this state.'),
+  }),
+  result: conversationPageSchema,
+  handle: async ({ client, caller: { tenant }, query }) => {
+    const { conversations, ...rest } = await client.conversations({ ...query, tenant });
+    return { body: { ...rest, conversations: conversations.map(hideTenant) } };
+  },
+});
+
+const showConversation = defineRoute({
+  operation: 'showConversation',
+  method: 'get',
+  path: CONVERSATION,
+  scope: 'read',
+  summary: 'Show agent, length, size, open calls and the compaction in progress, without messages.',
+  result: conversationSchema,
+  handle: async ({ client, name }) => ({
+    body: { conversation: name.conversation, ...(await client.describe(name)) },
+  }),
+});
+
+const eraseConversation = defineRoute({
+  operation: 'eraseConversation',
+  method: 'delete',
+  path: CONVERSATION,
+  scope: 'admin',
+  summary: 'Erase a conversation for good: log, versions, turns and summaries.',
+  result: erasedSchema,
+  handle: async ({ client, name }) => ({ body: await client.erase(name) }),
+});
+
+const forkConversation = defineRoute({
+  operation: 'forkConversation',
+  method: 'post',
+  path: `${CONVERSATION}/fork`,
+  scope: 'admin',
+  summary: 'Copy a conversation into a new one, whole or up to a version or message.',
+  hasKey: true,
+  body: forkInputSchema.extend({ to: idSchema.describe('Id of the new conversation.') }),
+  status: 201,
+  result: forkSchema,
+  handle: async (call) => {
+    const { to, operation: given, ...input } = call.body;
+    const operation = readOperation(call.request, given);
+    const target = { tenant: call.caller.tenant, conversation: to };
+    const { head } = await call.client.fork(call.name, target, { ...input, operation });
+    return { body: { conversation: to, head }, headers: { location: locate(call, to) } };
+  },
+});
+
+const exportConversation = defineRoute({
+  operation: 'exportConversation',
+  method: 'get',
+  path: `${CONVERSATION}/export`,
+  scope: 'read',
+  summary: 'Return the whole log as one JSON object, messages that left the context included.',
+  result: exportSchema,
+  handle: async (call) => {
+    const first = await readBatch(call, call.name, 0);
+    return new Response(ReadableStream.from(writeExport(call, first)), {
+      headers: { 'content-type': 'application/json' },
+    });
+  },
+});
+
+const EXPORT_BATCH = 100;
+
+async function readBatch({ client }: Call, name: NamedConversation, after: number): Promise<string[]> {
+  const entries = await client.log(name, { after, limit: EXPORT_BATCH });
+  return entries.map(({ message }) => JSON.stringify(message));
+}
+
+/** Writes the export batch by batch, because a log may be larger than the memory of the server. */
+async function* writeExport(call: Call, first: string[]): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  yield encoder.encode(`{"id":${JSON.stringify(call.name.conversation)},"messages":[`);
+  let count = 0;
+  for (let batch = first; batch.length > 0; batch = await readBatch(call, call.name, count)) {
+    yield encoder.encode(`${count === 0 ? '' : ','}${batch.join(',')}`);
+    count += batch.length;
+    if (batch.length < EXPORT_BATCH) break;
+  }
+  yield encoder.encode(']}\n');
+}
+
+const importRoute = defineRoute({
+  operation: 'importConversation',
+  method: 'post',
+  path: `${CONVERSATION}/import`,
+  scope: 'enqueue',
+  summary: 'Create a conversation from recorded messages. A repeated import changes nothing.',
+  body: z.strictObject({
+    agent: enqueueSchema.shape.agent,
+    id: z.string().optional().describe('Ignored, so that an export can be sent as it is.'),
+    messages: givenMessages,
+  }),
+  status: 201,
+  result: importedSchema,
+  handle: async (call) => {
+    const { agent, messages: given } = call.body;
+    const messages = readMessages(given);
+    await importConversation(call.client, { ...call.name, agent, messages });
+    const { conversation } = call.name;
+    return { body: { conversation, messages: messages.length }, headers: { location: locate(call, conversation) } };
+  },
+});
+
+export const conversationRoutes = [
+  listConversations,
+  showConversation,
+  eraseConversation,
+  forkConversation,
+  exportConversation,
+  importRoute,
+];

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { eventIdSchema } from '../../client/events.ts';
+import type { ConversationName, EventOrLoss, TurnPart } from '../../client/index.ts';
+import { positionSchema } from '../../client/stream-position.ts';
+import { parseInput } from '../../domain/parse.ts';
+import { eventSchema } from '../answers/conversations.ts';
+import { turnPartSchema } from '../answers/turns.ts';
+import { answerEvents, type ServerSentEvent } from '../event-stream.ts';
+import { HttpProblem } from '../problem.ts';
+import { type Call, defineRoute } from '../route.ts';
+
+const after = z
+  .string()
+  .max(256)
+  .optional()
+  .describe('Id of the last handled event. The header `Last-Event-ID`, which browsers send, wins.');
+
+const streamTurn = defineRoute({
+  operation: 'streamTurn',
+  method: 'get',
+  path: '/v1/conversations/{conversation}/turns/{turn}/events',
+  scope: 'read',
+  summary: 'Stream a turn as server-sent events, from its start or from an event. The last event is `end`.',
+  query: z.strictObject({ after }),
+  result: turnPartSchema,
+  resultType: 'text/event-stream',
+  handle: async (call) => {
+    const { client, name, param } = call;
+    const turn = param('turn');
+    const position = readPosition(call, positionSchema);
+    // Reports a missing turn as a problem, because the status of a stream is sent before its first event.
+    await client.result(name, turn);
+    return answer(call, (signal) => eventsOf(client.stream(name, turn, { ...position, signal })));
+  },
+});
+
+const followEvents = defineRoute({
+  operation: 'followEvents',
+  method: 'get',
+  path: '/v1/conversations/{conversation}/events',
+  scope: 'read',
+  summary: 'Follow the durable events of a conversation: settled turns, waits, new versions, proposals.',
+  query: z.strictObject({ after }),
+  result: eventSchema,
+  resultType: 'text/event-stream',
+  handle: async (call) => {
+    const { client, name } = call;
+    const position = readPosition(call, eventIdSchema);
+    await checkEvents(call, name);
+    return answer(call, (signal) => eventsOf(client.events(name, { ...position, signal })));
+  },
+});
+
+/** @throws not_found if neither the conversation nor an event exists */
+async function checkEvents({ client }: Call, name: ConversationName): Promise<void> {
+  for await (const _ of client.events(name, { after: '0', waitMs: 0 })) return;
+}
+
+/** Reads the id of the last handled event, which `schema` validates before the stream begins. */
+function readPosition(
+  { request, query }: Call<{ after?: string | undefined }>,
+  schema: z.ZodType,
+): { readonly after?: string } {
+  const header = request.headers.get('last-event-id');
+  const [id, field] = header === null ? [query.after, 'after'] : [header, 'last-event-id'];
+  if (id === undefined || id === '') return {};
+  parseInput(schema, id, field);
+  return { after: id };
+}
+
+async function* eventsOf(parts: AsyncIterable<TurnPart | EventOrLoss>): AsyncGenerator<ServerSentEvent> {
+  for await (const part of parts) {
+    const { id, ...data } = { id: undefined, ...part };
+    yield { ...(id !== undefined && { id }), type: part.type, data };
+  }
+}
+
+function answer(
+  { request, readers, streams }: Call,
+  follow: (signal: AbortSignal) => AsyncIterable<ServerSentEvent>,
+): Response {
+  // The router answers HEAD with the headers of GET and drops the body, which would leave the stream open.
+  if (request.method === 'HEAD') {
+    throw new HttpProblem('method_not_allowed', 'a stream has no HEAD. Use GET', { headers: { allow: 'GET' } });
+  }
+  return answerEvents({ request, readers, limits: streams, follow });
+}
+
+export const eventRoutes = [streamTurn, followEvents];

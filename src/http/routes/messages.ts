@@ -1,0 +1,202 @@
+import { z } from 'zod';
+import type { ContextView, TurnfoldClient } from '../../client/index.ts';
+import { appendSchema } from '../../client/input.ts';
+import { fieldError } from '../../domain/errors.ts';
+import type { NamedConversation } from '../../domain/ids.ts';
+import { boundedList, type LogEntry, type Message } from '../../domain/message.ts';
+import { findLastModel, type WireFormat } from '../../domain/raw-items.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import { readMessage } from '../../wire/conversation-line.ts';
+import { wireFormats } from '../../wire/formats.ts';
+import { appendedSchema, CONTEXT_FORMATS, contextSchema, messagePageSchema } from '../answers/messages.ts';
+import { readOperation } from '../idempotency-key.ts';
+import { HttpProblem } from '../problem.ts';
+import { defineRoute } from '../route.ts';
+import { limitOf } from './fields.ts';
+
+/** Maximum number of messages in one request, as in `client.append`. */
+const MAX_MESSAGES = 5_000;
+
+/** Messages in turnfold's format or in OpenAI's chat format. `readMessage` validates each of them. */
+export const givenMessages = boundedList(z.record(z.string(), z.unknown()), MAX_MESSAGES).meta({
+  description: 'Messages, oldest first, each in the format of turnfold or of OpenAI Chat.',
+  override: {
+    type: 'array',
+    minItems: 1,
+    maxItems: MAX_MESSAGES,
+    items: {
+      type: 'object',
+      properties: {
+        role: { enum: ['system', 'developer', 'user', 'assistant', 'tool'] },
+        content: { description: 'Text. In the chat format also a list of content parts.' },
+      },
+      required: ['role'],
+    },
+  },
+});
+
+export function readMessages(given: readonly unknown[]): Message[] {
+  return given.map((message, index) => readMessage(message, `messages[${index}]`));
+}
+
+const appendMessages = defineRoute({
+  operation: 'appendMessages',
+  method: 'post',
+  path: '/v1/conversations/{conversation}/messages',
+  scope: 'enqueue',
+  summary: 'Append messages to the log without a turn, for callers that call the model themselves.',
+  hasKey: true,
+  body: z.strictObject({
+    agent: appendSchema.shape.agent,
+    messages: givenMessages,
+    operation: appendSchema.shape.operation,
+    expectedHead: appendSchema.shape.expectedHead,
+  }),
+  status: 201,
+  result: appendedSchema,
+  handle: async ({ client, name, body, request }) => {
+    const operation = readOperation(request, body.operation);
+    const messages = readMessages(body.messages);
+    const appended = await client.append({ ...body, ...name, messages, operation });
+    if (operation !== undefined && body.operation === undefined) await checkSame(client, { name, messages }, appended);
+    return { body: appended };
+  },
+});
+
+/**
+ * Compares the messages of a keyed request with the log. The store answers a repeated operation with its first result,
+ * whatever the messages are.
+ * @throws key_reused if the key was used before with other messages
+ */
+async function checkSame(
+  client: TurnfoldClient,
+  { name, messages }: { readonly name: NamedConversation; readonly messages: readonly Message[] },
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<void> {
+  const entries = await client.log(name, { after: from - 1, limit: to - from + 1 });
+  const isSame =
+    entries.length === messages.length &&
+    entries.every(({ message }, index) => outline(message) === outline(messages[index]));
+  if (!isSame) throw new HttpProblem('key_reused', 'this key was used before with other messages. Use a new key');
+}
+
+/** The parts of a message that an append does not change. */
+function outline(message: Message | undefined): string {
+  const calls = (message?.toolCalls ?? []).map((call) => [call.name, call.arguments]);
+  return JSON.stringify([message?.role, message?.content, calls]);
+}
+
+/** Number of log entries that are read at once, and the tokens that end a page, so that a page stays a few MB. */
+const BATCH_ENTRIES = 25;
+const PAGE_TOKENS = 500_000;
+
+const listMessages = defineRoute({
+  operation: 'listMessages',
+  method: 'get',
+  path: '/v1/conversations/{conversation}/messages',
+  scope: 'read',
+  summary: 'List messages in pages: the whole log, or only those that the agent sees.',
+  query: z.strictObject({
+    view: z.enum(['all', 'active']).default('all').describe('all: the log. active: the live context.'),
+    after: z.coerce.number().int().min(0).default(0).describe('Position (seq) behind which the page starts.'),
+    limit: limitOf(1_000),
+  }),
+  result: messagePageSchema,
+  handle: async ({ client, name, query: { view, after, limit } }) => {
+    if (view === 'all') return { body: await readLogPage(client, name, { after, limit }) };
+    const items = (await client.context(name)).items.filter(({ to }) => to > after);
+    const page = takeTokens(items.slice(0, limit));
+    return { body: { items: page, ...(page.length < items.length && { next: page.at(-1)?.to }) } };
+  },
+});
+
+async function readLogPage(
+  client: TurnfoldClient,
+  name: NamedConversation,
+  { after, limit }: { readonly after: number; readonly limit: number },
+) {
+  const read: LogEntry[] = [];
+  let tokens = 0;
+  let isEnd = false;
+  while (!isEnd && read.length < limit && tokens < PAGE_TOKENS) {
+    const wanted = Math.min(BATCH_ENTRIES, limit - read.length);
+    const batch = await client.log(name, { after: after + read.length, limit: wanted });
+    tokens += batch.reduce((sum, entry) => sum + entry.tokens, 0);
+    read.push(...batch);
+    isEnd = batch.length < wanted;
+  }
+  const items = read.map(({ seq, tokens: size, message, turn, at }) => ({
+    from: seq,
+    to: seq,
+    tokens: size,
+    message,
+    ...(turn !== undefined && { turn }),
+    at,
+  }));
+  return { items, ...(!isEnd && { next: after + items.length }) };
+}
+
+function takeTokens<Item extends { readonly tokens: number }>(items: readonly Item[]): Item[] {
+  let tokens = 0;
+  return items.filter((item, index) => {
+    const fits = index === 0 || tokens < PAGE_TOKENS;
+    tokens += item.tokens;
+    return fits;
+  });
+}
+
+const showContext = defineRoute({
+  operation: 'showContext',
+  method: 'get',
+  path: '/v1/conversations/{conversation}/context',
+  scope: 'read',
+  summary: 'Show the context that the agent sees, in the format of turnfold or of a provider.',
+  query: z.strictObject({
+    format: z.enum(CONTEXT_FORMATS).default('turnfold'),
+    version: z.coerce.number().int().min(0).optional().describe('Number of a kept version. Absent: the live one.'),
+    head: z.coerce.number().int().min(0).optional().describe('Position (seq) of the last log entry.'),
+    model: z
+      .string()
+      .min(1)
+      .max(256)
+      .optional()
+      .describe("Provider's name of the model. Thinking is sent only to the model that wrote it."),
+    maxOutputTokens: z.coerce.number().int().min(1).max(1_000_000).default(8_192),
+  }),
+  result: contextSchema,
+  handle: async ({ client, name, query: { format, version, head, model, maxOutputTokens } }) => {
+    const {
+      items,
+      tenant: _,
+      ...view
+    } = await client.context(name, {
+      ...(version !== undefined && { version }),
+      ...(head !== undefined && { head }),
+    });
+    if (format === 'turnfold') return { body: { ...view, format, items } };
+    const body = await renderContext(items, { format, model, maxOutputTokens, version: view.version });
+    return { body: { ...view, format, body } };
+  },
+});
+
+interface RenderOptions {
+  readonly format: WireFormat;
+  readonly model: string | undefined;
+  readonly maxOutputTokens: number;
+  readonly version: number;
+}
+
+/** Renders a context without system prompt and tools, because a caller with its own loop has its own. */
+async function renderContext(items: ContextView['items'], options: RenderOptions): Promise<unknown> {
+  const { format, maxOutputTokens, version } = options;
+  const messages = items.map(({ message }) => message);
+  if (messages.length === 0) {
+    throw fieldError('not_found', 'conversation', 'the context has no messages, and a request needs one');
+  }
+  const model = options.model ?? findLastModel(messages, format) ?? 'unnamed';
+  const request = { model, system: '', tools: [], messages, maxOutputTokens, ...(version > 0 && { version }) };
+  const rendered = await eventLoopShare.run(wireFormats[format].renderInSlices(request));
+  return rendered.body;
+}
+
+export const messageRoutes = [appendMessages, listMessages, showContext];

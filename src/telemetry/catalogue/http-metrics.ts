@@ -1,0 +1,19 @@
+import { counter, gauge, histogram } from './metric-spec.ts';
+
+const ANSWER_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30];
+
+/** Metrics of `turnfold serve`. */
+export const HTTP_METRICS = {
+  requests: counter(
+    'turnfold_http_requests_total',
+    'Answered requests of `turnfold serve`, by operation of the OpenAPI document and by status. none: no route matched.',
+    { operation: [], status: [] },
+  ),
+  requestSeconds: histogram(
+    'turnfold_http_request_duration_seconds',
+    'Time from a request to the start of its answer, by operation.',
+    ANSWER_SECONDS,
+    { operation: [] },
+  ),
+  readers: gauge('turnfold_http_readers', 'Streams and waiting requests at this moment.'),
+};
