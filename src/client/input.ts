@@ -6,6 +6,7 @@ import { boundedList, MAX_MESSAGE_BYTES, type Message, messageSchema, type Weigh
 import { parseInput } from '../domain/parse.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { StoredAnswer } from '../domain/ports/turn-answers.ts';
+import { ON_BUSY, type OnBusy } from '../domain/turn.ts';
 import type { TurnContext } from '../domain/turn-context.ts';
 import { bytesOfMessage, countMessage } from '../tokens/message-tokens.ts';
 
@@ -24,10 +25,15 @@ export const enqueueSchema = z
     delayMs: z.number().int().min(0).max(DELAY_MOST_MS).optional(),
     priority: z.number().int().min(1).max(2_097_151).optional(),
     maxQueuedTurns: z.number().int().min(1).optional(),
+    onBusy: z.enum(ON_BUSY).optional(),
   })
   .refine(({ delayMs = 0, priority }) => delayMs === 0 || priority === undefined, {
     path: ['priority'],
     message: 'a turn with a delay cannot have a priority',
+  })
+  .refine(({ delayMs = 0, onBusy = 'enqueue' }) => delayMs === 0 || onBusy === 'enqueue', {
+    path: ['onBusy'],
+    message: 'a turn with a delay is always enqueued',
   });
 
 export const appendSchema = z.strictObject({
@@ -80,6 +86,15 @@ export interface EnqueueInput {
    * counted, and are never refused when due.
    */
   readonly maxQueuedTurns?: number | undefined;
+  /**
+   * Treatment of the turn if another turn of the conversation is queued, running or waiting (`enqueue`).
+   * `enqueue`: the new turn runs after all others. `reject`: the call fails with `conversation_busy`.
+   * `interrupt`: the first of them is canceled and the new turn takes its place. Recorded steps stay in the context.
+   * `rollback`: as `interrupt`, but the messages of the canceled turn leave the context.
+   * `steer`: the message goes into the running turn before its next model call. Both turns then end with the same answer.
+   * If the running turn settles first, the new turn runs next.
+   */
+  readonly onBusy?: OnBusy | undefined;
 }
 
 /** Input of `append`: messages for the log, without a turn. */

@@ -49,7 +49,8 @@ export const followSchema = z.object({
  * Stores a turn durably. Once this function returns, the turn is in Redis and will be settled exactly once, in order
  * (invariant I2).
  * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, message_too_large, turn_conflict,
- * agent_conflict, conversation_forking, fork_abandoned, mailbox_full, accepted_unsure, redis_unavailable, redis_full
+ * agent_conflict, conversation_forking, fork_abandoned, mailbox_full, conversation_busy, accepted_unsure,
+ * redis_unavailable, redis_full
  */
 export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Promise<EnqueuedTurn> {
   const { conversation: id, tenant, agent, turn: named, ...rest } = parseInput(enqueueSchema, input);
@@ -66,6 +67,7 @@ export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Prom
     context,
     maxQueuedTurns: rest.maxQueuedTurns ?? TURN_LIMITS.maxQueuedTurns,
     delayMs: rest.delayMs,
+    onBusy: rest.onBusy,
     priority: rest.priority,
   });
   // A generated turn id is known only to this call. So if Redis reports the turn as known, an earlier attempt of this
@@ -122,6 +124,11 @@ function refuseTurn(
         `${queued} turns are queued already, and maxQueuedTurns is ${maxQueuedTurns}. ` +
         'Try again once turns have settled';
       return fieldError('mailbox_full', 'conversation', why, { details: { queued } });
+    }
+    case 'busy': {
+      const { queued } = refused;
+      const why = `${queued} turns are queued or in flight, and onBusy is reject. Try again once they have settled`;
+      return fieldError('conversation_busy', 'conversation', why, { details: { queued } });
     }
     case 'not_failed':
       return refused.state === undefined ? noTurn(conversation, redriveOf) : notFailed(redriveOf, refused.state);

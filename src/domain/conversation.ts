@@ -1,5 +1,6 @@
 import type { OpenCall } from './history.ts';
 import type { SizeRecord } from './size.ts';
+import type { SeqRange } from './version.ts';
 
 /** Snapshot of a conversation without its messages. It holds everything that decides whether to compact. */
 export interface ConversationState {
@@ -13,6 +14,11 @@ export interface ConversationState {
   readonly turns: number;
   /** Tool calls without a result. */
   readonly openCalls: readonly OpenCall[];
+  /**
+   * Log entries of canceled turns that must leave the context before the next turn begins, oldest first. Absent if there
+   * are none.
+   */
+  readonly undo?: readonly SeqRange[];
   /** Token and byte counts from which the size of the context is computed. */
   readonly size: SizeRecord;
   /** State of the log when the last compaction pass ended. `turnThreshold` and `messageThreshold` count from here. */
@@ -35,12 +41,14 @@ export interface ConversationState {
    * request, this version is not rolled back.
    */
   readonly answeredVersion?: number;
+  /** True if turns with `onBusy: 'steer'` may wait for the next model call of the running turn. */
+  readonly isSteered?: true;
   /** Milliseconds without activity after which the conversation is erased, from the policy of the last write. */
   readonly conversationTtl?: number;
 }
 
-/** Snapshot without the open tool calls. The worker already knows them, and a turn may have 1,000. */
-export type StepState = Omit<ConversationState, 'openCalls'>;
+/** Snapshot without the open tool calls, which the worker knows already and of which a turn may have 1,000. */
+export type StepState = Omit<ConversationState, 'openCalls' | 'undo'>;
 
 /**
  * Marks a context version that a provider refused, so that no later compaction pass commits the same segments again.

@@ -24,7 +24,10 @@ export const ERROR_CODES = {
   agent_conflict: 'caller',
   /** The conversation already has `maxQueuedTurns` unsettled turns. Try again when some of them have settled. */
   mailbox_full: 'caller',
-  /** A turn of the conversation runs or waits, so appending messages or restoring a version is not possible now. */
+  /**
+   * A turn of the conversation runs or waits, so appending messages, restoring a version or a turn with `onBusy: reject`
+   * is not possible now.
+   */
   conversation_busy: 'caller',
   /** The conversation changed since the caller read it. Or the answered call does not belong to a waiting turn. */
   conflict: 'caller',

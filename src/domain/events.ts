@@ -139,7 +139,16 @@ type LossEvent = {
 };
 
 /** Kinds of writes that a worker keeps in memory and repeats while Redis refuses writes. */
-export const DEFERRED_WRITES = ['start', 'step', 'suspend', 'settle', 'rollback', 'request', 'summary'] as const;
+export const DEFERRED_WRITES = [
+  'start',
+  'step',
+  'steer',
+  'suspend',
+  'settle',
+  'rollback',
+  'request',
+  'summary',
+] as const;
 export type DeferredWrite = (typeof DEFERRED_WRITES)[number];
 
 type DeferralEvent =

@@ -35,6 +35,15 @@ export const TURN_LIMITS = {
   turnRetentionMs: 604_800_000,
 } as const;
 
+/**
+ * Treatment of a new turn if an earlier turn of its conversation is queued, running or waiting. `enqueue`: the new turn
+ * runs after all earlier turns. `reject`: it is refused. `interrupt`: the first of the earlier turns is canceled, and the
+ * new turn takes its place. `rollback`: as `interrupt`, and the messages of the canceled turn leave the context. `steer`:
+ * the message goes into the running turn before its next model call.
+ */
+export const ON_BUSY = ['enqueue', 'reject', 'interrupt', 'rollback', 'steer'] as const;
+export type OnBusy = (typeof ON_BUSY)[number];
+
 /** Kinds of waits that end when a caller sends `answer`. */
 export const ANSWER_KINDS = ['tools', 'approval'] as const satisfies readonly WaitKind[];
 export type AnswerKind = (typeof ANSWER_KINDS)[number];
@@ -150,6 +159,11 @@ export interface TurnFacts {
   readonly inputSeq?: number;
   /** Failed turn whose input this turn runs again. */
   readonly redriveOf?: string;
+  /**
+   * Running turn into which the message of this turn went (`onBusy: 'steer'`). This turn ends together with that turn, with
+   * the same answer.
+   */
+  readonly steeredInto?: string;
   /** Tokens of each model request of this turn, counted by turnfold, in order. */
   readonly requestTokens: readonly number[];
   /** Token usage of all model calls so far, counted by the providers. */

@@ -15,7 +15,7 @@ import type { StreamEntry } from '../domain/ports/turn-streams.ts';
 import type { Forking, ForkPlan } from '../domain/ports/version-store.ts';
 import type { SizeAnchor } from '../domain/size.ts';
 import type { AnswerEnd, StepRecord, TurnFailure, TurnState, Waiting, WaitRequest } from '../domain/turn.ts';
-import type { Summary, Version } from '../domain/version.ts';
+import type { SeqRange, Summary, Version } from '../domain/version.ts';
 import type { MemoryPass } from './pass-record.ts';
 import { scriptTime } from './script-time.ts';
 
@@ -50,6 +50,10 @@ export interface MemoryTurn {
   end?: AnswerEnd;
   failure?: TurnFailure;
   readonly redriveOf?: string;
+  /** True while the turn waits to go into the running turn. */
+  isSteering?: boolean;
+  /** Running turn into which the message of this turn went. */
+  steeredInto?: string;
   redrivenAs?: string;
   settledAt?: number;
   /** Wake (id of a queue job) that the cancel of the turn recorded. */
@@ -102,6 +106,10 @@ export interface MemoryConversation {
   /** The last system prompt that an agent's function wrote, and the turn for which it was written. */
   system?: { readonly turn: string; readonly text: string };
   readonly mailbox: string[];
+  /** True if turns may wait to go into the running turn. */
+  isSteered?: boolean;
+  /** Ranges of the log that the next turn removes from the context. */
+  undo: SeqRange[];
   lastTurn?: NonNullable<ListedConversation['lastTurn']>;
   readonly turnRecords: Map<string, MemoryTurn>;
   readonly summaryRecords: Map<string, MemorySummary>;
@@ -231,12 +239,13 @@ export class MemoryDatabase {
 
 export function toConversationState(conversation: MemoryConversation): ConversationState {
   const openCalls = [...conversation.openCalls].map(([id, providerId]) => ({ id, ...(providerId && { providerId }) }));
-  return { ...toStepState(conversation), openCalls };
+  const undo = conversation.undo.map((range) => ({ ...range }));
+  return { ...toStepState(conversation), openCalls, ...(undo.length > 0 && { undo }) };
 }
 
 export function toStepState(conversation: MemoryConversation): StepState {
   const { agent, log, turns, version, weight, baseTotal, anchor, passed, backoff, pass, quarantine } = conversation;
-  const { answeredVersion, fork, ttl } = conversation;
+  const { answeredVersion, fork, ttl, isSteered } = conversation;
   return {
     agent,
     head: log.length,
@@ -248,6 +257,7 @@ export function toStepState(conversation: MemoryConversation): StepState {
     ...(quarantine && { quarantine }),
     ...(fork?.isOpen && { isForking: true }),
     ...(answeredVersion !== undefined && { answeredVersion }),
+    ...(isSteered && { isSteered }),
     ...(ttl && { conversationTtl: ttl.ms }),
   };
 }
@@ -275,6 +285,7 @@ function createConversation(ref: ConversationRef, agent: string): MemoryConversa
     passed: { head: 0, turns: 0 },
     backoff: NO_BACKOFF,
     mailbox: [],
+    undo: [],
     turnRecords: new Map(),
     summaryRecords: new Map(),
     decisions: new Map(),

@@ -47,7 +47,8 @@ export function raiseEpoch(db: MemoryDatabase, conversation: MemoryConversation)
   conversation.epoch = Math.max(conversation.epoch + 1, db.now());
 }
 
-type End = IdleTtl &
+/** How a turn ends. */
+export type End = IdleTtl &
   (
     | { readonly state: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd }
     | { readonly state: 'failed'; readonly failure: TurnFailure }
@@ -74,6 +75,22 @@ export function settleRecord(
   emit(db, conversation, 'turn_settled', { turn: record.turn, state: end.state });
   endStream(db, conversation, record.turn);
   restartIdleTtl(db, conversation, conversationTtl);
+}
+
+/** Settles the head turn and the turns that went into it, as `settle_head` of `lua/shared/settle.lua` does in Redis. */
+export function settleHead(db: MemoryDatabase, conversation: MemoryConversation, record: MemoryTurn, end: End): void {
+  settleRecord(db, conversation, record, end);
+  for (const steered of steeredTurns(conversation)) {
+    settleRecord(db, conversation, steered, end);
+    conversation.mailbox.splice(conversation.mailbox.indexOf(steered.turn), 1);
+  }
+}
+
+/** Turns whose messages went into the head turn. They stand directly behind it. */
+export function steeredTurns({ mailbox, turnRecords }: MemoryConversation): MemoryTurn[] {
+  const behind = mailbox.slice(1).flatMap((turn) => turnRecords.get(turn) ?? []);
+  const end = behind.findIndex(({ steeredInto }) => steeredInto === undefined);
+  return end === -1 ? behind : behind.slice(0, end);
 }
 
 /** Removes the settled turn from the mailbox, as `pop_head` of `lua/shared/settle.lua` does in Redis. */

@@ -11,9 +11,20 @@ import type {
   TurnIntake,
 } from '../domain/ports/turn-store.ts';
 import { isSettled, type TurnView } from '../domain/turn.ts';
+import { replaceHead, steerHead } from './busy-turns.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { closeOpenCalls } from './log.ts';
-import { endWait, isRecorded, popHead, raiseEpoch, settleRecord, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
+import {
+  endWait,
+  isRecorded,
+  popHead,
+  raiseEpoch,
+  settleHead,
+  settleRecord,
+  steeredTurns,
+  WAKE_GRACE_MS,
+  wakeTurn,
+} from './mailbox.ts';
 import { readyEntry, scheduledEntry } from './members.ts';
 import { shortenWait, viewWaiting } from './waiting.ts';
 
@@ -49,6 +60,7 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
     redriveOf,
     traceParent,
     context,
+    onBusy = 'enqueue',
   } = request;
   const known = db.isGone(ref) ? undefined : db.find(ref)?.turnRecords.get(turn);
   if (known !== undefined) {
@@ -64,24 +76,32 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
   if (redriveOf !== undefined && original?.state !== 'failed') {
     return { status: 'not_failed', ...(original && { state: original.state }) };
   }
+  const queued = db.isGone(ref) ? 0 : (db.find(ref)?.mailbox.length ?? 0);
+  if (onBusy === 'reject' && queued > 0) return { status: 'busy', queued };
   const conversation = db.open(ref, agent);
   const { mailbox } = conversation;
   const isDue = delayMs <= 0;
   const dueAt = db.now() + delayMs;
-  if (isDue && mailbox.length >= maxQueuedTurns) return { status: 'full', queued: mailbox.length };
+  const replaces = queued > 0 && (onBusy === 'interrupt' || onBusy === 'rollback');
+  const left = replaces ? queued - 1 - steeredTurns(conversation).length : queued;
+  if (isDue && left >= maxQueuedTurns) return { status: 'full', queued };
   const state = isDue ? 'queued' : 'scheduled';
   const extra = { ...(!isDue && { dueAt }), ...(redriveOf !== undefined && { redriveOf }), traceParent, context };
   const record = { turn, agent, payloadHash, input, state, acceptedAt: db.now(), ...extra } as const;
   if (original !== undefined) original.redrivenAs = turn;
-  conversation.turnRecords.set(turn, {
-    ...record,
-    steps: new Map(),
-    answers: new Map(),
-    unused: new Map(),
-    suspensions: new Map(),
-  });
+  const maps = { steps: new Map(), answers: new Map(), unused: new Map(), suspensions: new Map() };
+  const stored: MemoryTurn = { ...record, ...maps };
+  conversation.turnRecords.set(turn, stored);
+  if (replaces) {
+    replaceHead(db, conversation, { turn, wake, isUndone: onBusy === 'rollback' });
+    return { status: 'accepted', state, needsWake: true };
+  }
   if (!isDue) {
     db.ready.set(scheduledEntry(ref, turn), dueAt);
+    return { status: 'accepted', state, needsWake: false };
+  }
+  if (onBusy === 'steer' && queued > 0) {
+    steerHead(db, conversation, stored);
     return { status: 'accepted', state, needsWake: false };
   }
   mailbox.push(turn);
@@ -139,11 +159,12 @@ function cancel(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: st
   }
   const isHead = conversation.mailbox[0] === turn;
   if (isHead && record.inputSeq !== undefined) closeOpenCalls(conversation, turn, db.now());
-  settleRecord(db, conversation, record, { state: 'canceled', canceledBy: wake });
   if (isHead) {
+    settleHead(db, conversation, record, { state: 'canceled', canceledBy: wake });
     raiseEpoch(db, conversation);
     return { status: 'canceled', ...(popHead(db, conversation, wake) && { wake }) };
   }
+  settleRecord(db, conversation, record, { state: 'canceled', canceledBy: wake });
   const at = conversation.mailbox.indexOf(turn);
   if (at >= 0) conversation.mailbox.splice(at, 1);
   db.ready.delete(scheduledEntry(ref, turn));
@@ -163,6 +184,7 @@ function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnVie
     ...(answer && { answer: { seq: answer.seq, content: answer.message.content, ...(end && { end }) } }),
     ...(failure && { failure }),
     ...readRedrive(record),
+    ...(record.steeredInto !== undefined && { steeredInto: record.steeredInto }),
     requestTokens: record.requestTokens ?? [],
     ...(usage && { usage }),
     ...(state === 'waiting' && waiting && { waiting: viewWaiting(waiting) }),

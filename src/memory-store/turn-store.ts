@@ -14,9 +14,10 @@ import type {
 } from '../domain/ports/turn-store.ts';
 import { isSettled, POISON_FAILURE, TURN_LIMITS } from '../domain/turn.ts';
 import { checkNumber } from '../domain/version.ts';
+import { enterInput, openMemoryBusyTurnStore } from './busy-turns.ts';
 import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toConversationState } from './database.ts';
-import { appendToLog, closeOpenCalls } from './log.ts';
-import { headTurn, isRecorded, popHead, raiseEpoch, settleRecord, wakeTurn } from './mailbox.ts';
+import { closeOpenCalls } from './log.ts';
+import { headTurn, isRecorded, popHead, raiseEpoch, settleHead, wakeTurn } from './mailbox.ts';
 import { readyEntry } from './members.ts';
 import { dropProposal } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
@@ -28,6 +29,7 @@ import { addStep, suspend } from './turn-steps.ts';
 export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & TurnIntake {
   return {
     ...openMemoryTurnIntake(db),
+    ...openMemoryBusyTurnStore(db),
     claim: async (ref, owner, wake) => claim(db, ref, owner, wake),
     startSteps: async (lease, keys) => {
       const owned = findOwned(db, lease);
@@ -111,13 +113,7 @@ function takeHead(
   conversation.poisoned = undefined;
   db.sweeps.delete(readyEntry('t', conversation.ref));
   extendLease(db, conversation);
-  const { input } = record;
-  if (input !== undefined) {
-    closeOpenCalls(conversation, record.turn, db.now());
-    record.inputSeq = appendToLog(conversation, [input], db.now(), record.turn);
-    record.input = undefined;
-  }
-  record.state = 'running';
+  enterInput(db, conversation, record);
   record.taken ??= owner;
   return claimedTurn(conversation, record);
 }
@@ -125,7 +121,7 @@ function takeHead(
 function poison(db: MemoryDatabase, conversation: MemoryConversation, record: MemoryTurn, wake: string): ClaimResult {
   const { turn } = record;
   closeOpenCalls(conversation, turn, db.now());
-  settleRecord(db, conversation, record, { state: 'failed', failure: POISON_FAILURE });
+  settleHead(db, conversation, record, { state: 'failed', failure: POISON_FAILURE });
   raiseEpoch(db, conversation);
   conversation.poisoned = { wake, turn };
   return { status: 'poison', turn, ...(popHead(db, conversation, wake) && { wake }) };
@@ -197,7 +193,7 @@ function settle(
     closeOpenCalls(owned.conversation, lease.turn, db.now());
     raiseEpoch(db, owned.conversation);
   }
-  settleRecord(db, owned.conversation, owned.record, settlement);
+  settleHead(db, owned.conversation, owned.record, settlement);
   const hasNext = popHead(db, owned.conversation, wake);
   const next = headTurn(owned.conversation);
   if (next === undefined || wake !== undefined) {

@@ -62,6 +62,7 @@ function replaceVersion(db: MemoryDatabase, replacement: VersionReplacement): Ve
   for (const number of [expectedVersion, version.number]) if (number > 0) conversation.points.add(number);
   putVersion(db, conversation, version, keepVersions);
   conversation.backoff = replacement.backoff;
+  conversation.undo = [];
   restartIdleTtl(db, conversation);
   const answer = { version: version.number, ...(isAwaited && { wakeTurn: replacement.wakeTurn }) };
   conversation.replacements.set(operation, answer);

@@ -28,6 +28,7 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - poison       wake of the claim that settled a turn whose workers kept dying, for a repeated call
  * - poisoned     id of that turn
  * - last         outcome and time of the last settlement
+ * - steering     1 if turns may wait to go into the running turn
  *
  * Log:
  * - head         last seq of the log
@@ -41,6 +42,7 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - liveSize     tokens, bytes and base of the live version, then tokens and bytes of the log up to base
  * - points       restore points: numbers of versions that are never dropped
  * - anchor       size that a provider counted: seq, tokens, version, the log's tokens and bytes, fingerprint, `whole`
+ * - undo         first and last seq of each range that the next turn removes from the context
  * - answered     newest version with which a model call succeeded
  * - quarantine   version made by the last rollback, and hash of the segments that the provider refused
  *
@@ -61,12 +63,12 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - forkAgent    while the fork is copied: agent that will own it
  */
 export function decodeConversation(fields: RecordFields): ConversationState {
-  return { ...decodeStepState(fields), openCalls: readOpenCalls(fields) };
+  return { ...decodeStepState(fields), openCalls: readOpenCalls(fields), ...readUndo(fields) };
 }
 
 /** Fields of the conversation record that `decodeStepState` reads. */
 export const STEP_STATE_FIELDS =
-  'agent forkAgent head turns version liveSize headTokens headBytes anchor passed backoff pass quarantine answered forking ttl'.split(
+  'agent forkAgent head turns version liveSize headTokens headBytes anchor passed backoff pass quarantine answered forking ttl steering'.split(
     ' ',
   );
 
@@ -95,6 +97,7 @@ export function decodeStepState(fields: RecordFields): StepState {
     ...readQuarantine(fields),
     ...readAnswered(fields),
     ...(fields.has('forking') && { isForking: true }),
+    ...(fields.has('steering') && { isSteered: true }),
     ...(fields.has('ttl') && { conversationTtl: readTtl(fields) }),
   };
 }
@@ -102,6 +105,14 @@ export function decodeStepState(fields: RecordFields): StepState {
 function readHead(fields: RecordFields): number {
   const head = fields.count('head') ?? 0;
   return head <= MAX_SEQ ? head : fields.refuse('head', `a log can have at most ${MAX_SEQ} messages`);
+}
+
+function readUndo(fields: RecordFields): Pick<ConversationState, 'undo'> {
+  const seqs = fields.counts('undo');
+  const undo = seqs.flatMap((from, at) => (at % 2 === 0 ? [{ from, to: seqs[at + 1] ?? 0 }] : []));
+  if (undo.some(({ from, to }, at) => from > to || from <= (undo[at - 1]?.to ?? 0)))
+    return fields.refuse('undo', 'the value must be pairs of message numbers in ascending order');
+  return undo.length === 0 ? {} : { undo };
 }
 
 function readTtl(fields: RecordFields): number {

@@ -15,23 +15,26 @@ type AcceptReply =
   | ['conflict']
   | ForkingReply
   | ['other_agent', string]
-  | ['full', number]
+  | ['full' | 'busy', number]
   | ['not_failed', TurnState | ''];
 
 export const acceptTurnScript: ScriptOf<TurnIntake['accept']> = {
   file: 'accept-turn',
-  args: ([{ turn, agent, payloadHash, input, wake, delayMs, maxQueuedTurns, redriveOf, traceParent, context }]) => [
-    turn,
-    agent,
-    payloadHash,
-    `${input.tokens} ${input.bytes}\n${JSON.stringify(input.message)}`,
-    wake,
-    delayMs ?? 0,
-    maxQueuedTurns,
+  args: ([request]) => [
+    request.turn,
+    request.agent,
+    request.payloadHash,
+    `${request.input.tokens} ${request.input.bytes}\n${JSON.stringify(request.input.message)}`,
+    request.wake,
+    request.delayMs ?? 0,
+    request.maxQueuedTurns,
     STORE_SCHEMA,
-    redriveOf ?? '',
-    traceParent ?? '',
-    context ?? '',
+    request.redriveOf ?? '',
+    request.traceParent ?? '',
+    request.context ?? '',
+    request.onBusy ?? 'enqueue',
+    TURN_LIMITS.turnRetentionMs,
+    ...closingArgs(),
   ],
   decode: (reply) => {
     const answer = reply as AcceptReply;
@@ -43,7 +46,8 @@ export const acceptTurnScript: ScriptOf<TurnIntake['accept']> = {
       case 'other_agent':
         return { status: 'other_agent', agent: answer[1] };
       case 'full':
-        return { status: 'full', queued: answer[1] };
+      case 'busy':
+        return { status: answer[0], queued: answer[1] };
       case 'not_failed':
         return { status: 'not_failed', ...(answer[1] !== '' && { state: answer[1] }) };
       case 'accepted':

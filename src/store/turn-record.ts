@@ -40,6 +40,8 @@ import type { RecordFields } from './records.ts';
  * - a:<callId>   answer that a service gave to this tool call, empty once the turn is settled
  * - inputTokens, outputTokens: as providers counted them
  * - requestTokens: tokens of each request to a model, by our own count
+ * - steer        1 while the turn waits to go into the running turn
+ * - steeredInto  running turn into which the message of this turn went
  * - redriveOf    failed turn whose input this turn repeats
  * - redrivenAs   last turn that repeated the input of this failed turn
  *
@@ -137,6 +139,7 @@ export const VIEW_FIELDS = [
   'failure',
   'redriveOf',
   'redrivenAs',
+  'steeredInto',
   'inputTokens',
   'outputTokens',
   'requestTokens',
@@ -152,6 +155,7 @@ export function decodeTurnView(turn: string, fields: RecordFields, answer?: stri
   const settledAt = fields.count('settledAt');
   const inputSeq = fields.count('inputSeq');
   const waiting = state === 'waiting' ? decodeWaiting(fields) : undefined;
+  const steeredInto = fields.text('steeredInto');
   const usage = { inputTokens: fields.count('inputTokens') ?? 0, outputTokens: fields.count('outputTokens') ?? 0 };
   const view = {
     turn,
@@ -164,6 +168,7 @@ export function decodeTurnView(turn: string, fields: RecordFields, answer?: stri
     ...(answer !== undefined && { answer: readAnswer(fields, answer) }),
     ...(fields.has('failure') && { failure: readFailure(fields) }),
     ...readRedrive(fields),
+    ...(steeredInto !== undefined && { steeredInto }),
     requestTokens: fields.counts('requestTokens'),
     ...((fields.has('inputTokens') || fields.has('outputTokens')) && { usage }),
   };

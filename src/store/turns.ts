@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { TurnIntake, TurnStore } from '../domain/ports/turn-store.ts';
+import { takeSteeringScript, undoTurnsScript } from './busy-turns.ts';
 import { listFailed } from './failed-turns.ts';
 import type { Keyspace } from './keys.ts';
 import { scriptBinder } from './script.ts';
@@ -30,6 +31,8 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Tur
     readBriefing: (conversation, turn) => readBriefing(redis, keyspace, conversation, turn),
     keepSystem: bind(keepSystemScript),
     recordStep: bind(recordStepScript),
+    takeSteering: bind(takeSteeringScript),
+    undoTurns: bind(undoTurnsScript),
     suspend: bind(suspendTurnScript),
     rollBackVersion: bind(rollBackVersionScript),
     settle: bind(settleTurnScript),

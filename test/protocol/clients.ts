@@ -1,6 +1,7 @@
 import { answerTurn } from '../../src/client/answers.ts';
 import { appendMessages } from '../../src/client/appends.ts';
 import { forkConversation } from '../../src/client/forks.ts';
+import type { EnqueueInput } from '../../src/client/input.ts';
 import type { ClientPorts } from '../../src/client/ports.ts';
 import { approveProposal } from '../../src/client/proposals.ts';
 import { cancelTurn, enqueueTurn } from '../../src/client/turns.ts';
@@ -17,9 +18,16 @@ import { AGENT, ref } from './world.ts';
 export type Client = (ports: ClientPorts) => Promise<unknown>;
 
 export const enqueue =
-  (turn: string, { input = `Input of ${turn}.`, delayMs = 0 } = {}): Client =>
+  (
+    turn: string,
+    {
+      input = `Input of ${turn}.`,
+      delayMs = 0,
+      onBusy = 'enqueue',
+    }: Partial<Pick<EnqueueInput, 'input' | 'delayMs' | 'onBusy'>> = {},
+  ): Client =>
   (ports) =>
-    enqueueTurn(ports, { conversation: ref.id, agent: AGENT, turn, input, ...(delayMs > 0 && { delayMs }) });
+    enqueueTurn(ports, { conversation: ref.id, agent: AGENT, turn, input, onBusy, ...(delayMs > 0 && { delayMs }) });
 
 export const append: Client = (ports) =>
   appendMessages(ports, {

@@ -16,6 +16,8 @@ const FENCED_BY_EPOCH: ReadonlySet<string> = new Set([
   'heartbeat',
   'release',
   'startAlone',
+  'takeSteering',
+  'undoTurns',
   'settle',
 ]);
 const FENCED_BY_PASS: ReadonlySet<string> = new Set([
@@ -93,11 +95,11 @@ interface Step {
 function checkStep({ operation }: HeldCall, { before, conversation, reply }: Step): void {
   if (conversation.epoch < before.epoch) throw new Broken('I4', `${operation} lowered the epoch`);
   if (conversation.log.length < before.logged) throw new Broken('I1', 'the log shrank');
-  for (const { turn, state } of conversation.turnRecords.values()) {
+  for (const { turn, state, steeredInto = turn } of conversation.turnRecords.values()) {
     const was = before.states.get(turn);
     if (was === undefined || was === state) continue;
     if (isSettled(was)) throw new Broken('I2', `${turn} changed from ${was} to ${state}`);
-    if ((state === 'completed' || state === 'failed') && before.head !== turn) {
+    if ((state === 'completed' || state === 'failed') && before.head !== steeredInto) {
       throw new Broken('I4', `${turn} was settled as ${state} without being the head`);
     }
     const raises =
@@ -135,14 +137,14 @@ function checkCounts({ log, turns, openCalls, versions, version, events }: Memor
 
 function checkTurns(db: MemoryDatabase, { ref, mailbox, turnRecords, owner }: MemoryConversation): void {
   if (new Set(mailbox).size !== mailbox.length) throw new Broken('I2', 'a turn is in the mailbox twice');
-  for (const { turn, state } of turnRecords.values()) {
+  for (const { turn, state, steeredInto = turn } of turnRecords.values()) {
     const isIn = mailbox.includes(turn);
     const isScheduled = db.ready.has(scheduledMember(ref, turn));
     if (isIn !== (state === 'queued' || state === 'running' || state === 'waiting')) {
       throw new Broken('I2', `${turn} is ${state} and ${isIn ? '' : 'not '}in the mailbox`);
     }
     if (isScheduled !== (state === 'scheduled')) throw new Broken('I2', `${turn} is ${state} and has a d| entry`);
-    if (state === 'running' && mailbox[0] !== turn) throw new Broken('I1', `${turn} runs and is not the head`);
+    if (state === 'running' && mailbox[0] !== steeredInto) throw new Broken('I1', `${turn} runs and is not the head`);
   }
   if (owner !== undefined && mailbox.length === 0) throw new Broken('I1', 'an empty mailbox has an owner');
 }

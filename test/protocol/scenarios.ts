@@ -59,6 +59,40 @@ const asking = () => ({
   tools: TOOLS,
 });
 
+/** Turn t1 calls a tool that runs in the worker, and so takes two model steps. */
+const reading = () => ({
+  model: scriptedModel({
+    decide: ({ messages, idempotencyKey }) =>
+      idempotencyKey.includes('/t1/') && !messages.some(({ role }) => role === 'tool')
+        ? { toolCalls: [{ name: 'read', arguments: {} }] }
+        : { content: 'said' },
+  }),
+  tools: TOOLS,
+});
+
+/** Each turn's message is in the log once. A turn that steered another one has its answer. */
+function checkSteered({ db }: World): void {
+  const { log = [], turnRecords } = db.find(ref) ?? {};
+  for (const { turn, steeredInto, answerSeq } of turnRecords?.values() ?? []) {
+    const inputs = log.filter((entry) => entry.turn === turn && entry.message.role === 'user');
+    if (inputs.length !== 1) throw new Error(`the message of ${turn} is ${inputs.length} times in the log`);
+    if (steeredInto === undefined) continue;
+    if (answerSeq !== turnRecords?.get(steeredInto)?.answerSeq) throw new Error(`${turn} has another answer`);
+  }
+}
+
+/** The context shows nothing of a turn that was rolled back. */
+function checkUndone({ db }: World): void {
+  const { log = [], versions, version = 0, undo, turnRecords } = db.find(ref) ?? {};
+  if (undo !== undefined && undo.length > 0) throw new Error('messages are left to undo');
+  if (turnRecords?.get('t1')?.state !== 'canceled') return;
+  const evicted = versions?.get(version)?.segments.filter(({ kind }) => kind === 'evicted') ?? [];
+  for (const { seq, turn } of log) {
+    const isEvicted = evicted.some(({ from, to }) => from <= seq && seq <= to);
+    if (isEvicted !== (turn === 't1')) throw new Error(`message ${seq} of ${turn} is ${isEvicted ? 'not ' : ''}shown`);
+  }
+}
+
 /** The conversation is erased at the end. `watch` checks that no turn or pass was erased with it. */
 function checkErased({ db }: World): void {
   if (db.conversations.size > 0) throw new Error('the idle conversation was not erased');
@@ -101,6 +135,26 @@ export const SCENARIOS: readonly Scenario[] = [
     surround: asking,
     clients: [enqueue('t1'), attempt(answer('t1', { c2_0: { content: 'blue' } }))],
     ends: { t1: ['completed'] },
+  },
+  {
+    name: 'a turn and an interrupt',
+    surround: reading,
+    clients: [enqueue('t1'), enqueue('t2', { onBusy: 'interrupt' })],
+    ends: { t1: ['completed', 'canceled'], t2: ['completed'] },
+  },
+  {
+    name: 'a turn and a rollback',
+    surround: reading,
+    clients: [enqueue('t1'), enqueue('t2', { onBusy: 'rollback' })],
+    ends: { t1: ['completed', 'canceled'], t2: ['completed'] },
+    checkEnd: checkUndone,
+  },
+  {
+    name: 'a turn and a steering message',
+    surround: reading,
+    clients: [enqueue('t1'), enqueue('t2', { onBusy: 'steer' })],
+    ends: BOTH,
+    checkEnd: checkSteered,
   },
   { name: 'a pass with two children', surround: summarizing(brief), before: LONG, clients: [summarize] },
   { name: 'a pass with a failing child', surround: summarizing(halfDown), before: LONG, clients: [summarize] },

@@ -10,6 +10,8 @@ export interface ObservedTurn {
   readonly answerSeq?: number;
   readonly failureCode?: string;
   readonly canceledBy?: string;
+  readonly isSteering: boolean;
+  readonly steeredInto?: string;
   readonly steps: Readonly<Record<string, Omit<StepRecord, 'at'>>>;
   readonly answers: Readonly<Record<string, string>>;
   readonly suspensions: Readonly<Record<string, number>>;
@@ -46,6 +48,9 @@ export interface Observation {
     readonly anchor?: { readonly seq: number; readonly tokens: number };
     readonly texts: Readonly<Record<string, string>>;
     readonly passId?: string;
+    readonly isSteered: boolean;
+    /** Ranges of the log that the next turn removes from the context, as `from to` pairs. */
+    readonly undo: readonly number[];
     readonly events: readonly string[];
     /** `t`, `p` and `d|<turn>` */
     readonly ready: readonly string[];
@@ -77,7 +82,19 @@ export function checkInvariants({ shape, times }: Observation, before?: Observat
   const unsettled = Object.entries(turns).filter(([, turn]) => !isSettled(turn.state));
   const scheduled = unsettled.filter(([, turn]) => turn.state === 'scheduled').map(([id]) => id);
   expect(new Set(mailbox).size, 'I1: a turn stands in the mailbox once').toBe(mailbox.length);
-  for (const id of mailbox.slice(1)) expect(turns[id]?.state, 'I1: only the head runs or waits').toBe('queued');
+  for (const id of mailbox.slice(1)) {
+    const turn = turns[id];
+    expect(turn?.state, 'I1: only the head runs or waits, with the turns that steered it').toBe(
+      turn?.steeredInto === undefined ? 'queued' : 'running',
+    );
+    expect([mailbox[0], undefined], 'a turn steers the head').toContain(turn?.steeredInto);
+  }
+  const ranks = mailbox
+    .slice(1)
+    .map((id) => (turns[id]?.steeredInto !== undefined ? 0 : turns[id]?.isSteering ? 1 : 2));
+  expect(ranks, 'turns that steered the head come first, then steering turns').toEqual(ranks.toSorted((a, b) => a - b));
+  const isSteering = ranks.includes(1);
+  if (isSteering) expect(shape.isSteered, 'the worker learns of steering turns').toBe(true);
   const headState = turns[mailbox[0] ?? '']?.state;
   expect(shape.owner !== undefined, 'I1: an owner while the head runs, else none').toBe(headState === 'running');
   expect(times.lease !== undefined, 'I1: a lease with its owner').toBe(shape.owner !== undefined);

@@ -35,6 +35,8 @@ export function observeMemory(db: MemoryDatabase, ref: ConversationRef): Observa
       ...(anchor && { anchor: { seq: anchor.seq, tokens: anchor.tokens } }),
       texts: Object.fromEntries(conversation?.texts ?? []),
       ...(conversation?.pass && { passId: conversation.pass.passId }),
+      isSteered: conversation?.isSteered === true,
+      undo: (conversation?.undo ?? []).flatMap(({ from, to }) => [from, to]),
       events: (conversation?.events ?? []).map(({ type, fields }) =>
         withoutTimes([type, ...Object.values(fields)].join(' ')),
       ),
@@ -51,7 +53,7 @@ export function observeMemory(db: MemoryDatabase, ref: ConversationRef): Observa
 }
 
 function observeTurn(turn: MemoryTurn): ObservedTurn {
-  const { state, agent, inputSeq, answerSeq, failure, canceledBy, usage, waiting } = turn;
+  const { state, agent, inputSeq, answerSeq, failure, canceledBy, usage, waiting, steeredInto } = turn;
   return {
     state,
     agent,
@@ -60,6 +62,8 @@ function observeTurn(turn: MemoryTurn): ObservedTurn {
     ...(answerSeq !== undefined && { answerSeq }),
     ...(failure && { failureCode: failure.code }),
     ...(canceledBy !== undefined && { canceledBy }),
+    isSteering: turn.isSteering === true,
+    ...(steeredInto !== undefined && { steeredInto }),
     steps: Object.fromEntries([...turn.steps].map(([key, { at: _, ...step }]) => [key, step])),
     answers: Object.fromEntries(turn.answers),
     suspensions: Object.fromEntries(turn.suspensions),

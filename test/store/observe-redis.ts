@@ -58,6 +58,8 @@ export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: Conver
       ...(anchor && { anchor: { seq: anchor.seq, tokens: anchor.tokens } }),
       texts: withPrefix(txt, 'x:'),
       ...(state.passId !== undefined && { passId: state.passId }),
+      isSteered: state.isSteered === true,
+      undo: (state.undo ?? []).flatMap(({ from, to }) => [from, to]),
       events: events.map(([, fields]) => withoutTimes(fields.filter((_, index) => index % 2 === 1).join(' '))),
       ready: Object.keys(ready).toSorted(),
       waiting: listed.flatMap((member) => {
@@ -105,7 +107,7 @@ function observeLog(log: Fields): Observation['shape']['log'] {
 }
 
 function observeTurn(fields: Fields, hasInput: boolean): ObservedTurn {
-  const { inputSeq, answerSeq, failure, canceledBy, waitFor } = fields;
+  const { inputSeq, answerSeq, failure, canceledBy, waitFor, steeredInto } = fields;
   const steps = Object.entries(withPrefix(fields, 's:')).map(([key, record]) => {
     const { at: _, ...step } = decodeStep(fieldsOf('t', fields), { key, record, head: MAX_SEQ });
     return [key, step] as const;
@@ -121,6 +123,8 @@ function observeTurn(fields: Fields, hasInput: boolean): ObservedTurn {
     ...(answerSeq !== undefined && { answerSeq: Number.parseInt(answerSeq, 10) }),
     ...(failure !== undefined && { failureCode: (JSON.parse(failure) as TurnFailure).code }),
     ...(canceledBy !== undefined && { canceledBy }),
+    isSteering: 'steer' in fields,
+    ...(steeredInto !== undefined && { steeredInto }),
     steps: Object.fromEntries(steps),
     answers: withPrefix(fields, 'a:'),
     suspensions: Object.fromEntries(suspensions),

@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { StoredAnswer } from '../../src/domain/ports/turn-answers.ts';
 import type { ClaimResult, OpenTurn, StepOutcome, StepResult, TurnLease } from '../../src/domain/ports/turn-store.ts';
-import type { WaitKind } from '../../src/domain/turn.ts';
+import { ON_BUSY, type WaitKind } from '../../src/domain/turn.ts';
+import { replacementOver } from './contract/version-replacement.ts';
 import { checkInvariants, checkSame, type Observation } from './observation.ts';
 import { endOf } from './pass-samples.ts';
 import { bring, callsStep, resultStep, textStep, toWaitFor, turnFor } from './samples.ts';
@@ -119,7 +120,7 @@ function asKnown(reply: unknown): unknown {
 }
 
 const HEAD = 'head';
-const turnId = fc.integer({ min: 0, max: 4 }).map((index) => `turn.${index}`);
+const turnId = fc.integer({ min: 0, max: 6 }).map((index) => `turn.${index}`);
 const mostlyHead = fc.oneof({ weight: 3, arbitrary: fc.constant(HEAD) }, turnId);
 const worker = fc.constantFrom(...WORKERS);
 const step = fc.integer({ min: 0, max: 5 }).map((index) => `step:${index}`);
@@ -131,11 +132,18 @@ function turnOf({ head }: Side, given: string): string {
 }
 
 const accept = fc
-  .record({ turn: turnId, isScheduled: seldom, hasOther: seldom, max: fc.constantFrom(2, 100), twice })
+  .record({
+    turn: turnId,
+    isScheduled: seldom,
+    hasOther: seldom,
+    max: fc.constantFrom(2, 100),
+    onBusy: fc.constantFrom(...ON_BUSY),
+    twice,
+  })
   .map(
     (given) =>
       new Operation(
-        `accept ${given.turn}${given.isScheduled ? ' later' : ''} max ${given.max}`,
+        `accept ${given.turn}${given.isScheduled ? ' later' : ` ${given.onBusy}`} max ${given.max}`,
         given.twice,
         ({ harness, conversation }, count) =>
           harness.store.accept(
@@ -143,7 +151,7 @@ const accept = fc
               wake: `wake-${count}`,
               payloadHash: given.hasOther ? 'other' : 'hash',
               maxQueuedTurns: given.max,
-              ...(given.isScheduled && { delayMs: FAR }),
+              ...(given.isScheduled ? { delayMs: FAR } : { onBusy: given.onBusy }),
             }),
           ),
       ),
@@ -243,6 +251,28 @@ const startAlone = fc
     leased('runs alone', by, again, (side, lease) => side.harness.store.startAlone(lease)),
   );
 
+const takeSteering = fc.record({ by: worker, twice }).map(({ by, twice: again }) =>
+  leased('takes steering', by, again, async (side, lease) => {
+    const reply = await side.harness.store.takeSteering(lease);
+    if (reply.status === 'taken') side.workers[by].head = reply.conversation.head;
+    return reply;
+  }),
+);
+
+const undoTurns = fc.record({ by: worker, twice }).map(({ by, twice: again }) => {
+  let sent = { count: 0, version: 0, head: 0 };
+  return leased('undoes turns', by, again, async (side, lease, count) => {
+    const { store } = side.harness;
+    if (sent.count !== count) {
+      const state = await store.readConversation(side.conversation);
+      sent = { count, version: state?.size.version ?? 0, head: state?.undo?.at(-1)?.to ?? 0 };
+    }
+    const { version, backoff, keepVersions } = replacementOver(side.conversation, sent.version, sent.head);
+    const reply = await store.undoTurns(lease, { expectedVersion: sent.version, version, backoff, keepVersions });
+    return { ...reply, status: reply.status === 'known' ? 'undone' : reply.status };
+  });
+});
+
 const settle = fc
   .record({ by: worker, isCompleted: fc.boolean(), hasWake: fc.boolean(), twice })
   .map(({ by, isCompleted, hasWake, twice: again }) =>
@@ -335,6 +365,8 @@ export const operations = fc.commands(
       heartbeat,
       release,
       startAlone,
+      takeSteering,
+      undoTurns,
       settle,
       cancel,
       lapse,

@@ -5,8 +5,9 @@ import type { ConversationRef, NamedConversation, TraceParent } from '../ids.ts'
 import type { Message, WeighedMessage } from '../message.ts';
 import type { IdleTtl } from '../policy.ts';
 import type { SizeAnchor } from '../size.ts';
-import type { AnswerEnd, StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
+import type { AnswerEnd, OnBusy, StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
 import type { Version } from '../version.ts';
+import type { BusyTurnStore } from './busy-turns.ts';
 import type { AnswerRequest, AnswerResult } from './turn-answers.ts';
 import type { Forking } from './version-store.ts';
 
@@ -55,6 +56,8 @@ export interface AcceptRequest {
   readonly context?: string | undefined;
   /** Failed turn of the same conversation whose input this turn runs again. Turns that have not failed are refused. */
   readonly redriveOf?: string;
+  /** Treatment of the turn if the mailbox is not empty. Absent: `enqueue`. A delayed turn is always enqueued. */
+  readonly onBusy?: OnBusy | undefined;
 }
 
 export type AcceptResult =
@@ -64,7 +67,8 @@ export type AcceptResult =
   | Forking
   /** The conversation belongs to another agent, which is named. */
   | { readonly status: 'other_agent'; readonly agent: string }
-  | { readonly status: 'full'; readonly queued: number }
+  /** The mailbox has reached its limit (`full`), or is not empty and the turn was to be refused then (`busy`). */
+  | { readonly status: 'full' | 'busy'; readonly queued: number }
   /** The turn to run again has not failed. Without `state`, there is no such turn. */
   | { readonly status: 'not_failed'; readonly state?: TurnState };
 
@@ -261,7 +265,7 @@ export type KeepSystemResult = { readonly status: 'kept'; readonly system: strin
  * Stores turns, for turn workers. Every write checks the worker's lease (invariant I4) and has no effect when repeated
  * (invariant I5).
  */
-export interface TurnStore {
+export interface TurnStore extends BusyTurnStore {
   /**
    * Claims the oldest unsettled turn of a conversation for a worker.
    * @param wake id of a queue job, stored and returned if the turn is settled as poison and another turn follows

@@ -1,16 +1,28 @@
 -- Accepts a turn: puts it into the mailbox, or keeps it scheduled if it has a delay (I1, I2). If the turn id is known,
--- the script writes nothing and returns the state of that turn.
+-- the script writes nothing and returns the state of that turn. `onBusy` decides what happens if the mailbox is not empty.
 -- ARGV: turn, agent, payload hash, input (`tokens bytes`, then JSON on the next line), wake, delayMs, maxQueuedTurns,
--- schema, failed turn that this one repeats or '', trace span of the caller or '', context (JSON) or ''
+-- schema, failed turn that this one repeats or '', trace span of the caller or '', context (JSON) or '', onBusy,
+-- retentionMs, result for open tool calls (content as JSON, tokens, bytes)
 -- Reply: {'accepted'|'known', state, 1 if the wake is to be added} | {'conflict'} | {'other_agent', agent} |
--- {'forking', 1 if abandoned} | {'full', queued} | {'not_failed', state of the turn to repeat or ''}
+-- {'forking', 1 if abandoned} | {'full'|'busy', queued} | {'not_failed', state of the turn to repeat or ''}
 -- @include keys
+-- @include conversation
 -- @include ready
 -- @include wake
+-- @include events
+-- @include append
+-- @include calls
+-- @include close
+-- @include fence
+-- @include settle
+-- @include take-head
 -- @include create
 -- @include index
 -- @include push
-local turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema, original, trace_parent, context = unpack(ARGV)
+-- @include busy
+local turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema, original, trace_parent, context =
+  unpack(ARGV, 1, 11)
+local on_busy, retentionMs, closing = ARGV[12], ARGV[13], { ARGV[14], ARGV[15], ARGV[16] }
 local key = turn_prefix .. turn
 local is_gone = redis.call('EXISTS', gone) == 1
 local known_hash, state = unpack(is_gone and {} or redis.call('HMGET', key, 'hash', 'state'))
@@ -27,10 +39,18 @@ if original ~= '' then
   local original_state = not is_gone and redis.call('HGET', turn_prefix .. original, 'state') or ''
   if original_state ~= 'failed' then return { 'not_failed', original_state } end
 end
-create_conversation(is_gone, schema, agent)
 local is_due = tonumber(delayMs) <= 0
-local queued = redis.call('LLEN', mb)
-if is_due and queued >= tonumber(maxQueuedTurns) then return { 'full', queued } end
+local queued = is_gone and 0 or redis.call('LLEN', mb)
+if on_busy == 'reject' and queued > 0 then return { 'busy', queued } end
+local replaces, steers, pivot = false, false, nil
+if queued > 0 and (on_busy == 'steer' or on_busy == 'interrupt' or on_busy == 'rollback') then
+  read_conversation()
+  steers, replaces = on_busy == 'steer', on_busy ~= 'steer'
+  if steers then pivot = find_place() else check_input(head_turn) end
+end
+create_conversation(is_gone, schema, agent)
+local left = replaces and queued - 1 - #steered_turns or queued
+if is_due and left >= tonumber(maxQueuedTurns) then return { 'full', queued } end
 
 -- The user message is stored outside the turn's hash. A value over 64 bytes would make Redis give up the hash's compact
 -- encoding (712 bytes a turn, not 310).
@@ -47,7 +67,10 @@ if original ~= '' then
   redis.call('HSET', turn_prefix .. original, 'redrivenAs', turn)
 end
 index_key(key)
-if is_due then return { 'accepted', 'queued', push_turn(turn, wake) } end
+if replaces then
+  return { 'accepted', 'queued', replace_head(turn, wake, on_busy == 'rollback', retentionMs, closing) }
+end
+if is_due then return { 'accepted', 'queued', steers and steer_head(turn, pivot) or push_turn(turn, wake) } end
 local dueAt = now + tonumber(delayMs)
 redis.call('HSET', key, 'dueAt', string.format('%.0f', dueAt))
 schedule(scheduled_member(turn), dueAt)

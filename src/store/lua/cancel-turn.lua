@@ -23,11 +23,12 @@ end
 
 local is_head = head_turn == turn
 if is_head and input_seq then close_open_calls(turn, { ARGV[4], ARGV[5], ARGV[6] }) end
-settle_turn(turn, 'canceled', ARGV[3], 'canceledBy', wake)
 if is_head then
+  settle_head('canceled', ARGV[3], 'canceledBy', wake)
   save_conversation('epoch', raise_epoch())
   return { 'canceled', pop_head(wake) }
 end
+settle_turn(turn, 'canceled', ARGV[3], 'canceledBy', wake)
 redis.call('LREM', mb, 1, turn)
 unschedule(scheduled_member(turn))
 return { 'canceled', 0 }

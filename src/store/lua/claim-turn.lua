@@ -43,7 +43,7 @@ end
 local attempts = tonumber(claims or 0)
 if attempts >= tonumber(maxAttempts) and is_alone then
   close_open_calls(head_turn, closing)
-  settle_turn(head_turn, 'failed', retentionMs, 'failure', poison)
+  settle_head('failed', retentionMs, 'failure', poison)
   save_conversation('epoch', raise_epoch(), 'poison', wake, 'poisoned', head_turn)
   return { 'poison', head_turn, pop_head(wake) }
 end

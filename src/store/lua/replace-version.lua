@@ -52,6 +52,8 @@ if passId then
 end
 put_version()
 redis.call('HSET', c, 'backoff', backoff)
+-- The caller has decided on the context of canceled turns, too.
+redis.call('HDEL', c, 'undo')
 start_idle_ttl(ttl)
 local added = is_awaited == 1 and wake or ''
 redis.call('SET', operation, number .. ' ' .. added, 'PX', operationMs)

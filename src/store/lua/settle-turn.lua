@@ -35,7 +35,7 @@ if state == 'failed' then
   close_open_calls(turn, closing)
   save_conversation('epoch', raise_epoch())
 end
-settle_turn(turn, state, retentionMs, field, value, ttl)
+settle_head(state, retentionMs, field, value, ttl)
 if wake ~= '' or not next_turn then
   local has_next = pop_head(wake)
   return { 'settled', has_next, has_next }

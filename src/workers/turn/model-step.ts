@@ -31,6 +31,7 @@ export interface Answered {
 export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEnd> {
   const { journal, prepared } = run;
   if (mustHandBack(run)) return HANDED_BACK;
+  await journal.takeSteering();
   const number = countModelSteps(journal.steps) + 1;
   const step = modelKey(number);
   const maxSteps = prepared.agent.maxSteps ?? TURN_LIMITS.maxSteps;

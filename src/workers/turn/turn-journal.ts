@@ -7,7 +7,7 @@ import { applyWaitEvent, readStepWaits, type StepWaits, type WaitEvent } from '.
 import { LostTurn } from './turn-errors.ts';
 
 export interface JournalPorts extends LeaseWritePorts {
-  readonly turns: Pick<TurnStore, 'startSteps' | 'recordStep'>;
+  readonly turns: Pick<TurnStore, 'startSteps' | 'recordStep' | 'takeSteering'>;
   readonly claimed: Pick<ClaimedTurn, 'conversation' | 'steps'>;
   readonly context: ContextCache;
   readonly onOutcome?: () => void;
@@ -76,6 +76,17 @@ export class TurnJournal {
     for (const key of keys) {
       if (!this.#steps.has(key)) this.#steps.set(key, { status: 'started', at: clock.now() });
     }
+  }
+
+  /**
+   * Appends the messages of turns that were enqueued to steer this turn. Costs a write only if such turns may exist.
+   * @throws LostTurn if the turn's lease was lost
+   */
+  async takeSteering(): Promise<void> {
+    if (this.#conversation.isSteered !== true) return;
+    const { turns, keeper } = this.#ports;
+    keeper.signal.throwIfAborted();
+    this.adopt((await writeUnderLease(this.#ports, 'steer', () => turns.takeSteering(keeper.lease))).conversation);
   }
 
   /**

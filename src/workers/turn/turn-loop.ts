@@ -13,6 +13,7 @@ import { countModelSteps, modelKey } from './step-keys.ts';
 import { takeToolSteps } from './tool-round.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
 import { LostTurn } from './turn-errors.ts';
+import { undoCanceled } from './undo-canceled.ts';
 
 export interface EndedRun {
   /** The turn, with the system prompt that belongs to it. */
@@ -40,6 +41,8 @@ export async function runTurn(opened: RunningTurn): Promise<EndedRun> {
  * the same path.
  */
 async function takeSteps(run: RunningTurn): Promise<TurnEnd> {
+  const undone = await undoCanceled(run);
+  if (undone !== undefined) return undone;
   await closeWait(run);
   let last = await readLastAnswer(run);
   for (;;) {

@@ -72,7 +72,10 @@ export const TURN_SETTINGS: TurnSettings = {
 
 export interface TurnPorts extends WorkerPorts {
   readonly turns: TurnStore;
-  readonly contexts: Pick<ContextStore, 'readConversation' | 'readContext' | 'readLog' | 'readText' | 'readVersion'>;
+  readonly contexts: Pick<
+    ContextStore,
+    'readConversation' | 'readContext' | 'readLog' | 'readText' | 'readVersion' | 'listVersions'
+  >;
   readonly passes: PassIntake;
   readonly takeover: PassTakeover;
   readonly streams: StreamWriter;

@@ -14,6 +14,7 @@ import { describeSummaryStore } from './summary-store.ts';
 import { describeSweepStore } from './sweep-store.ts';
 import { describeAccept } from './turn-accept.ts';
 import { describeBriefing } from './turn-briefing.ts';
+import { describeBusyTurns } from './turn-busy.ts';
 import { describeClaim } from './turn-claim.ts';
 import { describeEnd } from './turn-end.ts';
 import { describeOpenTurns } from './turn-open.ts';
@@ -31,6 +32,7 @@ import { describeVersionRollback } from './version-rollback.ts';
 const SUITES = {
   turns: [
     describeAccept,
+    describeBusyTurns,
     describeClaim,
     describeBriefing,
     describeSteps,

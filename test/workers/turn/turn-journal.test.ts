@@ -44,6 +44,7 @@ function openJournal() {
   const turns = {
     heartbeat: async () => ({ status: 'renewed' as const }),
     startSteps: async () => ({ status: 'recorded' as const }),
+    takeSteering: async () => ({ status: 'taken' as const, conversation: { ...stateAt(1), openCalls: [] } }),
     recordStep: (_: TurnLease, { key }: StepOutcome) =>
       new Promise<StepResult>((resolve) => {
         replies.set(key, resolve);

@@ -1,12 +1,12 @@
--- Requires: keys. Defines: conversation, head_turn, next_turn, read_conversation, save_conversation.
--- read_conversation sets the three variables. `conversation` holds owner, epoch, end of the log, idle TTL and the time of the
--- last settlement. `head_turn` and `next_turn` are the ids of the first two turns of the mailbox.
-local conversation, head_turn, next_turn
+-- Requires: keys. Defines: conversation, head_turn, steered_turns, next_turn, read_conversation, save_conversation.
+-- read_conversation sets the four variables. `conversation` holds owner, epoch, end of the log, idle TTL and the time of the
+-- last settlement. `head_turn` is the id of the first turn of the mailbox. `steered_turns` are the ids of the turns whose
+-- messages went into the head turn. They stand directly behind it. `next_turn` is the id of the turn behind those.
+local conversation, head_turn, steered_turns, next_turn
 
 local TURN_COUNTS = { 'inputTokens', 'outputTokens', 'waitUntil', 'dueAt', 'suspended', 'waitOpen' }
 
--- A script may write to the first two turns before it has read all of their fields. So the numbers in both are checked
--- first.
+-- A script may write to these turns before it has read all of their fields. So the numbers in each are checked first.
 local function check_turn(turn)
   local key = turn_prefix .. turn
   if has_other_type('HLEN', key) then refuse(key, '') end
@@ -24,6 +24,12 @@ local function read_conversation()
   head_turn, next_turn = unpack(redis.call('LRANGE', mb, 0, 1))
   if head_turn then check_turn(head_turn) end
   if next_turn then check_turn(next_turn) end
+  steered_turns = {}
+  while next_turn and redis.call('HEXISTS', turn_prefix .. next_turn, 'steeredInto') == 1 do
+    steered_turns[#steered_turns + 1] = next_turn
+    next_turn = redis.call('LINDEX', mb, #steered_turns + 1)
+    if next_turn then check_turn(next_turn) end
+  end
 end
 
 -- Stores the new end of the log, and further fields (names and values), in one HSET.

@@ -1,4 +1,5 @@
--- Requires: keys, conversation, ready, wake, events. Defines: SETTLED, settle_turn, pop_head, needs_wake.
+-- Requires: keys, conversation, ready, wake, events. Defines: SETTLED, settle_turn, settle_head, pop_head,
+-- needs_wake.
 -- @include failed
 -- @include idle-ttl
 -- @include stream
@@ -35,6 +36,15 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   emit('turn_settled', { 'turn', turn, 'state', state })
   end_stream(turn)
   start_idle_ttl(conversation.ttl, ttl)
+end
+
+-- Settles the first turn of the mailbox. The turns whose messages went into it end in the same way and leave the mailbox.
+local function settle_head(...)
+  settle_turn(head_turn, ...)
+  for _, turn in ipairs(steered_turns) do
+    settle_turn(turn, ...)
+    redis.call('LREM', mb, 1, turn)
+  end
 end
 
 -- Removes the settled turn, which is the first one, from the mailbox, ends its lease and wakes the next turn (I3).

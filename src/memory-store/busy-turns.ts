@@ -1,0 +1,99 @@
+import type { BusyTurnStore, TurnUndo, UndoResult } from '../domain/ports/busy-turns.ts';
+import type { TurnLease } from '../domain/ports/turn-store.ts';
+import { checkNumber } from '../domain/version.ts';
+import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toConversationState } from './database.ts';
+import { appendToLog, closeOpenCalls } from './log.ts';
+import { headTurn, raiseEpoch, settleHead, steeredTurns, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
+import { readyEntry } from './members.ts';
+import { finishPass, supersedeOwner } from './pass-end.ts';
+import { putVersion } from './put-version.ts';
+import { findOwned } from './turn-lease.ts';
+
+/** Opens, in memory, the operations of a running turn on turns that were enqueued with `onBusy`. */
+export function openMemoryBusyTurnStore(db: MemoryDatabase): BusyTurnStore {
+  return {
+    takeSteering: async (lease) => {
+      const owned = findOwned(db, lease);
+      if ('status' in owned) return owned;
+      takeSteering(db, owned.conversation, lease.turn);
+      return { status: 'taken', conversation: toConversationState(owned.conversation) };
+    },
+    undoTurns: async (lease, undo) => undoTurns(db, lease, undo),
+  };
+}
+
+function takeSteering(db: MemoryDatabase, conversation: MemoryConversation, turn: string): void {
+  const { mailbox, turnRecords, openCalls } = conversation;
+  if (openCalls.size > 0) return;
+  for (const id of mailbox.slice(1 + steeredTurns(conversation).length)) {
+    const steering = turnRecords.get(id);
+    if (steering?.isSteering !== true) break;
+    enterInput(db, conversation, steering);
+    steering.isSteering = false;
+    steering.steeredInto = turn;
+  }
+  conversation.isSteered = false;
+}
+
+/** Appends the user message of a turn to the log, as `enter_input` of `lua/shared/take-head.lua` does in Redis. */
+export function enterInput(db: MemoryDatabase, conversation: MemoryConversation, record: MemoryTurn): void {
+  record.state = 'running';
+  if (record.input === undefined) return;
+  closeOpenCalls(conversation, record.turn, db.now());
+  record.inputSeq = appendToLog(conversation, [record.input], db.now(), record.turn);
+  record.input = undefined;
+}
+
+function undoTurns(db: MemoryDatabase, lease: TurnLease, undo: TurnUndo): UndoResult {
+  checkNumber(undo);
+  const owned = findOwned(db, lease);
+  if ('status' in owned) return owned;
+  const { conversation } = owned;
+  if (conversation.undo.length > 0) {
+    if (conversation.version !== undo.expectedVersion)
+      return { status: 'version_changed', version: conversation.version };
+    conversation.backoff = undo.backoff;
+    if (conversation.pass !== undefined) {
+      supersedeOwner(conversation);
+      finishPass(db, conversation, 'superseded', '');
+      delete conversation.lastEnd;
+    }
+    putVersion(db, conversation, undo.version, undo.keepVersions);
+    conversation.undo = [];
+    return { status: 'undone', conversation: toConversationState(conversation) };
+  }
+  return { status: 'known', conversation: toConversationState(conversation) };
+}
+
+/** Adds a turn that steers the head turn, as `steer_head` of `lua/shared/busy.lua` does in Redis. */
+export function steerHead(db: MemoryDatabase, conversation: MemoryConversation, record: MemoryTurn): void {
+  const { mailbox, turnRecords, ref } = conversation;
+  record.isSteering = true;
+  conversation.isSteered = true;
+  const first = 1 + steeredTurns(conversation).length;
+  const place = mailbox.findIndex((turn, at) => at >= first && turnRecords.get(turn)?.isSteering !== true);
+  mailbox.splice(place === -1 ? mailbox.length : place, 0, record.turn);
+  const entry = readyEntry('t', ref);
+  if (!db.ready.has(entry)) db.ready.set(entry, db.now() + WAKE_GRACE_MS);
+}
+
+/** Puts a new turn where the head turn was, as `replace_head` of `lua/shared/busy.lua` does in Redis. */
+export function replaceHead(
+  db: MemoryDatabase,
+  conversation: MemoryConversation,
+  { turn, wake, isUndone }: { readonly turn: string; readonly wake: string; readonly isUndone: boolean },
+): void {
+  const record = headTurn(conversation);
+  if (record === undefined) return;
+  const { inputSeq } = record;
+  if (inputSeq !== undefined) closeOpenCalls(conversation, record.turn, db.now());
+  else if (!isUndone) enterInput(db, conversation, record);
+  settleHead(db, conversation, record, { state: 'canceled', canceledBy: wake });
+  if (isUndone && inputSeq !== undefined) conversation.undo.push({ from: inputSeq, to: conversation.log.length });
+  raiseEpoch(db, conversation);
+  conversation.owner = undefined;
+  conversation.leaseUntil = undefined;
+  conversation.attempts = 0;
+  conversation.mailbox[0] = turn;
+  wakeTurn(db, conversation, wake);
+}

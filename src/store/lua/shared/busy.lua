@@ -1,0 +1,45 @@
+-- Requires: keys, conversation, ready, wake, append, calls, close, fence, settle, take-head. Defines: find_place, steer_head,
+-- replace_head. Adds a new turn to a mailbox that is not empty, by its `onBusy`.
+
+-- Finds the place of a steering turn: behind the head turn, the turns that steered it, and earlier steering turns. Returns
+-- the turn that will stand behind the new one, or nil for the end of the mailbox.
+local function find_place()
+  local pivot, at = next_turn, #steered_turns + 1
+  while pivot and redis.call('HGET', turn_prefix .. pivot, 'steer') do
+    at = at + 1
+    pivot = redis.call('LINDEX', mb, at)
+  end
+  return pivot
+end
+
+-- Adds a turn whose message goes into the head turn at its next model step.
+local function steer_head(turn, pivot)
+  redis.call('HSET', turn_prefix .. turn, 'steer', 1)
+  redis.call('HSET', c, 'steering', 1)
+  if pivot then redis.call('LINSERT', mb, 'BEFORE', pivot, turn) else redis.call('RPUSH', mb, turn) end
+  redis.call('ZADD', ready, 'NX', string.format('%.0f', now + WAKE_GRACE_MS), turn_member)
+  return 0
+end
+
+-- Cancels the head turn, and puts the new turn in its place. With is_undone, the messages of the canceled turn leave the
+-- context: the field `undo` lists their seqs for the worker that claims the next turn. Otherwise the log gets the user
+-- message of a head turn that no worker has claimed yet. So the log does not depend on the speed of workers.
+local function replace_head(turn, wake, is_undone, retentionMs, closing)
+  local input_seq = redis.call('HGET', turn_prefix .. head_turn, 'inputSeq')
+  if input_seq then
+    close_open_calls(head_turn, closing)
+  elseif not is_undone then
+    enter_input(head_turn, closing)
+  end
+  settle_head('canceled', retentionMs, 'canceledBy', wake)
+  local undo = {}
+  if is_undone and input_seq then
+    local range = string.format('%s %.0f ', input_seq, conversation.head)
+    undo = { 'undo', (redis.call('HGET', c, 'undo') or '') .. range }
+  end
+  save_conversation('epoch', raise_epoch(), unpack(undo))
+  redis.call('HDEL', c, 'owner', 'lease', 'attempts')
+  redis.call('LSET', mb, 0, turn)
+  wake_turn(wake)
+  return 1
+end

@@ -1,0 +1,33 @@
+-- Appends the messages of the turns that steer the running turn to the log, before its next model call. Such a turn then
+-- stays behind the running turn in the mailbox and ends with it. A repeated call finds no steering turn and appends nothing.
+-- While tool calls have no results, nothing is appended, because no message may follow such a call.
+-- ARGV: turn, owner, epoch
+-- Reply: {'taken', the conversation's fields} | {a loss by find_loss}
+-- @include keys
+-- @include conversation
+-- @include ready
+-- @include append
+-- @include calls
+-- @include close
+-- @include fence
+-- @include take-head
+local turn, owner, epoch = unpack(ARGV)
+read_conversation()
+local loss = find_loss(turn, owner, epoch)
+if loss then return { loss } end
+if #read_open_calls() > 0 then return { 'taken', redis.call('HGETALL', c) } end
+local taken, steering = {}, next_turn
+while steering and redis.call('HGET', turn_prefix .. steering, 'steer') do
+  check_turn(steering)
+  check_input(steering)
+  taken[#taken + 1] = steering
+  steering = redis.call('LINDEX', mb, #steered_turns + #taken + 1)
+end
+for _, message_turn in ipairs(taken) do
+  enter_input(message_turn, {})
+  redis.call('HSET', turn_prefix .. message_turn, 'steeredInto', turn)
+  redis.call('HDEL', turn_prefix .. message_turn, 'steer')
+end
+save_conversation()
+redis.call('HDEL', c, 'steering')
+return { 'taken', redis.call('HGETALL', c) }

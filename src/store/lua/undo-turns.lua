@@ -1,0 +1,36 @@
+-- Makes a version live that shows nothing of the turns that were canceled with `onBusy: rollback`. The owner of the running
+-- turn calls this before its first step. Ends the pass in progress, which was planned for the earlier context.
+-- ARGV: turn, owner, epoch, live version that the caller knows, backoff, then as put_version
+-- Reply: {'undone'|'known', the conversation's fields} | {'version_changed', live version} | {a loss by find_loss}
+-- @include keys
+-- @include conversation
+-- @include ready
+-- @include wake
+-- @include events
+-- @include fulfil
+-- @include index
+-- @include review
+-- @include pass-end
+-- @include pass-fence
+-- @include fence
+-- @include args
+-- @include put-version
+local turn, owner, epoch, expected, backoff = take(), take(), take(), take(), take()
+read_conversation()
+local loss = find_loss(turn, owner, epoch)
+if loss then return { loss } end
+-- A repeated call: only the owner of the running turn removes this field.
+if redis.call('HEXISTS', c, 'undo') == 0 then return { 'known', redis.call('HGETALL', c) } end
+local live = redis.call('HGET', c, 'version') or '0'
+if live ~= expected then return { 'version_changed', tonumber(live) } end
+redis.call('HSET', c, 'backoff', backoff)
+local passId = redis.call('HGET', pass, 'passId')
+if passId then
+  supersede_owner()
+  end_pass(passId, 'superseded', '')
+  -- These fields are removed. Otherwise a repeated call of the pass's owner would report this end as its own.
+  redis.call('HDEL', c, 'lastPass', 'lastPassWake', 'lastPassAwaited', 'lastPassSettled')
+end
+put_version()
+redis.call('HDEL', c, 'undo')
+return { 'undone', redis.call('HGETALL', c) }

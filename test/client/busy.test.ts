@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { EnqueueInput, TurnView } from '../../src/client/index.ts';
+import type { Agent } from '../../src/domain/agent.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { type Fixture, openFixture } from './fixture.ts';
+
+/** Turns whose tool is running, and functions that end that tool call, by conversation. */
+const running = new Map<string, () => void>();
+
+/** An agent that calls the tool `hold` for the input `hold`, and otherwise repeats all user messages that it sees. */
+const agent: Agent = {
+  name: 'talker',
+  system: 'You talk.',
+  policy: {},
+  tools: [
+    {
+      name: 'hold',
+      description: 'waits for the test',
+      input: z.object({}),
+      run: async (_, { conversation, signal }) => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        signal.addEventListener('abort', () => resolve());
+        running.set(conversation, resolve);
+        await promise;
+        return 'held';
+      },
+    },
+  ],
+  model: scriptedModel({
+    decide: ({ messages }) => {
+      const last = messages.at(-1);
+      if (last?.role === 'user' && last.content === 'hold') return { toolCalls: [{ name: 'hold', arguments: {} }] };
+      const heard = messages.filter(({ role }) => role === 'user').map(({ content }) => content);
+      return { content: `heard ${heard.join(', ')}` };
+    },
+  }),
+};
+
+let fixture: Fixture;
+beforeAll(async () => {
+  fixture = await openFixture();
+  await fixture.startWorkers([agent]);
+});
+afterAll(async () => {
+  for (const end of running.values()) end();
+  await fixture.close();
+});
+
+/** Enqueues a turn that holds, and waits until its tool runs. */
+async function hold(conversation: string): Promise<() => void> {
+  await fixture.client.enqueueTurn({ conversation, agent: 'talker', input: 'hold', turn: 'held' });
+  await expect.poll(() => running.has(conversation), { timeout: 60_000 }).toBe(true);
+  return running.get(conversation) ?? (() => undefined);
+}
+
+async function ask(conversation: string, turn: string, onBusy: EnqueueInput['onBusy']): Promise<TurnView> {
+  await fixture.client.enqueueTurn({ conversation, agent: 'talker', input: turn, turn, onBusy });
+  return await fixture.client.result(conversation, turn, { waitMs: 60_000 });
+}
+
+async function contextOf(conversation: string): Promise<string[]> {
+  const { items } = await fixture.client.context(conversation);
+  return items.map(({ message: { role, content } }) => `${role}: ${content}`);
+}
+
+test('onBusy reject fails with conversation_busy while a turn runs, and with an idle conversation the turn runs', async () => {
+  const release = await hold('c-reject');
+  const refused = fixture.client.enqueueTurn({
+    conversation: 'c-reject',
+    agent: 'talker',
+    input: 'x',
+    onBusy: 'reject',
+  });
+  await expect(refused).rejects.toMatchObject({
+    code: 'conversation_busy',
+    field: 'conversation',
+    details: { queued: 1 },
+  });
+  release();
+  await fixture.client.result('c-reject', 'held', { waitMs: 60_000 });
+  expect(await ask('c-reject', 'x', 'reject')).toMatchObject({ answer: { content: 'heard hold, x' } });
+});
+
+test('onBusy interrupt cancels the running turn, and the model sees what the turn has recorded', async () => {
+  await hold('c-interrupt');
+  expect(await ask('c-interrupt', 'new', 'interrupt')).toMatchObject({ answer: { content: 'heard hold, new' } });
+  expect(await fixture.client.result('c-interrupt', 'held')).toMatchObject({ state: 'canceled' });
+  const context = await contextOf('c-interrupt');
+  expect(context.map((message) => message.split(':')[0])).toEqual(['user', 'assistant', 'tool', 'user', 'assistant']);
+});
+
+test('onBusy rollback cancels the running turn, and the model sees nothing of it, while the log keeps it', async () => {
+  await ask('c-rollback', 'first', 'enqueue');
+  await hold('c-rollback');
+  expect(await ask('c-rollback', 'new', 'rollback')).toMatchObject({ answer: { content: 'heard first, new' } });
+  expect(await contextOf('c-rollback')).toEqual([
+    'user: first',
+    'assistant: heard first',
+    'user: new',
+    'assistant: heard first, new',
+  ]);
+  expect((await fixture.client.log('c-rollback')).map(({ message }) => message.role)).toEqual([
+    'user',
+    'assistant',
+    'user',
+    'assistant',
+    'tool',
+    'user',
+    'assistant',
+  ]);
+  expect((await fixture.client.versions('c-rollback')).map(({ cause }) => cause)).toEqual(['rollback']);
+  expect(await ask('c-rollback', 'later', 'rollback')).toMatchObject({
+    answer: { content: 'heard first, new, later' },
+  });
+});
+
+test('onBusy steer puts the message into the running turn before its next model call, and both turns get the answer', async () => {
+  const release = await hold('c-steer');
+  const steer: EnqueueInput = { conversation: 'c-steer', agent: 'talker', input: 'also', turn: 's1', onBusy: 'steer' };
+  expect(await fixture.client.enqueueTurn(steer)).toMatchObject({ state: 'queued', isNew: true });
+  expect(await fixture.client.enqueueTurn(steer)).toMatchObject({ state: 'queued', isNew: false });
+  release();
+  const steered = await fixture.client.result('c-steer', 's1', { waitMs: 60_000 });
+  const answer = { content: 'heard hold, also' };
+  expect(steered).toMatchObject({ state: 'completed', steeredInto: 'held', answer });
+  expect(await fixture.client.result('c-steer', 'held')).toMatchObject({ state: 'completed', answer });
+  expect((await contextOf('c-steer')).slice(2)).toEqual(['tool: held', 'user: also', 'assistant: heard hold, also']);
+  expect(await fixture.client.enqueueTurn(steer)).toMatchObject({ state: 'completed', isNew: false });
+});
+
+test('a turn with onBusy steer runs as a turn of its own if no other turn is open', async () => {
+  expect(await ask('c-alone', 'x', 'steer')).toMatchObject({ state: 'completed', answer: { content: 'heard x' } });
+});
+
+test('a turn with a delay accepts no onBusy but enqueue', async () => {
+  const later = { conversation: 'c-later', agent: 'talker', input: 'x', delayMs: 3_600_000 } as const;
+  for (const onBusy of ['reject', 'interrupt', 'rollback', 'steer'] as const) {
+    const refused = fixture.client.enqueueTurn({ ...later, onBusy });
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_input', field: 'onBusy' });
+  }
+  expect(await fixture.client.enqueueTurn({ ...later, onBusy: 'enqueue' })).toMatchObject({ state: 'scheduled' });
+});

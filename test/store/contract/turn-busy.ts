@@ -1,0 +1,213 @@
+import { expect, test } from 'vitest';
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type { TurnUndo } from '../../../src/domain/ports/busy-turns.ts';
+import { START_VERSION } from '../../../src/domain/version.ts';
+import { callsStep, claimHead, resultStep, textStep, turnFor } from '../samples.ts';
+import type { Given } from './fixture.ts';
+import { replacementOver } from './version-replacement.ts';
+
+/** A version over version `live` that evicts the last messages of a log, up to seq `head`. */
+function undoOver(conversation: ConversationRef, live: number, head: number): TurnUndo {
+  const { version, backoff, keepVersions } = replacementOver(conversation, live, head);
+  return { expectedVersion: live, version: { ...version, cause: 'rollback' }, backoff, keepVersions };
+}
+
+export function describeBusyTurns(given: Given): void {
+  const contentsOf = async (conversation: ConversationRef): Promise<string[]> =>
+    (await given.harness().observe(conversation)).shape.log.map(({ role, turn }) => `${role} of ${turn}`);
+
+  test('a turn with onBusy is queued like any other if no turn is open', async () => {
+    for (const onBusy of ['reject', 'interrupt', 'rollback', 'steer'] as const) {
+      const { store, observe, conversation } = given.nothing();
+      const reply = await store.accept(turnFor(conversation, 't1', { onBusy }));
+      expect(reply).toEqual({ status: 'accepted', state: 'queued', needsWake: true });
+      expect((await observe(conversation)).shape.mailbox).toEqual(['t1']);
+      expect((await claimHead(store, conversation)).lease.turn).toBe('t1');
+    }
+  });
+
+  test('onBusy reject refuses a turn while another turn is queued, and changes nothing', async () => {
+    const { store, observe, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    const before = await observe(conversation);
+    const request = turnFor(conversation, 't2', { onBusy: 'reject' });
+    expect(await store.accept(request)).toEqual({ status: 'busy', queued: 1 });
+    expect((await observe(conversation)).shape).toEqual(before.shape);
+    await store.cancel(conversation, 't1', 'w');
+    expect(await store.accept(request)).toMatchObject({ status: 'accepted' });
+    expect(await store.accept(request), 'repeated').toMatchObject({ status: 'known', needsWake: true });
+  });
+
+  test('onBusy interrupt cancels the running turn, keeps its messages, and runs the new turn before queued turns', async () => {
+    const { store, observe, conversation, lease } = await given.running();
+    await store.accept(turnFor(conversation, 't2'));
+    await store.recordStep(lease, callsStep('m1', 1, 1));
+    const request = turnFor(conversation, 't3', { onBusy: 'interrupt' });
+    expect(await store.accept(request)).toEqual({ status: 'accepted', state: 'queued', needsWake: true });
+    const { shape } = await observe(conversation);
+    expect([shape.mailbox, shape.wake, shape.openCalls]).toEqual([['t3', 't2'], 'wake-t3', {}]);
+    expect(await contentsOf(conversation)).toEqual(['user of t1', 'assistant of t1', 'tool of t1']);
+    expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'canceled' });
+    expect(await store.heartbeat(lease)).toEqual({ status: 'canceled' });
+    expect(await store.accept(request)).toEqual({ status: 'known', state: 'queued', needsWake: true });
+    expect((await observe(conversation)).shape).toEqual(shape);
+    expect((await claimHead(store, conversation)).lease.turn).toBe('t3');
+  });
+
+  test('onBusy interrupt of a turn that no worker has claimed puts its user message into the log', async () => {
+    const { store, observe, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    await store.accept(turnFor(conversation, 't2', { onBusy: 'interrupt' }));
+    await claimHead(store, conversation);
+    expect(await contentsOf(conversation)).toEqual(['user of t1', 'user of t2']);
+    expect((await observe(conversation)).shape.turns['t1']).toMatchObject({ state: 'canceled', hasInput: false });
+  });
+
+  test('onBusy interrupt needs no free place in the mailbox, and onBusy steer needs one', async () => {
+    const { store, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    const full = { maxQueuedTurns: 1 };
+    expect(await store.accept(turnFor(conversation, 't2', { ...full, onBusy: 'steer' }))).toMatchObject({
+      status: 'full',
+    });
+    expect(await store.accept(turnFor(conversation, 't3', { ...full, onBusy: 'interrupt' }))).toMatchObject({
+      status: 'accepted',
+    });
+  });
+
+  test('onBusy rollback cancels the running turn and lists its messages for the next turn to remove', async () => {
+    const { store, conversation, lease } = await given.running();
+    await store.recordStep(lease, callsStep('m1', 1, 1));
+    await store.accept(turnFor(conversation, 't2', { onBusy: 'rollback' }));
+    const claimed = await claimHead(store, conversation);
+    expect([claimed.lease.turn, claimed.conversation.undo]).toEqual(['t2', [{ from: 1, to: 3 }]]);
+    const undo = undoOver(conversation, 0, 3);
+    expect(await store.undoTurns(claimed.lease, undoOver(conversation, 7, 3))).toEqual({
+      status: 'version_changed',
+      version: 0,
+    });
+    const undone = await store.undoTurns(claimed.lease, undo);
+    expect(undone).toMatchObject({ status: 'undone', conversation: { size: { version: 1 } } });
+    expect(undone).not.toHaveProperty('conversation.undo');
+    expect(await store.undoTurns(claimed.lease, undo)).toMatchObject({ status: 'known' });
+    expect(await store.readVersion(conversation, 1)).toMatchObject({ cause: 'rollback', base: 3 });
+    expect(await store.undoTurns(lease, undo), 'the former owner').toEqual({ status: 'canceled' });
+  });
+
+  test('a second onBusy rollback adds the messages of the next turn, and of no turn that never began', async () => {
+    const { store, conversation } = await given.running();
+    await store.accept(turnFor(conversation, 't2', { onBusy: 'rollback' }));
+    await store.accept(turnFor(conversation, 't3', { onBusy: 'rollback' }));
+    await claimHead(store, conversation);
+    await store.accept(turnFor(conversation, 't4', { onBusy: 'rollback' }));
+    const { conversation: state } = await claimHead(store, conversation);
+    expect(await contentsOf(conversation)).toEqual(['user of t1', 'user of t3', 'user of t4']);
+    expect(state.undo).toEqual([
+      { from: 1, to: 1 },
+      { from: 2, to: 2 },
+    ]);
+  });
+
+  test('undoTurns ends the pass in progress, and a restore by a service ends the wish to undo', async () => {
+    const { store, observe, conversation } = await given.running();
+    await store.accept(turnFor(conversation, 't2', { onBusy: 'rollback' }));
+    await store.requestPass({ conversation, passId: 'p1', reasons: ['ratio'], wake: 'w1' });
+    const { lease } = await claimHead(store, conversation);
+    await store.undoTurns(lease, undoOver(conversation, 0, 1));
+    expect((await observe(conversation)).shape.passId).toBeUndefined();
+
+    await store.accept(turnFor(conversation, 't3', { onBusy: 'rollback' }));
+    expect((await store.readConversation(conversation))?.undo).toEqual([{ from: 2, to: 2 }]);
+    expect(await store.replaceVersion(replacementOver(conversation, 1, 2))).toMatchObject({ status: 'replaced' });
+    expect((await claimHead(store, conversation)).conversation.undo).toBeUndefined();
+  });
+
+  test('onBusy steer puts a message into the running turn before its next model call, once', async () => {
+    const { store, observe, conversation, lease } = await given.running();
+    await store.accept(turnFor(conversation, 't2'));
+    for (const turn of ['s1', 's2']) {
+      const reply = await store.accept(turnFor(conversation, turn, { onBusy: 'steer' }));
+      expect(reply).toEqual({ status: 'accepted', state: 'queued', needsWake: false });
+    }
+    expect((await observe(conversation)).shape.mailbox).toEqual(['t1', 's1', 's2', 't2']);
+    const recorded = await store.recordStep(lease, callsStep('m1', 1, 1));
+    expect(recorded).toMatchObject({ conversation: { isSteered: true } });
+    expect(await store.takeSteering(lease), 'a call is open').toMatchObject({ conversation: { head: 2 } });
+    await store.recordStep(lease, resultStep('r1', 'c2_0'));
+    const taken = await store.takeSteering(lease);
+    expect(taken).toMatchObject({ status: 'taken', conversation: { head: 5, turns: 3 } });
+    expect(taken).not.toHaveProperty('conversation.isSteered');
+    expect(await store.takeSteering(lease)).toEqual(taken);
+    expect(await contentsOf(conversation)).toEqual([
+      'user of t1',
+      'assistant of t1',
+      'tool of t1',
+      'user of s1',
+      'user of s2',
+    ]);
+    expect(await store.readTurn(conversation, 's1')).toMatchObject({ state: 'running', steeredInto: 't1' });
+    await store.accept(turnFor(conversation, 's3', { onBusy: 'steer' }));
+    expect((await observe(conversation)).shape.mailbox).toEqual(['t1', 's1', 's2', 's3', 't2']);
+  });
+
+  test('turns that steered a turn end with it, and the next turn is the one behind them', async () => {
+    const { store, observe, conversation, lease } = await given.running();
+    for (const turn of ['s1', 's2']) await store.accept(turnFor(conversation, turn, { onBusy: 'steer' }));
+    await store.accept(turnFor(conversation, 't2'));
+    await store.takeSteering(lease);
+    await store.recordStep(lease, textStep('m1', 3));
+    const settled = await store.settle(lease, { state: 'completed', answerSeq: 4 }, undefined);
+    expect(settled).toMatchObject({ status: 'settled', hasNext: true, next: { lease: { turn: 't2' } } });
+    expect((await observe(conversation)).shape.mailbox).toEqual(['t2']);
+    const answer = { seq: 4, content: 'answer' };
+    expect(await store.readTurn(conversation, 's1')).toMatchObject({ state: 'completed', steeredInto: 't1', answer });
+    expect(await store.readTurn(conversation, 's2')).toMatchObject({ state: 'completed', answer });
+  });
+
+  test('a cancel, an interrupt and a poison turn end the turns that steered it in the same way', async () => {
+    const ends = {
+      canceled: async (conversation: ConversationRef) => {
+        await given.harness().store.cancel(conversation, 't1', 'w');
+      },
+      interrupted: async (conversation: ConversationRef) => {
+        await given.harness().store.accept(turnFor(conversation, 't3', { onBusy: 'interrupt' }));
+      },
+      poison: async (conversation: ConversationRef) => {
+        await given.killOwners(conversation);
+        await given.harness().store.claim(conversation, 'owner', 'wake');
+      },
+    };
+    for (const [end, bring] of Object.entries(ends)) {
+      const { store, observe, conversation, lease } = await given.running();
+      await store.accept(turnFor(conversation, 's1', { onBusy: 'steer' }));
+      await store.takeSteering(lease);
+      await store.accept(turnFor(conversation, 't2'));
+      await bring(conversation);
+      expect(await store.readTurn(conversation, 's1')).toMatchObject({
+        state: end === 'poison' ? 'failed' : 'canceled',
+      });
+      expect((await observe(conversation)).shape.mailbox).toEqual(end === 'interrupted' ? ['t3', 't2'] : ['t2']);
+    }
+  });
+
+  test('a steering turn becomes a turn of its own if the running turn settles first', async () => {
+    const { store, conversation, lease } = await given.running();
+    await store.accept(turnFor(conversation, 't2'));
+    await store.accept(turnFor(conversation, 's1', { onBusy: 'steer' }));
+    await store.recordStep(lease, textStep('m1', 1));
+    const settled = await store.settle(lease, { state: 'completed', answerSeq: 2 }, undefined);
+    expect(settled).toMatchObject({ next: { lease: { turn: 's1' }, inputSeq: 3 } });
+    expect(await store.readTurn(conversation, 's1')).not.toHaveProperty('steeredInto');
+  });
+
+  test('takeSteering and undoTurns of a worker that lost the turn change nothing', async () => {
+    const { store, observe, lapseLease, conversation, lease } = await given.running();
+    await store.accept(turnFor(conversation, 's1', { onBusy: 'steer' }));
+    await lapseLease('turn', conversation);
+    await claimHead(store, conversation);
+    const before = await observe(conversation);
+    expect(await store.takeSteering(lease)).toEqual({ status: 'fenced' });
+    expect(await store.undoTurns(lease, undoOver(conversation, START_VERSION.number, 1))).toEqual({ status: 'fenced' });
+    expect((await observe(conversation)).shape).toEqual(before.shape);
+  });
+}
