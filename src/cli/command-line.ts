@@ -1,6 +1,7 @@
 import tab from '@bomb.sh/tab/commander';
 import { Command, CommanderError } from 'commander';
 import { TurnfoldError } from '../domain/errors.ts';
+import { addAccessCommands } from './access-commands.ts';
 import { addCheckCommands, addOfflineCommands, addProcessCommands } from './local-commands.ts';
 import { type Output, reportError } from './output.ts';
 import { readPackageFacts } from './package-facts.ts';
@@ -71,6 +72,7 @@ export async function runCommandLine(args: readonly string[], output: Output): P
 export function addCommands(program: Command, runner: CommandRunner): void {
   addProcessCommands(program, runner);
   addRedisCommands(program, runner);
+  addAccessCommands(program, runner);
   addOfflineCommands(program, runner);
   addCheckCommands(program, runner);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SCOPES, type Scope } from '../domain/access-key.ts';
 import { fieldError } from '../domain/errors.ts';
 import { parseInput } from '../domain/parse.ts';
 import { WIRE_FORMATS, type WireFormat } from '../domain/raw-items.ts';
@@ -27,6 +28,15 @@ export function readRoles(list: string): WorkerRole[] {
   });
 }
 
+/**
+ * Parses the scopes of an access key.
+ * @param list names separated by commas
+ * @throws invalid_input for an unknown name
+ */
+export function readScopes(list: string): Scope[] {
+  return list.split(',').map((scope) => parseInput(z.enum(SCOPES), scope.trim(), '--scopes'));
+}
+
 const CONTEXT_OPTION = '--context';
 const FILE_MARK = '@';
 
@@ -49,4 +59,23 @@ function parseJson(text: string, path: string | undefined): unknown {
     const why = `${where}expected a JSON object such as {"user":"u1"}, or @path of a file with one`;
     throw fieldError('invalid_input', CONTEXT_OPTION, why);
   }
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Parses a period such as `90s`, `30m`, `2h` or `7d` to ms. Returns undefined for any other text. */
+export function parsePeriod(text: string): number | undefined {
+  const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
+  return count === undefined ? undefined : Number(count) * (UNITS[unit] ?? 0);
+}
+
+/**
+ * Parses a period to ms.
+ * @param option name of the option, for the error
+ * @throws invalid_input for any other text
+ */
+export function readPeriod(text: string, option: string): number {
+  const periodMs = parsePeriod(text);
+  if (periodMs !== undefined) return periodMs;
+  throw fieldError('invalid_input', option, `expected a period such as 90s, 30m, 2h or 7d, got '${text}'`);
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { TurnfoldClient } from '../client/index.ts';
+import type { OpenClient, TurnfoldClient } from '../client/index.ts';
 import { DEFAULT_REDIS_URL, readConfig } from '../config.ts';
 import { Interruption } from './interruption.ts';
 import { type Output, reportError } from './output.ts';
@@ -13,6 +13,11 @@ export interface CommandContext {
 /** Services that a command with Redis receives. */
 export interface ClientContext extends CommandContext {
   readonly client: TurnfoldClient;
+}
+
+/** Services that a command on access from outside receives. */
+export interface AccessContext extends CommandContext {
+  readonly client: OpenClient;
 }
 
 /** Services that a command receives if the command prints some errors itself. */
@@ -55,7 +60,7 @@ export class CommandRunner {
    * `REDIS_URL`.
    * @param names API fields that have another name on the command line
    */
-  onRedis(load: Load<ClientContext & WordingContext>, names?: TypedNames): Action {
+  onRedis(load: Load<AccessContext & WordingContext>, names?: TypedNames): Action {
     const run = async (context: WordingContext, args: never[]): Promise<number> => {
       const client = await openCommandClient(context.output);
       try {
@@ -85,7 +90,7 @@ export class CommandRunner {
   }
 }
 
-async function openCommandClient(output: Output): Promise<TurnfoldClient & { close(): Promise<void> }> {
+async function openCommandClient(output: Output): Promise<OpenClient> {
   const { redisUrl, redisTls, shards, queueShards, durability } = readConfig();
   const { openClientAtOnce } = await import('../client/open-client.ts');
   const url = redisUrl ?? DEFAULT_REDIS_URL;

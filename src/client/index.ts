@@ -1,3 +1,4 @@
+export type { AccessKey, KeyState, Scope } from '../domain/access-key.ts';
 export type { ToolOutput } from '../domain/agent.ts';
 export type { Reason } from '../domain/compaction/thresholds.ts';
 export type { Backoff, ConversationState, Quarantine } from '../domain/conversation.ts';
@@ -40,6 +41,7 @@ export type {
 export type { TurnContext } from '../domain/turn-context.ts';
 export type { Segment, Version } from '../domain/version.ts';
 export type { RedisTls } from '../redis/address.ts';
+export type { AccessKeyInput, AccessKeys, AccessKeyView, IssuedKey } from './access-keys.ts';
 export type {
   AgentName,
   AgentType,
@@ -50,6 +52,7 @@ export type {
   TurnOf,
 } from './agent-types.ts';
 export type { Appended } from './appends.ts';
+export type { Authentication, Grant, Refusal } from './authentication.ts';
 export type { TurnfoldClient } from './client.ts';
 export type { ClientOptions } from './client-options.ts';
 export type { AgentSnapshot, ContextView, ConversationView, LogPart, OpenCallView } from './contexts.ts';

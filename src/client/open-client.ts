@@ -6,6 +6,7 @@ import { isRefusal } from '../redis/errors.ts';
 import { connectStore } from '../store/connect-store.ts';
 import { readCurrentTrace } from '../telemetry/trace-parent.ts';
 import { loadTokenCounter } from '../tokens/token-counter.ts';
+import { type AccessKeys, createAccessKeys } from './access-keys.ts';
 import type { AnyAgents } from './agent-types.ts';
 import { createClient, type TurnfoldClient } from './client.ts';
 import { type ClientOptions, type ClientSettings, readClientOptions, readEncoding } from './client-options.ts';
@@ -17,6 +18,8 @@ const OPEN_MS = 900;
 
 /** A client together with the Redis connections that it owns. */
 export interface OpenClient<Agents extends AnyAgents = AnyAgents> extends TurnfoldClient<Agents> {
+  /** Access keys of services, for operators and for servers that check bearer tokens. */
+  readonly keys: AccessKeys;
   /** Closes the connections. Calls in flight fail. */
   close(): Promise<void>;
 }
@@ -65,6 +68,7 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
   });
   return {
     ...client,
+    keys: createAccessKeys({ keys: store, onError, elapsedMs: () => performance.now() }),
     async close() {
       await Promise.all([wakes.close(), close()]);
     },

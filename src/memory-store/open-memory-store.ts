@@ -1,5 +1,6 @@
 import type { Store } from '../domain/ports/store.ts';
 import type { StreamNotices } from '../domain/ports/turn-streams.ts';
+import { openMemoryAccessKeyStore } from './access-key-store.ts';
 import { openMemoryCalibrationStore } from './calibration-store.ts';
 import { openMemoryContextStore } from './context-store.ts';
 import type { MemoryDatabase } from './database.ts';
@@ -29,5 +30,6 @@ export function openMemoryStore(db: MemoryDatabase): MemoryStore {
     ...openMemorySweepStore(db),
     ...openMemoryCalibrationStore(),
     ...openMemoryStreamStore(db),
+    ...openMemoryAccessKeyStore(db),
   };
 }

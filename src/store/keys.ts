@@ -91,6 +91,15 @@ export class Keyspace {
     return '{tf}:calibrations';
   }
 
+  /** Key of the list of all access keys, as `tenant|id`. */
+  accessKeys(): string {
+    return '{tf}:keys';
+  }
+
+  accessKey(id: string): string {
+    return `{tf}:key:${id}`;
+  }
+
   /** Key of the running workers, by the time at which each last reported. */
   workers(): string {
     return '{tf}:workers';

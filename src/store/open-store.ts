@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Store } from '../domain/ports/store.ts';
+import { openAccessKeyStore } from './access-keys.ts';
 import { openCalibrationStore } from './calibrations.ts';
 import { openContextStore } from './contexts.ts';
 import { openEventStore } from './events.ts';
@@ -30,5 +31,6 @@ export function openStore(redis: Redis, keyspace: Keyspace): Store {
     ...openSweepStore(redis, keyspace),
     ...openCalibrationStore(redis, keyspace),
     ...openStreamStore(redis, keyspace),
+    ...openAccessKeyStore(redis, keyspace),
   };
 }

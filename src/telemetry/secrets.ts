@@ -22,9 +22,9 @@ export const SECRET_PATHS: readonly string[] = SECRET_KEYS.flatMap((key) => {
   return [path, `*${path}`, `*.*${path}`];
 });
 
-/** API keys of model providers and well-known services, recognized by their form. */
+/** API keys of model providers and well-known services, access keys of turnfold and webhook secrets, recognized by their form. */
 const SECRET_FORMS =
-  /\b(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[a-z]-[\w-]{10,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,})/g;
+  /\b(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[a-z]-[\w-]{10,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,}|tfk_[0-9a-f]{16}_[\w-]{43}|whsec_[\w+/=]{24,})/g;
 
 /** Finds words with dots, which may be JSON Web Tokens. */
 const DOTTED = /[\w.-]+/g;

@@ -23,6 +23,14 @@ export class SuiteKeyspace extends Keyspace {
     return this.firstShard + super.shardOf(conversation);
   }
 
+  override accessKeys(): string {
+    return `{tf${this.firstShard}}:keys`;
+  }
+
+  override accessKey(id: string): string {
+    return `{tf${this.firstShard}}:key:${id}`;
+  }
+
   override shardNumbers(): number[] {
     return Array.from({ length: SUITE_SHARDS }, (_, index) => this.firstShard + index);
   }

@@ -1,6 +1,6 @@
 import { fieldError } from '../../domain/errors.ts';
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
-import { readTurnContext } from '../option-values.ts';
+import { parsePeriod, readTurnContext } from '../option-values.ts';
 import { writeResult } from '../output.ts';
 import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { showTurn } from './follow-turn.ts';
@@ -75,16 +75,14 @@ export async function redrive(
   return 0;
 }
 
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 /**
  * Parses an age or a date.
  * @returns ms since epoch
  * @throws invalid_input for any other text
  */
 function readSince(text: string, now: number): number {
-  const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
-  const since = count === undefined ? Date.parse(text) : now - Number(count) * (UNITS[unit] ?? 0);
+  const ageMs = parsePeriod(text);
+  const since = ageMs === undefined ? Date.parse(text) : now - ageMs;
   if (Number.isFinite(since)) return Math.max(0, since);
   throw fieldError('invalid_input', '--since', `expected an age (90s, 30m, 2h, 7d) or a date, got '${text}'`);
 }

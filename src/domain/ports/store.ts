@@ -1,3 +1,4 @@
+import type { AccessKeyStore } from './access-key-store.ts';
 import type { CalibrationStore } from './calibration-store.ts';
 import type { ContextStore } from './context-store.ts';
 import type { EventStore } from './event-store.ts';
@@ -23,4 +24,5 @@ export type Store = TurnStore &
   SweepStore &
   CalibrationStore &
   StreamWriter &
-  StreamReader;
+  StreamReader &
+  AccessKeyStore;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe } from 'vitest';
 import { openMemoryStoreHarness, openRedisStoreHarness, type StoreHarness } from '../store-harness.ts';
+import { describeAccessKeyStore } from './access-key-store.ts';
 import { describeCalibrationStore } from './calibration-store.ts';
 import { describeContextStore } from './context-store.ts';
 import { describeEventStore } from './event-store.ts';
@@ -53,6 +54,7 @@ const SUITES = {
   summaries: [describeSummaryStore],
   sweep: [describeSweepStore, describeIdleTtl],
   calibrations: [describeCalibrationStore],
+  keys: [describeAccessKeyStore],
 } as const;
 
 export const STORE_ROOMS = Object.keys(SUITES) as readonly (keyof typeof SUITES)[];

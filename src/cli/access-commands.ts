@@ -1,0 +1,29 @@
+import type { Command } from 'commander';
+import { withJsonOption } from './command-options.ts';
+import type { CommandRunner } from './run-command.ts';
+
+/** Defines the commands for access from outside: keys of services. */
+export function addAccessCommands(program: Command, runner: CommandRunner): void {
+  program.commandsGroup('Access from outside:');
+  const keys = program.command('keys').description('create, list, rotate or revoke the access keys of services');
+  withJsonOption(keys.command('create'))
+    .description('create a key for one tenant, and print its token once')
+    .requiredOption('--scopes <list>', 'rights of the key, comma-separated: read, enqueue, answer, admin (required)')
+    .option('--tenant <id>', 'tenant that the key reaches', '_')
+    .option('--expires <time>', 'time until the key expires: 90s, 30m, 2h or 90d (default: never)')
+    .option('--name <text>', 'name for people who list keys')
+    .action(runner.onRedis(async () => (await import('./commands/keys.ts')).createKey, { expiresInMs: '--expires' }));
+  withJsonOption(keys.command('list'), 'JSON lines')
+    .description('list the keys, without secrets')
+    .option('--tenant <id>', 'only keys of this tenant (default: all tenants)')
+    .action(runner.onRedis(async () => (await import('./commands/keys.ts')).listKeys));
+  withJsonOption(keys.command('rotate <key>'))
+    .description('give a key a new secret, and print its new token once')
+    .option('--grace <time>', 'time for which the previous secret stays valid', '1d')
+    .action(
+      runner.onRedis(async () => (await import('./commands/keys.ts')).rotateKey, { id: 'key', graceMs: '--grace' }),
+    );
+  withJsonOption(keys.command('revoke <key>'))
+    .description('revoke a key for good')
+    .action(runner.onRedis(async () => (await import('./commands/keys.ts')).revokeKey, { id: 'key' }));
+}

@@ -1,0 +1,5 @@
+-- Reads an access key together with the time, so that no other clock decides whether the key has expired. Writes nothing.
+-- KEYS: key
+-- Reply: {now, {field, value…}}, without fields if the key is unknown
+-- @include clock
+return { now, redis.call('HGETALL', KEYS[1]) }
