@@ -70,6 +70,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   'js-tiktoken': ['tokens'],
   testcontainers: ['local-redis'],
   commander: ['cli'],
+  hono: ['http'],
 };
 
 /** The module of error codes, which every room may import. */
