@@ -34,6 +34,7 @@ const integrationFiles = filesOf([
   'deploy',
   'examples',
   'health',
+  'http',
 ]);
 
 /**

@@ -1,0 +1,114 @@
+import { type Context, Hono } from 'hono';
+import { z } from 'zod';
+import { isTurnfoldError } from '../../domain/errors.ts';
+import { idSchema } from '../../domain/ids.ts';
+import { parseInput } from '../../domain/parse.ts';
+import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
+import { answerEvents, writeData } from '../front-end/event-stream.ts';
+import { answerProblem, invalidBody } from '../front-end/problem.ts';
+import { listChatMessages } from './chat-history.ts';
+import { readChatRequest } from './chat-request.ts';
+import { type ChatTurn, takeChatRequest } from './chat-turns.ts';
+import { ChunkTable, SDK_VERSIONS, type SdkVersion } from './chunks.ts';
+
+export interface AiSdkOptions extends FrontEndOptions {
+  /**
+   * Major version of the pages' AI SDK (default 6). The header `x-ai-sdk-version` of a request overrides it. 5 has no
+   * approvals, and only 7 can take text back.
+   */
+  readonly sdkVersion?: SdkVersion;
+  /**
+   * How long after its end a turn still counts as active for a page that resumes, in ms (default 10,000). A page that
+   * lost its connection at the very end gets the rest. 0: only open turns count.
+   */
+  readonly replayMs?: number;
+}
+
+const REPLAY_MS = 10_000;
+const HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' };
+
+/** UI message stream v1 of the AI SDK: routes for `useChat`, to be mounted in a server. */
+export function aiSdkApp(options: AiSdkOptions): Hono {
+  const { replayMs = REPLAY_MS } = options;
+  const app = new Hono();
+  app.onError(answerProblem);
+
+  app.post('/v1/chat', async (context) => {
+    const backend = await openBackend(options, context);
+    const body: unknown = await context.req.json().catch(() => {
+      throw invalidBody();
+    });
+    const request = readChatRequest(body);
+    const turn = await takeChatRequest(backend, request);
+    return streamChat(backend, request.id, turn, readVersion(context, options));
+  });
+
+  app.get('/v1/chat/:id/stream', async (context) => {
+    const backend = await openBackend(options, context);
+    const id = parseInput(idSchema, context.req.param('id'), 'id');
+    const turn = await findActive(backend, id, replayMs);
+    return turn === undefined
+      ? context.body(null, 204)
+      : streamChat(backend, id, { turn }, readVersion(context, options));
+  });
+
+  app.post('/v1/chat/:id/stop', async (context) => {
+    const { client, nameOf } = await openBackend(options, context);
+    const id = parseInput(idSchema, context.req.param('id'), 'id');
+    const open = await client.openTurns(nameOf(id)).catch(ignoreMissing);
+    const turn = open?.turns[0]?.turn;
+    if (turn === undefined) return context.body(null, 204);
+    return context.json({ turn, state: await client.cancel(nameOf(id), turn) });
+  });
+
+  app.get('/v1/chat/:id', async (context) => {
+    const backend = await openBackend(options, context);
+    const id = parseInput(idSchema, context.req.param('id'), 'id');
+    return context.json({ id, messages: await listChatMessages(backend, id) });
+  });
+  return app;
+}
+
+function streamChat(backend: Backend, id: string, { turn, known }: ChatTurn, version: SdkVersion): Response {
+  return answerEvents(async function* (left) {
+    const table = new ChunkTable({ turn, version, known });
+    for (const chunk of table.start()) yield writeData(chunk);
+    yield writeData(await describePlace(backend, id, turn));
+    for await (const part of backend.client.stream(backend.nameOf(id), turn, { signal: left })) {
+      for (const chunk of table.add(part)) yield writeData(chunk);
+      if (table.isDone) break;
+    }
+    yield 'data: [DONE]\n\n';
+  }, HEADERS);
+}
+
+/** Reports the state of a turn, and how many turns are before it. */
+async function describePlace({ client, nameOf }: Backend, id: string, turn: string): Promise<object> {
+  const { turns } = await client.openTurns(nameOf(id), { limit: 1_000 });
+  const position = turns.findIndex((open) => open.turn === turn);
+  const state = turns[position]?.state ?? 'settled';
+  return { type: 'data-turn', id: 'turn', data: { turn, state, position: Math.max(0, position) }, transient: true };
+}
+
+async function findActive({ client, nameOf }: Backend, id: string, replayMs: number): Promise<string | undefined> {
+  const open = await client.openTurns(nameOf(id)).catch(ignoreMissing);
+  if (open === undefined) return undefined;
+  const [first] = open.turns;
+  if (first !== undefined || replayMs === 0) return first?.turn;
+  let last: string | undefined;
+  for await (const event of client.events(nameOf(id), { after: '0', waitMs: 0 })) {
+    if (event.type !== 'lost' && event.type === 'turn_settled' && event.at > Date.now() - replayMs) last = event.turn;
+  }
+  return last;
+}
+
+const versionSchema = z.coerce.number().pipe(z.literal(SDK_VERSIONS));
+
+function readVersion(context: Context, { sdkVersion = 6 }: AiSdkOptions): SdkVersion {
+  const header = context.req.header('x-ai-sdk-version');
+  return header === undefined ? sdkVersion : parseInput(versionSchema, header, 'x-ai-sdk-version');
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (!isTurnfoldError(error, 'not_found')) throw error;
+}

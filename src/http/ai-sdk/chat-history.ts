@@ -1,0 +1,79 @@
+import { isTurnfoldError } from '../../domain/errors.ts';
+import type { LogEntry } from '../../domain/message.ts';
+import type { SeqRange, Version } from '../../domain/version.ts';
+import type { Backend } from '../front-end/backend.ts';
+import { splitTurnName } from './chat-turns.ts';
+import { readJson } from './chunks.ts';
+
+/** A message as `useChat` takes it in `messages`. */
+export interface UiMessage {
+  readonly id: string;
+  readonly role: 'user' | 'assistant';
+  readonly parts: UiPart[];
+}
+
+type UiPart = { readonly type: string } & Record<string, unknown>;
+
+/**
+ * Lists the messages of a conversation for a page that opens it: the whole log, without what was regenerated. The answer
+ * of an open turn is left out, because its stream has it.
+ */
+export async function listChatMessages({ client, nameOf }: Backend, id: string): Promise<UiMessage[]> {
+  try {
+    const [log, versions] = await Promise.all([client.log(nameOf(id)), client.versions(nameOf(id))]);
+    const { turns } = await client.openTurns(nameOf(id), { limit: 1_000 });
+    const open = new Set(turns.map(({ turn }) => turn));
+    const dropped = versions.flatMap(findRolledBack);
+    const kept = log.filter(({ seq }) => !dropped.some(({ from, to }) => seq >= from && seq <= to));
+    return buildMessages(kept.filter(({ turn = '', message }) => message.role === 'user' || !open.has(turn)));
+  } catch (error) {
+    if (isTurnfoldError(error, 'not_found')) return [];
+    throw error;
+  }
+}
+
+/** Returns the range that a rollback took out of the context: the evicted messages at the end of its version. */
+function findRolledBack({ cause, segments, base }: Version): SeqRange[] {
+  if (cause !== 'rollback') return [];
+  const lastKept = segments.findLastIndex(({ kind }) => kind !== 'evicted');
+  const from = (segments[lastKept]?.to ?? 0) + 1;
+  return from > base ? [] : [{ from, to: base }];
+}
+
+function buildMessages(log: readonly LogEntry[]): UiMessage[] {
+  const messages: UiMessage[] = [];
+  for (const { seq, turn, message } of log) {
+    const { role, content, toolCalls = [] } = message;
+    if (role === 'user') {
+      const id = turn === undefined ? `log.${seq}` : (splitTurnName(turn)?.message ?? `${turn}.input`);
+      messages.push({ id, role, parts: [{ type: 'text', text: content }] });
+    } else if (role === 'assistant') {
+      const { parts } = openAnswer(messages, turn ?? `log.${seq}`);
+      parts.push({ type: 'step-start' });
+      if (content !== '') parts.push({ type: 'text', text: content, state: 'done' });
+      for (const { id: toolCallId, name: toolName, arguments: written } of toolCalls) {
+        const input = readJson(written);
+        parts.push({ type: 'dynamic-tool', toolName, toolCallId, state: 'input-available', input });
+      }
+    } else if (role === 'tool') {
+      addResult(messages.at(-1), message);
+    }
+  }
+  return messages;
+}
+
+/** A turn has one answer, however many steps it took. Messages that were appended without a turn continue the last one. */
+function openAnswer(messages: UiMessage[], id: string): UiMessage {
+  const last = messages.at(-1);
+  if (last?.role === 'assistant') return last;
+  const opened: UiMessage = { id, role: 'assistant', parts: [] };
+  messages.push(opened);
+  return opened;
+}
+
+function addResult(answer: UiMessage | undefined, { toolCallId, content, isError }: LogEntry['message']): void {
+  const part = answer?.parts.find((candidate) => candidate['toolCallId'] === toolCallId);
+  if (part === undefined) return;
+  if (isError === true) Object.assign(part, { state: 'output-error', errorText: content });
+  else Object.assign(part, { state: 'output-available', output: readJson(content) });
+}

@@ -1,0 +1,122 @@
+import { isTurnfoldError } from '../../domain/errors.ts';
+import { isAnswerKind, isSettled, type TurnView } from '../../domain/turn.ts';
+import type { Backend } from '../front-end/backend.ts';
+import { type ChatMessage, type ChatRequest, listKnown, readAnswers, readUserText } from './chat-request.ts';
+import type { KnownParts } from './chunks.ts';
+
+/**
+ * A turn is named after the user message that it answers, with the number of the attempt. So a repeated request finds its
+ * turn. The assistant message has the id of the turn, because two messages of a page may not share an id.
+ */
+function nameTurn(message: string, attempt: number): string {
+  return `${message}.${attempt}`;
+}
+
+/** Splits the id of a turn that a page began. Undefined for other turns. */
+export function splitTurnName(turn: string): { readonly message: string; readonly attempt: number } | undefined {
+  const { message, attempt } = /^(?<message>.+)\.(?<attempt>[1-9]\d{0,8})$/.exec(turn)?.groups ?? {};
+  return message === undefined ? undefined : { message, attempt: Number(attempt) };
+}
+
+/** The turn that a response streams. */
+export interface ChatTurn {
+  readonly turn: string;
+  /** Parts of the assistant message that the page has already. */
+  readonly known?: KnownParts;
+}
+
+/**
+ * Does what a page asks: begin a turn, answer its calls, edit a message or regenerate an answer. A repeated request has no
+ * second effect.
+ * @throws the errors of enqueueTurn, answer, cancel and rollBackTurn
+ */
+export async function takeChatRequest(backend: Backend, request: ChatRequest): Promise<ChatTurn> {
+  const { id, trigger, messageId, message } = request;
+  if (trigger === 'regenerate-message') return await regenerate(backend, request);
+  if (message.role === 'assistant') return await answer(backend, id, message);
+  const input = readUserText(message);
+  const isEdit = messageId === message.id;
+  const last = isEdit ? await findLastAttempt(backend, id, message.id) : 1;
+  try {
+    return await enqueue(backend, id, nameTurn(message.id, last), input);
+  } catch (error) {
+    if (!isEdit || !isTurnfoldError(error, 'turn_conflict')) throw error;
+    return await replace(backend, { id, message: message.id, last, input });
+  }
+}
+
+async function enqueue({ client, agent, tenant }: Backend, conversation: string, turn: string, input: string) {
+  await client.enqueueTurn({ conversation, tenant, agent, turn, input });
+  return { turn };
+}
+
+async function answer({ client, nameOf }: Backend, id: string, message: ChatMessage): Promise<ChatTurn> {
+  const { waiting } = await client.result(nameOf(id), message.id);
+  if (waiting !== undefined && isAnswerKind(waiting.for)) {
+    const answers = readAnswers(message, waiting.for, waiting.calls);
+    if (Object.keys(answers).length > 0) await client.answer(nameOf(id), message.id, answers);
+  }
+  return { turn: message.id, known: listKnown(message) };
+}
+
+/**
+ * Rolls an answer back and begins the next attempt. With the id of the message to regenerate, a repeated request finds
+ * that attempt. Without the id, a request joins an attempt that is not settled yet.
+ */
+async function regenerate(backend: Backend, { id, messageId, message }: ChatRequest): Promise<ChatTurn> {
+  // The page has removed the answer, unless the id names the user message.
+  const named = messageId === undefined ? undefined : splitTurnName(messageId);
+  const isAnswer = named?.message === message.id;
+  const last = isAnswer ? named.attempt : await findLastAttempt(backend, id, message.id);
+  const input = readUserText(message);
+  const view = await readTurn(backend, id, nameTurn(message.id, last));
+  if (view === undefined) return await enqueue(backend, id, nameTurn(message.id, last), input);
+  if (!isAnswer && last > 1 && !isSettled(view.state)) return { turn: view.turn };
+  return await replace(backend, { id, message: message.id, last, input });
+}
+
+interface Replaced {
+  readonly id: string;
+  readonly message: string;
+  readonly last: number;
+  readonly input: string;
+}
+
+/** Cancels the open turns, takes the last attempt out of the context with all later turns, and begins the next attempt. */
+async function replace(backend: Backend, { id, message, last, input }: Replaced): Promise<ChatTurn> {
+  const { client, nameOf } = backend;
+  const next = nameTurn(message, last + 1);
+  if ((await readTurn(backend, id, next)) === undefined) {
+    await cancelOpen(backend, id, next);
+    const rollback = client.rollBackTurn(nameOf(id), nameTurn(message, last), { operation: `rollback.${next}` });
+    await rollback.catch((error: unknown) => {
+      // A turn that never began changed nothing.
+      if (!isTurnfoldError(error, 'conflict') || error.field !== 'turn') throw error;
+    });
+  }
+  return await enqueue(backend, id, next, input);
+}
+
+/**
+ * Cancels the open turns, the last one first, so that no queued turn begins.
+ * @param next turn to keep. The same request may have come twice at once.
+ */
+async function cancelOpen({ client, nameOf }: Backend, id: string, next: string): Promise<void> {
+  const { turns } = await client.openTurns(nameOf(id), { limit: 1_000 });
+  for (const { turn } of turns.toReversed()) if (turn !== next) await client.cancel(nameOf(id), turn);
+}
+
+async function findLastAttempt(backend: Backend, id: string, message: string): Promise<number> {
+  let last = 1;
+  while ((await readTurn(backend, id, nameTurn(message, last + 1))) !== undefined) last += 1;
+  return last;
+}
+
+async function readTurn({ client, nameOf }: Backend, id: string, turn: string): Promise<TurnView | undefined> {
+  try {
+    return await client.result(nameOf(id), turn);
+  } catch (error) {
+    if (isTurnfoldError(error, 'not_found')) return undefined;
+    throw error;
+  }
+}

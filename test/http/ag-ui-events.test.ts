@@ -1,0 +1,59 @@
+import { HttpAgent } from '@ag-ui/client';
+import type { Message } from '@ag-ui/core';
+import { EventSchema } from '@ag-ui/core/schemas';
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { TurnPart } from '../../src/client/index.ts';
+import { type AgUiEvent, EventTable } from '../../src/http/ag-ui/events.ts';
+import { legalTurns } from './legal-parts.ts';
+
+/** Reads events as a front-end does, into the messages that it has. */
+async function readEvents(events: readonly AgUiEvent[], messages: Message[]): Promise<Message[]> {
+  const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+  const answer = async (): Promise<Response> =>
+    new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+  const agent = new HttpAgent({ url: 'http://a', threadId: 't', initialMessages: messages, fetch: answer });
+  await agent.runAgent({ runId: 'r' }).catch((error: unknown) => {
+    if (!events.some(({ type }) => type === 'RUN_ERROR')) throw error;
+  });
+  return agent.messages;
+}
+
+test('every turn reads as the messages of the log', async () => {
+  const property = fc.asyncProperty(legalTurns, async ({ parts, texts, calls, end }) => {
+    let messages: Message[] = [{ id: 'm', role: 'user', content: 'go' }];
+    let answered: Set<string> | undefined;
+    let last: AgUiEvent | undefined;
+    let waits = 0;
+    do {
+      const table = new EventTable({ threadId: 't', runId: 'r', turn: 't1', messages, ...(answered && { answered }) });
+      const events: AgUiEvent[] = [{ type: 'RUN_STARTED', threadId: 't', runId: 'r' }];
+      let passed = 0;
+      for (const part of parts) {
+        if (waitsForFrontEnd(part) && passed < waits) passed += 1;
+        else events.push(...table.add(part));
+        if (!table.isDone) continue;
+        answered = new Set(part.type === 'wait' ? part.waiting.calls.map(({ id }) => id) : []);
+        break;
+      }
+      for (const event of events) expect(EventSchema.safeParse(event).error).toBeUndefined();
+      messages = await readEvents(events, messages);
+      last = events.at(-1);
+      waits += 1;
+    } while ((answered?.size ?? 0) > 0);
+    const assistant = messages.filter(({ role }) => role === 'assistant');
+    expect(assistant.map(({ content }) => content ?? '').join('')).toBe(texts.join(''));
+    const made = assistant.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []));
+    expect(made.map((call) => ({ id: call.id, arguments: call.function.arguments }))).toEqual(
+      calls.map((call) => ({ id: call.id, arguments: call.arguments })),
+    );
+    const results = messages.filter(({ role }) => role === 'tool');
+    expect(results.map(({ content }) => content)).toEqual(calls.map(({ content }) => content));
+    expect(last?.type).toBe(end === 'failed' ? 'RUN_ERROR' : 'RUN_FINISHED');
+  });
+  await fc.assert(property, { numRuns: 150 });
+});
+
+function waitsForFrontEnd(part: TurnPart): boolean {
+  return part.type === 'wait' && part.waiting.calls.length > 0;
+}

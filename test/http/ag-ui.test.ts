@@ -1,0 +1,132 @@
+import { HttpAgent } from '@ag-ui/client';
+import type { Message } from '@ag-ui/core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { agUiApp } from '../../src/http/ag-ui/ag-ui-app.ts';
+import { type Fixture, openFixture } from '../client/fixture.ts';
+import { createFrontEndAgent, gates } from './front-end-agent.ts';
+import { serveApp } from './served-app.ts';
+
+let fixture: Fixture;
+let server: Awaited<ReturnType<typeof serveApp>>;
+let count = 0;
+
+beforeAll(async () => {
+  fixture = await openFixture();
+  await fixture.startWorkers([createFrontEndAgent()]);
+  server = await serveApp(agUiApp({ clientFor: () => fixture.client, agent: 'guide' }));
+});
+afterAll(async () => {
+  await server.close();
+  await fixture.close();
+});
+
+function openThread(text: string): HttpAgent {
+  count += 1;
+  const initialMessages: Message[] = [{ id: `m${count}`, role: 'user', content: text }];
+  return new HttpAgent({ url: `${server.url}/v1/ag-ui`, threadId: `thread-${count}`, initialMessages });
+}
+
+/** Runs the agent, and returns the types of its events. */
+async function run(agent: HttpAgent, parameters: Parameters<HttpAgent['runAgent']>[0] = {}) {
+  const events: Record<string, unknown>[] = [];
+  await agent.runAgent(parameters, { onEvent: ({ event }) => void events.push(event) });
+  return events;
+}
+
+function answersOf(agent: HttpAgent): string[] {
+  return agent.messages.flatMap(({ role, content }) => (role === 'assistant' ? [String(content)] : []));
+}
+
+async function answersInLog(agent: HttpAgent): Promise<string[]> {
+  const log = await fixture.client.log(agent.threadId);
+  return log.flatMap(({ message }) => (message.role === 'assistant' ? [message.content] : []));
+}
+
+test('runs an agent: text, usage and a tool of the worker', async () => {
+  const agent = openThread('call look');
+  const events = await run(agent, { runId: 'r1' });
+  expect(answersOf(agent)).toEqual(await answersInLog(agent));
+  expect(agent.messages.find(({ role }) => role === 'tool')).toMatchObject({ content: '{"sky":"blue"}' });
+  expect(events.at(-1)).toMatchObject({
+    type: 'RUN_FINISHED',
+    runId: 'r1',
+    outcome: { type: 'success' },
+    usage: [{ inputTokens: 20, outputTokens: 10 }],
+  });
+});
+
+test('streams text and reasoning while the model writes', async () => {
+  const gate = Promise.withResolvers<void>();
+  gates.set('ag-ui', gate);
+  const agent = openThread('hold ag-ui');
+  const done = run(agent);
+  await expect.poll(() => answersOf(agent)).toEqual(['One ']);
+  gate.resolve();
+  await done;
+  expect(answersOf(agent)).toEqual(['One two.']);
+  expect(agent.messages.find(({ role }) => role === 'reasoning')).toMatchObject({ content: 'Hm, ' });
+});
+
+test('streams a repeated run from its start', async () => {
+  const agent = openThread('hello');
+  await run(agent, { runId: 'once' });
+  await run(agent, { runId: 'once' });
+  expect(answersOf(agent)).toEqual(['heard hello after 0 messages']);
+  expect((await answersInLog(agent)).length).toBe(1);
+});
+
+test.for([
+  { payload: { approved: true }, end: 'booked' },
+  { payload: { approved: false, why: 'too dear' }, end: 'denied: too dear' },
+])('interrupts a run for an approval, and resumes it: $end', async ({ payload, end }) => {
+  const agent = openThread('call book,look');
+  await run(agent);
+  const [interrupt] = agent.pendingInterrupts;
+  expect(interrupt).toMatchObject({ reason: 'tool_approval', toolCallId: expect.any(String) });
+  const resume = [{ interruptId: interrupt?.id ?? '', status: 'resolved' as const, payload }];
+  await run(agent, { resume, runId: 'second' });
+  expect(answersOf(agent)).toEqual(['One moment.', `So: {"sky":"blue"} | ${end}`]);
+  expect(agent.pendingInterrupts).toEqual([]);
+  expect(answersOf(agent)).toEqual(await answersInLog(agent));
+});
+
+test('refuses new input, and a resume that leaves an interrupt out', async () => {
+  const agent = openThread('call book,book');
+  await run(agent);
+  const post = async (body: object): Promise<string> => {
+    const base = { threadId: agent.threadId, messages: [{ id: 'm', role: 'user', content: 'more' }] };
+    const sent = { method: 'POST', body: JSON.stringify({ ...base, ...body }) };
+    return await (await fetch(`${server.url}/v1/ag-ui`, sent)).text();
+  };
+  expect(await post({ runId: 'other' })).toContain('"type":"RUN_ERROR","code":"conversation_busy"');
+  const [first] = agent.pendingInterrupts;
+  const resume = [{ interruptId: first?.id, status: 'cancelled' }];
+  expect(await post({ runId: 'other', resume })).toContain('"type":"RUN_ERROR","code":"conflict"');
+});
+
+test('gives a call to the front-end, and takes its result from a tool message', async () => {
+  const agent = openThread('call locate');
+  const events = await run(agent);
+  const call = agent.messages.findLast(({ role }) => role === 'assistant');
+  const [id = ''] = call?.role === 'assistant' ? (call.toolCalls ?? []).map((made) => made.id) : [];
+  expect(events.at(-1)).toMatchObject({ outcome: { type: 'success', pendingToolCallIds: [id] } });
+  agent.addMessage({ id: 'result', role: 'tool', toolCallId: id, content: 'at home' });
+  await run(agent);
+  expect(answersOf(agent)).toEqual(['One moment.', 'So: at home']);
+});
+
+test('ends a failed run with the code of the failure', async () => {
+  const agent = openThread('fail');
+  const events: unknown[] = [];
+  await agent.runAgent({}, { onRunErrorEvent: ({ event }) => void events.push(event) }).catch(() => undefined);
+  expect(events).toMatchObject([{ type: 'RUN_ERROR', code: 'model_failed' }]);
+});
+
+test('refuses a request without a message', async () => {
+  const refused = await fetch(`${server.url}/v1/ag-ui`, {
+    method: 'POST',
+    body: JSON.stringify({ threadId: 't', runId: 'r', messages: [] }),
+  });
+  expect(refused.status).toBe(400);
+  expect(await refused.json()).toMatchObject({ code: 'invalid_input', field: 'messages' });
+});

@@ -1,0 +1,93 @@
+import type { UIMessage, UIMessageChunk } from 'ai';
+import * as ai7 from 'ai';
+import * as ai5 from 'ai5';
+import * as ai6 from 'ai6';
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { TurnPart } from '../../src/client/index.ts';
+import { listKnown, readChatRequest } from '../../src/http/ai-sdk/chat-request.ts';
+import { type Chunk, ChunkTable, type SdkVersion } from '../../src/http/ai-sdk/chunks.ts';
+import { callsOf, textsOf } from './chat-page.ts';
+import { legalTurns } from './legal-parts.ts';
+
+const SDKS = { 5: ai5 as unknown as typeof ai7, 6: ai6 as unknown as typeof ai7, 7: ai7 };
+
+/** Reads chunks as a page does: through the transport's parser, into the message that the page has. */
+async function readChunks(version: SdkVersion, chunks: readonly Chunk[], message?: UIMessage) {
+  const { DefaultChatTransport, readUIMessageStream } = SDKS[version];
+  const body = [...chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`), 'data: [DONE]\n\n'].join('');
+  const transport = new DefaultChatTransport({ api: 'http://a', fetch: async () => new Response(body) });
+  const stream = await transport.sendMessages({
+    chatId: 'c',
+    messages: [],
+    trigger: 'submit-message',
+    messageId: undefined,
+    abortSignal: undefined,
+  });
+  const errors: unknown[] = [];
+  let read = message;
+  const isError = (chunk: UIMessageChunk): boolean => chunk.type === 'error';
+  const valid = stream.pipeThrough(
+    new TransformStream<UIMessageChunk, UIMessageChunk>({
+      transform(chunk, controller) {
+        if (isError(chunk)) errors.push(chunk);
+        else controller.enqueue(chunk);
+      },
+    }),
+  );
+  const options = { stream: valid, terminateOnError: true, ...(message && { message }) };
+  for await (const next of readUIMessageStream(options)) read = next;
+  return { read, errors };
+}
+
+function translate(table: ChunkTable, parts: readonly TurnPart[]): Chunk[] {
+  const chunks = [...table.start()];
+  for (const part of parts) {
+    chunks.push(...table.add(part));
+    if (table.isDone) break;
+  }
+  return chunks;
+}
+
+test.for<SdkVersion>([5, 6, 7])('every turn reads as the messages of the log (AI SDK %s)', async (version) => {
+  const property = fc.asyncProperty(legalTurns, async ({ parts, texts, calls, end }) => {
+    let message: UIMessage | undefined;
+    let errors: unknown[] = [];
+    // A response ends where the turn waits for the page. The page answers, and the next response continues the message.
+    for (let waits = -1; waits < parts.filter(waitsForPage).length; waits += 1) {
+      const known = message && listKnown(readMessage(message));
+      const seen = parts.filter((part, index) => !waitsForPage(part) || countWaits(parts.slice(0, index)) > waits);
+      const chunks = translate(new ChunkTable({ turn: 't1', version, known }), seen);
+      ({ read: message, errors } = await readChunks(version, chunks, message));
+    }
+    expect(textsOf(message).filter((_, index) => index < texts.length)).toEqual(
+      texts.slice(0, textsOf(message).length),
+    );
+    expect(textsOf(message).join('')).toBe(texts.join(''));
+    const shown = callsOf(message).filter(({ state }) => state !== 'output-error' || version === 7);
+    expect(new Set(callsOf(message).map(({ toolCallId }) => toolCallId))).toEqual(new Set(calls.map(({ id }) => id)));
+    expect(shown.every(({ state }) => state.startsWith('output-'))).toBe(true);
+    expect(errors.length).toBe(end === 'failed' ? 1 : 0);
+  });
+  await fc.assert(property, { numRuns: 150 });
+});
+
+function waitsForPage(part: TurnPart): boolean {
+  return part.type === 'wait' && part.waiting.calls.length > 0;
+}
+
+function countWaits(parts: readonly TurnPart[]): number {
+  return parts.filter(waitsForPage).length;
+}
+
+function readMessage(message: UIMessage) {
+  return readChatRequest({ id: 'c', messages: [JSON.parse(JSON.stringify(message))] }).message;
+}
+
+test('ends with an error if recorded steps were lost', () => {
+  const table = new ChunkTable({ turn: 't1', version: 7 });
+  table.add({ type: 'text', id: '1', step: 2, piece: 'x' });
+  const chunks = table.add({ type: 'restart', id: '2', step: 1 });
+  expect(chunks.map(({ type }) => type)).toEqual(['text-end', 'finish-step', 'error', 'finish']);
+  expect(table.isDone).toBe(true);
+});

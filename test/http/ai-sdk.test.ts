@@ -1,0 +1,203 @@
+import type { UIMessage } from 'ai';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { aiSdkApp } from '../../src/http/ai-sdk/ai-sdk-app.ts';
+import { type Fixture, openFixture } from '../client/fixture.ts';
+import { callsOf, openPage, type Sdk, textsOf } from './chat-page.ts';
+import { createFrontEndAgent, gates } from './front-end-agent.ts';
+import { serveApp } from './served-app.ts';
+
+let fixture: Fixture;
+let server: Awaited<ReturnType<typeof serveApp>>;
+let count = 0;
+
+beforeAll(async () => {
+  fixture = await openFixture();
+  await fixture.startWorkers([createFrontEndAgent()]);
+  server = await serveApp(aiSdkApp({ clientFor: () => fixture.client, agent: 'guide', replayMs: 0 }));
+});
+afterAll(async () => {
+  await server.close();
+  await fixture.close();
+});
+
+function newId(): string {
+  count += 1;
+  return `chat-${count}`;
+}
+
+async function answersOf(id: string, turn: string | undefined): Promise<string[]> {
+  const log = await fixture.client.log(id);
+  return log
+    .filter((entry) => entry.turn === turn && entry.message.role === 'assistant')
+    .map(({ message }) => message.content);
+}
+
+async function readHistory(id: string): Promise<UIMessage[]> {
+  const { messages } = (await (await fetch(`${server.url}/v1/chat/${id}`)).json()) as { messages: UIMessage[] };
+  return messages;
+}
+
+async function countTurns(id: string): Promise<number> {
+  return new Set((await fixture.client.log(id)).map(({ turn }) => turn)).size;
+}
+
+function openGate(): { name: string; open: () => void } {
+  const name = newId();
+  const gate = Promise.withResolvers<void>();
+  gates.set(name, gate);
+  return { name, open: gate.resolve };
+}
+
+describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
+  const open = (id: string, more: object = {}) => openPage({ sdk, url: server.url, id, ...more });
+
+  test('shows the text of the log', async () => {
+    const id = newId();
+    const { chat, errors } = open(id, { isNamed: false });
+    await chat.sendMessage({ text: 'hello' });
+    expect({ errors, status: chat.status }).toEqual({ errors: [], status: 'ready' });
+    expect(textsOf(chat.lastMessage)).toEqual(await answersOf(id, chat.lastMessage?.id));
+    await chat.sendMessage({ text: 'again' });
+    expect(chat.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+  });
+
+  test('shows a tool call of the worker with its result', async () => {
+    const id = newId();
+    const { chat } = open(id, { sendsAutomatically: false });
+    await chat.sendMessage({ text: 'call look' });
+    expect(callsOf(chat.lastMessage)).toMatchObject([{ state: 'output-available', output: { sky: 'blue' } }]);
+    expect(textsOf(chat.lastMessage)).toEqual(await answersOf(id, chat.lastMessage?.id));
+  });
+
+  test('answers a call in the page, and continues the message', async () => {
+    const id = newId();
+    const { chat, errors } = open(id);
+    await chat.sendMessage({ text: 'call locate,look' });
+    const [call] = callsOf(chat.lastMessage);
+    expect(call?.state).toBe('input-available');
+    await chat.addToolOutput({ tool: 'locate', toolCallId: call?.toolCallId ?? '', output: { at: 'home' } });
+    await expect.poll(() => textsOf(chat.lastMessage).length).toBe(2);
+    await expect.poll(() => chat.status).toBe('ready');
+    expect(errors).toEqual([]);
+    expect(callsOf(chat.lastMessage).map(({ output }) => output)).toEqual([{ at: 'home' }, { sky: 'blue' }]);
+    expect(textsOf(chat.lastMessage)).toEqual(await answersOf(id, chat.lastMessage?.id));
+    expect(chat.messages.length).toBe(2);
+  });
+
+  test.for([true, false])('asks for approval of a call (approved: %s)', async (approved) => {
+    const id = newId();
+    const { chat, data, errors } = open(id);
+    await chat.sendMessage({ text: 'call book' });
+    const [call] = callsOf(chat.lastMessage);
+    const toolCallId = call?.toolCallId ?? '';
+    if (sdk === 5) {
+      expect(data).toContainEqual(expect.objectContaining({ type: 'data-approval', id: toolCallId }));
+      await chat.addToolOutput({ tool: 'book', toolCallId, output: { approved, why: 'too dear' } });
+    } else {
+      expect(call?.state).toBe('approval-requested');
+      await chat.addToolApprovalResponse({ id: call?.approval?.id ?? '', approved, reason: 'too dear' });
+    }
+    await expect.poll(() => textsOf(chat.lastMessage).length).toBe(2);
+    await expect.poll(() => chat.status).toBe('ready');
+    expect(errors).toEqual([]);
+    expect(textsOf(chat.lastMessage)[1]).toBe(approved ? 'So: booked' : 'So: denied: too dear');
+    if (sdk > 5) expect(callsOf(chat.lastMessage)[0]?.state).toBe(approved ? 'output-available' : 'output-denied');
+  });
+
+  test('resumes an answer from its start in a page that was reloaded', async () => {
+    const id = newId();
+    const gate = openGate();
+    const first = open(id);
+    const sent = first.chat.sendMessage({ text: `hold ${gate.name}` });
+    await expect.poll(() => textsOf(first.chat.lastMessage)).toEqual(['One ']);
+    const messages = await readHistory(id);
+    expect(messages).toMatchObject([{ role: 'user', id: first.chat.messages[0]?.id }]);
+    const second = open(id, { messages });
+    const resumed = second.chat.resumeStream();
+    await expect.poll(() => textsOf(second.chat.lastMessage)).toEqual(['One ']);
+    gate.open();
+    await Promise.all([sent, resumed]);
+    expect(textsOf(second.chat.lastMessage)).toEqual(['One two.']);
+    expect(textsOf(second.chat.lastMessage, 'reasoning')).toEqual(['Hm, ']);
+    expect(second.chat.messages.map((message) => message.id)).toEqual(first.chat.messages.map((message) => message.id));
+    expect((await fetch(`${server.url}/v1/chat/${id}/stream`)).status).toBe(204);
+  });
+
+  test('regenerates an answer: the first one leaves the context', async () => {
+    const id = newId();
+    const { chat } = open(id);
+    await chat.sendMessage({ text: 'hello' });
+    const first = chat.lastMessage?.id;
+    await chat.regenerate();
+    const second = chat.lastMessage?.id;
+    await chat.regenerate({ messageId: second ?? '' });
+    expect(chat.messages.length).toBe(2);
+    expect(new Set([first, second, chat.lastMessage?.id]).size).toBe(3);
+    expect(textsOf(chat.lastMessage)).toEqual(['heard hello after 0 messages']);
+    const messages = await readHistory(id);
+    expect(messages.map((message) => message.id)).toEqual(chat.messages.map((message) => message.id));
+  });
+
+  test('edits a message: what followed it leaves the context', async () => {
+    const id = newId();
+    const { chat } = open(id);
+    await chat.sendMessage({ text: 'hello' });
+    await chat.sendMessage({ text: 'more' });
+    await chat.sendMessage({ text: 'bye', messageId: chat.messages[0]?.id ?? '' });
+    expect(chat.messages.map((message) => textsOf(message).join(''))).toEqual(['', 'heard bye after 0 messages']);
+  });
+
+  test('reports a failed turn with its code', async () => {
+    const { chat, errors } = open(newId());
+    await chat.sendMessage({ text: 'fail' });
+    expect(chat.status).toBe('error');
+    expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('model_failed: ')]);
+  });
+
+  test('stops an answer: the turn is canceled', async () => {
+    const id = newId();
+    const gate = openGate();
+    const { chat } = open(id);
+    const sent = chat.sendMessage({ text: `hold ${gate.name}` });
+    await expect.poll(() => textsOf(chat.lastMessage)).toEqual(['One ']);
+    const stopped = await fetch(`${server.url}/v1/chat/${id}/stop`, { method: 'POST' });
+    expect(await stopped.json()).toEqual({ turn: chat.lastMessage?.id, state: 'canceled' });
+    await sent;
+    gate.open();
+    expect(textsOf(chat.lastMessage)).toEqual(sdk === 7 ? [''] : []);
+  });
+});
+
+test('begins one turn for a request that came twice', async () => {
+  const id = newId();
+  const twice: typeof fetch = async (input, init) => {
+    const [first] = await Promise.all([fetch(input, init), fetch(input, init)]);
+    return first;
+  };
+  const { chat } = openPage({ sdk: 7, url: server.url, id, fetch: twice });
+  await chat.sendMessage({ text: 'hello' });
+  expect(await countTurns(id)).toBe(1);
+  await chat.regenerate({ messageId: chat.lastMessage?.id ?? '' });
+  expect(await countTurns(id)).toBe(2);
+  expect(textsOf(chat.lastMessage)).toEqual(['heard hello after 0 messages']);
+});
+
+test('replays an answer that ended while its page was cut off', async () => {
+  const id = newId();
+  const patient = await serveApp(aiSdkApp({ clientFor: () => fixture.client, agent: 'guide' }));
+  const { chat } = openPage({ sdk: 7, url: patient.url, id });
+  await fixture.client.enqueueTurn({ conversation: id, agent: 'guide', input: 'hello', turn: 'm.1' });
+  await fixture.client.result(id, 'm.1', { waitMs: 60_000 });
+  await chat.resumeStream();
+  expect(textsOf(chat.lastMessage)).toEqual(['heard hello after 0 messages']);
+  await patient.close();
+});
+
+test('refuses a request that names no message, as problem+json', async () => {
+  const refused = await fetch(`${server.url}/v1/chat`, { method: 'POST', body: '{"id":"a b","messages":[]}' });
+  expect(refused.status).toBe(400);
+  expect(refused.headers.get('content-type')).toBe('application/problem+json');
+  expect(await refused.json()).toMatchObject({ code: 'invalid_input', field: 'id' });
+  const broken = await fetch(`${server.url}/v1/chat`, { method: 'POST', body: '{' });
+  expect(await broken.json()).toMatchObject({ code: 'invalid_input', field: 'body' });
+});

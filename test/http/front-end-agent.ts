@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import type { Agent } from '../../src/domain/agent.ts';
+import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
+
+const input = z.object({ place: z.string().optional() });
+
+/** Gates by name. The input `hold x` streams a word, then waits for the gate x. */
+export const gates = new Map<string, PromiseWithResolvers<void>>();
+
+/** An agent for pages: it thinks and looks, asks the page, needs approval, waits or fails, as its input says. */
+export function createFrontEndAgent(): Agent {
+  return {
+    name: 'guide',
+    system: 'You guide.',
+    policy: {},
+    tools: [
+      { name: 'look', description: 'runs in the worker', input, run: async () => JSON.stringify({ sky: 'blue' }) },
+      { name: 'locate', description: 'runs in the page', input },
+      { name: 'book', description: 'needs approval', input, needsApproval: true, run: async () => 'booked' },
+    ],
+    model: scriptedModel({ decide }),
+  };
+}
+
+function decide({ messages }: ModelRequest): ScriptedOutcome {
+  const asked = messages.findLastIndex(({ role }) => role === 'user');
+  const results = messages.slice(asked + 1).filter(({ role }) => role === 'tool');
+  const text = messages[asked]?.content ?? '';
+  const usage = { inputTotal: 10, output: 5, outputKept: 5 };
+  if (results.length > 0) return { content: `So: ${results.map(({ content }) => content).join(' | ')}`, usage };
+  const [word = '', rest = ''] = text.split(/ (.*)/s);
+  const names = rest.split(',');
+  if (word === 'call') {
+    const toolCalls = names.map((name) => ({ name, arguments: { place: 'here' } }));
+    return { reasoning: 'I need a tool. ', content: 'One moment.', toolCalls, usage };
+  }
+  if (word === 'fail') return new ModelError('fatal', 'the model is broken');
+  if (word === 'hold') return { reasoning: 'Hm, ', content: hold(rest), usage };
+  return { content: `heard ${text} after ${asked} messages`, usage };
+}
+
+async function* hold(name: string): AsyncGenerator<string> {
+  yield 'One ';
+  await gates.get(name)?.promise;
+  yield 'two.';
+}
