@@ -1,0 +1,76 @@
+import type { UIMessage } from 'ai';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { Message } from './message.tsx';
+import { useDurableChat } from './use-durable-chat.ts';
+
+export interface ChatProps {
+  readonly id: string;
+  /** Messages of the log when the page was opened. */
+  readonly messages: readonly UIMessage[];
+}
+
+export function Chat({ id, messages: loaded }: ChatProps) {
+  const { messages, status, error, sendMessage, regenerate, stop, addToolApprovalResponse } = useDurableChat(id, loaded);
+  const isBusy = status === 'submitted' || status === 'streaming';
+  const stopTurn = async () => {
+    await fetch(`/v1/chat/${encodeURIComponent(id)}/stop`, { method: 'POST' });
+    await stop();
+  };
+
+  return (
+    <>
+      <ol className="messages" aria-live="polite" data-status={status}>
+        {messages.map((message) => (
+          <Message key={message.id} message={message} approve={addToolApprovalResponse} />
+        ))}
+      </ol>
+      <End of={messages} />
+      {error !== undefined && (
+        <p className="failure" role="alert">
+          {error.message}
+        </p>
+      )}
+      <Composer isBusy={isBusy} send={(text) => void sendMessage({ text })} stop={() => void stopTurn()} />
+      {!isBusy && messages.at(-1)?.role === 'assistant' && (
+        <button type="button" className="quiet" onClick={() => void regenerate()}>
+          Answer again
+        </button>
+      )}
+    </>
+  );
+}
+
+interface ComposerProps {
+  readonly isBusy: boolean;
+  readonly send: (text: string) => void;
+  readonly stop: () => void;
+}
+
+function Composer({ isBusy, send, stop }: ComposerProps) {
+  const [text, setText] = useState('');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (text.trim() === '') return;
+    send(text);
+    setText('');
+  };
+  return (
+    <form onSubmit={submit}>
+      <input aria-label="Message" placeholder="Ask something" value={text} onChange={(event) => setText(event.target.value)} />
+      {isBusy ? (
+        <button type="button" onClick={stop}>
+          Stop
+        </button>
+      ) : (
+        <button type="submit">Send</button>
+      )}
+    </form>
+  );
+}
+
+/** Keeps the end of the conversation in view while text arrives. */
+function End({ of: messages }: { readonly of: readonly UIMessage[] }) {
+  const end = useRef<HTMLDivElement>(null);
+  useEffect(() => end.current?.scrollIntoView({ block: 'end' }), [messages]);
+  return <div ref={end} />;
+}

@@ -1,0 +1,60 @@
+import { type UseChatHelpers, useChat } from '@ai-sdk/react';
+import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from 'ai';
+import { useEffect, useState } from 'react';
+import { loadMessages } from './load-messages.ts';
+
+const RETRY_MS = 500;
+
+/**
+ * The stock `useChat`, which reads on by itself after a lost connection. A message that did not arrive is sent again under
+ * its id, and a repeated message begins no second turn. An answer that did not end is streamed again from its start.
+ * @param loaded messages of the log when the page was opened
+ */
+export function useDurableChat(id: string, loaded: readonly UIMessage[]): UseChatHelpers<UIMessage> {
+  const [isCutOff, setCutOff] = useState(false);
+  const chat = useChat({
+    id,
+    messages: [...loaded],
+    resume: true,
+    transport: new DefaultChatTransport({ api: '/v1/chat', headers: { 'x-ai-sdk-version': '7' } }),
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    // A stream that a server or proxy ends early has no reason for its end.
+    onFinish: ({ isAbort, isError, finishReason, message, messages }) => {
+      if (isAbort || isError) return;
+      const { id: answered } = message;
+      const hasQuestion = messages.some(({ role, id: asked }) => role === 'user' && answered.startsWith(`${asked}.`));
+      if (finishReason === undefined || !hasQuestion) setCutOff(true);
+    },
+  });
+  const { error, messages, sendMessage, setMessages, resumeStream } = chat;
+  const hasFailed = error !== undefined && !isRefusal(error);
+
+  useEffect(() => {
+    if (!isCutOff && !hasFailed) return;
+    const left = new AbortController();
+    const readOn = async () => {
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      const known = await loadMessages(id, left.signal);
+      if (left.signal.aborted) return;
+      setCutOff(false);
+      const last = messages.at(-1);
+      if (last?.role === 'user' && !known.some((message) => message.id === last.id)) return await sendMessage();
+      setMessages(known);
+      await resumeStream();
+    };
+    readOn().catch(() => undefined);
+    return () => left.abort();
+    // The messages are those at the moment of the failure.
+  }, [isCutOff, hasFailed, error, id]);
+  return chat;
+}
+
+/** A problem of the caller, e.g. a message that is too large. The same request would be refused again. */
+function isRefusal({ message }: Error): boolean {
+  try {
+    const { status } = JSON.parse(message) as { status?: number };
+    return status !== undefined && status < 500 && status !== 429;
+  } catch {
+    return false;
+  }
+}
