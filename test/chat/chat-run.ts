@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { TurnfoldClient } from '../../src/client/index.ts';
+import type { Random } from '../setup/random.ts';
 
 export const AGENT = 'talker';
 /** Few, so that a sweep is small. */
@@ -12,6 +13,8 @@ const SCRIPT = fileURLToPath(new URL('chat-worker.ts', import.meta.url));
 export class ChatWorkers {
   readonly #redisUrl: string;
   readonly #processes: ChildProcess[] = [];
+  /** Processes that have started to work. */
+  readonly #ready = new Set<ChildProcess>();
   #isOver = false;
   kills = 0;
 
@@ -26,10 +29,11 @@ export class ChatWorkers {
     return workers;
   }
 
-  /** Kills one worker. Another one starts in its place. */
-  kill(place: number): void {
+  /** Kills one of the workers that have started. Another one starts in its place. */
+  kill(random: Random): void {
+    if (this.#ready.size === 0) return;
     this.kills += 1;
-    this.#processes[place]?.kill('SIGKILL');
+    random.pick([...this.#ready]).kill('SIGKILL');
   }
 
   async stop(): Promise<void> {
@@ -43,8 +47,10 @@ export class ChatWorkers {
   #spawn(place: number): void {
     const child = spawn(process.execPath, [SCRIPT, this.#redisUrl], { stdio: ['pipe', 'pipe', 'inherit'] });
     this.#processes[place] = child;
+    child.stdout.once('data', () => this.#ready.add(child));
     // A worker also ends by itself if Redis is away while the worker starts.
     child.once('exit', () => {
+      this.#ready.delete(child);
       if (!this.#isOver) this.#spawn(place);
     });
   }
@@ -75,7 +81,12 @@ export async function readLog(client: TurnfoldClient, conversation: string): Pro
  * @returns undefined for a text in order
  */
 export function findDisorder(text: string): string | undefined {
-  const words = text.trim().split(/\s+/).filter((word) => word.startsWith('w'));
-  const wrong = words.findIndex((word, index) => word !== words[0]?.replace(/-\d+$/, `-${index}`) && index < words.length - 1);
+  const words = text
+    .trim()
+    .split(/\s+/)
+    .filter((word) => word.startsWith('w'));
+  const wrong = words.findIndex(
+    (word, index) => word !== words[0]?.replace(/-\d+$/, `-${index}`) && index < words.length - 1,
+  );
   return wrong === -1 ? undefined : words.slice(Math.max(0, wrong - 2), wrong + 2).join(' ');
 }

@@ -91,7 +91,8 @@ async function talk(one: Talk, turns: number): Promise<void> {
   for (let turn = 1; turn <= turns; turn += 1) {
     const id = await send(one, `turn ${turn}: ${random.between(1, 40)} words`);
     for (;;) {
-      for (const { texts } of (await page.read()) ?? []) expect(texts.map(findDisorder)).toEqual(texts.map(() => undefined));
+      for (const { texts } of (await page.read()) ?? [])
+        expect(texts.map(findDisorder)).toEqual(texts.map(() => undefined));
       const view = await client.result(conversation, id, { waitMs: 100 });
       if (view.settledAt === undefined) continue;
       expect(view).toMatchObject({ state: 'completed' });
@@ -115,7 +116,7 @@ test.skipIf(missing.length > 0)(
     // The other half never loads again, so its texts come from streams alone.
     const reloaded = talks.filter((_, index) => index % 2 === 0);
     const faults = [
-      repeat(KILL_MS, () => workers.kill(random.between(0, WORKERS - 1))),
+      repeat(KILL_MS, () => workers.kill(random)),
       repeat(RELOAD_MS, () => Promise.all(reloaded.map(({ page }) => page.reload()))),
       repeat(REDIS_MS, async () => {
         await redis.kill();
