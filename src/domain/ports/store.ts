@@ -1,3 +1,4 @@
+import type { BusyTurnStore } from './busy-turns.ts';
 import type { CalibrationStore } from './calibration-store.ts';
 import type { ContextStore } from './context-store.ts';
 import type { EventStore } from './event-store.ts';
@@ -12,6 +13,7 @@ import type { VersionStore } from './version-store.ts';
 
 /** All storage interfaces of one database. */
 export type Store = TurnStore &
+  BusyTurnStore &
   TurnIntake &
   PassStore &
   ProposalStore &
