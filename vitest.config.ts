@@ -27,6 +27,7 @@ const integrationFiles = filesOf([
   'store',
   'queue',
   'client',
+  'inbox',
   'cli',
   'runtime',
   'local-redis',

@@ -20,9 +20,11 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   evaluation: ['workers', 'memory-store', 'models', 'jobs', 'wire', 'tokens', 'domain'],
   // `redis` for the options of an address, and for recognizing errors that a client must not retry.
   client: ['store', 'queue', 'redis', 'telemetry', 'jobs', 'tokens', 'domain'],
+  inbox: ['client', 'jobs', 'domain'],
   config: ['redis', 'domain', 'jobs', 'tokens'],
   'local-redis': ['redis', 'domain'],
   runtime: [
+    'inbox',
     'workers',
     'store',
     'queue',

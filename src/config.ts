@@ -12,6 +12,8 @@ export interface Config {
   readonly shards: number;
   readonly queueShards: number;
   readonly concurrency: { readonly turn: number; readonly compaction: number; readonly summarization: number };
+  /** True if workers take turns from the inbox queue. */
+  readonly inbox: boolean;
   readonly metrics: { readonly host: string; readonly port: number };
   readonly shutdownMs: number;
   readonly stuckMs: number;
@@ -47,6 +49,7 @@ export function readConfig(
       compaction: read('TURNFOLD_COMPACTION_CONCURRENCY'),
       summarization: read('TURNFOLD_SUMMARIZATION_CONCURRENCY'),
     },
+    inbox: read('TURNFOLD_INBOX') === 'true',
     metrics: { host: read('TURNFOLD_METRICS_HOST'), port: read('TURNFOLD_METRICS_PORT') },
     shutdownMs: read('TURNFOLD_SHUTDOWN_MS'),
     stuckMs: read('TURNFOLD_STUCK_MS'),

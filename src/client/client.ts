@@ -1,6 +1,7 @@
 import type { VersionChange } from '../domain/diff.ts';
 import type { LogEntry } from '../domain/message.ts';
-import type { FailedTurn, OpenTurns } from '../domain/ports/turn-store.ts';
+import type { OpenTurns } from '../domain/ports/open-turns.ts';
+import type { FailedTurn } from '../domain/ports/turn-store.ts';
 import type { TurnState, TurnView } from '../domain/turn.ts';
 import type { Version } from '../domain/version.ts';
 import type { AnyAgents, AppendFor, ConversationsFor, EnqueueFor } from './agent-types.ts';

@@ -26,6 +26,7 @@ export type {
   CanceledTurnView,
   CompletedTurnView,
   FailedTurnView,
+  OnBusy,
   OpenTurnView,
   TurnAnswer,
   TurnFacts,
@@ -39,7 +40,7 @@ export type {
   WaitKind,
 } from '../domain/turn.ts';
 export type { TurnContext } from '../domain/turn-context.ts';
-export type { Segment, Version } from '../domain/version.ts';
+export type { Segment, SeqRange, Version } from '../domain/version.ts';
 export type { RedisTls } from '../redis/address.ts';
 export type { AccessKeyInput, AccessKeys, AccessKeyView, IssuedKey } from './access-keys.ts';
 export type {

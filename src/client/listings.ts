@@ -8,7 +8,7 @@ import {
   type WaitingPosition,
   type WaitingTurn,
 } from '../domain/ports/listing-store.ts';
-import type { OpenTurns } from '../domain/ports/turn-store.ts';
+import type { OpenTurns } from '../domain/ports/open-turns.ts';
 import { ANSWER_KINDS } from '../domain/turn.ts';
 import { noConversation } from './client-errors.ts';
 import { type ConversationName, readConversationName } from './input.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import { type NamedConversation, nameConversation } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
-import type { AcceptRequest, AcceptResult } from '../domain/ports/turn-store.ts';
+import type { AcceptRequest, AcceptResult, TurnIntake } from '../domain/ports/turn-store.ts';
 import { isSettled, TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
 import { writeContext } from '../domain/turn-context.ts';
 import { agentConflict, beingCopied, checkDurability, nameRepeatable, noTurn, notFailed } from './client-errors.ts';
@@ -36,6 +36,11 @@ export interface EnqueuedTurn extends NamedConversation {
   readonly isNew: boolean;
 }
 
+/** Ports that the acceptance of a turn needs. The inbox of a worker process has no more than that. */
+export interface EnqueuePorts extends Pick<ClientPorts, 'counterFor' | 'wakes' | 'ids' | 'currentTrace'> {
+  readonly turns: Pick<TurnIntake, 'accept'>;
+}
+
 /** Interval in ms at which a waiting caller polls Redis, because a notification may be lost. */
 export const POLL_MS = 1_000;
 export const waitSchema = z.number().min(0);
@@ -52,7 +57,7 @@ export const followSchema = z.object({
  * agent_conflict, conversation_forking, fork_abandoned, mailbox_full, conversation_busy, accepted_unsure,
  * redis_unavailable, redis_full
  */
-export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Promise<EnqueuedTurn> {
+export async function enqueueTurn(ports: EnqueuePorts, input: EnqueueInput): Promise<EnqueuedTurn> {
   const { conversation: id, tenant, agent, turn: named, ...rest } = parseInput(enqueueSchema, input);
   const turn = named ?? ports.ids.next();
   const context = rest.context === undefined ? undefined : writeContext(rest.context);
@@ -83,7 +88,7 @@ export interface TurnToAccept extends Omit<AcceptRequest, 'wake' | 'traceParent'
  * Adds a turn to the mailbox of its conversation and wakes a worker.
  * @throws the errors of enqueueTurn, and turn_not_failed if the turn to repeat has not failed
  */
-export async function acceptTurn(ports: ClientPorts, { priority, ...request }: TurnToAccept): Promise<EnqueuedTurn> {
+export async function acceptTurn(ports: EnqueuePorts, { priority, ...request }: TurnToAccept): Promise<EnqueuedTurn> {
   const { conversation, turn } = request;
   const wake = ports.ids.next();
   const name = { field: 'turn', id: turn } as const;

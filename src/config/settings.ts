@@ -78,6 +78,11 @@ export const SETTINGS = {
     schema: wholeNumber(PROCESS_RANGES.concurrency).default(PROCESS_DEFAULTS.concurrency.summarization),
     about: 'Summarization jobs in parallel per worker.',
   },
+  TURNFOLD_INBOX: {
+    schema: oneOf(SWITCH, 'must be true or false').default('false'),
+    about:
+      '`true` lets workers of the role `turn` take turns from the queue `inbox`, to which services of any language add them.',
+  },
   TURNFOLD_METRICS_PORT: {
     schema: wholeNumber(PROCESS_RANGES.port).default(9464),
     about: 'Port of a worker’s pages `/metrics`, `/health` and `/ready`. 0 takes any free port.',

@@ -221,6 +221,9 @@ type DroppedJobEvent = {
   readonly error: unknown;
 };
 
+/** A job of the inbox failed, because its turn cannot be accepted. Its producer must correct it. */
+type RefusedJobEvent = { readonly type: 'inbox_job_failed'; readonly job: string; readonly error: unknown };
+
 type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; readonly error: unknown };
 
 /**
@@ -229,6 +232,15 @@ type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; re
 export type WorkerEvent =
   | (EventScope & (TurnEvent | ModelEvent | PassEvent | LossEvent | ReturnEvent | DeferralEvent | ExpiryEvent))
   | (Partial<EventScope> &
-      (FailureEvent | MemoryEvent | PolicyEvent | ReclaimEvent | LostWorkerEvent | QuarantineEvent | DroppedJobEvent));
+      (
+        | FailureEvent
+        | MemoryEvent
+        | PolicyEvent
+        | ReclaimEvent
+        | LostWorkerEvent
+        | QuarantineEvent
+        | DroppedJobEvent
+        | RefusedJobEvent
+      ));
 
 export type EventListener = (event: WorkerEvent) => void;

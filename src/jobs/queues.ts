@@ -4,7 +4,19 @@
  */
 export const QUEUES = { turn: 'turn', compaction: 'compaction', summarization: 'summarization' } as const;
 
-export type QueueName = (typeof QUEUES)[keyof typeof QUEUES];
+/** Queue into which services of any language add turns. It has one shard, and only other services add jobs to it. */
+export const INBOX_QUEUE = 'inbox';
+
+export type QueueName = (typeof QUEUES)[keyof typeof QUEUES] | typeof INBOX_QUEUE;
+
+export const INBOX_LIMITS = {
+  /** Maximum length of a job's data. A message of 1 MiB fits in, also if each of its characters is escaped as \\uXXXX. */
+  dataCharacters: 8_388_608,
+  maxDepth: 40,
+  /** Seconds for which a finished job is kept (a day), and the number of finished jobs that are kept. */
+  keptSeconds: 86_400,
+  keptJobs: 1_000,
+} as const;
 
 /**
  * Key prefix of one queue shard in Redis. It starts with the hash tag that determines the Cluster slot.

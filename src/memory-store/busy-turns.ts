@@ -1,5 +1,6 @@
 import type { BusyTurnStore, TurnUndo, UndoResult } from '../domain/ports/busy-turns.ts';
 import type { TurnLease } from '../domain/ports/turn-store.ts';
+import type { OnBusy } from '../domain/turn.ts';
 import { checkNumber } from '../domain/version.ts';
 import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toConversationState } from './database.ts';
 import { appendToLog, closeOpenCalls } from './log.ts';
@@ -65,20 +66,46 @@ function undoTurns(db: MemoryDatabase, lease: TurnLease, undo: TurnUndo): UndoRe
   return { status: 'known', conversation: toConversationState(conversation) };
 }
 
+/** True if a new turn takes the place of the head turn. */
+export function replacesHead(onBusy: OnBusy): boolean {
+  return onBusy === 'interrupt' || onBusy === 'rollback';
+}
+
+/**
+ * Adds a new turn to the mailbox.
+ * @returns true if the caller has to add the wake to the queue
+ */
+export function enterMailbox(
+  db: MemoryDatabase,
+  conversation: MemoryConversation,
+  record: MemoryTurn,
+  { wake, onBusy }: { readonly wake: string; readonly onBusy: OnBusy },
+): boolean {
+  const { mailbox, ref } = conversation;
+  const isBusy = mailbox.length > 0;
+  if (isBusy && replacesHead(onBusy)) {
+    replaceHead(db, conversation, { turn: record.turn, wake, isUndone: onBusy === 'rollback' });
+    return true;
+  }
+  if (isBusy && onBusy === 'steer') steerHead(conversation, record);
+  else mailbox.push(record.turn);
+  if (!isBusy) wakeTurn(db, conversation, wake);
+  else if (!db.ready.has(readyEntry('t', ref))) db.ready.set(readyEntry('t', ref), db.now() + WAKE_GRACE_MS);
+  return !isBusy;
+}
+
 /** Adds a turn that steers the head turn, as `steer_head` of `lua/shared/busy.lua` does in Redis. */
-export function steerHead(db: MemoryDatabase, conversation: MemoryConversation, record: MemoryTurn): void {
-  const { mailbox, turnRecords, ref } = conversation;
+function steerHead(conversation: MemoryConversation, record: MemoryTurn): void {
+  const { mailbox, turnRecords } = conversation;
   record.isSteering = true;
   conversation.isSteered = true;
   const first = 1 + steeredTurns(conversation).length;
   const place = mailbox.findIndex((turn, at) => at >= first && turnRecords.get(turn)?.isSteering !== true);
   mailbox.splice(place === -1 ? mailbox.length : place, 0, record.turn);
-  const entry = readyEntry('t', ref);
-  if (!db.ready.has(entry)) db.ready.set(entry, db.now() + WAKE_GRACE_MS);
 }
 
 /** Puts a new turn where the head turn was, as `replace_head` of `lua/shared/busy.lua` does in Redis. */
-export function replaceHead(
+function replaceHead(
   db: MemoryDatabase,
   conversation: MemoryConversation,
   { turn, wake, isUndone }: { readonly turn: string; readonly wake: string; readonly isUndone: boolean },

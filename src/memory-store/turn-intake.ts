@@ -1,4 +1,5 @@
 import { type ConversationRef, nameConversation } from '../domain/ids.ts';
+import type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';
 import type { AnswerRequest, AnswerResult } from '../domain/ports/turn-answers.ts';
 import type {
   AcceptRequest,
@@ -6,12 +7,10 @@ import type {
   CancelResult,
   FailedQuery,
   FailedTurn,
-  OpenTurn,
-  OpenTurns,
   TurnIntake,
 } from '../domain/ports/turn-store.ts';
 import { isSettled, type TurnView } from '../domain/turn.ts';
-import { replaceHead, steerHead } from './busy-turns.ts';
+import { enterMailbox, replacesHead } from './busy-turns.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { closeOpenCalls } from './log.ts';
 import {
@@ -77,13 +76,11 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
     return { status: 'not_failed', ...(original && { state: original.state }) };
   }
   const queued = db.isGone(ref) ? 0 : (db.find(ref)?.mailbox.length ?? 0);
-  if (onBusy === 'reject' && queued > 0) return { status: 'busy', queued };
-  const conversation = db.open(ref, agent);
-  const { mailbox } = conversation;
   const isDue = delayMs <= 0;
+  if (isDue && onBusy === 'reject' && queued > 0) return { status: 'busy', queued };
+  const conversation = db.open(ref, agent);
   const dueAt = db.now() + delayMs;
-  const replaces = queued > 0 && (onBusy === 'interrupt' || onBusy === 'rollback');
-  const left = replaces ? queued - 1 - steeredTurns(conversation).length : queued;
+  const left = queued > 0 && replacesHead(onBusy) ? queued - 1 - steeredTurns(conversation).length : queued;
   if (isDue && left >= maxQueuedTurns) return { status: 'full', queued };
   const state = isDue ? 'queued' : 'scheduled';
   const extra = { ...(!isDue && { dueAt }), ...(redriveOf !== undefined && { redriveOf }), traceParent, context };
@@ -92,23 +89,9 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
   const maps = { steps: new Map(), answers: new Map(), unused: new Map(), suspensions: new Map() };
   const stored: MemoryTurn = { ...record, ...maps };
   conversation.turnRecords.set(turn, stored);
-  if (replaces) {
-    replaceHead(db, conversation, { turn, wake, isUndone: onBusy === 'rollback' });
-    return { status: 'accepted', state, needsWake: true };
-  }
-  if (!isDue) {
-    db.ready.set(scheduledEntry(ref, turn), dueAt);
-    return { status: 'accepted', state, needsWake: false };
-  }
-  if (onBusy === 'steer' && queued > 0) {
-    steerHead(db, conversation, stored);
-    return { status: 'accepted', state, needsWake: false };
-  }
-  mailbox.push(turn);
-  const needsWake = mailbox.length === 1;
-  if (needsWake) wakeTurn(db, conversation, wake);
-  else if (!db.ready.has(readyEntry('t', ref))) db.ready.set(readyEntry('t', ref), db.now() + WAKE_GRACE_MS);
-  return { status: 'accepted', state, needsWake };
+  if (isDue) return { status: 'accepted', state, needsWake: enterMailbox(db, conversation, stored, { wake, onBusy }) };
+  db.ready.set(scheduledEntry(ref, turn), dueAt);
+  return { status: 'accepted', state, needsWake: false };
 }
 
 function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: AnswerRequest): AnswerResult {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ConversationRef } from '../domain/ids.ts';
+import type { BusyTurnStore } from '../domain/ports/busy-turns.ts';
 import type {
   ClaimedTurn,
   ClaimResult,
@@ -26,7 +27,7 @@ import { extendLease, findOwned } from './turn-lease.ts';
 import { addStep, suspend } from './turn-steps.ts';
 
 /** Opens the store of turns in memory. The contract tests in test/store run against this store and against Redis. */
-export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & TurnIntake {
+export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & BusyTurnStore & TurnIntake {
   return {
     ...openMemoryTurnIntake(db),
     ...openMemoryBusyTurnStore(db),

@@ -21,7 +21,14 @@ export interface QueueWorkerOptions {
    * Redis. BullMQ notifies one worker of the queue.
    */
   readonly onReclaim?: (queue: QueueName) => void;
+  /** Largest data of a job, in characters of JSON. Longer data is not parsed, and is delivered as a symbol. */
+  readonly maxDataCharacters?: number;
+  /** Finished jobs that Redis keeps if a job does not say so itself. */
+  readonly kept?: Pick<WorkerOptions, 'removeOnComplete' | 'removeOnFail'>;
 }
+
+/** Data of a delivered job whose own data was too long. */
+const TOO_LONG = Symbol('too long');
 
 /**
  * Number of worker crashes after which BullMQ fails a job. The store has its own limit for crashes, so this number is
@@ -42,17 +49,20 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
     lockDuration: QUEUE_TIMES.lockMs,
     stalledInterval: QUEUE_TIMES.stalledCheckMs,
     maxStalledCount: MAX_STALLED_COUNT,
+    ...options.kept,
   };
   const worker = new SteadyWorker(
     name,
     // With a third parameter, BullMQ would pass a signal to the handler, and other parts of BullMQ could abort it.
     (job, token) => deliverSafely(deliver, job, token ?? ''),
     settings,
-    options.onDrop,
+    { drop: options.onDrop, maxDataCharacters: options.maxDataCharacters ?? Number.POSITIVE_INFINITY },
   );
   const report = reportErrors(name, options.onError);
   worker.on('error', report);
-  worker.on('failed', (_job, error) => report(error));
+  worker.on('failed', (_job, error) => {
+    if (error.name !== 'UnrecoverableError') report(error);
+  });
   worker.on('stalled', () => options.onReclaim?.(name));
   return worker;
 }
@@ -92,20 +102,28 @@ type Processor = (job: Job<unknown>, token?: string) => Promise<unknown>;
 class SteadyWorker extends Worker<unknown> {
   readonly #connection: QueueConnection;
   readonly #drop: DropListener;
+  readonly #maxDataCharacters: number;
 
   constructor(
     name: string,
     process: Processor,
     options: WorkerOptions & { connection: QueueConnection },
-    drop: DropListener,
+    { drop, maxDataCharacters }: { readonly drop: DropListener; readonly maxDataCharacters: number },
   ) {
     super(name, process, options);
     this.#connection = options.connection;
     this.#drop = drop;
+    this.#maxDataCharacters = maxDataCharacters;
   }
 
-  /** If the data of a job is not JSON, the job is created without data. Its delivery then removes the job. */
+  /** If the data of a job is not JSON or too long, the job is created without data. Its delivery then refuses the job. */
   protected override createJob(json: JobJson, jobId: string): Job<unknown> {
+    const { data = '' }: Partial<JobJson> = json; // another program may have written the job without data
+    if (data.length > this.#maxDataCharacters) {
+      const job = super.createJob({ ...json, data: JSON_NULL }, jobId);
+      job.data = TOO_LONG;
+      return job;
+    }
     return super.createJob(isJson(json.data) ? json : { ...json, data: JSON_NULL }, jobId);
   }
 

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'bullmq';
-import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/queue.ts';
-import { QUEUES, type QueueName } from '../jobs/queues.ts';
+import type { TurnfoldError } from '../domain/errors.ts';
+import type { InboxHandler, PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/queue.ts';
+import { INBOX_LIMITS, INBOX_QUEUE, QUEUES, type QueueName } from '../jobs/queues.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { type Delivery, type DeliveryListeners, deliverTurns } from './delivery.ts';
 import { deliverPasses, deliverSummarizations } from './fan-out.ts';
+import { deliverInbox } from './inbox-delivery.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
 import { QueueSet } from './queue-set.ts';
 import { Intake, openQueueWorker } from './queue-worker.ts';
@@ -22,10 +24,14 @@ export interface QueueWorkersOptions extends RedisLocation {
     readonly turn?: QueueRole<TurnHandler>;
     readonly compaction?: QueueRole<PassHandler>;
     readonly summarization?: QueueRole<SummarizationHandler>;
+    /** Takes the turns that other services add to the inbox queue. That queue has one shard. */
+    readonly inbox?: QueueRole<InboxHandler>;
   };
   readonly onError: QueueErrorListener;
   /** Called for a job that was removed because its data cannot be read. */
   readonly onDrop?: (queue: QueueName, job: string, error: unknown) => void;
+  /** Called for a job of the inbox that failed because it cannot be accepted. */
+  readonly onRefused?: (job: string, error: TurnfoldError) => void;
   /** Called for each job whose worker died or lost its lock, if this process finds the job. */
   readonly onReclaim?: (queue: QueueName) => void;
   /** ms that `close` waits for jobs in flight. */
@@ -113,7 +119,7 @@ interface OpenedWorker {
 
 function openWorkers(options: QueueWorkersOptions, connection: QueueConnection): OpenedWorker[] {
   const { roles, shards, namespace, onError, onReclaim, onDrop } = options;
-  const { turn, compaction, summarization } = roles;
+  const { turn, compaction, summarization, inbox } = roles;
   const first = Math.floor(Math.random() * shards);
   const listenersOf = (name: QueueName): DeliveryListeners => ({
     report: (error) => onError(error, name),
@@ -142,7 +148,33 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
     const deliver = deliverSummarizations(summarization.handler, listenersOf(QUEUES.summarization));
     workers.push(...open(QUEUES.summarization, summarization, deliver));
   }
+  if (inbox !== undefined) workers.push(openInbox(options, connection, inbox));
   return workers;
+}
+
+function openInbox(
+  { namespace, onError, onReclaim, onDrop, onRefused }: QueueWorkersOptions,
+  connection: QueueConnection,
+  { handler, concurrency }: QueueRole<InboxHandler>,
+): OpenedWorker {
+  const intake = new Intake({ queue: INBOX_QUEUE, shard: 0, concurrency });
+  const worker = openQueueWorker({
+    name: INBOX_QUEUE,
+    shard: 0,
+    namespace,
+    connection,
+    concurrency,
+    deliver: intake.count(deliverInbox(handler, (job, error) => onRefused?.(job, error))),
+    onError,
+    onDrop: (job, error) => onDrop?.(INBOX_QUEUE, job, error),
+    ...(onReclaim && { onReclaim }),
+    maxDataCharacters: INBOX_LIMITS.dataCharacters,
+    kept: {
+      removeOnComplete: { age: INBOX_LIMITS.keptSeconds, count: INBOX_LIMITS.keptJobs },
+      removeOnFail: { age: INBOX_LIMITS.keptSeconds, count: INBOX_LIMITS.keptJobs },
+    },
+  });
+  return { worker, intake };
 }
 
 /** ms without Redis after which a close stops waiting. Reconnects are a second apart. */

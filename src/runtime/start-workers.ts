@@ -1,14 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventListener } from '../domain/events.ts';
+import type { InboxHandler } from '../domain/ports/queue.ts';
 import { EventLoopMonitor } from '../health/event-loop-monitor.ts';
 import { listWorkerChecks } from '../health/worker-checks.ts';
 import { openWorkerPages, type WorkerPages } from '../health/worker-pages.ts';
+import { createInboxHandler } from '../inbox/inbox-handler.ts';
 import type { QueueErrorListener } from '../queue/queue-connection.ts';
 import { openQueueWorkers, type QueueWorkers, totalConcurrency } from '../queue/queue-workers.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
 import { type ConnectedStore, connectStore } from '../store/connect-store.ts';
 import { combineListeners } from '../telemetry/listeners.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { loadTokenCounter } from '../tokens/token-counter.ts';
 import { Calibrations } from '../workers/calibrations.ts';
 import { Presence } from '../workers/presence.ts';
 import { Shutdown } from '../workers/shutdown.ts';
@@ -123,6 +126,13 @@ async function openWorkers(startup: Startup): Promise<Workers> {
     calibrations,
     shutdown,
     handlers: createHandlers(ports),
+    inbox: createInboxHandler({
+      turns: store,
+      wakes,
+      ids: createIdSource(),
+      currentTrace: () => tracing.current(),
+      counterFor: async (agent) => agents.find(agent)?.counter ?? (await loadTokenCounter('o200k_base')),
+    }),
   });
 }
 
@@ -134,11 +144,12 @@ interface OpenResources {
   readonly calibrations: Calibrations;
   readonly shutdown: Shutdown;
   readonly handlers: Handlers;
+  readonly inbox: InboxHandler;
 }
 
 /** Starts the worker roles once all connections are open. */
 async function startRoles({ settings, onEvent, metrics, closers }: Startup, open: OpenResources): Promise<Workers> {
-  const { connected, wakes, pages, calibrations, shutdown, handlers } = open;
+  const { connected, wakes, pages, calibrations, shutdown, handlers, inbox } = open;
   const { store, measures, checkServer } = connected;
   const { stuckMs, shutdownMs } = settings;
   const loop = new EventLoopMonitor();
@@ -150,7 +161,7 @@ async function startRoles({ settings, onEvent, metrics, closers }: Startup, open
   );
   await presence.start();
   closers.add(() => presence.end());
-  const workers = openRoles(settings, handlers, onEvent);
+  const workers = openRoles(settings, { ...handlers, inbox }, onEvent);
   closers.add(async () => {
     shutdown.begin(shutdownMs, systemTimers);
     await stopWork(workers, handlers.sweeper);
@@ -192,17 +203,29 @@ async function stopWork(workers: QueueWorkers, sweeper: Sweeper): Promise<void> 
   if (outcome === 'closed') await Promise.race([swept, sleep(SWEEP_END_MS, undefined, { ref: false })]);
 }
 
+/** Jobs of the inbox in parallel. Each takes one short script, so more would not be faster. */
+const INBOX_CONCURRENCY = 8;
+
 /** Creates the queue workers of each role. The workers take no jobs until `start` is called. */
-function openRoles(settings: WorkersSettings, handlers: Handlers, onEvent: EventListener): QueueWorkers {
+function openRoles(
+  settings: WorkersSettings,
+  handlers: Handlers & Pick<OpenResources, 'inbox'>,
+  onEvent: EventListener,
+): QueueWorkers {
   const { redisUrl: url, redisTls: tls, queueShards: shards, roles, concurrency, shutdownMs } = settings;
+  const takesInbox = settings.inbox && roles.includes('turn');
   return openQueueWorkers({
     url,
     tls,
     shards,
-    roles: Object.fromEntries(roles.map((role) => [role, { handler: handlers[role], concurrency: concurrency[role] }])),
+    roles: {
+      ...Object.fromEntries(roles.map((role) => [role, { handler: handlers[role], concurrency: concurrency[role] }])),
+      ...(takesInbox && { inbox: { handler: handlers.inbox, concurrency: INBOX_CONCURRENCY } }),
+    },
     onError: reportTo(onEvent),
     onReclaim: (queue) => onEvent({ type: 'job_reclaimed', queue }),
     onDrop: (queue, job, error) => onEvent({ type: 'job_dropped', queue, job, error }),
+    onRefused: (job, error) => onEvent({ type: 'inbox_job_failed', job, error }),
     deadlineMs: shutdownMs,
   });
 }

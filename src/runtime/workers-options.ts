@@ -37,6 +37,11 @@ export interface WorkersOptions extends ListenerOptions {
   readonly queueShards?: number;
   /** Jobs in parallel in this process for each role (50, 10, 10). At least one job runs for each queue shard. */
   readonly concurrency?: Readonly<Partial<Record<WorkerRole, number>>>;
+  /**
+   * If true, workers of the role `turn` take the turns that other services add to the BullMQ queue `inbox` (false). See
+   * docs/how-to/enqueue-from-other-languages.md.
+   */
+  readonly inbox?: boolean;
   /** Address on which the metrics and health pages are served. Absent: no pages. */
   readonly metrics?: {
     /** Address to bind, such as 127.0.0.1. */
@@ -64,6 +69,7 @@ export interface WorkersSettings extends ListenerOptions {
   readonly shards: number;
   readonly queueShards: number;
   readonly concurrency: Readonly<Record<WorkerRole, number>>;
+  readonly inbox: boolean;
   readonly metrics: { readonly host: string; readonly port: number } | undefined;
   readonly shutdownMs: number;
   readonly stuckMs: number;
@@ -89,6 +95,7 @@ const workersSchema = z.strictObject({
       summarization: jobs.default(JOBS.summarization),
     })
     .default(JOBS),
+  inbox: z.boolean().default(false),
   metrics: z.strictObject({ host: z.string().min(1), port: wholeNumber(PROCESS_RANGES.port) }).optional(),
   shutdownMs: wholeNumber(PROCESS_RANGES.shutdownMs).default(shutdownMs),
   stuckMs: wholeNumber(PROCESS_RANGES.stuckMs).default(stuckMs),
@@ -129,6 +136,7 @@ export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
     shards: read.shards,
     queueShards: read.queueShards,
     concurrency: read.concurrency,
+    inbox: read.inbox,
     metrics: read.metrics,
     shutdownMs: read.shutdownMs,
     stuckMs: read.stuckMs,

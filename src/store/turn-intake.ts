@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
+import type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';
 import type { StoredAnswer } from '../domain/ports/turn-answers.ts';
-import type { OpenTurn, OpenTurns, TurnIntake } from '../domain/ports/turn-store.ts';
+import type { TurnIntake } from '../domain/ports/turn-store.ts';
 import { TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
 import { decodeForking, type ForkingReply } from './conversation-record.ts';
 import { type Keyspace, STORE_SCHEMA, scheduledMember } from './keys.ts';

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { BusyTurnStore } from '../domain/ports/busy-turns.ts';
 import type { TurnIntake, TurnStore } from '../domain/ports/turn-store.ts';
 import { takeSteeringScript, undoTurnsScript } from './busy-turns.ts';
 import { listFailed } from './failed-turns.ts';
@@ -18,7 +19,7 @@ import {
 } from './turn-steps.ts';
 
 /** Opens the store of turns in Redis. Every write is one script. */
-export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & TurnIntake {
+export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & BusyTurnStore & TurnIntake {
   const bind = scriptBinder(redis, keyspace);
   return {
     accept: bind(acceptTurnScript),

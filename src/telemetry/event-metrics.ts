@@ -56,6 +56,7 @@ const RECORDERS: Recorders = {
   job_dropped: ({ jobsDropped }, { queue }) => jobsDropped.inc({ queue }),
   redis_nearly_full: () => undefined,
   policy_warned: () => undefined,
+  inbox_job_failed: () => undefined,
   worker_failed: ({ workerFailures }, { where }) => workerFailures.inc({ where }),
 };
 

@@ -159,6 +159,12 @@ const LOG_LINES: LogLines = {
     fields: { queue, job: clip(job) },
     error,
   }),
+  inbox_job_failed: ({ job, error }) => ({
+    level: 'warn',
+    message: 'inbox job failed, its producer must correct it',
+    fields: { job: clip(job) },
+    error,
+  }),
   redis_nearly_full: ({ usedBytes, limitBytes }) => ({
     level: 'warn',
     message: 'memory of redis is nearly full: at maxmemory all turns stop',

@@ -19,7 +19,7 @@ export interface Fixture {
   /** Connection for commands that the client does not have. */
   readonly redis: Redis;
   openClient(url?: string): Promise<OpenClient>;
-  startWorkers(agents?: readonly Agent[]): Promise<void>;
+  startWorkers(agents?: readonly Agent[], options?: { readonly inbox?: boolean }): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -42,13 +42,14 @@ export async function openFixture(): Promise<Fixture> {
     client: await open(),
     redis,
     openClient: open,
-    async startWorkers(agents = [createTalker()]) {
+    async startWorkers(agents = [createTalker()], { inbox = false } = {}) {
       const workers = await startWorkers({
         redisUrl: server.url,
         agents,
         roles: ROLES,
         shards: SHARDS,
         queueShards: 1,
+        inbox,
         concurrency: { turn: 8, compaction: 4, summarization: 4 },
         shutdownMs: 2_000,
       });

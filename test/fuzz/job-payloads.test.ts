@@ -3,7 +3,7 @@ import { type Arbitrary, constantFrom, integer, record } from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isNewerPayload } from '../../src/jobs/job.ts';
-import { QUEUES, type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
+import { QUEUES, queuePrefix } from '../../src/jobs/queues.ts';
 import { summarizeJob } from '../../src/jobs/summarize.ts';
 import { wakePassJob } from '../../src/jobs/wake-pass.ts';
 import { wakeTurnJob } from '../../src/jobs/wake-turn.ts';
@@ -56,7 +56,7 @@ beforeAll(async () => {
 
 afterAll(() => fixture.close(), TIMEOUT_MS);
 
-const jobs: Arbitrary<Make<{ queue: QueueName; data: unknown }>> = record({
+const jobs: Arbitrary<Make<{ queue: keyof typeof QUEUES; data: unknown }>> = record({
   queue: constantFrom(...QUEUE_NAMES),
   make: spoiled(payload, badJson()),
 }).map(({ queue, make }) => () => ({ queue, data: plain(make()) }));
@@ -85,7 +85,7 @@ test(
       const view = await fixture.client.result('neighbour', turn, { waitMs: 60_000 });
       expect(view).toMatchObject({ state: 'completed', answer: { content: `heard hello ${turns}` } });
     };
-    const run = async ({ queue, data }: { queue: QueueName; data: unknown }): Promise<void> => {
+    const run = async ({ queue, data }: { queue: keyof typeof QUEUES; data: unknown }): Promise<void> => {
       await queues.get(queue)?.add('job', data, { removeOnComplete: true, removeOnFail: true, attempts: 2 });
     };
     try {

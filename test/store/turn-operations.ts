@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import type { ConversationRef } from '../../src/domain/ids.ts';
+import type { OpenTurn } from '../../src/domain/ports/open-turns.ts';
 import type { StoredAnswer } from '../../src/domain/ports/turn-answers.ts';
-import type { ClaimResult, OpenTurn, StepOutcome, StepResult, TurnLease } from '../../src/domain/ports/turn-store.ts';
+import type { ClaimResult, StepOutcome, StepResult, TurnLease } from '../../src/domain/ports/turn-store.ts';
 import { ON_BUSY, type WaitKind } from '../../src/domain/turn.ts';
 import { replacementOver } from './contract/version-replacement.ts';
 import { checkInvariants, checkSame, type Observation } from './observation.ts';

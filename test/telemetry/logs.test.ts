@@ -117,6 +117,7 @@ describe('log catalogue', () => {
       'redis_nearly_full',
       'policy_warned',
       'record_quarantined',
+      'inbox_job_failed',
       'job_dropped',
       'worker_failed',
     ];

@@ -119,6 +119,7 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
   conversation_expired: { turnfold_conversations_expired_total: 1 },
   redis_nearly_full: {},
   policy_warned: {},
+  inbox_job_failed: {},
   worker_lost: {
     'turnfold_workers_lost_total{life="short",role="turn"}': 1,
     'turnfold_workers_lost_total{life="short",role="compaction"}': 1,

@@ -131,6 +131,7 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
     name: 't|x y',
     why: 'the entry names no turn, pass or conversation',
   },
+  inbox_job_failed: { type: 'inbox_job_failed', job: 'order-4711', error: new Error('it broke') },
   job_dropped: { type: 'job_dropped', queue: 'turn', job: 'w-1', error: new Error('it broke') },
   worker_failed: { type: 'worker_failed', ...scope, where: 'sweeper', error: new Error('it broke') },
 };

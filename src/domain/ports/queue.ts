@@ -103,5 +103,20 @@ export type SummarizationResult =
    */
   | { readonly status: 'limited'; readonly retryAt: number };
 
+/** A job that another service added to the inbox queue. Every field is untrusted, and the data can be any JSON. */
+export interface InboxJob {
+  readonly id: string;
+  readonly name: string;
+  /** Time when the job was added, in ms since epoch, as its producer wrote it. */
+  readonly addedAt: number;
+  readonly data: unknown;
+}
+
+/**
+ * Moves a job of the inbox to the mailbox of its conversation. Returns the accepted turn as JSON data, which the queue
+ * stores with the job. Throws a coded error if the job cannot be accepted.
+ */
+export type InboxHandler = (job: InboxJob) => Promise<object>;
+
 /** Runs one delivery of a summarization job. Throws errors that a retry may avoid, except on the last attempt. */
 export type SummarizationHandler = (delivery: SummarizationDelivery) => Promise<SummarizationResult>;

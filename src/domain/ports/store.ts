@@ -1,4 +1,5 @@
 import type { AccessKeyStore } from './access-key-store.ts';
+import type { BusyTurnStore } from './busy-turns.ts';
 import type { CalibrationStore } from './calibration-store.ts';
 import type { ContextStore } from './context-store.ts';
 import type { EventStore } from './event-store.ts';
@@ -13,6 +14,7 @@ import type { VersionStore } from './version-store.ts';
 
 /** All storage interfaces of one database. */
 export type Store = TurnStore &
+  BusyTurnStore &
   TurnIntake &
   PassStore &
   ProposalStore &

@@ -7,7 +7,7 @@ import type { IdleTtl } from '../policy.ts';
 import type { SizeAnchor } from '../size.ts';
 import type { AnswerEnd, OnBusy, StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
 import type { Version } from '../version.ts';
-import type { BusyTurnStore } from './busy-turns.ts';
+import type { OpenTurns } from './open-turns.ts';
 import type { AnswerRequest, AnswerResult } from './turn-answers.ts';
 import type { Forking } from './version-store.ts';
 
@@ -92,31 +92,6 @@ export interface FailedTurn extends NamedConversation {
   readonly redriveOf?: string;
   /** Latest turn that ran this turn's input again. */
   readonly redrivenAs?: string;
-}
-
-/** An accepted turn that has not settled. */
-export interface OpenTurn {
-  readonly turn: string;
-  readonly state: 'scheduled' | 'queued' | 'running' | 'waiting';
-  /** Time when the turn was accepted, in ms since epoch. */
-  readonly acceptedAt: number;
-  /** Time when a scheduled turn is queued, in ms since epoch. */
-  readonly dueAt?: number;
-  /** Kind and deadline of the wait, if the turn waits. Only the oldest unsettled turn can wait. */
-  readonly waiting?: Waiting;
-}
-
-/** The unsettled turns of a conversation, all as of the same moment. */
-export interface OpenTurns {
-  /**
-   * Queued turns in the order in which they run, then scheduled turns in the order of their due times. If the sweeper
-   * postponed a scheduled turn, the later time counts.
-   */
-  readonly turns: readonly OpenTurn[];
-  /** Number of unsettled turns, including the running or waiting one. `turns` may list fewer. */
-  readonly mailbox: number;
-  /** Number of scheduled turns that are not due yet. */
-  readonly scheduled: number;
 }
 
 /** The oldest unsettled turn of a conversation, with everything that its worker needs to continue. */
@@ -265,7 +240,7 @@ export type KeepSystemResult = { readonly status: 'kept'; readonly system: strin
  * Stores turns, for turn workers. Every write checks the worker's lease (invariant I4) and has no effect when repeated
  * (invariant I5).
  */
-export interface TurnStore extends BusyTurnStore {
+export interface TurnStore {
   /**
    * Claims the oldest unsettled turn of a conversation for a worker.
    * @param wake id of a queue job, stored and returned if the turn is settled as poison and another turn follows

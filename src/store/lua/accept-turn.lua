@@ -41,9 +41,9 @@ if original ~= '' then
 end
 local is_due = tonumber(delayMs) <= 0
 local queued = is_gone and 0 or redis.call('LLEN', mb)
-if on_busy == 'reject' and queued > 0 then return { 'busy', queued } end
+if is_due and queued > 0 and on_busy == 'reject' then return { 'busy', queued } end
 local replaces, steers, pivot = false, false, nil
-if queued > 0 and (on_busy == 'steer' or on_busy == 'interrupt' or on_busy == 'rollback') then
+if is_due and queued > 0 and (on_busy == 'steer' or on_busy == 'interrupt' or on_busy == 'rollback') then
   read_conversation()
   steers, replaces = on_busy == 'steer', on_busy ~= 'steer'
   if steers then pivot = find_place() else check_input(head_turn) end

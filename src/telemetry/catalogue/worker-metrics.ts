@@ -1,6 +1,6 @@
 import { DEFERRED_WRITES } from '../../domain/events.ts';
 import { QUARANTINE_SETS } from '../../domain/ports/sweep-store.ts';
-import { QUEUES } from '../../jobs/queues.ts';
+import { INBOX_QUEUE, QUEUES } from '../../jobs/queues.ts';
 import { counter, gauge } from './metric-spec.ts';
 
 /** The name of each worker role is also the name of its queue. */
@@ -17,6 +17,7 @@ const FAILURE_PLACES = [
   'close',
   'outage',
   ...ROLES,
+  INBOX_QUEUE,
   'sweeper',
   'calibration',
   'presence',

@@ -1,4 +1,5 @@
 import type { ConversationState, StepState } from '../../domain/conversation.ts';
+import type { BusyTurnStore } from '../../domain/ports/busy-turns.ts';
 import type { ClaimedTurn, StepOutcome, TurnStore } from '../../domain/ports/turn-store.ts';
 import type { StepRecord } from '../../domain/turn.ts';
 import type { ContextCache } from './context-cache.ts';
@@ -7,7 +8,7 @@ import { applyWaitEvent, readStepWaits, type StepWaits, type WaitEvent } from '.
 import { LostTurn } from './turn-errors.ts';
 
 export interface JournalPorts extends LeaseWritePorts {
-  readonly turns: Pick<TurnStore, 'startSteps' | 'recordStep' | 'takeSteering'>;
+  readonly turns: Pick<TurnStore, 'startSteps' | 'recordStep'> & Pick<BusyTurnStore, 'takeSteering'>;
   readonly claimed: Pick<ClaimedTurn, 'conversation' | 'steps'>;
   readonly context: ContextCache;
   readonly onOutcome?: () => void;

@@ -3,6 +3,7 @@ import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { ContentListener } from '../../domain/contents.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { PassOutcome } from '../../domain/pass.ts';
+import type { BusyTurnStore } from '../../domain/ports/busy-turns.ts';
 import type { ContextStore } from '../../domain/ports/context-store.ts';
 import type { PassIntake } from '../../domain/ports/pass-store.ts';
 import type { WakeQueue } from '../../domain/ports/queue.ts';
@@ -71,7 +72,7 @@ export const TURN_SETTINGS: TurnSettings = {
 };
 
 export interface TurnPorts extends WorkerPorts {
-  readonly turns: TurnStore;
+  readonly turns: TurnStore & BusyTurnStore;
   readonly contexts: Pick<
     ContextStore,
     'readConversation' | 'readContext' | 'readLog' | 'readText' | 'readVersion' | 'listVersions'
