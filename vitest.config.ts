@@ -29,6 +29,7 @@ const integrationFiles = filesOf([
   'client',
   'cli',
   'runtime',
+  'webhooks',
   'local-redis',
   'demo',
   'deploy',

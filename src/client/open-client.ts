@@ -11,6 +11,7 @@ import type { AnyAgents } from './agent-types.ts';
 import { createClient, type TurnfoldClient } from './client.ts';
 import { type ClientOptions, type ClientSettings, readClientOptions, readEncoding } from './client-options.ts';
 import { storePorts } from './ports.ts';
+import { createWebhooks, type Webhooks } from './webhooks.ts';
 
 /** Time limit in ms of one attempt to connect. With `failFast`, a caller gets an error within a second. */
 const OPEN_MS = 900;
@@ -19,6 +20,8 @@ const OPEN_MS = 900;
 export interface OpenClient<Agents extends AnyAgents = AnyAgents> extends TurnfoldClient<Agents> {
   /** Access keys of services, for operators and for servers that check bearer tokens. */
   readonly keys: AccessKeys;
+  /** Webhooks of tenants. */
+  readonly webhooks: Webhooks;
   /** Closes the connections. Calls in flight fail. */
   close(): Promise<void>;
 }
@@ -67,6 +70,7 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
   return {
     ...client,
     keys: createAccessKeys({ keys: store, onError, elapsedMs: () => performance.now() }),
+    webhooks: createWebhooks({ webhooks: store, ids: { next: () => next() }, now: () => Date.now() }),
     async close() {
       await Promise.all([wakes.close(), close()]);
     },

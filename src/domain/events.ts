@@ -3,6 +3,7 @@ import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
 import type { QuarantineEntry } from './ports/sweep-store.ts';
 import type { WaitKind } from './turn.ts';
+import type { WebhookEventName } from './webhook.ts';
 
 /** Ids for log lines. These ids are never metric labels, because each label value would be a new time series. */
 export interface EventScope extends NamedConversation {
@@ -212,14 +213,43 @@ type DroppedJobEvent = {
   readonly error: unknown;
 };
 
+/** Outcomes of a request to a webhook. */
+export const WEBHOOK_OUTCOMES = ['delivered', 'failed'] as const;
+
+type WebhookEvent =
+  | {
+      readonly type: 'webhook_sent';
+      readonly webhook: string;
+      readonly event: WebhookEventName;
+      readonly outcome: (typeof WEBHOOK_OUTCOMES)[number];
+      /** Why the request failed, without parts of the response. */
+      readonly why?: string;
+      readonly durationMs: number;
+    }
+  /** Events of a conversation expired before they could be sent to a webhook. */
+  | { readonly type: 'webhook_events_lost'; readonly webhook: string };
+
+/** A webhook failed for too long, or its receiver wants no more requests. Nothing is sent until an operator retries it. */
+type WebhookEndEvent = { readonly type: 'webhook_set_aside'; readonly webhook: string; readonly why: string };
+
 type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; readonly error: unknown };
 
 /**
  * Everything that workers report. Metrics and logs are made from these events. Durations are in ms, sizes in tokens.
  */
 export type WorkerEvent =
-  | (EventScope & (TurnEvent | ModelEvent | PassEvent | LossEvent | ReturnEvent | DeferralEvent | ExpiryEvent))
+  | (EventScope &
+      (TurnEvent | ModelEvent | PassEvent | LossEvent | ReturnEvent | DeferralEvent | ExpiryEvent | WebhookEvent))
   | (Partial<EventScope> &
-      (FailureEvent | MemoryEvent | PolicyEvent | ReclaimEvent | LostWorkerEvent | QuarantineEvent | DroppedJobEvent));
+      (
+        | FailureEvent
+        | WebhookEndEvent
+        | MemoryEvent
+        | PolicyEvent
+        | ReclaimEvent
+        | LostWorkerEvent
+        | QuarantineEvent
+        | DroppedJobEvent
+      ));
 
 export type EventListener = (event: WorkerEvent) => void;

@@ -117,6 +117,9 @@ describe('log catalogue', () => {
       'redis_nearly_full',
       'policy_warned',
       'record_quarantined',
+      'webhook_sent',
+      'webhook_events_lost',
+      'webhook_set_aside',
       'job_dropped',
       'worker_failed',
     ];
