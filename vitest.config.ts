@@ -30,6 +30,7 @@ const integrationFiles = filesOf([
   'inbox',
   'cli',
   'runtime',
+  'webhooks',
   'local-redis',
   'demo',
   'deploy',

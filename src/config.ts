@@ -17,6 +17,7 @@ export interface Config {
   readonly metrics: { readonly host: string; readonly port: number };
   readonly shutdownMs: number;
   readonly stuckMs: number;
+  readonly webhooks: { readonly allowPrivate: boolean };
   /** Replicas and disks that a write must reach. Undefined if neither are required. */
   readonly durability: Durability | undefined;
   readonly logLevel: SettingValue<'TURNFOLD_LOG_LEVEL'>;
@@ -53,6 +54,7 @@ export function readConfig(
     metrics: { host: read('TURNFOLD_METRICS_HOST'), port: read('TURNFOLD_METRICS_PORT') },
     shutdownMs: read('TURNFOLD_SHUTDOWN_MS'),
     stuckMs: read('TURNFOLD_STUCK_MS'),
+    webhooks: { allowPrivate: read('TURNFOLD_WEBHOOK_ALLOW_PRIVATE') === 'true' },
     durability: readDurability(source),
     logLevel: read('TURNFOLD_LOG_LEVEL'),
     logsContent: read('LOG_CONTENT') === 'true',

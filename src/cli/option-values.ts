@@ -4,6 +4,7 @@ import { fieldError } from '../domain/errors.ts';
 import { parseInput } from '../domain/parse.ts';
 import { WIRE_FORMATS, type WireFormat } from '../domain/raw-items.ts';
 import { readContext, type TurnContext, writeContext } from '../domain/turn-context.ts';
+import { type WebhookEventName, webhookEventSchema } from '../domain/webhook.ts';
 import { ROLES, type WorkerRole } from '../runtime/workers-options.ts';
 import { nameFile, readTextFile } from './files.ts';
 
@@ -35,6 +36,15 @@ export function readRoles(list: string): WorkerRole[] {
  */
 export function readScopes(list: string): Scope[] {
   return list.split(',').map((scope) => parseInput(z.enum(SCOPES), scope.trim(), '--scopes'));
+}
+
+/**
+ * Parses the events of a webhook.
+ * @param list names separated by commas
+ * @throws invalid_input for an unknown name
+ */
+export function readWebhookEvents(list: string): WebhookEventName[] {
+  return list.split(',').map((name) => parseInput(webhookEventSchema, name.trim(), '--events'));
 }
 
 const CONTEXT_OPTION = '--context';

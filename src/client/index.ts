@@ -41,6 +41,7 @@ export type {
 } from '../domain/turn.ts';
 export type { TurnContext } from '../domain/turn-context.ts';
 export type { Segment, SeqRange, Version } from '../domain/version.ts';
+export type { Webhook, WebhookEventName, WebhookHealth } from '../domain/webhook.ts';
 export type { RedisTls } from '../redis/address.ts';
 export type { AccessKeyInput, AccessKeys, AccessKeyView, IssuedKey } from './access-keys.ts';
 export type {
@@ -68,3 +69,4 @@ export type { StreamOptions } from './stream.ts';
 export type { CallPart, CallPreviewPart, PiecePart, ResultPart, TurnPart } from './turn-parts.ts';
 export type { EnqueuedTurn, ResultOptions } from './turns.ts';
 export type { RestoreInput, RollbackInput } from './versions.ts';
+export type { AddedWebhook, WebhookInput, Webhooks, WebhookView } from './webhooks.ts';

@@ -12,6 +12,7 @@ import { createClient, type TurnfoldClient } from './client.ts';
 import { type ClientOptions, type ClientSettings, readClientOptions, readEncoding } from './client-options.ts';
 import { storePorts } from './ports.ts';
 import { shareReads } from './shared-reads.ts';
+import { createWebhooks, type Webhooks } from './webhooks.ts';
 
 /** Time limit in ms of one attempt to connect. With `failFast`, a caller gets an error within a second. */
 const OPEN_MS = 900;
@@ -20,6 +21,8 @@ const OPEN_MS = 900;
 export interface OpenClient<Agents extends AnyAgents = AnyAgents> extends TurnfoldClient<Agents> {
   /** Access keys of services, for operators and for servers that check bearer tokens. */
   readonly keys: AccessKeys;
+  /** Webhooks of tenants. */
+  readonly webhooks: Webhooks;
   /** Closes the connections. Calls in flight fail. */
   close(): Promise<void>;
 }
@@ -69,6 +72,7 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
   return {
     ...client,
     keys: createAccessKeys({ keys: store, onError, elapsedMs: () => performance.now() }),
+    webhooks: createWebhooks({ webhooks: store, ids: { next: () => next() }, now: () => Date.now() }),
     async close() {
       await Promise.all([wakes.close(), close()]);
     },

@@ -100,6 +100,11 @@ export const SETTINGS = {
     schema: wholeNumber(PROCESS_RANGES.stuckMs).default(PROCESS_DEFAULTS.stuckMs),
     about: 'A worker with free capacity is not ready once a job has waited this long in its queue.',
   },
+  TURNFOLD_WEBHOOK_ALLOW_PRIVATE: {
+    schema: oneOf(SWITCH, 'must be true or false').default('false'),
+    about:
+      '`true` lets workers send webhooks by http, and to private, loopback and link-local addresses. A person who may add webhooks then reaches services inside the network of the workers.',
+  },
   TURNFOLD_DURABLE_REPLICAS: {
     schema: wholeNumber({ least: 0, most: 100 }).default(0),
     about:

@@ -3,6 +3,7 @@ import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
 import type { QuarantineEntry } from './ports/sweep-store.ts';
 import type { WaitKind } from './turn.ts';
+import type { WebhookEventName } from './webhook.ts';
 
 /** Ids for log lines. These ids are never metric labels, because each label value would be a new time series. */
 export interface EventScope extends NamedConversation {
@@ -223,6 +224,24 @@ type DroppedJobEvent = {
 
 /** A job of the inbox failed, because its turn cannot be accepted. Its producer must correct it. */
 type RefusedJobEvent = { readonly type: 'inbox_job_failed'; readonly job: string; readonly error: unknown };
+/** Outcomes of a request to a webhook. */
+export const WEBHOOK_OUTCOMES = ['delivered', 'failed'] as const;
+
+type WebhookEvent =
+  | {
+      readonly type: 'webhook_sent';
+      readonly webhook: string;
+      readonly event: WebhookEventName;
+      readonly outcome: (typeof WEBHOOK_OUTCOMES)[number];
+      /** Why the request failed, without parts of the response. */
+      readonly why?: string;
+      readonly durationMs: number;
+    }
+  /** Events of a conversation expired before they could be sent to a webhook. */
+  | { readonly type: 'webhook_events_lost'; readonly webhook: string };
+
+/** A webhook failed for too long, or its receiver wants no more requests. Nothing is sent until an operator retries it. */
+type WebhookEndEvent = { readonly type: 'webhook_set_aside'; readonly webhook: string; readonly why: string };
 
 type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; readonly error: unknown };
 
@@ -230,10 +249,12 @@ type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; re
  * Everything that workers report. Metrics and logs are made from these events. Durations are in ms, sizes in tokens.
  */
 export type WorkerEvent =
-  | (EventScope & (TurnEvent | ModelEvent | PassEvent | LossEvent | ReturnEvent | DeferralEvent | ExpiryEvent))
+  | (EventScope &
+      (TurnEvent | ModelEvent | PassEvent | LossEvent | ReturnEvent | DeferralEvent | ExpiryEvent | WebhookEvent))
   | (Partial<EventScope> &
       (
         | FailureEvent
+        | WebhookEndEvent
         | MemoryEvent
         | PolicyEvent
         | ReclaimEvent

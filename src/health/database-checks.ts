@@ -1,4 +1,5 @@
 import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
+import type { WebhookStatus } from '../domain/ports/webhook-store.ts';
 import type { QueueReport } from '../queue/queue-reports.ts';
 import type { Inspection, QuarantinedRecord } from '../store/inspection.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
@@ -35,6 +36,7 @@ async function examineSettings(inspection: Inspection, { shards, stuckMs }: Data
         ),
     ...examineShards(await inspection.measureShards(found.shards), stuckMs),
     examineQuarantined(await inspection.listQuarantined(found.shards)),
+    examineWebhooks(await inspection.listWebhooks()),
   ];
 }
 
@@ -98,6 +100,30 @@ function examineQuarantined(records: readonly QuarantinedRecord[]): Finding {
   const more = records.length > NAMED_RECORDS ? ' …' : '';
   const what = `${records.length} unreadable and set aside: ${first.join(', ')}${more}`;
   return findWrong(name, what, 'turnfold quarantine lists them. docs/runbook.md explains how to repair or drop each.');
+}
+
+/** Reports webhooks that receive nothing, or did not receive some events. */
+function examineWebhooks(webhooks: readonly WebhookStatus[]): Finding {
+  const name = 'webhooks';
+  const dead = webhooks.filter(({ health }) => health.deadAt !== undefined);
+  const failing = webhooks.filter(({ health }) => health.deadAt === undefined && health.failingSince !== undefined);
+  const lossy = webhooks.filter(({ health }) => health.losses !== undefined);
+  const troubled = [
+    ...describeSome(dead, 'set aside'),
+    ...describeSome(failing, 'failing'),
+    ...describeSome(lossy, 'missed events'),
+  ];
+  if (troubled.length === 0)
+    return findOk(name, webhooks.length === 0 ? 'none' : `${webhooks.length}, none is failing`);
+  const remedy = 'turnfold webhooks list shows why. Repair the receiver, then run turnfold webhooks retry.';
+  return findWarning(name, troubled.join(', '), remedy);
+}
+
+function describeSome(webhooks: readonly WebhookStatus[], what: string): string[] {
+  const [first, ...others] = webhooks;
+  if (first === undefined) return [];
+  const { id, tenant } = first.webhook;
+  return [`${what}: ${id} of tenant ${tenant}${others.length === 0 ? '' : ` and ${others.length} more`}`];
 }
 
 function formatAge(count: number, oldestMs: number): string {

@@ -16,6 +16,7 @@ import type { Forking, ForkPlan } from '../domain/ports/version-store.ts';
 import type { SizeAnchor } from '../domain/size.ts';
 import type { AnswerEnd, StepRecord, TurnFailure, TurnState, Waiting, WaitRequest } from '../domain/turn.ts';
 import type { SeqRange, Summary, Version } from '../domain/version.ts';
+import type { StoredWebhook } from '../domain/webhook.ts';
 import type { MemoryPass } from './pass-record.ts';
 import { scriptTime } from './script-time.ts';
 
@@ -145,6 +146,17 @@ export interface MemoryEvent {
   readonly fields: Readonly<Record<string, string>>;
 }
 
+/** Unsent events of a conversation for one webhook. */
+export interface MemoryDelivery {
+  readonly webhook: string;
+  readonly conversation: ConversationRef;
+  /** Id of the first unsent event. */
+  readonly next: string;
+  readonly attempts: number;
+  /** Time of the next attempt, or of the end of a claim. */
+  readonly dueAt: number;
+}
+
 export type MemorySummary =
   | { readonly kind: 'claim'; readonly owner: string; until: number }
   | { readonly kind: 'record'; readonly record: SummaryRecord; until: number }
@@ -163,6 +175,9 @@ export class MemoryDatabase {
   readonly expiries = new Map<string, { readonly owner: string; readonly removedKeys: number }>();
   /** Name of a turn's stream → readers to notify. */
   readonly readers = new Map<string, Set<() => void>>();
+  readonly webhooks = new Map<string, StoredWebhook>();
+  /** Webhook and conversation → its unsent events. */
+  readonly outbox = new Map<string, MemoryDelivery>();
   readonly lastSweepMsByShard = new Map<number, number>();
   /** Quarantined entry of a turn or pass → reason for the quarantine. */
   readonly quarantined = new Map<string, string>();

@@ -30,6 +30,6 @@ function readEvents(db: MemoryDatabase, { conversation, after, limit }: EventQue
   return { events, start, position: events.at(-1)?.id ?? FIRST_POSITION, exists: isThere };
 }
 
-function idOf({ at, nth }: MemoryEvent): string {
+export function idOf({ at, nth }: MemoryEvent): string {
   return `${at}-${nth}`;
 }

@@ -1,6 +1,8 @@
 import type { IdleTtl } from '../domain/policy.ts';
 import type { AnswerEnd, TurnFailure, WaitKind } from '../domain/turn.ts';
+import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
+import { idOf } from './event-store.ts';
 import { restartIdleTtl } from './idle-ttl.ts';
 import { readyEntry } from './members.ts';
 import { endStream } from './stream-store.ts';
@@ -35,11 +37,18 @@ export function headTurn(conversation: MemoryConversation): MemoryTurn | undefin
 /** Stores an event of the conversation, as `emit` of `lua/shared/events.lua` does in Redis. */
 export function emit(
   db: MemoryDatabase,
-  { events }: MemoryConversation,
+  { ref: conversation, events }: MemoryConversation,
   type: string,
   fields: Readonly<Record<string, string>>,
 ): void {
-  events.push({ nth: (events.at(-1)?.nth ?? 0) + 1, at: db.now(), type, fields });
+  const event = { nth: (events.at(-1)?.nth ?? 0) + 1, at: db.now(), type, fields };
+  events.push(event);
+  if (!Object.values<string>(WEBHOOK_EVENTS).includes(type)) return;
+  for (const { id: webhook, tenant } of db.webhooks.values()) {
+    const name = `${webhook}|${tenant}|${conversation.id}`;
+    if (tenant !== conversation.tenant || db.outbox.has(name)) continue;
+    db.outbox.set(name, { webhook, conversation, next: idOf(event), attempts: 0, dueAt: event.at });
+  }
 }
 
 /** Raises the epoch, so that writes of former owners are refused, as `lua/shared/fence.lua` does in Redis. */

@@ -13,6 +13,7 @@ import { openMemorySummaryStore } from './summary-store.ts';
 import { openMemorySweepStore } from './sweep-store.ts';
 import { openMemoryTurnStore } from './turn-store.ts';
 import { openMemoryVersionStore } from './version-store.ts';
+import { openMemoryWebhookStore } from './webhook-store.ts';
 
 /** All storage ports in memory, and the notices to readers of streams. */
 export type MemoryStore = Store & StreamNotices;
@@ -31,5 +32,6 @@ export function openMemoryStore(db: MemoryDatabase): MemoryStore {
     ...openMemoryCalibrationStore(),
     ...openMemoryStreamStore(db),
     ...openMemoryAccessKeyStore(db),
+    ...openMemoryWebhookStore(db),
   };
 }

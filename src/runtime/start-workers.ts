@@ -23,6 +23,7 @@ import { Closers } from './closers.ts';
 import { createHandlers, type Handlers } from './handlers.ts';
 import { createListeners, type Listeners } from './listeners.ts';
 import { createMeasures, MeasuringLease } from './measures.ts';
+import { startDeliverer } from './start-deliverer.ts';
 import { createSummarizers } from './summarizers.ts';
 import { createIdSource, systemClock } from './system.ts';
 import {
@@ -171,6 +172,8 @@ async function startRoles({ settings, onEvent, metrics, closers }: Startup, open
   metrics.measure(createMeasures({ store, measures, wakes, calibrations, lease }));
   pages.begin({ metrics, checks: listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }) });
   closers.add(() => pages.stop());
+  const deliverer = startDeliverer({ store, owner, onEvent, ...settings.webhooks });
+  closers.add(() => deliverer.close());
   await workers.start();
   handlers.sweeper.start();
   return {

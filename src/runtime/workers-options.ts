@@ -49,6 +49,8 @@ export interface WorkersOptions extends ListenerOptions {
     /** Port to bind. 0 takes any free port. */
     readonly port: number;
   };
+  /** Delivery of webhooks. `allowPrivate` allows http, and private, loopback and link-local addresses (false). */
+  readonly webhooks?: { readonly allowPrivate?: boolean | undefined };
   /** How long closing waits for turns, compactions and summarizations in flight, in ms (10,000). */
   readonly shutdownMs?: number;
   /** A worker with free capacity counts as not ready once a job has waited this long, in ms (60,000). */
@@ -71,6 +73,7 @@ export interface WorkersSettings extends ListenerOptions {
   readonly concurrency: Readonly<Record<WorkerRole, number>>;
   readonly inbox: boolean;
   readonly metrics: { readonly host: string; readonly port: number } | undefined;
+  readonly webhooks: { readonly allowPrivate: boolean };
   readonly shutdownMs: number;
   readonly stuckMs: number;
   readonly signal: AbortSignal | undefined;
@@ -97,6 +100,7 @@ const workersSchema = z.strictObject({
     .default(JOBS),
   inbox: z.boolean().default(false),
   metrics: z.strictObject({ host: z.string().min(1), port: wholeNumber(PROCESS_RANGES.port) }).optional(),
+  webhooks: z.strictObject({ allowPrivate: z.boolean().default(false) }).default({ allowPrivate: false }),
   shutdownMs: wholeNumber(PROCESS_RANGES.shutdownMs).default(shutdownMs),
   stuckMs: wholeNumber(PROCESS_RANGES.stuckMs).default(stuckMs),
   summarizers: z.array(modelSchema).optional(),
@@ -138,6 +142,7 @@ export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
     concurrency: read.concurrency,
     inbox: read.inbox,
     metrics: read.metrics,
+    webhooks: read.webhooks,
     shutdownMs: read.shutdownMs,
     stuckMs: read.stuckMs,
     signal: read.signal,

@@ -22,6 +22,7 @@ const readEventsScript: ScriptOf<EventStore['readEvents']> = {
   },
 };
 
-function toRecord(flat: readonly string[]): Record<string, string> {
+/** Converts names and values in turn to a record. */
+export function toRecord(flat: readonly string[]): Record<string, string> {
   return Object.fromEntries(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : [])));
 }

@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { isTurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
+import type { WebhookStatus } from '../domain/ports/webhook-store.ts';
 import { checkAccess } from '../redis/access.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { callRedis, connect, openConnection } from '../redis/connection.ts';
@@ -12,6 +13,7 @@ import { Keyspace, STORE_SCHEMA } from './keys.ts';
 import { callStore } from './records.ts';
 import { readLua, type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodeDueEntry, isDueEntry, openSweepStore } from './sweep.ts';
+import { openWebhookStore } from './webhooks.ts';
 
 export interface DatabaseFacts {
   readonly schema: number;
@@ -38,6 +40,8 @@ export interface Inspection {
   releaseQuarantined(shards: number, release: Release): Promise<boolean>;
   /** Returns the agents that have work due or scheduled, each with one of its conversations. */
   listWaitingAgents(shards: number): Promise<Map<string, ConversationRef>>;
+  /** Lists all webhooks with their health. */
+  listWebhooks(): Promise<WebhookStatus[]>;
   close(): void;
 }
 
@@ -66,6 +70,7 @@ export async function openInspection(location: RedisLocation): Promise<Inspectio
     listQuarantined: (shards) => listQuarantined(redis, new Keyspace(shards)),
     releaseQuarantined: (shards, release) => scriptBinder(redis, new Keyspace(shards))(releaseScript)(release),
     listWaitingAgents: (shards) => listWaitingAgents(redis, new Keyspace(shards)),
+    listWebhooks: () => openWebhookStore(redis, new Keyspace(1)).listWebhooks(),
     close: () => redis.disconnect(),
   };
 }

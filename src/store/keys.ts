@@ -100,6 +100,36 @@ export class Keyspace {
     return `{tf}:key:${id}`;
   }
 
+  /** Key of the webhooks of all tenants, by id. */
+  webhooks(): string {
+    return '{tf}:webhooks';
+  }
+
+  /** Key of the failures of a webhook. */
+  webhookHealth(id: string): string {
+    return `{tf}:webhook:${id}`;
+  }
+
+  /** Key of the lease of the worker that delivers webhooks. */
+  delivering(): string {
+    return '{tf}:delivering';
+  }
+
+  /** Key of the ids of a tenant's webhooks, the same in each shard. `lua/shared/outbox.lua` derives this name. */
+  tenantWebhooks(shard: number, tenant: string): string {
+    return `{tf${shard}}:${tenant}:webhooks`;
+  }
+
+  /** Key of the outbox of a shard, by time of the next attempt. `lua/shared/outbox.lua` derives this name. */
+  outbox(shard: number): string {
+    return `{tf${shard}}:outbox`;
+  }
+
+  /** Key of the first unsent event of each entry of the outbox. `lua/shared/outbox.lua` derives this name. */
+  outboxPositions(shard: number): string {
+    return `{tf${shard}}:outbox:positions`;
+  }
+
   /** Key of the running workers, by the time at which each last reported. */
   workers(): string {
     return '{tf}:workers';

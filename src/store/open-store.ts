@@ -13,6 +13,7 @@ import { openSummaryStore } from './summaries.ts';
 import { openSweepStore } from './sweep.ts';
 import { openTurnStore } from './turns.ts';
 import { openVersionStore } from './versions.ts';
+import { openWebhookStore } from './webhooks.ts';
 
 /**
  * Opens all storage ports in Redis.
@@ -32,5 +33,6 @@ export function openStore(redis: Redis, keyspace: Keyspace): Store {
     ...openCalibrationStore(redis, keyspace),
     ...openStreamStore(redis, keyspace),
     ...openAccessKeyStore(redis, keyspace),
+    ...openWebhookStore(redis, keyspace),
   };
 }

@@ -57,6 +57,9 @@ const RECORDERS: Recorders = {
   redis_nearly_full: () => undefined,
   policy_warned: () => undefined,
   inbox_job_failed: () => undefined,
+  webhook_sent: ({ webhookRequests }, { event, outcome }) => webhookRequests.inc({ event, outcome }),
+  webhook_events_lost: ({ webhookLosses }) => webhookLosses.inc(),
+  webhook_set_aside: ({ webhooksSetAside }) => webhooksSetAside.inc(),
   worker_failed: ({ workerFailures }, { where }) => workerFailures.inc({ where }),
 };
 

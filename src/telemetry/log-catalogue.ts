@@ -175,6 +175,21 @@ const LOG_LINES: LogLines = {
     message: 'policy loaded with warnings',
     fields: { why: message },
   }),
+  webhook_sent: ({ webhook, event, outcome, why, durationMs }) => ({
+    level: outcome === 'failed' ? 'warn' : 'debug',
+    message: `webhook ${outcome}`,
+    fields: { webhook, webhookEvent: event, why, durationMs },
+  }),
+  webhook_events_lost: ({ webhook }) => ({
+    level: 'error',
+    message: 'webhook missed events: they expired before they could be sent',
+    fields: { webhook },
+  }),
+  webhook_set_aside: ({ webhook, why }) => ({
+    level: 'error',
+    message: 'webhook set aside: nothing is sent until an operator retries it',
+    fields: { webhook, why },
+  }),
   worker_failed: ({ where, error }) => ({ level: 'error', message: 'worker failed', fields: { where }, error }),
 };
 

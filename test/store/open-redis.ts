@@ -31,6 +31,18 @@ export class SuiteKeyspace extends Keyspace {
     return `{tf${this.firstShard}}:key:${id}`;
   }
 
+  override webhooks(): string {
+    return `{tf${this.firstShard}}:webhooks`;
+  }
+
+  override webhookHealth(id: string): string {
+    return `{tf${this.firstShard}}:webhook:${id}`;
+  }
+
+  override delivering(): string {
+    return `{tf${this.firstShard}}:delivering`;
+  }
+
   override shardNumbers(): number[] {
     return Array.from({ length: SUITE_SHARDS }, (_, index) => this.firstShard + index);
   }

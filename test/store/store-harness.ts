@@ -53,6 +53,8 @@ export interface StoreHarness {
   readonly turnClockBack: (conversation: ConversationRef, ms: number) => Promise<void>;
   /** Reads the records themselves, without the operations of the store. */
   readonly observe: (conversation: ConversationRef) => Promise<Observation>;
+  /** Ends all claims and pauses of webhook deliveries. */
+  readonly makeDeliveriesDue: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -113,6 +115,9 @@ export function openMemoryStoreHarness(): StoreHarness {
     markGone: async (ref) => db.markGone(ref),
     turnClockBack: async (_, ms) => db.advance(-ms),
     observe: async (ref) => observeMemory(db, ref),
+    makeDeliveriesDue: async () => {
+      for (const [name, entry] of db.outbox) db.outbox.set(name, { ...entry, dueAt: 1 });
+    },
     close: async () => {},
   };
 }
@@ -182,6 +187,13 @@ export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): 
       }
     },
     observe: (ref) => observeRedis(redis, keyspace, ref),
+    makeDeliveriesDue: async () => {
+      for (const shard of keyspace.shardNumbers()) {
+        for (const name of await redis.zrange(keyspace.outbox(shard), 0, '-1')) {
+          await redis.zadd(keyspace.outbox(shard), 1, name);
+        }
+      }
+    },
     close,
   };
 }

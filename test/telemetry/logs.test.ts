@@ -118,6 +118,9 @@ describe('log catalogue', () => {
       'policy_warned',
       'record_quarantined',
       'inbox_job_failed',
+      'webhook_sent',
+      'webhook_events_lost',
+      'webhook_set_aside',
       'job_dropped',
       'worker_failed',
     ];

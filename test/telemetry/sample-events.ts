@@ -132,6 +132,17 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
     why: 'the entry names no turn, pass or conversation',
   },
   inbox_job_failed: { type: 'inbox_job_failed', job: 'order-4711', error: new Error('it broke') },
+  webhook_sent: {
+    type: 'webhook_sent',
+    ...scope,
+    webhook: 'hook-1',
+    event: 'turn.settled',
+    outcome: 'failed',
+    why: 'status 500',
+    durationMs: 30,
+  },
+  webhook_events_lost: { type: 'webhook_events_lost', ...scope, webhook: 'hook-1' },
+  webhook_set_aside: { type: 'webhook_set_aside', tenant: 'acme', webhook: 'hook-1', why: 'status 410' },
   job_dropped: { type: 'job_dropped', queue: 'turn', job: 'w-1', error: new Error('it broke') },
   worker_failed: { type: 'worker_failed', ...scope, where: 'sweeper', error: new Error('it broke') },
 };

@@ -11,6 +11,7 @@ import type { SweepStore } from './sweep-store.ts';
 import type { TurnIntake, TurnStore } from './turn-store.ts';
 import type { StreamReader, StreamWriter } from './turn-streams.ts';
 import type { VersionStore } from './version-store.ts';
+import type { WebhookStore } from './webhook-store.ts';
 
 /** All storage interfaces of one database. */
 export type Store = TurnStore &
@@ -27,4 +28,5 @@ export type Store = TurnStore &
   CalibrationStore &
   StreamWriter &
   StreamReader &
-  AccessKeyStore;
+  AccessKeyStore &
+  WebhookStore;

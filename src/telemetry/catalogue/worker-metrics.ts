@@ -1,6 +1,7 @@
-import { DEFERRED_WRITES } from '../../domain/events.ts';
+import { DEFERRED_WRITES, WEBHOOK_OUTCOMES } from '../../domain/events.ts';
 import { QUARANTINE_SETS } from '../../domain/ports/sweep-store.ts';
 import { INBOX_QUEUE, QUEUES } from '../../jobs/queues.ts';
+import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
 import { counter, gauge } from './metric-spec.ts';
 
 /** The name of each worker role is also the name of its queue. */
@@ -21,6 +22,7 @@ const FAILURE_PLACES = [
   'sweeper',
   'calibration',
   'presence',
+  'webhooks',
   'turn end',
   'text',
   'shadow',
@@ -55,6 +57,19 @@ export const WORKER_METRICS = {
     'turnfold_workers_lost_total',
     'Workers that disappeared without an orderly stop, 20 s after their last sign of life. life: short (less than 5 min) or long.',
     { role: ROLES, life: ['short', 'long'] },
+  ),
+  webhookRequests: counter(
+    'turnfold_webhook_requests_total',
+    'Requests to webhooks. A failed request is repeated later.',
+    { event: Object.keys(WEBHOOK_EVENTS), outcome: WEBHOOK_OUTCOMES },
+  ),
+  webhookLosses: counter(
+    'turnfold_webhook_losses_total',
+    'Times that events of a conversation expired before they could be sent to a webhook.',
+  ),
+  webhooksSetAside: counter(
+    'turnfold_webhooks_set_aside_total',
+    'Webhooks that were set aside, because they failed for 12 hours or answered 410.',
   ),
   conversationsExpired: counter(
     'turnfold_conversations_expired_total',

@@ -29,6 +29,7 @@ import { describeVersionCommit } from './version-commit.ts';
 import { describeVersionFork } from './version-fork.ts';
 import { describeVersionReplacement } from './version-replacement.ts';
 import { describeVersionRollback } from './version-rollback.ts';
+import { describeWebhookStore } from './webhook-store.ts';
 
 const SUITES = {
   turns: [
@@ -55,6 +56,7 @@ const SUITES = {
   sweep: [describeSweepStore, describeIdleTtl],
   calibrations: [describeCalibrationStore],
   keys: [describeAccessKeyStore],
+  webhooks: [describeWebhookStore],
 } as const;
 
 export const STORE_ROOMS = Object.keys(SUITES) as readonly (keyof typeof SUITES)[];

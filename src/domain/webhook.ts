@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import type { ConversationEvent } from './conversation-event.ts';
+import { type ConversationRef, idSchema, nameConversation } from './ids.ts';
+
+/** Events that webhooks can receive, by the names that receivers see. */
+export const WEBHOOK_EVENTS = {
+  'turn.settled': 'turn_settled',
+  'turn.waiting': 'turn_waiting',
+  'version.committed': 'version_committed',
+} as const satisfies Readonly<Record<string, ConversationEvent['type']>>;
+
+export type WebhookEventName = keyof typeof WEBHOOK_EVENTS;
+
+const NAMES = Object.keys(WEBHOOK_EVENTS) as [WebhookEventName, ...WebhookEventName[]];
+
+export const WEBHOOK_LIMITS = {
+  perTenant: 16,
+  urlCharacters: 2_048,
+  /** Time in ms that a delivery belongs to the worker that claimed it. Longer than one request. */
+  claimMs: 30_000,
+  requestMs: 15_000,
+  responseBytes: 65_536,
+  /** A webhook is set aside after this time in ms without one success. Events are kept for 24 h, so half of it is left. */
+  deadAfterMs: 12 * 3_600_000,
+  /** Time in ms after which the deliveries of a webhook that was set aside are looked at again. */
+  deadPauseMs: 60_000,
+  firstRetryMs: 5_000,
+  longestRetryMs: 600_000,
+} as const;
+
+/** Registered webhook of a tenant. */
+export interface Webhook {
+  /** Id of the webhook. */
+  readonly id: string;
+  /** Tenant whose events are sent. */
+  readonly tenant: string;
+  /** Address that receives the events. */
+  readonly url: string;
+  /** Names of the events that are sent. */
+  readonly events: readonly WebhookEventName[];
+  /** Agent whose conversations are sent. Absent: those of all agents. */
+  readonly agent?: string | undefined;
+  /** Time at which the webhook was added, in ms since epoch. */
+  readonly createdAt: number;
+}
+
+/** Webhook with the secret that signs its requests. */
+export interface StoredWebhook extends Webhook {
+  readonly secret: string;
+}
+
+/** State of a webhook since its last success. All fields are absent while requests succeed. */
+export interface WebhookHealth {
+  /** Time of the first failed request since the last success. */
+  readonly failingSince?: number;
+  /** Failed requests since the last success. */
+  readonly failures?: number;
+  /** Why the last request failed, without contents of the response. */
+  readonly lastFailure?: string;
+  /** Time at which the webhook was set aside. Nothing is sent until an operator retries the webhook. */
+  readonly deadAt?: number;
+  /** Number of times that events expired before they could be sent. */
+  readonly losses?: number;
+}
+
+export const webhookEventSchema = z.enum(NAMES, `must be one of ${NAMES.join(', ')}`);
+
+export const webhookInputSchema = z.strictObject({
+  tenant: idSchema,
+  url: z.string().max(WEBHOOK_LIMITS.urlCharacters),
+  events: z
+    .array(webhookEventSchema)
+    .min(1)
+    .default([...NAMES]),
+  agent: idSchema.optional(),
+});
+
+export const storedWebhookSchema = z.object({
+  id: z.string(),
+  tenant: idSchema,
+  url: z.string(),
+  events: z.array(z.enum(NAMES)),
+  agent: idSchema.optional(),
+  createdAt: z.number(),
+  secret: z.string(),
+});
+
+/** Returns the name under which a webhook receives an event, or undefined if the webhook does not want the event. */
+export function nameForWebhook(
+  { events, agent }: Webhook,
+  event: ConversationEvent,
+  ofAgent: string | undefined,
+): WebhookEventName | undefined {
+  if (agent !== undefined && agent !== ofAgent) return undefined;
+  return events.find((name) => WEBHOOK_EVENTS[name] === event.type);
+}
+
+/** Writes the body of a request, in the form that Standard Webhooks recommends. */
+export function writeWebhookBody(
+  name: WebhookEventName,
+  event: ConversationEvent,
+  { conversation, agent }: { readonly conversation: ConversationRef; readonly agent?: string },
+): string {
+  const { type: _, at, ...fields } = event;
+  const data = { ...nameConversation(conversation), ...(agent !== undefined && { agent }), ...fields };
+  return JSON.stringify({ type: name, timestamp: new Date(at).toISOString(), data });
+}
+
+/** Pause in ms after a failed attempt: 5 s, 10 s, 20 s … 10 min. @param attempts failed attempts so far, at least 1 */
+export function retryDelay(attempts: number): number {
+  return Math.min(WEBHOOK_LIMITS.firstRetryMs * 2 ** (attempts - 1), WEBHOOK_LIMITS.longestRetryMs);
+}
