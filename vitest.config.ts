@@ -27,6 +27,7 @@ const integrationFiles = filesOf([
   'store',
   'queue',
   'client',
+  'http',
   'cli',
   'runtime',
   'local-redis',
