@@ -28,6 +28,7 @@ const integrationFiles = filesOf([
   'queue',
   'client',
   'inbox',
+  'http',
   'cli',
   'runtime',
   'webhooks',
