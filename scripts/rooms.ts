@@ -38,7 +38,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   index: ['runtime', 'redis', 'models', 'workers', 'telemetry', 'config', 'jobs', 'domain'],
   testing: ['client', 'runtime', 'memory-store', 'workers', 'jobs', 'tokens', 'domain'],
-  http: ['client', 'runtime', 'config', 'jobs', 'tokens', 'domain'],
+  // `models` for the structural summarizer, which compacts items without a conversation.
+  http: ['client', 'runtime', 'models', 'config', 'jobs', 'tokens', 'domain'],
   demo: ['client', 'runtime', 'models', 'local-redis', 'config', 'jobs', 'wire', 'tokens', 'domain'],
   cli: [
     'client',
