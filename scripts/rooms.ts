@@ -42,8 +42,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   index: ['runtime', 'redis', 'models', 'workers', 'telemetry', 'config', 'jobs', 'domain'],
   testing: ['client', 'runtime', 'memory-store', 'workers', 'jobs', 'tokens', 'domain'],
-  // `wire` for contexts in the formats of providers.
-  http: ['client', 'runtime', 'config', 'jobs', 'wire', 'tokens', 'domain'],
+  // `wire` for contexts in the formats of providers, `models` for the structural summarizer.
+  http: ['client', 'runtime', 'models', 'config', 'jobs', 'wire', 'tokens', 'domain'],
   demo: ['client', 'runtime', 'models', 'local-redis', 'config', 'jobs', 'wire', 'tokens', 'domain'],
   cli: [
     'client',

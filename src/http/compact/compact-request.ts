@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { boundedList, type Message } from '../../domain/message.ts';
+import { parseInput } from '../../domain/parse.ts';
+
+const MAX_ITEMS = 20_000;
+const MAX_TOKENS = 4_000;
+
+const contentSchema = z.union([z.string(), boundedList(z.looseObject({ type: z.string() }), 1_000)]);
+const itemSchema = z.looseObject({
+  type: z.string().default('message'),
+  role: z.string().optional(),
+  content: contentSchema.nullish(),
+  call_id: z.string().optional(),
+  name: z.string().optional(),
+  arguments: z.string().optional(),
+  output: contentSchema.nullish(),
+  encrypted_content: z.string().nullish(),
+});
+
+const bodySchema = z.looseObject({
+  input: z.union([z.string(), boundedList(itemSchema, MAX_ITEMS)]),
+  /** Name of the summarizer. `structural` needs no model. */
+  model: z.string().default('structural'),
+  /** Maximum tokens of the summary. */
+  max_tokens: z.number().int().min(64).max(100_000).default(MAX_TOKENS),
+  /** Form of the summary: a compaction item, or a user message that any provider takes. */
+  as: z.enum(['compaction', 'message']).default('compaction'),
+});
+
+export type Item = z.output<typeof itemSchema>;
+
+export interface CompactRequest {
+  readonly model: string;
+  readonly maxTokens: number;
+  readonly as: 'compaction' | 'message';
+  /** Instructions and users' messages, which stay as they are. */
+  readonly kept: readonly Item[];
+  /** Calls without an output, at the end. */
+  readonly open: readonly Item[];
+  /** The rest as messages, for a summary. */
+  readonly messages: readonly Message[];
+  /** Text of the last user message. */
+  readonly userRequest: string | undefined;
+}
+
+/** @throws invalid_input with the field */
+export function readCompactRequest(body: unknown): CompactRequest {
+  const { input, model, max_tokens: maxTokens, as } = parseInput(bodySchema, body);
+  const items: Item[] = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
+  const answered = new Set(items.flatMap(({ type, call_id: id }) => (type === 'function_call_output' && id) || []));
+  const isOpen = ({ type, call_id: id = '' }: Item): boolean => type === 'function_call' && !answered.has(id);
+  const kept = items.filter(isKept);
+  const last = kept.findLast(({ role }) => role === 'user');
+  return {
+    model,
+    maxTokens,
+    as,
+    kept,
+    open: items.filter(isOpen),
+    messages: items.filter((item) => !isKept(item) && !isOpen(item)).flatMap(readMessage),
+    userRequest: last && readText(last.content),
+  };
+}
+
+function isKept({ type, role }: Item): boolean {
+  return type === 'message' && role !== 'assistant';
+}
+
+function readMessage(item: Item): Message[] {
+  const { type, call_id: id = '', name = '', arguments: written = '', content, output, encrypted_content: text } = item;
+  switch (type) {
+    case 'function_call':
+      return [{ role: 'assistant', content: '', toolCalls: [{ id, name, arguments: written }] }];
+    case 'function_call_output':
+      return [{ role: 'tool', toolCallId: id, content: readText(output) }];
+    case 'compaction':
+      return [{ role: 'assistant', content: text ?? '' }];
+    default:
+      return [{ role: 'assistant', content: readText(content) }];
+  }
+}
+
+/** Returns the text of an item. Pictures have none. */
+export function readText(content: Item['content']): string {
+  if (typeof content === 'string') return content;
+  return (content ?? []).map(({ text }) => (typeof text === 'string' ? text : '')).join('');
+}

@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import type { AppendInput, CallAnswer } from '../../client/index.ts';
+import { fieldError } from '../../domain/errors.ts';
+import { idSchema } from '../../domain/ids.ts';
+import { boundedList } from '../../domain/message.ts';
+import { parseInput } from '../../domain/parse.ts';
+import { readResponseId } from './response-object.ts';
+
+const MAX_ITEMS = 5_000;
+
+const itemSchema = z.looseObject({
+  type: z.string().default('message'),
+  role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
+  content: z.union([z.string(), boundedList(z.looseObject({ type: z.string() }), 1_000)]).optional(),
+  call_id: z.string().optional(),
+  name: z.string().optional(),
+  arguments: z.string().optional(),
+  output: z.union([z.string(), boundedList(z.looseObject({ type: z.string() }), 1_000)]).optional(),
+  approval_request_id: z.string().optional(),
+  approve: z.boolean().optional(),
+  reason: z.string().nullish(),
+});
+
+const bodySchema = z.looseObject({
+  model: idSchema.optional(),
+  input: z.union([z.string().min(1), boundedList(itemSchema, MAX_ITEMS)]),
+  stream: z.boolean().nullish(),
+  background: z.boolean().nullish(),
+  previous_response_id: z.string().nullish(),
+  conversation: z.union([idSchema, z.looseObject({ id: idSchema })]).nullish(),
+  instructions: z.literal('', 'the agent has its own instructions').nullish(),
+  tools: z.array(z.unknown()).max(0, 'the agent has its own tools').nullish(),
+});
+
+export type Item = z.output<typeof itemSchema>;
+
+/** A request to create a response: a turn, or answers to the calls of one. */
+export interface CreateRequest {
+  readonly agent: string | undefined;
+  readonly stream: boolean;
+  readonly background: boolean;
+  /** Absent: the response begins a conversation. */
+  readonly conversation: string | undefined;
+  readonly previous: string | undefined;
+  /** Turn of the previous response. */
+  readonly previousTurn: string | undefined;
+  /** Messages before the input of the turn, which the log does not have. */
+  readonly history: AppendInput['messages'];
+  /** Text of the turn. Absent if the request answers calls. */
+  readonly input: string | undefined;
+  readonly answers: Readonly<Record<string, CallAnswer>>;
+}
+
+/** @throws invalid_input with the field, not_found for an unknown previous response */
+export function readCreateRequest(body: unknown): CreateRequest {
+  const { model, input, stream, background, conversation, previous_response_id: id } = parseInput(bodySchema, body);
+  const previous = id ?? undefined;
+  const named = previous === undefined ? undefined : readResponseId(previous, 'previous_response_id');
+  const own = typeof conversation === 'string' ? conversation : conversation?.id;
+  const items: Item[] = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
+  return {
+    agent: model,
+    stream: stream === true,
+    background: background === true,
+    conversation: own ?? named?.conversation,
+    previous,
+    previousTurn: named?.turn,
+    ...readItems(items, named !== undefined || own !== undefined),
+  };
+}
+
+type Content = Pick<CreateRequest, 'history' | 'input' | 'answers'>;
+
+function readItems(items: readonly Item[], continues: boolean): Content {
+  const last = items.at(-1);
+  if (continues && last !== undefined && isAnswer(last)) {
+    const first = items.findLastIndex((item) => !isAnswer(item)) + 1;
+    const answers = Object.fromEntries(items.slice(first).map((item, index) => readAnswer(item, first + index)));
+    return { history: [], input: undefined, answers };
+  }
+  const first = items.findLastIndex((item) => item.type !== 'message' || item.role !== 'user') + 1;
+  const input = items.slice(first).map((item, index) => readText(item.content, `input[${first + index}]`));
+  if (input.join('') === '') throw fieldError('invalid_input', 'input', 'expected a user message at the end');
+  const history = items.slice(0, first).flatMap((item, index) => readMessage(item, index));
+  return { history, input: input.join('\n\n'), answers: {} };
+}
+
+function isAnswer({ type }: Item): boolean {
+  return type === 'function_call_output' || type === 'mcp_approval_response';
+}
+
+function readAnswer(item: Item, index: number): [string, CallAnswer] {
+  const { type, call_id: call = '', approval_request_id: request = '', approve = false, reason, output } = item;
+  if (type === 'function_call_output') return [call, { content: readText(output, `input[${index}].output`) }];
+  return [request, typeof reason === 'string' ? { approved: approve, why: reason } : { approved: approve }];
+}
+
+/** Reads an item of a conversation that the caller kept. Reasoning is left out, because another model may continue. */
+function readMessage(item: Item, index: number): AppendInput['messages'] {
+  const { type, role, content, call_id: toolCallId = '', name = '', arguments: written = '', output } = item;
+  const at = `input[${index}]`;
+  switch (type) {
+    case 'message':
+      return [{ role: role === 'user' || role === 'assistant' ? role : 'system', content: readText(content, at) }];
+    case 'function_call':
+      return [{ role: 'assistant', content: '', toolCalls: [{ id: toolCallId, name, arguments: written }] }];
+    case 'function_call_output':
+      return [{ role: 'tool', toolCallId, content: readText(output, `${at}.output`) }];
+    case 'reasoning':
+      return [];
+    default:
+      throw fieldError('invalid_input', `${at}.type`, `expected a message or a function call, and got "${type}"`);
+  }
+}
+
+function readText(content: Item['content'], at: string): string {
+  if (content === undefined || typeof content === 'string') return content ?? '';
+  return content
+    .map((part) => {
+      const { type, text } = part as { type: string; text?: unknown };
+      if (typeof text === 'string') return text;
+      throw fieldError('invalid_input', at, `expected text, and got "${type}"`);
+    })
+    .join('');
+}

@@ -1,0 +1,148 @@
+import { OpenAI } from 'openai';
+import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { responsesApp } from '../../src/http/responses/responses-app.ts';
+import { type Fixture, openFixture } from '../client/fixture.ts';
+import { createFrontEndAgent, gates } from './front-end-agent.ts';
+import { serveApp } from './served-app.ts';
+
+let fixture: Fixture;
+let server: Awaited<ReturnType<typeof serveApp>>;
+let openai: OpenAI;
+let count = 0;
+
+beforeAll(async () => {
+  fixture = await openFixture();
+  await fixture.startWorkers([createFrontEndAgent()]);
+  server = await serveApp(responsesApp({ clientFor: () => fixture.client, agent: 'guide' }));
+  openai = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'none', maxRetries: 0 });
+});
+afterAll(async () => {
+  await server.close();
+  await fixture.close();
+});
+
+function openGate(): { name: string; open: () => void } {
+  count += 1;
+  const name = `responses-${count}`;
+  const gate = Promise.withResolvers<void>();
+  gates.set(name, gate);
+  return { name, open: gate.resolve };
+}
+
+test('creates a response, and continues its conversation', async () => {
+  const first = await openai.responses.create({ model: 'guide', input: 'hello' });
+  expect(first).toMatchObject({ object: 'response', status: 'completed', output_text: 'heard hello after 0 messages' });
+  expect(first.usage).toMatchObject({ input_tokens: 10, output_tokens: 5, total_tokens: 15 });
+  const second = await openai.responses.create({ model: 'guide', input: 'more', previous_response_id: first.id });
+  expect(second.output_text).toBe('heard more after 2 messages');
+  const third = await openai.responses.create({ input: 'last', conversation: first.conversation?.id ?? '' });
+  expect(third.output_text).toBe('heard last after 4 messages');
+  expect((await openai.responses.retrieve(second.id)).output_text).toBe('heard more after 2 messages');
+});
+
+test('takes a conversation that the caller kept', async () => {
+  const { output_text: text } = await openai.responses.create({
+    input: [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: 'hello' },
+      { role: 'user', content: [{ type: 'input_text', text: 'and now' }] },
+    ],
+  });
+  expect(text).toBe('heard and now after 2 messages');
+});
+
+test('streams text and reasoning while the model writes, with a tool of the worker', async () => {
+  const gate = openGate();
+  const stream = openai.responses.stream({ model: 'guide', input: `hold ${gate.name}` });
+  stream.on('response.output_text.delta', gate.open);
+  const final = await stream.finalResponse();
+  expect(final.output.map(({ type }) => type)).toEqual(['reasoning', 'message']);
+  expect(final.output_text).toBe('One two.');
+  const tool = await openai.responses.stream({ model: 'guide', input: 'call look' }).finalResponse();
+  expect(tool.output).toMatchObject([
+    { type: 'message' },
+    { type: 'mcp_call', name: 'look', output: '{"sky":"blue"}' },
+    { type: 'message' },
+  ]);
+});
+
+test('resumes a background response behind any event', async () => {
+  const gate = openGate();
+  const created = await openai.responses.create({ input: `hold ${gate.name}`, background: true });
+  expect(['queued', 'in_progress']).toContain(created.status);
+  const all: ResponseStreamEvent[] = [];
+  for await (const event of await openai.responses.retrieve(created.id, { stream: true })) {
+    all.push(event);
+    if (event.type === 'response.output_text.delta') gate.open();
+  }
+  expect(textOf(all)).toBe('One two.');
+  const places = all.map((event) => event.sequence_number);
+  expect(places).toEqual([...new Set(places)].toSorted((a, b) => a - b));
+  for (const [index, { sequence_number: after }] of all.entries()) {
+    const rest: ResponseStreamEvent[] = [];
+    const query = { stream: true, starting_after: after } as const;
+    for await (const event of await openai.responses.retrieve(created.id, query)) rest.push(event);
+    expect(textOf([...all.slice(0, index + 1), ...rest])).toBe('One two.');
+  }
+});
+
+test('gives a call to the caller, and takes its output', async () => {
+  const asked = await openai.responses.create({ input: 'call locate' });
+  const call = asked.output.find((item) => item.type === 'function_call');
+  expect(call).toMatchObject({ name: 'locate', arguments: '{"place":"here"}', status: 'completed' });
+  const output = { type: 'function_call_output' as const, call_id: call?.call_id ?? '', output: 'at home' };
+  const answered = await openai.responses.create({ input: [output], previous_response_id: asked.id });
+  expect(answered.output_text).toBe('So: at home');
+  expect(answered.output.length).toBe(1);
+  expect((await openai.responses.retrieve(answered.id)).output_text).toBe('So: at home');
+});
+
+test.for([true, false])('asks for approval of a call (approved: %s)', async (approve) => {
+  const asked = await openai.responses.stream({ model: 'guide', input: 'call book' }).finalResponse();
+  const request = asked.output.find((item) => item.type === 'mcp_approval_request');
+  const decision = {
+    type: 'mcp_approval_response' as const,
+    approval_request_id: request?.id ?? '',
+    approve,
+    reason: 'too dear',
+  };
+  const answered = await openai.responses.create({ input: [decision], previous_response_id: asked.id });
+  expect(answered.output_text).toBe(approve ? 'So: booked' : 'So: denied: too dear');
+});
+
+test('reports a failed response, and cancels one', async () => {
+  const failed = await openai.responses.create({ input: 'fail' });
+  expect(failed).toMatchObject({ status: 'failed', error: { code: 'model_failed' } });
+  const gate = openGate();
+  const created = await openai.responses.create({ input: `hold ${gate.name}`, background: true });
+  expect((await openai.responses.cancel(created.id)).status).toBe('cancelled');
+  gate.open();
+});
+
+test('finds the response of a request that came twice', async () => {
+  const headers = { 'idempotency-key': 'key-1' };
+  const create = () =>
+    openai.responses.create(
+      {
+        input: [
+          { role: 'assistant', content: 'x' },
+          { role: 'user', content: 'y' },
+        ],
+      },
+      { headers },
+    );
+  const [first, second] = await Promise.all([create(), create()]);
+  expect(second.id).toBe(first.id);
+  expect((await create()).output_text).toBe('heard y after 1 messages');
+});
+
+test('refuses instructions, and an unknown response', async () => {
+  const refused = openai.responses.create({ input: 'hello', instructions: 'Be rude.' });
+  await expect(refused).rejects.toMatchObject({ status: 400, code: 'invalid_input' });
+  await expect(openai.responses.retrieve('resp_x')).rejects.toMatchObject({ status: 404 });
+});
+
+function textOf(events: readonly ResponseStreamEvent[]): string {
+  return events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : '')).join('');
+}
