@@ -46,6 +46,7 @@ export type { ApprovalRefusal } from './domain/proposal.ts';
 export type { WireFormat } from './domain/raw-items.ts';
 export type { WaitKind } from './domain/turn.ts';
 export type { TurnContext } from './domain/turn-context.ts';
+export type { WebhookEventName } from './domain/webhook.ts';
 export type { Delays } from './models/answer-stream.ts';
 export {
   type AnthropicModelOptions,

@@ -35,7 +35,7 @@ export interface AuthenticatorPorts {
 
 /** A revoked key may be granted by a process for this long. */
 export const KEY_CACHE_MS = 5_000;
-/** Keys that a process remembers. One takes about 0.5 KB. */
+/** Keys that a process remembers. */
 const CACHED_KEYS = 10_000;
 
 interface CachedKey {
@@ -86,7 +86,7 @@ export class Authenticator {
 
 /**
  * Hashes a secret. One round of SHA-256 is enough, because a caller cannot guess 256 random bits. A slow hash
- * such as scrypt protects chosen passwords, and would cost 50 ms for each request.
+ * such as scrypt protects chosen passwords, and would slow down each request.
  */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url');

@@ -13,6 +13,7 @@ import type { SummaryRecord } from '../domain/ports/summary-store.ts';
 import type { UnusedAnswer } from '../domain/ports/turn-answers.ts';
 import type { StreamEntry } from '../domain/ports/turn-streams.ts';
 import type { Forking, ForkPlan } from '../domain/ports/version-store.ts';
+import type { Delivery } from '../domain/ports/webhook-store.ts';
 import type { SizeAnchor } from '../domain/size.ts';
 import type { AnswerEnd, StepRecord, TurnFailure, TurnState, Waiting, WaitRequest } from '../domain/turn.ts';
 import type { SeqRange, Summary, Version } from '../domain/version.ts';
@@ -147,12 +148,7 @@ export interface MemoryEvent {
 }
 
 /** Unsent events of a conversation for one webhook. */
-export interface MemoryDelivery {
-  readonly webhook: string;
-  readonly conversation: ConversationRef;
-  /** Id of the first unsent event. */
-  readonly next: string;
-  readonly attempts: number;
+export interface MemoryDelivery extends Pick<Delivery, 'webhook' | 'conversation' | 'next' | 'attempts'> {
   /** Time of the next attempt, or of the end of a claim. */
   readonly dueAt: number;
 }

@@ -49,8 +49,11 @@ export interface WorkersOptions extends ListenerOptions {
     /** Port to bind. 0 takes any free port. */
     readonly port: number;
   };
-  /** Delivery of webhooks. `allowPrivate` allows http, and private, loopback and link-local addresses (false). */
-  readonly webhooks?: { readonly allowPrivate?: boolean | undefined };
+  /** Delivery of webhooks. */
+  readonly webhooks?: {
+    /** Allows http, and private, loopback and link-local addresses (false). */
+    readonly allowPrivate?: boolean | undefined;
+  };
   /** How long closing waits for turns, compactions and summarizations in flight, in ms (10,000). */
   readonly shutdownMs?: number;
   /** A worker with free capacity counts as not ready once a job has waited this long, in ms (60,000). */

@@ -9,8 +9,8 @@ import { callStore, RecordFields, readJson } from './records.ts';
 import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
 
 /**
- * Opens the store of webhooks. Settings and health of webhooks lie in one slot. Each shard has its own outbox, and a set of
- * webhooks for each tenant that has any, because a script that writes an event reaches only its own slot.
+ * Opens the store of webhooks. Settings and health of webhooks lie in one slot. Each shard has its own outbox, and the ids of
+ * the webhooks of each tenant. The script that writes an event needs both, and reaches only its own slot.
  */
 export function openWebhookStore(redis: Redis, keyspace: Keyspace): WebhookStore {
   const bind = scriptBinder(redis, keyspace);

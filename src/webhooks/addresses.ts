@@ -65,7 +65,7 @@ type Resolver = typeof resolveHost;
 
 /**
  * Creates the function that finds the address of a new connection. The connection uses the very addresses that were
- * checked, so a DNS server cannot answer with a public address to the check and with a private one to the connection.
+ * checked. Otherwise a DNS server could give the check a public address, and the connection a private one.
  */
 export function createCheckedLookup(
   isAllowed: (address: string) => boolean,

@@ -27,6 +27,7 @@ describe('an environment that says nothing', () => {
     logLevel: 'info',
     logsContent: false,
     tracesContent: false,
+    webhooks: { allowPrivate: false },
   };
 
   test('readConfig returns the defaults for an empty environment', () => {
@@ -51,6 +52,7 @@ test('readConfig reads every variable', () => {
     TURNFOLD_SHUTDOWN_MS: '500',
     TURNFOLD_INBOX: 'true',
     TURNFOLD_STUCK_MS: '5000',
+    TURNFOLD_WEBHOOK_ALLOW_PRIVATE: 'true',
     TURNFOLD_DURABLE_REPLICAS: '2',
     TURNFOLD_DURABLE_TIMEOUT_MS: '300',
     TURNFOLD_DURABLE_FSYNC: 'replica',
@@ -72,6 +74,7 @@ test('readConfig reads every variable', () => {
     logLevel: 'silent',
     logsContent: true,
     tracesContent: true,
+    webhooks: { allowPrivate: true },
   });
 });
 

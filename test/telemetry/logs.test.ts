@@ -279,6 +279,8 @@ describe('redaction of secrets', () => {
     ['a key of Anthropic', 'sk-ant-api03-0123456789abcdefghij'],
     ['a token of GitHub', 'ghp_0123456789abcdefghijABCDEFGHIJ'],
     ['a key of AWS', 'AKIA0123456789ABCDEF'],
+    ['a token of an access key', 'tfk_0123456789abcdef_0123456789abcdefghijABCDEFGHIJ-_0123456789-'],
+    ['a secret of a webhook', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
     ['a JSON Web Token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTYifQ.c2lnbmF0dXJl'],
   ])('the log redacts %s by its form in any text', (_, secret) => {
     const { logger, written } = capture({ showsContent: true });
