@@ -18,7 +18,8 @@ export type { NamedConversation } from '../domain/ids.ts';
 export type { LogEntry, Message, ToolCall, WeighedMessage, Weight } from '../domain/message.ts';
 export type { Encoding, ToolDescription } from '../domain/model.ts';
 export type { ListedConversation, ListedState, WaitingTurn } from '../domain/ports/listing-store.ts';
-export type { FailedTurn, OpenTurn, OpenTurns } from '../domain/ports/turn-store.ts';
+export type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';
+export type { FailedTurn } from '../domain/ports/turn-store.ts';
 export type { SizeAnchor, SizeRecord } from '../domain/size.ts';
 export type {
   AnswerEnd,

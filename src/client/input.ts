@@ -15,6 +15,9 @@ const conversationFields = { conversation: idSchema, tenant: idSchema.default(DE
 /** Largest delay, ten years in ms. A longer delay is a mistake, and `Date` cannot represent much larger times. */
 const DELAY_MOST_MS = 315_360_000_000;
 
+/** Largest limit of a turn's tokens. A larger number is a mistake. */
+const TURN_TOKENS_MOST = 1_000_000_000;
+
 export const enqueueSchema = z
   .strictObject({
     ...conversationFields,
@@ -26,6 +29,8 @@ export const enqueueSchema = z
     priority: z.number().int().min(1).max(2_097_151).optional(),
     maxQueuedTurns: z.number().int().min(1).optional(),
     onBusy: z.enum(ON_BUSY).optional(),
+    deadlineMs: z.number().int().min(1).max(DELAY_MOST_MS).optional(),
+    maxTurnTokens: z.number().int().min(1).max(TURN_TOKENS_MOST).optional(),
   })
   .refine(({ delayMs = 0, priority }) => delayMs === 0 || priority === undefined, {
     path: ['priority'],
@@ -95,6 +100,16 @@ export interface EnqueueInput {
    * If the running turn settles first, the new turn runs next.
    */
   readonly onBusy?: OnBusy | undefined;
+  /**
+   * Time in which the turn must be settled, in ms from its acceptance, or from its due time if it has a delay. Time in the
+   * queue counts. After it, the turn fails with `turn_timeout` as soon as it is first in its conversation.
+   */
+  readonly deadlineMs?: number | undefined;
+  /**
+   * Maximum tokens of all model calls of the turn together, input and output. A call that would exceed this number is not
+   * made, and the turn fails with `token_limit`. Calls that write summaries do not count.
+   */
+  readonly maxTurnTokens?: number | undefined;
 }
 
 /** Input of `append`: messages for the log, without a turn. */

@@ -73,6 +73,7 @@ export async function enqueueTurn(ports: EnqueuePorts, input: EnqueueInput): Pro
     maxQueuedTurns: rest.maxQueuedTurns ?? TURN_LIMITS.maxQueuedTurns,
     delayMs: rest.delayMs,
     onBusy: rest.onBusy,
+    caps: { deadlineMs: rest.deadlineMs, maxTurnTokens: rest.maxTurnTokens },
     priority: rest.priority,
   });
   // A generated turn id is known only to this call. So if Redis reports the turn as known, an earlier attempt of this

@@ -62,6 +62,8 @@ export const ERROR_CODES = {
   poison: 'turn',
   /** The turn needs more model and tool calls than the agent's `maxSteps`. */
   step_limit: 'turn',
+  /** The next model call would exceed the `maxTurnTokens` that the caller set for the turn. */
+  token_limit: 'turn',
   /** One step of the turn was suspended more often than the limit. */
   retries_exhausted: 'turn',
   /**
@@ -75,7 +77,7 @@ export const ERROR_CODES = {
   model_failed: 'turn',
   /** The agent's function for the system prompt threw an error, timed out or returned no text. */
   system_failed: 'turn',
-  /** The turn took longer than the agent's `turnTimeoutMs`, waits included. */
+  /** The turn took longer than the agent's `turnTimeoutMs`, waits included, or than its own `deadlineMs`. */
   turn_timeout: 'turn',
   /** A model call, a tool call or a wait exceeded its time limit. */
   timeout: 'turn',

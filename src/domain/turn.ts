@@ -131,6 +131,14 @@ export const stepRecordSchema = z.discriminatedUnion('status', [
 
 export type StepRecord = z.infer<typeof stepRecordSchema>;
 
+/** Limits that a caller sets for one turn. */
+export interface TurnCaps {
+  /** Time from the acceptance, or from the due time of a delayed turn, in which the turn must be settled, in ms. */
+  readonly deadlineMs?: number | undefined;
+  /** Maximum tokens of all model calls of the turn together, input and output. */
+  readonly maxTurnTokens?: number | undefined;
+}
+
 /** Why a turn failed, as stored and returned to callers. */
 export interface TurnFailure {
   /** Error code, for programs. */

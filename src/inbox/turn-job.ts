@@ -53,6 +53,8 @@ const DESCRIPTIONS: Readonly<Record<keyof EnqueueInput, string>> = {
   delayMs: 'Time until the turn may start, in ms.',
   priority: 'Priority of the conversation in the queue of turns: 1 is first. Not possible with a delay.',
   maxQueuedTurns: 'The job fails with mailbox_full if this many turns of the conversation are queued already.',
+  deadlineMs: 'Time in ms in which the turn must be settled. Time in the queue counts. After it, the turn fails.',
+  maxTurnTokens: 'Maximum tokens of all model calls of the turn together.',
   onBusy:
     'Treatment of the turn if another turn of the conversation is queued, running or waiting. Only enqueue is possible with a delay.',
 };

@@ -15,7 +15,7 @@ import type { StreamEntry } from '../domain/ports/turn-streams.ts';
 import type { Forking, ForkPlan } from '../domain/ports/version-store.ts';
 import type { Delivery } from '../domain/ports/webhook-store.ts';
 import type { SizeAnchor } from '../domain/size.ts';
-import type { AnswerEnd, StepRecord, TurnFailure, TurnState, Waiting, WaitRequest } from '../domain/turn.ts';
+import type { AnswerEnd, StepRecord, TurnCaps, TurnFailure, TurnState, Waiting, WaitRequest } from '../domain/turn.ts';
 import type { SeqRange, Summary, Version } from '../domain/version.ts';
 import type { StoredWebhook } from '../domain/webhook.ts';
 import type { MemoryPass } from './pass-record.ts';
@@ -29,6 +29,7 @@ export interface MemoryTurn {
   readonly acceptedAt: number;
   readonly traceParent?: TraceParent | undefined;
   readonly dueAt?: number;
+  readonly caps?: TurnCaps | undefined;
   /** Context that the caller passed with the turn. Removed when the turn is settled. */
   context?: string | undefined;
   /** User message of the turn. Removed once the message is in the log. */

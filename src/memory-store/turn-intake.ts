@@ -13,17 +13,7 @@ import { isSettled, type TurnView } from '../domain/turn.ts';
 import { enterMailbox, replacesHead } from './busy-turns.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { closeOpenCalls } from './log.ts';
-import {
-  endWait,
-  isRecorded,
-  popHead,
-  raiseEpoch,
-  settleHead,
-  settleRecord,
-  steeredTurns,
-  WAKE_GRACE_MS,
-  wakeTurn,
-} from './mailbox.ts';
+import { endWait, isRecorded, popHead, raiseEpoch, settleHead, settleRecord, steeredTurns } from './mailbox.ts';
 import { readyEntry, scheduledEntry } from './members.ts';
 import { shortenWait, viewWaiting } from './waiting.ts';
 
@@ -60,6 +50,7 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
     traceParent,
     context,
     onBusy = 'enqueue',
+    caps,
   } = request;
   const known = db.isGone(ref) ? undefined : db.find(ref)?.turnRecords.get(turn);
   if (known !== undefined) {
@@ -83,7 +74,7 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
   const left = queued > 0 && replacesHead(onBusy) ? queued - 1 - steeredTurns(conversation).length : queued;
   if (isDue && left >= maxQueuedTurns) return { status: 'full', queued };
   const state = isDue ? 'queued' : 'scheduled';
-  const extra = { ...(!isDue && { dueAt }), ...(redriveOf !== undefined && { redriveOf }), traceParent, context };
+  const extra = { ...(!isDue && { dueAt }), ...(redriveOf !== undefined && { redriveOf }), traceParent, context, caps };
   const record = { turn, agent, payloadHash, input, state, acceptedAt: db.now(), ...extra } as const;
   if (original !== undefined) original.redrivenAs = turn;
   const maps = { steps: new Map(), answers: new Map(), unused: new Map(), suspensions: new Map() };

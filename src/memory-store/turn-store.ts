@@ -210,6 +210,11 @@ function waitedFor({
   return waited;
 }
 
+function countSpent({ usage, requestTokens = [] }: MemoryTurn): number {
+  const counted = (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0);
+  return counted > 0 ? counted : requestTokens.reduce((sum, tokens) => sum + tokens, 0);
+}
+
 function claimedTurn(conversation: MemoryConversation, record: MemoryTurn): ClaimedTurn {
   const { ref, owner = '', epoch, attempts } = conversation;
   const last = conversation.log.at(-1);
@@ -220,6 +225,8 @@ function claimedTurn(conversation: MemoryConversation, record: MemoryTurn): Clai
     isFirstClaim: record.taken === owner,
     acceptedAt: record.acceptedAt,
     dueAt: record.dueAt ?? record.acceptedAt,
+    caps: { ...record.caps },
+    spentTokens: countSpent(record),
     ...(record.traceParent !== undefined && { traceParent: record.traceParent }),
     claimedAt: (conversation.leaseUntil ?? 0) - TURN_LIMITS.leaseMs,
     inputSeq: record.inputSeq ?? 0,

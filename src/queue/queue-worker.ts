@@ -118,8 +118,8 @@ class SteadyWorker extends Worker<unknown> {
 
   /** If the data of a job is not JSON or too long, the job is created without data. Its delivery then refuses the job. */
   protected override createJob(json: JobJson, jobId: string): Job<unknown> {
-    const { data = '' }: Partial<JobJson> = json; // another program may have written the job without data
-    if (data.length > this.#maxDataCharacters) {
+    const data: unknown = json.data; // another program may have written the job without data
+    if (typeof data === 'string' && data.length > this.#maxDataCharacters) {
       const job = super.createJob({ ...json, data: JSON_NULL }, jobId);
       job.data = TOO_LONG;
       return job;

@@ -9,7 +9,15 @@ import { type Keyspace, STORE_SCHEMA, scheduledMember } from './keys.ts';
 import { decodeLogEntry } from './log.ts';
 import { callStore, RecordFields } from './records.ts';
 import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
-import { closingArgs, decodeTurnView, decodeWaiting, readAnswerSeq, VIEW_FIELDS, WAIT_FIELDS } from './turn-record.ts';
+import {
+  closingArgs,
+  decodeTurnView,
+  decodeWaiting,
+  encodeCaps,
+  readAnswerSeq,
+  VIEW_FIELDS,
+  WAIT_FIELDS,
+} from './turn-record.ts';
 
 type AcceptReply =
   | ['accepted' | 'known', TurnState, number]
@@ -36,6 +44,7 @@ export const acceptTurnScript: ScriptOf<TurnIntake['accept']> = {
     request.onBusy ?? 'enqueue',
     TURN_LIMITS.turnRetentionMs,
     ...closingArgs(),
+    encodeCaps(request.caps),
   ],
   decode: (reply) => {
     const answer = reply as AcceptReply;

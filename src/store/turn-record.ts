@@ -8,6 +8,7 @@ import {
   type StepRecord,
   TURN_LIMITS,
   TURN_STATES,
+  type TurnCaps,
   type TurnFailure,
   type TurnView,
   WAIT_KINDS,
@@ -40,6 +41,7 @@ import type { RecordFields } from './records.ts';
  * - a:<callId>   answer that a service gave to this tool call, empty once the turn is settled
  * - inputTokens, outputTokens: as providers counted them
  * - requestTokens: tokens of each request to a model, by our own count
+ * - caps         `deadlineMs maxTurnTokens` if the caller set one of these limits. 0 stands for no limit
  * - steer        1 while the turn waits to go into the running turn
  * - steeredInto  running turn into which the message of this turn went
  * - redriveOf    failed turn whose input this turn repeats
@@ -85,6 +87,8 @@ export function decodeClaimedTurn(
     isFirstClaim: turn.text('firstOwner') === lease.owner,
     acceptedAt,
     dueAt: turn.count('dueAt') ?? acceptedAt,
+    caps: readCaps(turn),
+    spentTokens: readSpent(turn),
     ...(turn.has('trace') && { traceParent: turn.text('trace') as TraceParent }), // this text is checked when a trace span is created from it
     claimedAt: conversation.needCount('lease') - TURN_LIMITS.leaseMs,
     inputSeq,
@@ -104,6 +108,20 @@ export function decodeClaimedTurn(
     }),
     answers: new Map(turn.withPrefix('a:')),
   };
+}
+
+export function encodeCaps({ deadlineMs = 0, maxTurnTokens = 0 }: TurnCaps = {}): string {
+  return deadlineMs + maxTurnTokens === 0 ? '' : `${deadlineMs} ${maxTurnTokens}`;
+}
+
+function readCaps(turn: RecordFields): TurnCaps {
+  const [deadlineMs = 0, maxTurnTokens = 0] = turn.counts('caps');
+  return { ...(deadlineMs > 0 && { deadlineMs }), ...(maxTurnTokens > 0 && { maxTurnTokens }) };
+}
+
+function readSpent(turn: RecordFields): number {
+  const counted = (turn.count('inputTokens') ?? 0) + (turn.count('outputTokens') ?? 0);
+  return counted > 0 ? counted : turn.counts('requestTokens').reduce((sum, tokens) => sum + tokens, 0);
 }
 
 interface KeptStep {

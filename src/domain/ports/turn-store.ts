@@ -5,7 +5,17 @@ import type { ConversationRef, NamedConversation, TraceParent } from '../ids.ts'
 import type { Message, WeighedMessage } from '../message.ts';
 import type { IdleTtl } from '../policy.ts';
 import type { SizeAnchor } from '../size.ts';
-import type { AnswerEnd, OnBusy, StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
+import type {
+  AnswerEnd,
+  OnBusy,
+  StepRecord,
+  TurnCaps,
+  TurnFailure,
+  TurnState,
+  TurnView,
+  Waiting,
+  WaitRequest,
+} from '../turn.ts';
 import type { Version } from '../version.ts';
 import type { OpenTurns } from './open-turns.ts';
 import type { AnswerRequest, AnswerResult } from './turn-answers.ts';
@@ -58,6 +68,7 @@ export interface AcceptRequest {
   readonly redriveOf?: string;
   /** Treatment of the turn if the mailbox is not empty. Absent: `enqueue`. A delayed turn is always enqueued. */
   readonly onBusy?: OnBusy | undefined;
+  readonly caps?: TurnCaps | undefined;
 }
 
 export type AcceptResult =
@@ -105,6 +116,9 @@ export interface ClaimedTurn {
   readonly acceptedAt: number;
   /** Time from which the turn was allowed to run (acceptance, or due time if scheduled), by the clock of Redis. */
   readonly dueAt: number;
+  readonly caps: TurnCaps;
+  /** Tokens of the model calls so far, by the provider's count, or by ours if the provider reported none. */
+  readonly spentTokens: number;
   /** Trace span of the caller that enqueued the turn. */
   readonly traceParent?: TraceParent;
   /** Time of the claim by the clock of Redis, as for all times of the log. */

@@ -2,7 +2,7 @@
 -- the script writes nothing and returns the state of that turn. `onBusy` decides what happens if the mailbox is not empty.
 -- ARGV: turn, agent, payload hash, input (`tokens bytes`, then JSON on the next line), wake, delayMs, maxQueuedTurns,
 -- schema, failed turn that this one repeats or '', trace span of the caller or '', context (JSON) or '', onBusy,
--- retentionMs, result for open tool calls (content as JSON, tokens, bytes)
+-- retentionMs, result for open tool calls (content as JSON, tokens, bytes), caps (`deadlineMs maxTurnTokens`) or ''
 -- Reply: {'accepted'|'known', state, 1 if the wake is to be added} | {'conflict'} | {'other_agent', agent} |
 -- {'forking', 1 if abandoned} | {'full'|'busy', queued} | {'not_failed', state of the turn to repeat or ''}
 -- @include keys
@@ -57,6 +57,7 @@ if is_due and left >= tonumber(maxQueuedTurns) then return { 'full', queued } en
 redis.call('HSET', txt, 'i:' .. turn, input)
 redis.call('HSET', key, 'agent', agent, 'hash', hash, 'acceptedAt', string.format('%.0f', now),
   'state', is_due and 'queued' or 'scheduled')
+if ARGV[17] ~= '' then redis.call('HSET', key, 'caps', ARGV[17]) end
 if trace_parent ~= '' then redis.call('HSET', key, 'trace', trace_parent) end
 if context ~= '' then
   redis.call('HSET', key, 'hasContext', 1)

@@ -52,6 +52,12 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
     return end.kind === 'again' ? takeModelStep(run) : end;
   }
 
+  const { maxTurnTokens = Number.POSITIVE_INFINITY } = run.claimed.caps;
+  const { spentTokens } = journal;
+  if (spentTokens + tokens > maxTurnTokens) {
+    const sum = `the turn has used ${spentTokens} tokens, and its next model call needs ${tokens}. Its maxTurnTokens is ${maxTurnTokens}`;
+    return failTurn('token_limit', sum, { spentTokens, tokens, maxTurnTokens });
+  }
   const sent = await run.context.read(journal.conversation);
   await requestSoftPass(run, decision, sent.messages);
   const { version } = sent;

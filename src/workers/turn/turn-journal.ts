@@ -9,7 +9,7 @@ import { LostTurn } from './turn-errors.ts';
 
 export interface JournalPorts extends LeaseWritePorts {
   readonly turns: Pick<TurnStore, 'startSteps' | 'recordStep'> & Pick<BusyTurnStore, 'takeSteering'>;
-  readonly claimed: Pick<ClaimedTurn, 'conversation' | 'steps'>;
+  readonly claimed: Pick<ClaimedTurn, 'conversation' | 'steps' | 'spentTokens'>;
   readonly context: ContextCache;
   readonly onOutcome?: () => void;
 }
@@ -23,12 +23,19 @@ export class TurnJournal {
   readonly #steps: Map<string, StepRecord>;
   #conversation: StepState;
   #openCalls: Set<string>;
+  #spentTokens: number;
 
   constructor(ports: JournalPorts) {
     this.#ports = ports;
     this.#steps = new Map(ports.claimed.steps);
     this.#conversation = ports.claimed.conversation;
     this.#openCalls = readOpenCalls(ports.claimed.conversation);
+    this.#spentTokens = ports.claimed.spentTokens;
+  }
+
+  /** Tokens of the turn's model calls so far. */
+  get spentTokens(): number {
+    return this.#spentTokens;
   }
 
   get steps(): ReadonlyMap<string, StepRecord> {
@@ -97,9 +104,14 @@ export class TurnJournal {
   async record(outcome: StepOutcome): Promise<StepState> {
     const { turns, keeper, context, clock, onOutcome } = this.#ports;
     keeper.signal.throwIfAborted();
-    const { conversation } = await writeUnderLease(this.#ports, 'step', () => turns.recordStep(keeper.lease, outcome));
+    const { status, conversation } = await writeUnderLease(this.#ports, 'step', () =>
+      turns.recordStep(keeper.lease, outcome),
+    );
     onOutcome?.();
     this.#steps.set(outcome.key, { status: 'done', at: clock.now() });
+    const { usage, requestTokens = 0 } = outcome;
+    const tokens = usage === undefined ? requestTokens : usage.inputTokens + usage.outputTokens;
+    if (status === 'recorded') this.#spentTokens += tokens;
     for (const { id } of outcome.opens) this.#openCalls.add(id);
     for (const id of outcome.closes) this.#openCalls.delete(id);
     context.append(

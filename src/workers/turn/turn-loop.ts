@@ -66,13 +66,10 @@ class TurnTimeout extends StepTimeout {}
  * left and fails the turn.
  */
 async function runWithinTimeout(run: RunningTurn, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
-  const { prepared, ports, keeper } = run;
-  const { turnTimeoutMs } = prepared.agent;
-  if (turnTimeoutMs === undefined) return await work();
-  const failed = failTurn('turn_timeout', `the turn was not finished within its timeout of ${turnTimeoutMs} ms`, {
-    turnTimeoutMs,
-  });
-  const leftMs = turnTimeoutMs - (await readAge(run));
+  const { ports, keeper } = run;
+  const limit = await findTimeLimit(run);
+  if (limit === undefined) return await work();
+  const { leftMs, failed } = limit;
   if (leftMs <= 0) return failed;
   const until = ports.clock.now() + leftMs;
   const timeout = ports.timers.after(leftMs, () => keeper.abort(new TurnTimeout(leftMs)));
@@ -84,6 +81,32 @@ async function runWithinTimeout(run: RunningTurn, work: () => Promise<TurnEnd>):
   } finally {
     timeout.stop();
   }
+}
+
+interface TimeLimit {
+  readonly leftMs: number;
+  readonly failed: Extract<TurnEnd, { kind: 'failed' }>;
+}
+
+/** Returns the time limit that ends first: the agent's timeout or the caller's deadline. Undefined if there is none. */
+async function findTimeLimit(run: RunningTurn): Promise<TimeLimit | undefined> {
+  const { turnTimeoutMs } = run.prepared.agent;
+  const { caps, dueAt, claimedAt } = run.claimed;
+  const { deadlineMs } = caps;
+  const timeout = turnTimeoutMs !== undefined && {
+    leftMs: turnTimeoutMs - (await readAge(run)),
+    failed: failTurn('turn_timeout', `the turn was not finished within its timeout of ${turnTimeoutMs} ms`, {
+      turnTimeoutMs,
+    }),
+  };
+  const deadline = deadlineMs !== undefined && {
+    leftMs: dueAt + deadlineMs - claimedAt,
+    failed: failTurn('turn_timeout', `the turn was not finished within its deadline of ${deadlineMs} ms`, {
+      deadlineMs,
+    }),
+  };
+  if (timeout && deadline) return timeout.leftMs <= deadline.leftMs ? timeout : deadline;
+  return timeout || deadline || undefined;
 }
 
 /** ms since the turn's first claim, when its user message entered the log. Both times are by the store's clock. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { claimHead, turnFor } from '../samples.ts';
+import { claimHead, textStep, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';
 
 const HOUR_MS = 3_600_000;
@@ -66,6 +66,28 @@ export function describeAccept(given: Given): void {
       state: 'queued',
       needsWake: true,
     });
+  });
+
+  test('a claim returns the caps that the caller set for the turn, and the tokens that the turn has spent', async () => {
+    const { store, lapseLease, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1', { caps: { deadlineMs: HOUR_MS, maxTurnTokens: 500 } }));
+    await store.accept(turnFor(conversation, 't2', { caps: { maxTurnTokens: 7 } }));
+    await store.accept(turnFor(conversation, 't3', { caps: {} }));
+    const { caps, spentTokens, lease } = await claimHead(store, conversation);
+    expect([caps, spentTokens]).toEqual([{ deadlineMs: HOUR_MS, maxTurnTokens: 500 }, 0]);
+    await store.recordStep(lease, { ...textStep('m1', 1), requestTokens: 30 });
+    await lapseLease('turn', conversation);
+    const again = await claimHead(store, conversation);
+    expect(again.spentTokens, 'by our count').toBe(30);
+    const usage = { inputTokens: 40, outputTokens: 5 };
+    await store.recordStep(again.lease, { ...textStep('m2', 2), requestTokens: 35, usage });
+    await lapseLease('turn', conversation);
+    const third = await claimHead(store, conversation);
+    expect(third.spentTokens, 'by the count of the provider').toBe(45);
+    for (const expected of [{ maxTurnTokens: 7 }, {}]) {
+      await store.cancel(conversation, expected.maxTurnTokens === 7 ? 't1' : 't2', 'w');
+      expect((await claimHead(store, conversation)).caps).toEqual(expected);
+    }
   });
 
   test('a turn with a delay is accepted even if the mailbox is full', async () => {

@@ -65,7 +65,7 @@ function openJournal() {
   };
   const context = new ContextCache(contexts, conversation);
   const keeper = new LeaseKeeper(lease, { turns, timers, heartbeatMs: 2_000, leaseMs: 8_000 });
-  const claimed = { conversation: stateAt(1), steps: new Map() };
+  const claimed = { conversation: stateAt(1), steps: new Map(), spentTokens: 0 };
   const journal = new TurnJournal({ turns, claimed, keeper, context, timers, clock: timers, onEvent: () => undefined });
   return { journal, context, keeper, replies, reads };
 }
