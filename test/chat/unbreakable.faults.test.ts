@@ -105,7 +105,7 @@ async function talk(one: Talk, turns: number): Promise<void> {
 }
 
 test.skipIf(missing.length > 0)(
-  `the page shows the log after each turn, while workers die, Redis restarts, and a proxy cuts, delays and doubles (skipped without chromium, redis-server and the built page${missing.length > 0 ? `: missing ${missing.join(', ')}` : ''})`,
+  `the page shows the log after each turn through dead workers, restarts of Redis and a faulty proxy (skipped without chromium, redis-server and the built page${missing.length > 0 ? `: missing ${missing.join(', ')}` : ''})`,
   async () => {
     const talks = await Promise.all(
       Array.from({ length: PAGES }, async (_, index): Promise<Talk> => {
