@@ -1,7 +1,7 @@
 import { DEFERRED_WRITES, WEBHOOK_OUTCOMES } from '../../domain/events.ts';
 import { QUARANTINE_SETS } from '../../domain/ports/sweep-store.ts';
-import { INBOX_QUEUE, QUEUES } from '../../jobs/queues.ts';
 import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
+import { INBOX_QUEUE, QUEUES } from '../../jobs/queues.ts';
 import { counter, gauge } from './metric-spec.ts';
 
 /** The name of each worker role is also the name of its queue. */
