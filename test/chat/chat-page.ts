@@ -1,6 +1,13 @@
 import type { Browser, Page } from 'playwright-core';
 import type { ShownMessage } from './chat-run.ts';
 
+/** Reads the messages in the page, each with its role and texts. */
+const READ = `document.querySelector('.messages') === null ? undefined :
+  [...document.querySelectorAll('.messages > li')].map((item) => ({
+    role: item.classList.contains('user') ? 'user' : 'assistant',
+    texts: [...item.querySelectorAll('.text')].map(({ textContent }) => textContent),
+  }))`;
+
 /** The page of one conversation in a browser. Every call is repeated while the page is being loaded. */
 export class ChatPage {
   readonly #page: Page;
@@ -35,13 +42,7 @@ export class ChatPage {
   /** The messages that the page shows, or undefined while it loads. */
   async read(): Promise<readonly ShownMessage[] | undefined> {
     try {
-      return await this.#page.evaluate(() => {
-        if (document.querySelector('.messages') === null) return undefined;
-        return [...document.querySelectorAll('.messages > li')].map((item) => ({
-          role: item.classList.contains('user') ? 'user' : 'assistant',
-          texts: [...item.querySelectorAll('.text')].map(({ textContent }) => textContent ?? ''),
-        }));
-      });
+      return await this.#page.evaluate<readonly ShownMessage[] | undefined>(READ);
     } catch {
       return undefined;
     }
