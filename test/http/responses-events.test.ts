@@ -69,7 +69,7 @@ function isVoid(part: TurnPart, parts: readonly TurnPart[]): boolean {
 
 /** Cuts a text into its characters. */
 function cut(part: TurnPart): TurnPart[] {
-  return part.type === 'text' ? [...part.piece].map((piece) => ({ ...part, piece })) : [part];
+  return part.type === 'text' ? Array.from(part.piece, (piece) => ({ ...part, piece })) : [part];
 }
 
 function waitsForCaller(part: TurnPart): boolean {
