@@ -29,7 +29,7 @@ function openClient(): OpenAI {
 
 async function compact(body: object) {
   // The client's types require a model of OpenAI.
-  const { output, object } = await openClient().responses.compact({ model: 'structural' as never, ...body });
+  const { output, object } = await openClient().responses.compact({ model: 'structural', ...body });
   return { output: output as unknown as Record<string, unknown>[], object };
 }
 
