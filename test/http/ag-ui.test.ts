@@ -67,6 +67,17 @@ test('streams text and reasoning while the model writes', async () => {
   expect(agent.messages.find(({ role }) => role === 'reasoning')).toMatchObject({ content: 'Hm, ' });
 });
 
+test('shows the text of the log after another model has answered', async () => {
+  const gate = Promise.withResolvers<void>();
+  gates.set('ag-ui-break', gate);
+  const agent = openThread('break ag-ui-break');
+  const done = run(agent);
+  await expect.poll(() => answersOf(agent)).toEqual(['Nothing ']);
+  gate.resolve();
+  await done;
+  expect(answersOf(agent)).toEqual(['All is well.']);
+});
+
 test('streams a repeated run from its start', async () => {
   const agent = openThread('hello');
   await run(agent, { runId: 'once' });

@@ -154,6 +154,31 @@ describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
     expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('model_failed: ')]);
   });
 
+  test('shows the text of the log after another model has answered', async () => {
+    const id = newId();
+    const gate = openGate();
+    const { chat, errors } = open(id);
+    const sent = chat.sendMessage({ text: `break ${gate.name}` });
+    await expect.poll(() => textsOf(chat.lastMessage)).toEqual(['Nothing ']);
+    gate.open();
+    await sent;
+    expect(errors).toEqual([]);
+    expect(textsOf(chat.lastMessage)).toEqual(['All is well.']);
+    expect(await answersOf(id, chat.lastMessage?.id)).toEqual(['All is well.']);
+  });
+
+  test('reads nothing further for a page that left', async () => {
+    const id = newId();
+    const gate = openGate();
+    const { chat } = open(id);
+    const sent = chat.sendMessage({ text: `hold ${gate.name}` });
+    await expect.poll(() => textsOf(chat.lastMessage)).toEqual(['One ']);
+    await chat.stop();
+    await sent;
+    await expect.poll(() => fixture.redis.pubsub('CHANNELS', `*:out:${id}:*`)).toEqual([]);
+    gate.open();
+  });
+
   test('stops an answer: the turn is canceled', async () => {
     const id = newId();
     const gate = openGate();

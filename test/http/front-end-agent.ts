@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Agent } from '../../src/domain/agent.ts';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
+import { modelChain } from '../../src/models/chain.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
 
 const input = z.object({ place: z.string().optional() });
@@ -19,8 +20,14 @@ export function createFrontEndAgent(): Agent {
       { name: 'locate', description: 'runs in the page', input },
       { name: 'book', description: 'needs approval', input, needsApproval: true, run: async () => 'booked' },
     ],
-    model: scriptedModel({ decide }),
+    // The first model breaks off when its input says so. The second one answers then.
+    model: modelChain([scriptedModel({ decide }), scriptedModel({ decide: answerPlainly })]),
   };
+}
+
+function answerPlainly({ messages }: ModelRequest): ScriptedOutcome {
+  const isFailing = messages.at(-1)?.content === 'fail';
+  return isFailing ? new ModelError('fatal', 'the model is broken') : { content: 'All is well.' };
 }
 
 function decide({ messages }: ModelRequest): ScriptedOutcome {
@@ -36,6 +43,7 @@ function decide({ messages }: ModelRequest): ScriptedOutcome {
     return { reasoning: 'I need a tool. ', content: 'One moment.', toolCalls, usage };
   }
   if (word === 'fail') return new ModelError('fatal', 'the model is broken');
+  if (word === 'break') return { content: breakOff(rest) };
   if (word === 'hold') return { reasoning: 'Hm, ', content: hold(rest), usage };
   return { content: `heard ${text} after ${asked} messages`, usage };
 }
@@ -44,4 +52,10 @@ async function* hold(name: string): AsyncGenerator<string> {
   yield 'One ';
   await gates.get(name)?.promise;
   yield 'two.';
+}
+
+async function* breakOff(name: string): AsyncGenerator<string> {
+  yield 'Nothing ';
+  await gates.get(name)?.promise;
+  throw new ModelError('fatal', 'the model broke off');
 }

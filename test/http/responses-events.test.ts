@@ -3,7 +3,8 @@ import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator';
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { expect, test } from 'vitest';
 import type { TurnPart } from '../../src/client/index.ts';
-import { type ResponseEvent, ResponseTable, skipRead } from '../../src/http/responses/events.ts';
+import { type ResponseEvent, ResponseTable } from '../../src/http/responses/events.ts';
+import { skipRead } from '../../src/http/responses/resume.ts';
 import { legalTurns } from './legal-parts.ts';
 
 const name = { conversation: 'c', turn: 't1' };
@@ -69,7 +70,7 @@ function isVoid(part: TurnPart, parts: readonly TurnPart[]): boolean {
 
 /** Cuts a text into its characters. */
 function cut(part: TurnPart): TurnPart[] {
-  return part.type === 'text' ? [...part.piece].map((piece) => ({ ...part, piece })) : [part];
+  return part.type === 'text' ? Array.from(part.piece, (piece) => ({ ...part, piece })) : [part];
 }
 
 function waitsForCaller(part: TurnPart): boolean {

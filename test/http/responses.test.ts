@@ -67,6 +67,18 @@ test('streams text and reasoning while the model writes, with a tool of the work
   ]);
 });
 
+test('has the text of the log after another model has answered', async () => {
+  const gate = openGate();
+  const stream = openai.responses.stream({ model: 'guide', input: `break ${gate.name}` });
+  const deltas: string[] = [];
+  stream.on('response.output_text.delta', ({ delta }) => {
+    deltas.push(delta);
+    gate.open();
+  });
+  expect((await stream.finalResponse()).output_text).toBe('All is well.');
+  expect(deltas[0]).toBe('Nothing ');
+});
+
 test('resumes a background response behind any event', async () => {
   const gate = openGate();
   const created = await openai.responses.create({ input: `hold ${gate.name}`, background: true });

@@ -21,7 +21,7 @@ interface EventOptions {
 type Mode = 'text' | 'reasoning';
 
 /** Id of a message of a turn: the front-end returns the id, and so the turn. */
-export function nameMessage(turn: string, rest: string): string {
+function nameMessage(turn: string, rest: string): string {
   return `${turn}/${rest}`;
 }
 

@@ -39,7 +39,7 @@ export function compactApp({ authorize, summarizers = {} }: CompactOptions = {})
  * Summarizes all but the users' messages and the instructions. Without a model, the same request gives the same output.
  * @throws invalid_input for an unknown model, model_failed if the model wrote no summary
  */
-export async function compact(
+async function compact(
   request: CompactRequest,
   summarizers: Readonly<Record<string, Summarizer>>,
   signal: AbortSignal,

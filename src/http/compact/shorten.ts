@@ -21,7 +21,7 @@ export function shortenMessages(messages: readonly Message[], maxChars = MAX_CHA
     ...message,
     content: cutMiddle(message.content, limit),
     ...(toolCalls && {
-      toolCalls: toolCalls.map((call) => ({ ...call, arguments: cutMiddle(call.arguments, limit) })),
+      toolCalls: toolCalls.map((call) => ({ ...call, arguments: shortenArguments(call.arguments, limit) })),
     }),
   }));
 }
@@ -36,6 +36,28 @@ function findLimit(lengths: readonly number[], most: number): number {
     left -= length;
   }
   return Number.POSITIVE_INFINITY;
+}
+
+/** Cuts the values of arguments. They stay JSON, because a failed parse costs more than all else in a summary. */
+function shortenArguments(written: string, limit: number): string {
+  if (written.length <= limit) return written;
+  const values = readObject(written);
+  if (values === undefined) return cutMiddle(written, limit);
+  const each = Math.floor(limit / Math.max(1, Object.keys(values).length));
+  const short = Object.entries(values).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? cutMiddle(value, each) : value,
+  ]);
+  return JSON.stringify(Object.fromEntries(short));
+}
+
+function readObject(written: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(written);
+    return typeof value === 'object' && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Cuts at ends of lines where a line is not longer than the kept part. */

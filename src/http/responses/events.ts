@@ -36,6 +36,8 @@ export class ResponseTable {
   /** Number of items before the open step, which stay if the step restarts. */
   #kept = 0;
   #restarts = 0;
+  /** Number of items that readers have, void ones included. */
+  #index = 0;
   #callEvents = 0;
   #mutedStep: number;
   #status: ResponseStatus = 'in_progress';
@@ -119,7 +121,7 @@ export class ResponseTable {
     const type = mode === 'text' ? 'response.content_part.added' : 'response.reasoning_summary_part.added';
     const part = writePart(mode, '');
     return [
-      this.#write('response.output_item.added', this.#place(mode, 1), { output_index: this.#output.length, item }),
+      this.#write('response.output_item.added', this.#place(mode, 1), { output_index: this.#index, item }),
       this.#write(type, this.#place(mode, OPENING), { ...this.#address(this.#open), part }),
     ];
   }
@@ -140,11 +142,11 @@ export class ResponseTable {
       this.#write(textDone, this.#place(mode, ITEM - 3), { ...address, text, ...logprobs(mode) }),
       this.#write(partDone, this.#place(mode, ITEM - 2), { ...address, part }),
       this.#write('response.output_item.done', this.#place(mode, ITEM - 1), {
-        output_index: this.#output.length,
+        output_index: this.#index,
         item,
       }),
     ];
-    this.#output.push(item);
+    this.#push(item);
     this.#open = undefined;
     return events;
   }
@@ -182,7 +184,7 @@ export class ResponseTable {
       arguments: written,
       status: 'completed',
     };
-    const address = { item_id: id, output_index: this.#output.length };
+    const address = { item_id: id, output_index: this.#index };
     const begun = { ...item, arguments: '', status: 'in_progress' };
     const events = [
       this.#writeCall('response.output_item.added', { output_index: address.output_index, item: begun }),
@@ -190,7 +192,7 @@ export class ResponseTable {
       this.#writeCall('response.function_call_arguments.done', { ...address, name, arguments: written }),
       this.#writeCall('response.output_item.done', { output_index: address.output_index, item }),
     ];
-    this.#output.push(item);
+    this.#push(item);
     return events;
   }
 
@@ -199,22 +201,35 @@ export class ResponseTable {
   }
 
   #addCallItem(item: OutputItem): ResponseEvent[] {
-    const place = { output_index: this.#output.length, item };
-    this.#output.push(item);
+    const place = { output_index: this.#index, item };
+    this.#push(item);
     return [this.#writeCall('response.output_item.added', place), this.#writeCall('response.output_item.done', place)];
   }
 
-  /** Takes back the items of the open step: the response of the event replaces what the reader has. */
+  #push(item: OutputItem): void {
+    this.#output.push(item);
+    this.#index += 1;
+  }
+
+  /**
+   * Takes back the items of the open step. Readers cannot remove an item, so the open one ends without content. The last
+   * event has the response without the void items.
+   */
   #restart(step: number): ResponseEvent[] {
     if (step !== this.#step) {
       this.isDone = true;
       const message = 'Recorded steps of this response were lost. Read it again from its start.';
       return [this.#write('error', (this.#step + 1) * STEP, { code: 'conflict', message, param: null })];
     }
+    const open = this.#open;
     this.#open = undefined;
     this.#output.length = this.#kept;
     this.#restarts += 1;
-    return [this.#lifecycle('response.in_progress', this.#step * STEP)];
+    if (open === undefined) return [];
+    const item = { ...open.item, status: 'incomplete' };
+    const ended = this.#write('response.output_item.done', step * STEP, { output_index: this.#index, item });
+    this.#index += 1;
+    return [ended];
   }
 
   #end(view: TurnView): ResponseEvent[] {
@@ -250,7 +265,7 @@ export class ResponseTable {
 
   #address({ mode, item }: OpenItem): object {
     const index = mode === 'text' ? { content_index: 0 } : { summary_index: 0 };
-    return { item_id: item.id, output_index: this.#output.length, ...index };
+    return { item_id: item.id, output_index: this.#index, ...index };
   }
 
   #place(mode: keyof typeof PLACES, offset: number): number {
@@ -275,16 +290,4 @@ function writePart(mode: Mode, text: string): object {
 
 function logprobs(mode: Mode): object {
   return mode === 'text' ? { logprobs: [] } : {};
-}
-
-/**
- * Leaves out what a reader has.
- * @param after sequence number of the reader's last event. It may lie within the text of this event.
- */
-export function skipRead(event: ResponseEvent, after: number): ResponseEvent | undefined {
-  const { sequence_number: place, delta } = event;
-  if (place <= after) return undefined;
-  if (typeof delta !== 'string' || event.type === 'response.function_call_arguments.delta') return event;
-  const known = after - (place - delta.length);
-  return known > 0 ? { ...event, delta: delta.slice(known) } : event;
 }

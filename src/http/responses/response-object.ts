@@ -14,7 +14,7 @@ export interface ResponseName {
 
 const ID = /^resp_(?<conversation>[\w.-]+)~(?<turn>[\w.-]+?)(?:~(?<answered>c\d+_\d+))?$/;
 
-export function writeResponseId({ conversation, turn, answered }: ResponseName): string {
+function writeResponseId({ conversation, turn, answered }: ResponseName): string {
   return `resp_${conversation}~${turn}${answered === undefined ? '' : `~${answered}`}`;
 }
 

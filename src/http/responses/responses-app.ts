@@ -9,8 +9,9 @@ import { type Backend, type FrontEndOptions, openBackend } from '../front-end/ba
 import { answerEvents } from '../front-end/event-stream.ts';
 import { answerProblem, invalidBody } from '../front-end/problem.ts';
 import { type CreateRequest, readCreateRequest } from './create-request.ts';
-import { ResponseTable, skipRead } from './events.ts';
+import { type ResponseEvent, ResponseTable } from './events.ts';
 import { type ResponseFacts, type ResponseName, readResponseId } from './response-object.ts';
+import { skipRead } from './resume.ts';
 
 const retrieveSchema = z.object({
   stream: z.stringbool().default(false),
@@ -100,17 +101,22 @@ function streamResponse({ client, nameOf }: Backend, facts: ResponseFacts, after
     const table = new ResponseTable(facts);
     const view = await client.result(nameOf(conversation), turn);
     const parts = client.stream(nameOf(conversation), turn, { signal: left });
-    const write = (events: ReturnType<ResponseTable['add']>): string =>
-      events
-        .flatMap((event) => skipRead(event, after) ?? [])
-        .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
-        .join('');
-    yield write(table.start(isQueued(view)));
+    yield writeEvents(table.start(isQueued(view)), after);
+    let known = after;
     for await (const part of parts) {
-      yield write(table.add(part));
+      // The numbers of a step that begins again go back to its start.
+      if (part.type === 'restart') known = -1;
+      yield writeEvents(table.add(part), known);
       if (table.isDone) return;
     }
   });
+}
+
+function writeEvents(events: readonly ResponseEvent[], after: number): string {
+  return events
+    .flatMap((event) => skipRead(event, after) ?? [])
+    .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+    .join('');
 }
 
 /** Reads a response as of now, or once its turn has settled or waits for the caller. */
