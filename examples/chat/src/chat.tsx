@@ -71,6 +71,9 @@ function Composer({ isBusy, send, stop }: ComposerProps) {
 /** Keeps the end of the conversation in view while text arrives. */
 function End({ of: messages }: { readonly of: readonly UIMessage[] }) {
   const end = useRef<HTMLDivElement>(null);
-  useEffect(() => end.current?.scrollIntoView({ block: 'end' }), [messages]);
+  useEffect(() => {
+    // In newer browsers, the call returns a promise, which is no clean-up.
+    void end.current?.scrollIntoView({ block: 'end' });
+  }, [messages]);
   return <div ref={end} />;
 }
