@@ -107,7 +107,7 @@ async function measureReplays(baseUrl: string, redisUrl: string): Promise<Spread
     const startedAt = performance.now();
     await readEvents(url, {
       isEnough: (events) =>
-        events.reduce((sum, { data }) => sum + String(data['piece'] ?? '').length, 0) >= text.length,
+        events.reduce((sum, { data }) => sum + JSON.stringify(data['piece'] ?? '').length - 2, 0) >= text.length,
     });
     took.push(performance.now() - startedAt);
   }
@@ -122,7 +122,10 @@ async function main(): Promise<void> {
   const redis = stack.adopt(await openBenchRedis(), (open) => open.stop());
   const client = stack.adopt(await openClient({ redisUrl: redis.url }), (open) => open.close());
   const app = createHttpApp({ client });
-  const server = stack.adopt(await serveHttp({ app, host: '127.0.0.1', port: 0 }), (open) => open.close(1_000));
+  const server = stack.adopt(
+    await serveHttp({ app, host: '127.0.0.1', port: 0 }),
+    async (open) => void (await open.close(1_000)),
+  );
   const queue = stack.adopt(new Queue('raw', { connection: { url: redis.url } }), (open) => open.close());
   const pairs: { readonly http: Load; readonly raw: Load }[] = [];
   for (let run = -1; run < runs; run += 1) {
@@ -138,7 +141,7 @@ async function main(): Promise<void> {
   const streams = stack.adopt(await openClient({ redisUrl: streamRedis.url }), (open) => open.close());
   const streamServer = stack.adopt(
     await serveHttp({ app: createHttpApp({ client: streams }), host: '127.0.0.1', port: 0 }),
-    (open) => open.close(1_000),
+    async (open) => void (await open.close(1_000)),
   );
   const spread = (of: (pair: (typeof pairs)[number]) => number): Spread => spreadOf(pairs.map(of));
   const figures = {
