@@ -7,8 +7,10 @@ import { readMetric, startServe } from './serve-process.ts';
 
 const READERS = 1_000;
 const SILENT = 200;
-const CHARACTERS = 200_000;
-/** Bytes that 1,200 readers may add to the memory of the server. Their streams have 250 MB. */
+const CHARACTERS = 50_000;
+/** How often each reader is cut off. */
+const CUTS = 3;
+/** Bytes that 1,200 readers may add to the memory of the server. Their streams have 60 MB, and a reader holds one page. */
 const MAX_GROWTH = 200_000_000;
 
 let fixture: Fixture;
@@ -24,11 +26,11 @@ afterAll(() => fixture.close());
 const textOf = (events: readonly SentEvent[]): string =>
   events.flatMap(({ type, data }) => (type === 'text' ? [data['piece']] : [])).join('');
 
-/** Reads a stream to its end. This client cuts the connection after each few events. */
-async function readWithCuts(url: string, every: number): Promise<string> {
+/** Reads a stream to its end. The first connections are cut after a few events. */
+async function readWithCuts(url: string, count: number): Promise<string> {
   const events: SentEvent[] = [];
-  while (!hasEnd(events)) {
-    const isEnough = (read: SentEvent[]) => hasEnd(read) || read.length >= every;
+  for (let cuts = 0; !hasEnd(events); cuts += 1) {
+    const isEnough = (read: SentEvent[]) => hasEnd(read) || (cuts < CUTS && read.length >= count);
     const read = await readEvents(url, { after: events.at(-1)?.id, isEnough });
     events.push(...read);
   }
