@@ -107,7 +107,7 @@ async function measureReplays(baseUrl: string, redisUrl: string): Promise<Spread
     const startedAt = performance.now();
     await readEvents(url, {
       isEnough: (events) =>
-        events.reduce((sum, { data }) => sum + String(data['piece'] ?? '').length, 0) >= text.length,
+        events.reduce((sum, { data }) => sum + JSON.stringify(data['piece'] ?? '').length - 2, 0) >= text.length,
     });
     took.push(performance.now() - startedAt);
   }

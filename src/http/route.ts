@@ -5,7 +5,7 @@ import type { Caller, Scope } from './caller.ts';
 import type { StreamLimits } from './event-stream.ts';
 import type { Readers } from './readers.ts';
 
-/** What a route needs beside the request. */
+/** Services of the server that each route may use. */
 export interface RouteServices {
   readonly client: TurnfoldClient;
   readonly readers: Readers;

@@ -1,19 +1,12 @@
-import { createInterface } from 'node:readline';
 import { expect, inject, test } from 'vitest';
 import { readEvents, send } from '../http/fixture.ts';
-import { endOf, runTurnfold, startTurnfold } from './run-turnfold.ts';
+import { startServe } from '../http/serve-process.ts';
+import { endOf, runTurnfold } from './run-turnfold.ts';
 
 const env = { REDIS_URL: inject('redisUrl') };
 
 test('turnfold serve answers on 127.0.0.1, reports its metrics, and ends its streams and itself at SIGTERM', async () => {
-  const server = startTurnfold(['serve', '--port', '0', '--metrics-port', '0'], env);
-  const lines = createInterface({ input: server.stdout ?? process.stdin });
-  const started = Promise.withResolvers<{ url: string; metrics: string; msg: string }>();
-  lines.on('line', (line) => {
-    const logged = JSON.parse(line) as { url?: string };
-    if (logged.url !== undefined) started.resolve(logged as never);
-  });
-  const { url, metrics, msg } = await started.promise;
+  const { process: server, url, metrics, msg } = await startServe(env);
   expect(msg).toContain('for this machine only');
   const conversation = `serve-${process.pid}`;
   const path = `/v1/conversations/${conversation}`;

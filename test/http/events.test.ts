@@ -8,10 +8,7 @@ beforeAll(async () => {
   http = await openHttpFixture({ limits: { heartbeatMs: 20 } });
   await http.startWorkers([createTalker(gate.promise)]);
 });
-afterAll(async () => {
-  expect(http.defects).toEqual([]);
-  await http.close();
-});
+afterAll(() => http.close());
 
 async function enqueue(conversation: string, input: string): Promise<string> {
   await http.client.enqueueTurn({ conversation, agent: 'talker', input, turn: 't1' });

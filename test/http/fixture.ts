@@ -47,6 +47,7 @@ export async function openHttpFixture(options: Partial<HttpAppOptions> = {}): Pr
     close: async () => {
       await Promise.all(stops.map((stop) => stop()));
       await fixture.close();
+      if (defects.length > 0) throw new AggregateError(defects, 'the server had unexpected errors');
     },
   };
 }

