@@ -35,6 +35,7 @@ export {
   type ModelProfile,
   type ModelRequest,
   type ModelUsage,
+  type ToolCallPiece,
   type ToolDescription,
 } from './domain/model.ts';
 export type { PassOutcome } from './domain/pass.ts';

@@ -1,11 +1,13 @@
 import type { TurnView, Waiting } from '../domain/turn.ts';
 
-interface Part {
+/** What every part has. */
+export interface Part {
   /** Position behind this part. Pass the id of the last handled part as `after` to continue. */
   readonly id: string;
 }
 
-interface StepPart extends Part {
+/** A part of one model step. */
+export interface StepPart extends Part {
   /** Number of the model step within the turn, from 1. A tool call and its result have the step of their message. */
   readonly step: number;
 }
@@ -14,6 +16,7 @@ interface StepPart extends Part {
 export interface PiecePart extends StepPart {
   /** `text`: the answer. The pieces of a step make up the text of its message in the log. `reasoning`: never in the log. */
   readonly type: 'text' | 'reasoning';
+  /** The characters that follow those of the last piece. */
   readonly piece: string;
 }
 
@@ -23,8 +26,11 @@ export type CallPreviewPart = StepPart & {
   readonly call: string;
 } & (
     | { readonly type: 'tool-call-start'; readonly name: string }
-    /** Next characters of the arguments. */
-    | { readonly type: 'tool-call-arguments'; readonly piece: string }
+    | {
+        readonly type: 'tool-call-arguments';
+        /** Next characters of the arguments. */
+        readonly piece: string;
+      }
   );
 
 /** A complete tool call. The step is recorded, so the call is in the log. */
@@ -72,4 +78,8 @@ export type TurnPart =
       readonly archived: number;
     })
   /** The last part: the settled turn. If `waitMs` has passed first, the turn's current state. */
-  | (Part & { readonly type: 'end'; readonly view: TurnView });
+  | (Part & {
+      readonly type: 'end';
+      /** The turn, as `result` returns it. */
+      readonly view: TurnView;
+    });

@@ -1,9 +1,10 @@
 import { type Context, Hono } from 'hono';
 import { cors } from 'hono/cors';
 import type { z } from 'zod';
+import { includesScope, type Scope } from '../domain/access-key.ts';
 import { parseInput } from '../domain/parse.ts';
 import { type AnsweredRequest, type HttpApp, type HttpAppOptions, LIMIT_DEFAULTS } from './app-options.ts';
-import { type Authenticate, type Caller, type Scope, trustEveryone } from './caller.ts';
+import { type Authenticate, type Caller, trustEveryone } from './caller.ts';
 import { IDEMPOTENCY_HEADER } from './idempotency-key.ts';
 import { describeRoutes } from './openapi.ts';
 import { checkOrigin } from './page-origins.ts';
@@ -150,6 +151,6 @@ async function readBody(request: Request, { body: schema, isBodyOptional }: Rout
 
 async function identify(request: Request, authenticate: Authenticate, scope: Scope): Promise<Caller> {
   const caller = await authenticate(request);
-  if (caller.scopes.includes(scope)) return caller;
+  if (includesScope(caller.scopes, scope)) return caller;
   throw new HttpProblem('forbidden', `this route needs a key with the scope ${scope}`, { field: 'authorization' });
 }

@@ -1,16 +1,10 @@
+import { SCOPES, type Scope } from '../domain/access-key.ts';
 import { DEFAULT_TENANT } from '../domain/ids.ts';
-
-/**
- * Rights of a caller. `read`: see conversations. `enqueue`: add turns and messages. `answer`: answer calls and decide on
- * proposals. `admin`: change, compact and erase contexts.
- */
-export const SCOPES = ['read', 'enqueue', 'answer', 'admin'] as const;
-export type Scope = (typeof SCOPES)[number];
 
 export interface Caller {
   /** The only tenant whose conversations the caller reaches (invariant I19). */
   readonly tenant: string;
-  /** Rights of the caller. A request whose route needs another right gets the status 403. */
+  /** Rights of the caller, of which `admin` includes the others. A request without the right of its route gets the status 403. */
   readonly scopes: readonly Scope[];
 }
 

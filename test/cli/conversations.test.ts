@@ -54,8 +54,8 @@ describe('enqueue', () => {
     expect(stdout.match(/queues\.ts/g)).toHaveLength(1);
     const { stdout: json } = await turnfold(...args, '--json', '--turn', 't2');
     const parts = readJsonLines(json);
-    expect(parts.at(-1)).toMatchObject({ type: 'result', view: { turn: 't2', state: 'completed' } });
-    expect(parts.slice(0, -1).map(({ type }) => type)).not.toContain('result');
+    expect(parts.at(-1)).toMatchObject({ type: 'end', view: { turn: 't2', state: 'completed' } });
+    expect(parts.slice(0, -1).map(({ type }) => type)).not.toContain('end');
   });
 
   test('enqueue --stream prints the failure of a turn and exits with 1', async () => {

@@ -24,7 +24,7 @@ const FAILURE_PLACES = [
   'presence',
   'webhooks',
   'turn end',
-  'text',
+  'stream',
   'shadow',
   'listener',
   'content listener',
