@@ -38,7 +38,19 @@ const integrationFiles = filesOf([
 ]);
 
 /** Behaviour that the client over Redis and the client over HTTP share. Each file runs over both. */
-const bothClients = ['append', 'contexts', 'enqueue', 'events', 'result', 'steering', 'stream', 'versions', 'waiting'];
+const bothClients = [
+  'append',
+  'contexts',
+  'enqueue',
+  'events',
+  'failed-turns',
+  'proposals',
+  'result',
+  'steering',
+  'stream',
+  'versions',
+  'waiting',
+];
 const clientContract = bothClients.map((name) => `test/client/${name}.test.ts`);
 
 /**

@@ -25,14 +25,13 @@ import { fieldError } from '../domain/errors.ts';
 import { idSchema } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import { followEventStream, type ReceivedEvent } from './event-stream.ts';
-import { callOf, newId, readCalled, readFields, writeBody } from './requests.ts';
+import { addTenant, callOf, newId, readCalled, readFields, writeBody } from './requests.ts';
 import type { HttpAnswer, HttpCall, Transport } from './transport.ts';
-import { addTenant } from './turns.ts';
 
 const operationSchema = z.looseObject({ operation: idSchema.optional() });
 
 /** Adds the input of a write, under an id with which each attempt is the same write. */
-export function writeUnderId(call: HttpCall, input: object): HttpCall {
+function writeUnderId(call: HttpCall, input: object): HttpCall {
   const { operation = newId(), ...rest } = parseInput(operationSchema, input);
   return { ...call, body: writeBody({ ...rest, operation }), write: { field: 'operation', id: operation } };
 }

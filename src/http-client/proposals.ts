@@ -3,9 +3,9 @@ import { waitSchema } from '../client/follow-options.ts';
 import type { ApprovalInput, ConversationName, DecisionView, ProposalView, RejectionInput } from '../client/index.ts';
 import { idSchema } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
-import { callOf, newId, readCalled, writeBody } from './requests.ts';
+import { addTenant, callOf, newId, readCalled, writeBody } from './requests.ts';
 import type { Transport } from './transport.ts';
-import { addTenant, askUntil } from './turns.ts';
+import { askUntil } from './turns.ts';
 
 export async function readProposal(transport: Transport, name: ConversationName): Promise<ProposalView | undefined> {
   const call = callOf(readCalled(name), 'GET', 'proposals');

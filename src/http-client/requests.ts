@@ -2,7 +2,7 @@ import { monotonicFactory } from 'ulidx';
 import { z } from 'zod';
 import { type ConversationName, readConversationName } from '../client/input.ts';
 import { fieldError } from '../domain/errors.ts';
-import { idSchema } from '../domain/ids.ts';
+import { idSchema, type NamedConversation } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import { describeThrown } from '../domain/thrown.ts';
 import type { HttpCall } from './transport.ts';
@@ -56,8 +56,15 @@ export function writeBody(fields: object): string {
 
 function writeValue(name: string, value: unknown): string | undefined {
   try {
-    return JSON.stringify(value) as string | undefined; // undefined for undefined and for functions
+    // Undefined for undefined and for functions, which the type of the function does not say.
+    const text: string | undefined = JSON.stringify(value);
+    return text;
   } catch (error) {
     throw fieldError('invalid_input', name, `cannot be written as JSON: ${describeThrown(error).message}`);
   }
+}
+
+/** Adds the tenant of the key, which the server leaves out of each entry. */
+export function addTenant<Entry extends NamedConversation>(entry: Omit<Entry, 'tenant'>, tenant: string): Entry {
+  return { tenant, ...entry } as Entry;
 }

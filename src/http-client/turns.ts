@@ -20,11 +20,11 @@ import type {
   WaitingPage,
 } from '../client/index.ts';
 import { readTurnId } from '../client/input.ts';
-import { idSchema, type NamedConversation } from '../domain/ids.ts';
+import { idSchema } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import { isSettled } from '../domain/turn.ts';
 import { followEventStream, type ReceivedEvent } from './event-stream.ts';
-import { type CalledConversation, callOf, newId, readCalled, readFields, writeBody } from './requests.ts';
+import { addTenant, callOf, newId, readCalled, readFields, writeBody } from './requests.ts';
 import { pause } from './retries.ts';
 import type { HttpAnswer, HttpCall, Transport } from './transport.ts';
 
@@ -182,9 +182,4 @@ export async function listFailedTurns(transport: Transport, input: FailedInput =
   const call = { method: 'GET', path: ['failed-turns'], query, tenant: named } as const;
   const { body, tenant } = await transport.send<{ turns: FailedTurn[] }>(call);
   return body.turns.map((turn) => addTenant(turn, tenant));
-}
-
-/** Adds the tenant of the key, which the server leaves out of each entry. */
-export function addTenant<Entry extends NamedConversation>(entry: Omit<Entry, 'tenant'>, tenant: string): Entry {
-  return { tenant, ...entry } as Entry;
 }

@@ -93,7 +93,7 @@ describe('an answer that is no success', () => {
       url: 'http://127.0.0.1:1/base/',
       deadlineMs: 300,
       fetch: async (target) => {
-        sent.push(String(target));
+        sent.push(target instanceof Request ? target.url : target.toString());
         return new Response(body, { status, headers });
       },
     });

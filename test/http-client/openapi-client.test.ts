@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, '../..');
 /** Below the project's own node_modules, so that the program finds its packages. */
 const FOLDER = join(ROOT, 'node_modules/.cache/turnfold-openapi');
 
-/** A program of somebody who has nothing but the OpenAPI document. */
+/** A program that knows nothing but the OpenAPI document. */
 const PROGRAM = `
 import createClient from 'openapi-fetch';
 import type { paths } from './schema.ts';
