@@ -28,6 +28,7 @@ const integrationFiles = filesOf([
   'queue',
   'client',
   'http-client',
+  'http',
   'cli',
   'runtime',
   'local-redis',

@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { cors } from 'hono/cors';
+import type { z } from 'zod';
 import { parseInput } from '../domain/parse.ts';
 import { type AnsweredRequest, type HttpApp, type HttpAppOptions, LIMIT_DEFAULTS } from './app-options.ts';
 import { type Authenticate, type Caller, checkTenant, type Scope, TENANT_HEADER, trustEveryone } from './caller.ts';
@@ -15,6 +16,10 @@ import { routes } from './routes.ts';
 /** Version of the routes, which `/v1` names. */
 const API_VERSION = '1.0.0';
 const DOCUMENT_PATH = '/v1/openapi.json';
+
+interface ServedRoute extends Route {
+  readonly params: z.ZodObject;
+}
 
 interface Answering {
   readonly services: RouteServices;
@@ -40,7 +45,9 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   const app = new Hono().basePath(basePath === '' ? '/' : basePath);
   addGuards(app, options);
   for (const route of routes) {
-    app.on(route.method.toUpperCase(), routerPath(route.path), (context) => answer(context, route, answering));
+    // Zod compiles a schema at its first use, which takes several ms. So a schema is made once, not for each request.
+    const served = { ...route, params: pathParameters(route.path) };
+    app.on(route.method.toUpperCase(), routerPath(route.path), (context) => answer(context, served, answering));
   }
   app.get(DOCUMENT_PATH, (context) => context.json(document));
   for (const protocol of options.protocols ?? []) {
@@ -115,14 +122,14 @@ function routerPath(path: string): string {
 
 async function answer(
   context: Context,
-  route: Route,
+  route: ServedRoute,
   { services, authenticate, limits }: Answering,
 ): Promise<Response> {
   context.set('operation', route.operation);
   const request = context.req.raw;
   const caller = await identify(request, authenticate, route.scope);
   checkTenant(request, caller);
-  const params = parseInput(pathParameters(route.path), context.req.param());
+  const params = parseInput(route.params, context.req.param());
   const query = route.query === undefined ? {} : parseInput(route.query, context.req.query());
   const body = route.body === undefined ? undefined : await readBody(request, route, limits);
   const param = (name: string): string => String(params[name]);

@@ -29,8 +29,8 @@ const RETRY_MS = 1_000;
 const HEARTBEAT = ': \n\n';
 
 /**
- * Answers with server-sent events. The next event is read only when the connection takes it, so a client that does not
- * read costs one event of memory, until `stalledMs` have passed.
+ * Answers with server-sent events. The next event is read only when the connection takes it. So a client that reads
+ * nothing costs one event of memory. After `stalledMs` it is disconnected.
  * @throws too_many_readers
  */
 export function answerEvents(source: EventSource): Response {

@@ -7,7 +7,7 @@ export interface OriginRules {
 
 /**
  * Refuses requests of web pages that have no right to the server. Without keys, any page in a browser on this machine
- * could send requests: directly, or under a host name that leads to this machine (DNS rebinding).
+ * could send requests. A page could also use a host name of its own that leads to this machine (DNS rebinding).
  * @throws forbidden
  */
 export function checkOrigin(request: Request, { hosts, cors }: OriginRules): void {

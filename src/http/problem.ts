@@ -9,8 +9,6 @@ export const HTTP_CODES = {
   forbidden: 403,
   /** No route has this path. */
   no_route: 404,
-  /** The header `Idempotency-Key` was sent before with another body. */
-  key_reused: 422,
   /** The route exists, but not for this method. The header `Allow` lists the methods. */
   method_not_allowed: 405,
   /** The body did not arrive in time. */
@@ -19,6 +17,8 @@ export const HTTP_CODES = {
   body_too_large: 413,
   /** The body is not JSON according to its `Content-Type`. */
   unsupported_media_type: 415,
+  /** The header `Idempotency-Key` was sent before with another body. */
+  key_reused: 422,
   /** The server serves as many streams and waiting requests as its limit allows. Try again after `Retry-After`. */
   too_many_readers: 429,
   /** The headers are larger than the limit of the server. */
@@ -104,7 +104,7 @@ export interface Problem {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-export function statusOf(code: ErrorCode): number {
+function statusOf(code: ErrorCode): number {
   return STATUSES[code] ?? HTTP_CODES.defect;
 }
 

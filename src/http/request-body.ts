@@ -34,36 +34,43 @@ export async function readJsonBody(request: Request, limits: BodyLimits): Promis
 }
 
 async function readText(request: Request, { maxBytes, timeoutMs }: BodyLimits): Promise<string> {
-  const length = Number(request.headers.get('content-length') ?? 0);
-  if (length > maxBytes) throw tooLarge(maxBytes);
-  if (request.body === null) return '';
-  const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
+  const length = request.headers.get('content-length');
+  if (Number(length ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  // Reading `body` makes the adapter create a stream, so it is read only if the length is unknown.
+  const body = length === null ? request.body : undefined;
+  if (body === null) return '';
   const late = Promise.withResolvers<never>();
+  late.promise.catch(() => undefined);
   const timer = setTimeout(() => {
     late.reject(new HttpProblem('request_timeout', `the body did not arrive within ${timeoutMs} ms`));
   }, timeoutMs);
+  try {
+    const bytes = body === undefined ? request.arrayBuffer() : readChunks(body, maxBytes, late.promise);
+    return new TextDecoder('utf-8', { fatal: true }).decode(await Promise.race([bytes, late.promise]));
+  } catch (error) {
+    if (error instanceof HttpProblem) throw error;
+    throw fieldError('invalid_input', 'body', 'not valid UTF-8, or not complete', { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Reads a body of unknown length. */
+async function readChunks(body: ReadableStream<Uint8Array>, maxBytes: number, late: Promise<never>): Promise<Buffer> {
+  const reader = body.getReader();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   try {
     for (;;) {
-      const { value, done } = await Promise.race([reader.read(), late.promise]);
-      if (done) break;
+      const { value, done } = await Promise.race([reader.read(), late]);
+      if (done) return Buffer.concat(chunks);
       bytes += value.byteLength;
       if (bytes > maxBytes) throw tooLarge(maxBytes);
       chunks.push(value);
     }
   } catch (error) {
     void reader.cancel().catch(() => undefined);
-    if (error instanceof HttpProblem) throw error;
-    throw fieldError('invalid_input', 'body', 'the connection ended before the body was complete', { cause: error });
-  } finally {
-    clearTimeout(timer);
-    late.promise.catch(() => undefined);
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
-  } catch (cause) {
-    throw fieldError('invalid_input', 'body', 'not valid UTF-8', { cause });
+    throw error;
   }
 }
 

@@ -8,7 +8,7 @@ import type { Readers } from './readers.ts';
 /** Header of the answer to a new turn: its state. A repeated request gets the same body, but perhaps another state. */
 export const STATE_HEADER = 'turnfold-turn-state';
 
-/** What a route needs beside the request. */
+/** Services of the server that each route may use. */
 export interface RouteServices {
   readonly client: TurnfoldClient;
   readonly readers: Readers;

@@ -1,6 +1,6 @@
 /**
- * CPU time in ms at which a test fails, on the reference machine. This is twice the limit of 50 ms that `bench/loop.ts`
- * measures: a busy machine takes more CPU time for the same work, because caches are shared and the clock is slower.
+ * CPU time in ms at which a test fails, on the reference machine: twice the limit of 50 ms that `bench/loop.ts` measures.
+ * A busy machine takes more CPU time for the same work, because caches are shared and the clock is slower.
  */
 export const MAX_HELD_MS = 100;
 

@@ -61,7 +61,7 @@ export async function runServe({ output }: CommandContext, options: ServeCommand
     ...(cors !== undefined && { cors: cors.split(',').map((origin) => origin.trim()) }),
     ...(maxReaders !== undefined && { limits: { maxReaders } }),
     onError,
-    onRequest: metrics.record,
+    onRequest: (request) => metrics.record(request),
   });
   const pages = stack.adopt(await openPages(client, metrics, metricsPort), (opened) => opened.close());
   const server = await serveHttp({ app, host, port });

@@ -4,7 +4,7 @@ import { ANSWER_ENDS, ANSWER_KINDS, TURN_STATES, waitingSchema } from '../../dom
 
 const time = z.number().describe('ms since epoch, by the clock of Redis');
 
-export const failureSchema = z
+const failureSchema = z
   .looseObject({
     code: z.string().describe('Error code, as in docs/reference/errors.md.'),
     message: z.string(),

@@ -1,0 +1,52 @@
+import { expect } from 'vitest';
+import type { TurnfoldClient } from '../../src/client/index.ts';
+import { isErrorCode } from '../../src/domain/errors.ts';
+import { HTTP_CODES, PROBLEM_TYPE, type Problem } from '../../src/http/problem.ts';
+import { routes } from '../../src/http/routes.ts';
+import type { RandomRequest } from './arbitrary-requests.ts';
+
+const results = new Map(routes.map(({ operation, result, resultType }) => [operation, { result, resultType }]));
+
+/** Sends a request and checks its answer: no 5xx, a problem for each refusal, a body by its schema for each success. */
+export async function sendRandom(baseUrl: string, request: RandomRequest): Promise<number> {
+  const { operation, method, path, headers, body } = request;
+  const leaving = new AbortController();
+  const response = await fetch(baseUrl + path, {
+    method,
+    headers,
+    signal: leaving.signal,
+    ...(body !== undefined && body !== '' && { body }),
+  });
+  const { status } = response;
+  const type = response.headers.get('content-type') ?? '';
+  const shown = `${method} ${path} ${body?.slice(0, 500)}`;
+  expect(status, shown).toBeLessThan(500);
+  if (status >= 400) {
+    expect(type, shown).toBe(PROBLEM_TYPE);
+    const problem = (await response.json()) as Problem;
+    expect(problem, shown).toMatchObject({ status, title: expect.any(String), detail: expect.any(String) });
+    expect(isErrorCode(problem.code) || Object.hasOwn(HTTP_CODES, problem.code), shown).toBe(true);
+    if (status === 429) expect(response.headers.get('retry-after'), shown).toMatch(/^\d+$/);
+    return status;
+  }
+  const { result, resultType = 'application/json' } = results.get(operation) ?? {};
+  expect(type, shown).toBe(resultType);
+  if (resultType === 'application/json') {
+    const answered = result?.safeParse(await response.json());
+    expect(answered?.error, shown).toBeUndefined();
+  }
+  leaving.abort();
+  return status;
+}
+
+/** State of the conversations that requests may change. */
+export async function readState(client: TurnfoldClient): Promise<unknown> {
+  const { conversations } = await client.conversations({ limit: 1_000 });
+  return await Promise.all(
+    conversations.map(async ({ conversation }) => [
+      await client.describe(conversation),
+      await client.openTurns(conversation),
+      await client.versions(conversation),
+    ]),
+  );
+}
