@@ -28,6 +28,7 @@ const integrationFiles = filesOf([
   'queue',
   'client',
   'inbox',
+  'http-client',
   'http',
   'cli',
   'runtime',
@@ -37,8 +38,23 @@ const integrationFiles = filesOf([
   'deploy',
   'examples',
   'health',
-  'http',
 ]);
+
+/** Behaviour that the client over Redis and the client over HTTP share. Each file runs over both. */
+const bothClients = [
+  'append',
+  'contexts',
+  'enqueue',
+  'events',
+  'failed-turns',
+  'proposals',
+  'result',
+  'steering',
+  'stream',
+  'versions',
+  'waiting',
+];
+const clientContract = bothClients.map((name) => `test/client/${name}.test.ts`);
 
 /**
  * `npm run test:faults`: whole folders, and elsewhere the files with this suffix. Sentinels, Clusters, TLS, kills, searches
@@ -110,7 +126,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000, interval: 20 } },
     setupFiles: ['test/setup/property-seed.ts'],
-    provide: { isThorough: false },
+    provide: { isThorough: false, clientKind: 'redis' },
     coverage: {
       provider: 'v8',
       include: ['src/domain/**/*.ts'],
@@ -157,9 +173,20 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'http-client',
+          sequence: { groupOrder: 2 },
+          maxWorkers: 4,
+          include: clientContract,
+          provide: { isThorough: false, clientKind: 'http' },
+          globalSetup: ['test/setup/redis.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'searches',
           include: propertyFiles,
-          provide: { isThorough: true },
+          provide: { isThorough: true, clientKind: 'redis' },
           testTimeout: 600_000,
         },
       },

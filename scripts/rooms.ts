@@ -44,6 +44,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   testing: ['client', 'runtime', 'memory-store', 'workers', 'jobs', 'tokens', 'domain'],
   // `wire` for contexts in the formats of providers, `models` for the structural summarizer.
   http: ['client', 'runtime', 'models', 'config', 'jobs', 'wire', 'tokens', 'domain'],
+  // Runs without Redis and Node: a test checks which modules it loads.
+  'http-client': ['client', 'domain'],
   demo: ['client', 'runtime', 'models', 'local-redis', 'config', 'jobs', 'wire', 'tokens', 'domain'],
   cli: [
     'client',

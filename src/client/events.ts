@@ -4,9 +4,10 @@ import { parseInput } from '../domain/parse.ts';
 import { type EventPage, FIRST_POSITION } from '../domain/ports/event-store.ts';
 import { cancelable } from './cancelable.ts';
 import { noConversation } from './client-errors.ts';
+import { followSchema } from './follow-options.ts';
 import { type ConversationName, readConversationName } from './input.ts';
 import type { ClientPorts } from './ports.ts';
-import { followSchema, POLL_MS } from './turns.ts';
+import { POLL_MS } from './turns.ts';
 
 /**
  * An event, or `lost`: events may be missing at this place. Events go missing if they are no longer kept, or if the

@@ -11,9 +11,10 @@ import { START_VERSION } from '../domain/version.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import { beingCopied, checkDurability, nameRepeatable, noConversation } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
+import { waitSchema } from './follow-options.ts';
 import { type ConversationName, readConversationName } from './input.ts';
 import type { ClientPorts } from './ports.ts';
-import { POLL_MS, waitSchema } from './turns.ts';
+import { POLL_MS } from './turns.ts';
 
 const editSchema = z
   .string()

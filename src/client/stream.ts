@@ -4,12 +4,13 @@ import { parseInput } from '../domain/parse.ts';
 import { isSettled, type TurnView } from '../domain/turn.ts';
 import { cancelable } from './cancelable.ts';
 import { noTurn } from './client-errors.ts';
+import { followSchema } from './follow-options.ts';
 import { type ConversationName, readConversationName, readTurnId } from './input.ts';
 import { PartAssembler } from './part-assembler.ts';
 import type { ClientPorts } from './ports.ts';
 import { positionSchema } from './stream-position.ts';
 import type { TurnPart } from './turn-parts.ts';
-import { followSchema, POLL_MS } from './turns.ts';
+import { POLL_MS } from './turns.ts';
 
 export interface StreamOptions {
   /** Id of the last part that the caller handled. Absent: the stream starts with the first part of the turn. */

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
 import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import { type NamedConversation, nameConversation } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
@@ -7,6 +6,7 @@ import type { AcceptRequest, AcceptResult, TurnIntake } from '../domain/ports/tu
 import { isSettled, TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
 import { writeContext } from '../domain/turn-context.ts';
 import { agentConflict, beingCopied, checkDurability, nameRepeatable, noTurn, notFailed } from './client-errors.ts';
+import { followSchema } from './follow-options.ts';
 import {
   type ConversationName,
   type EnqueueInput,
@@ -43,12 +43,6 @@ export interface EnqueuePorts extends Pick<ClientPorts, 'counterFor' | 'wakes' |
 
 /** Interval in ms at which a waiting caller polls Redis, because a notification may be lost. */
 export const POLL_MS = 1_000;
-export const waitSchema = z.number().min(0);
-/** Options of the methods that follow one turn or the events of a conversation. */
-export const followSchema = z.object({
-  waitMs: waitSchema.optional(),
-  signal: z.instanceof(AbortSignal, { error: 'expected an AbortSignal' }).optional(),
-});
 
 /**
  * Stores a turn durably. Once this function returns, the turn is in Redis and will be settled exactly once, in order

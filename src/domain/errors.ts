@@ -54,6 +54,8 @@ export const ERROR_CODES = {
   not_found: 'caller',
   /** The conversation was erased. */
   gone: 'caller',
+  /** The HTTP server refuses the key, or the key allows neither this call nor this tenant. */
+  access_denied: 'caller',
   /** Another worker now owns the turn or the compaction pass, so this worker's write was not made. */
   fenced: 'worker',
   /** The turn names an agent that the worker does not know. */
@@ -88,6 +90,10 @@ export const ERROR_CODES = {
   accepted_unsure: 'service',
   /** Redis does not answer, or it cannot accept writes now because its disk is full or replicas are missing. */
   redis_unavailable: 'service',
+  /**
+   * The HTTP server does not answer, or it fails. A write may have succeeded. Repeat the call with the id in `details`.
+   */
+  server_unavailable: 'service',
   /** Redis refuses the login, or its ACL forbids a command that turnfold needs. Correct the address or the ACL. */
   redis_denied: 'service',
   /** Redis refuses writes because it has reached `maxmemory`. */
@@ -99,7 +105,7 @@ export const ERROR_CODES = {
    * keys.
    */
   incompatible_store: 'service',
-  /** An environment variable cannot be parsed, or an option of `startWorkers`, `openClient` or an agent is invalid. */
+  /** An environment variable cannot be parsed, or an option of `startWorkers`, a client or an agent is invalid. */
   invalid_config: 'service',
 } as const;
 

@@ -4,14 +4,14 @@ import type { z } from 'zod';
 import { includesScope, type Scope } from '../domain/access-key.ts';
 import { parseInput } from '../domain/parse.ts';
 import { type AnsweredRequest, type HttpApp, type HttpAppOptions, LIMIT_DEFAULTS } from './app-options.ts';
-import { type Authenticate, type Caller, trustEveryone } from './caller.ts';
+import { type Authenticate, type Caller, checkTenant, TENANT_HEADER, trustEveryone } from './caller.ts';
 import { IDEMPOTENCY_HEADER } from './idempotency-key.ts';
 import { describeRoutes } from './openapi.ts';
 import { checkOrigin } from './page-origins.ts';
 import { answerProblem, HttpProblem } from './problem.ts';
 import { Readers } from './readers.ts';
 import { type BodyLimits, readJsonBody } from './request-body.ts';
-import { type Call, pathParameters, type Route, type RouteServices } from './route.ts';
+import { type Call, type JsonAnswer, pathParameters, type Route, type RouteServices, STATE_HEADER } from './route.ts';
 import { routes } from './routes.ts';
 
 /** Version of the routes, which `/v1` names. */
@@ -83,8 +83,8 @@ function addGuards(app: Hono, options: HttpAppOptions): void {
       cors({
         origin: origins.includes('*') ? '*' : [...origins],
         allowMethods: ['GET', 'POST', 'DELETE'],
-        allowHeaders: ['authorization', 'content-type', IDEMPOTENCY_HEADER, 'last-event-id'],
-        exposeHeaders: ['location', 'retry-after', 'idempotency-replayed'],
+        allowHeaders: ['authorization', 'content-type', IDEMPOTENCY_HEADER, 'last-event-id', TENANT_HEADER],
+        exposeHeaders: ['location', 'retry-after', 'idempotency-replayed', TENANT_HEADER, STATE_HEADER],
         maxAge: 600,
       }),
     );
@@ -129,6 +129,7 @@ async function answer(
   context.set('operation', route.operation);
   const request = context.req.raw;
   const caller = await identify(request, authenticate, route.scope);
+  checkTenant(request, caller);
   const params = parseInput(route.params, context.req.param());
   const query = route.query === undefined ? {} : parseInput(route.query, context.req.query());
   const body = route.body === undefined ? undefined : await readBody(request, route, limits);
@@ -136,10 +137,15 @@ async function answer(
   const name = { tenant: caller.tenant, conversation: param('conversation') };
   const call: Call = { ...services, caller, request, query, body, param, name };
   const answered = await route.handle(call as Call<never, never>);
-  if (answered instanceof Response) return answered;
-  return new Response(`${JSON.stringify(answered.body)}\n`, {
-    status: route.status ?? 200,
-    headers: { 'content-type': 'application/json', ...answered.headers },
+  const response = answered instanceof Response ? answered : writeAnswer(answered, route);
+  response.headers.set(TENANT_HEADER, caller.tenant);
+  return response;
+}
+
+function writeAnswer({ body, headers }: JsonAnswer, { status = 200 }: Route): Response {
+  return new Response(`${JSON.stringify(body)}\n`, {
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
   });
 }
 

@@ -1,5 +1,9 @@
 import { SCOPES, type Scope } from '../domain/access-key.ts';
 import { DEFAULT_TENANT } from '../domain/ids.ts';
+import { HttpProblem } from './problem.ts';
+
+/** Header of each answer: the tenant of the caller. In a request: the tenant that the caller means. */
+export const TENANT_HEADER = 'turnfold-tenant';
 
 export interface Caller {
   /** The only tenant whose conversations the caller reaches (invariant I19). */
@@ -13,6 +17,17 @@ export interface Caller {
  * caller is unknown.
  */
 export type Authenticate = (request: Request) => Promise<Caller>;
+
+/**
+ * Checks the tenant that a request names. A program with the wrong key then gets an error instead of another tenant's
+ * conversations.
+ * @throws forbidden
+ */
+export function checkTenant(request: Request, { tenant }: Caller): void {
+  const named = request.headers.get(TENANT_HEADER);
+  if (named === null || named === tenant) return;
+  throw new HttpProblem('forbidden', 'the key of this request belongs to another tenant', { field: 'tenant' });
+}
 
 /** Gives every caller all rights in the default tenant, for a server that only this machine reaches. */
 export const trustEveryone: Authenticate = async () => ({ tenant: DEFAULT_TENANT, scopes: SCOPES });

@@ -4,8 +4,9 @@ import type { Readers } from './readers.ts';
 export interface ServerSentEvent {
   /** Position behind the event. The client sends it back as `Last-Event-ID`. */
   readonly id?: string;
-  readonly type: string;
-  readonly data: unknown;
+  /** Absent with `data`: the event only sets the position of the client, which sees no event. */
+  readonly type?: string;
+  readonly data?: unknown;
 }
 
 export interface StreamLimits {
@@ -122,5 +123,5 @@ class EventReader {
 
 function writeEvent({ id, type, data }: ServerSentEvent): string {
   const line = id === undefined ? '' : `id: ${id}\n`;
-  return `${line}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
+  return type === undefined ? `${line}\n` : `${line}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
 }

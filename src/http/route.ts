@@ -5,6 +5,9 @@ import type { Caller, Scope } from './caller.ts';
 import type { StreamLimits } from './event-stream.ts';
 import type { Readers } from './readers.ts';
 
+/** Header of the answer to a new turn: its state. A repeated request gets the same body, but perhaps another state. */
+export const STATE_HEADER = 'turnfold-turn-state';
+
 /** Services of the server that each route may use. */
 export interface RouteServices {
   readonly client: TurnfoldClient;

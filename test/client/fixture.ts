@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { expect, onTestFinished, vi } from 'vitest';
+import { expect, inject, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { type AppendInput, type OpenClient, openClient } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
@@ -9,6 +9,19 @@ import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.t
 import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
 import { machineFactor } from '../setup/machine-factor.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
+import { openOverHttp } from './over-http.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Client that the fixture opens. */
+    clientKind: 'redis' | 'http';
+  }
+}
+
+/** True in the project that runs the tests of the client over HTTP. Its server has no keys, so it has one tenant. */
+export function isOverHttp(): boolean {
+  return inject('clientKind') === 'http';
+}
 
 /** Few, so that a sweep is small. */
 export const SHARDS = 4;
@@ -33,7 +46,10 @@ export async function openFixture(): Promise<Fixture> {
   const open = async (redisUrl = server.url): Promise<OpenClient> => {
     const client = await openClient({ redisUrl, shards: SHARDS });
     closers.push(() => client.close());
-    return client;
+    if (!isOverHttp()) return client;
+    const { overHttp, close } = await openOverHttp(client);
+    closers.push(close);
+    return overHttp;
   };
   const redis = new Redis(server.url);
   closers.push(() => redis.quit());

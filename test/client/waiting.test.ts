@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { TurnPart } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
-import { type Fixture, failureOf, openFixture } from './fixture.ts';
+import { type Fixture, failureOf, isOverHttp, openFixture } from './fixture.ts';
 
 const WAIT = { timeout: 20_000 };
 const input = z.object({ order: z.string() });
@@ -86,26 +86,29 @@ describe('a turn that waits for a decision', () => {
     expect(parts.at(-1)).toMatchObject({ view: { state: 'completed', answer: { content: 'paid back' } } });
   });
 
-  test('client.waiting lists a turn by tenant and kind of wait, with the arguments of its calls, until the turn is answered', async () => {
-    await ask('w-listed', 'refund', 'acme');
-    await ask('w-outside', 'ask', 'acme');
-    const list = async (options: object) =>
-      (await fixture.client.waiting(options)).turns.map(({ conversation: id }) => id).toSorted();
-    expect(await list({ tenant: 'acme' })).toEqual(['w-listed', 'w-outside']);
-    expect(await list({ tenant: 'acme', for: 'tools' })).toEqual(['w-outside']);
-    expect(await list({ for: 'approval' })).toContain('w-listed');
-    const [listed] = (await fixture.client.waiting({ tenant: 'acme', for: 'approval' })).turns;
-    expect(listed).toMatchObject({
-      tenant: 'acme',
-      conversation: 'w-listed',
-      turn: 't1',
-      agent: 'clerk',
-      waiting: { for: 'approval', calls: [REFUND] },
-    });
-    if (listed === undefined) throw new Error('the turn is not listed');
-    await fixture.client.answer(listed, listed.turn, { c2_0: { approved: false, why: 'no' } });
-    expect(await list({ tenant: 'acme' })).toEqual(['w-outside']);
-  });
+  test.skipIf(isOverHttp())(
+    'client.waiting lists a turn by tenant and kind of wait, with the arguments of its calls, until the turn is answered',
+    async () => {
+      await ask('w-listed', 'refund', 'acme');
+      await ask('w-outside', 'ask', 'acme');
+      const list = async (options: object) =>
+        (await fixture.client.waiting(options)).turns.map(({ conversation: id }) => id).toSorted();
+      expect(await list({ tenant: 'acme' })).toEqual(['w-listed', 'w-outside']);
+      expect(await list({ tenant: 'acme', for: 'tools' })).toEqual(['w-outside']);
+      expect(await list({ for: 'approval' })).toContain('w-listed');
+      const [listed] = (await fixture.client.waiting({ tenant: 'acme', for: 'approval' })).turns;
+      expect(listed).toMatchObject({
+        tenant: 'acme',
+        conversation: 'w-listed',
+        turn: 't1',
+        agent: 'clerk',
+        waiting: { for: 'approval', calls: [REFUND] },
+      });
+      if (listed === undefined) throw new Error('the turn is not listed');
+      await fixture.client.answer(listed, listed.turn, { c2_0: { approved: false, why: 'no' } });
+      expect(await list({ tenant: 'acme' })).toEqual(['w-outside']);
+    },
+  );
 });
 
 test('a tool call gets a timeout result at its deadline, and the turn keeps waiting for its other call', async () => {
@@ -122,29 +125,32 @@ test('a tool call gets a timeout result at its deadline, and the turn keeps wait
 });
 
 describe('the list of conversations', () => {
-  test('conversations lists the conversations of a tenant, an agent or a state, in pages', async () => {
-    const tenant = 'pages';
-    for (const id of ['a', 'b', 'c']) {
-      const messages = [{ role: 'user' as const, content: 'x' }];
-      await fixture.client.append({ conversation: id, tenant, agent: 'clerk', messages });
-    }
-    await ask('d', 'ask', tenant);
-    const found: string[] = [];
-    let after: string | undefined;
-    do {
-      const page = await fixture.client.conversations({ tenant, limit: 3, ...(after !== undefined && { after }) });
-      found.push(...page.conversations.map(({ conversation }) => conversation));
-      after = page.next;
-    } while (after !== undefined);
-    expect(found.toSorted()).toEqual(['a', 'b', 'c', 'd']);
-    const [waiting, ...others] = (await fixture.client.conversations({ tenant, state: 'waiting' })).conversations;
-    expect(others).toEqual([]);
-    expect(waiting).toMatchObject({ tenant, conversation: 'd', agent: 'clerk', waitsFor: 'tools', mailbox: 1 });
-    expect((await fixture.client.conversations({ tenant, agent: 'nobody' })).conversations).toEqual([]);
-    await fixture.client.erase({ tenant, conversation: 'd' });
-    expect((await fixture.client.conversations({ tenant })).conversations).toHaveLength(3);
-    expect((await fixture.client.waiting({ tenant })).turns).toEqual([]);
-  });
+  test.skipIf(isOverHttp())(
+    'conversations lists the conversations of a tenant, an agent or a state, in pages',
+    async () => {
+      const tenant = 'pages';
+      for (const id of ['a', 'b', 'c']) {
+        const messages = [{ role: 'user' as const, content: 'x' }];
+        await fixture.client.append({ conversation: id, tenant, agent: 'clerk', messages });
+      }
+      await ask('d', 'ask', tenant);
+      const found: string[] = [];
+      let after: string | undefined;
+      do {
+        const page = await fixture.client.conversations({ tenant, limit: 3, ...(after !== undefined && { after }) });
+        found.push(...page.conversations.map(({ conversation }) => conversation));
+        after = page.next;
+      } while (after !== undefined);
+      expect(found.toSorted()).toEqual(['a', 'b', 'c', 'd']);
+      const [waiting, ...others] = (await fixture.client.conversations({ tenant, state: 'waiting' })).conversations;
+      expect(others).toEqual([]);
+      expect(waiting).toMatchObject({ tenant, conversation: 'd', agent: 'clerk', waitsFor: 'tools', mailbox: 1 });
+      expect((await fixture.client.conversations({ tenant, agent: 'nobody' })).conversations).toEqual([]);
+      await fixture.client.erase({ tenant, conversation: 'd' });
+      expect((await fixture.client.conversations({ tenant })).conversations).toHaveLength(3);
+      expect((await fixture.client.waiting({ tenant })).turns).toEqual([]);
+    },
+  );
 
   test.each<[string, () => Promise<unknown>]>([
     ['after', () => fixture.client.conversations({ after: 'nowhere' })],

@@ -36,6 +36,7 @@ function lint(programs: ReadonlyMap<string, string>): string {
     paths: {
       turnfold: [`${ROOT}/src/index.ts`],
       'turnfold/client': [`${ROOT}/src/client/index.ts`],
+      'turnfold/http-client': [`${ROOT}/src/http-client/index.ts`],
       zod: [`${ROOT}/node_modules/zod/index.d.ts`],
     },
   };
@@ -61,6 +62,7 @@ test('programs in the documentation compile and pass the lint of this project', 
   expect(pages.map(([page]) => page).toSorted()).toEqual([
     'README.md',
     'docs/how-to/answer-calls.md',
+    'docs/how-to/use-http-clients.md',
     'docs/reference/agents.md',
     'docs/tutorial.md',
   ]);

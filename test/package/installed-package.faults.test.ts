@@ -38,6 +38,7 @@ it('an installed turnfold runs the demo about its own built code', async () => {
 
 it.each([
   ['turnfold/client', 'openClient'],
+  ['turnfold/http-client', 'openHttpClient'],
   ['turnfold/testing', 'openTestWorkers'],
 ])(
   'the installed package can be imported as %s',

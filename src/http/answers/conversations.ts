@@ -61,9 +61,10 @@ export const compactionSchema = z
   })
   .meta({ id: 'Compaction' });
 
-export const eventSchema = z
-  .looseObject({ type: z.string(), at: z.number().optional() })
-  .meta({ id: 'ConversationEvent', description: 'A durable event, or `lost`, as in docs/reference/client.md.' });
+export const eventSchema = z.looseObject({ type: z.string(), at: z.number().optional() }).meta({
+  id: 'ConversationEvent',
+  description: 'A durable event, or `lost`, as in docs/reference/client.md. After `waitMs`, `end`.',
+});
 
 export const namedVersionSchema = versionSchema.meta({ id: 'Version' });
 

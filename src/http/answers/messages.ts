@@ -18,6 +18,11 @@ const itemSchema = z
     from: z.number().describe('Position (seq) of the first log entry that the message stands for.'),
     to: z.number().describe('Position (seq) of the last one. A summary stands for several.'),
     tokens: z.number(),
+    bytes: z.number().optional().describe('In the log: bytes of the message.'),
+    total: z
+      .looseObject({ tokens: z.number(), bytes: z.number() })
+      .optional()
+      .describe('In the log: size of the log up to this message.'),
     message: answeredMessage,
     turn: idSchema.optional().describe('Turn that wrote the message.'),
     at: z.number().optional().describe('Time of the write, in ms since epoch.'),

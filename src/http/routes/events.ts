@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { eventIdSchema } from '../../client/events.ts';
-import type { ConversationName, EventOrLoss, TurnPart } from '../../client/index.ts';
+import type { EventOrLoss, TurnPart } from '../../client/index.ts';
 import { positionSchema } from '../../client/stream-position.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { eventSchema } from '../answers/conversations.ts';
@@ -15,22 +15,30 @@ const after = z
   .optional()
   .describe('Id of the last handled event. The header `Last-Event-ID`, which browsers send, wins.');
 
+const waitMs = z.coerce
+  .number()
+  .int()
+  .min(0)
+  .optional()
+  .describe('How long to follow, in ms. Then an event `end` comes, and the stream ends. Absent: without a limit.');
+
 const streamTurn = defineRoute({
   operation: 'streamTurn',
   method: 'get',
   path: '/v1/conversations/{conversation}/turns/{turn}/events',
   scope: 'read',
   summary: 'Stream a turn as server-sent events, from its start or from an event. The last event is `end`.',
-  query: z.strictObject({ after }),
+  query: z.strictObject({ after, waitMs }),
   result: turnPartSchema,
   resultType: 'text/event-stream',
   handle: async (call) => {
     const { client, name, param } = call;
+    const wait = readWait(call);
     const turn = param('turn');
     const position = readPosition(call, positionSchema);
     // Reports a missing turn as a problem, because the status of a stream is sent before its first event.
     await client.result(name, turn);
-    return answer(call, (signal) => eventsOf(client.stream(name, turn, { ...position, signal })));
+    return answer(call, (signal) => eventsOf(client.stream(name, turn, { ...position, ...wait, signal })));
   },
 });
 
@@ -40,20 +48,39 @@ const followEvents = defineRoute({
   path: '/v1/conversations/{conversation}/events',
   scope: 'read',
   summary: 'Follow the durable events of a conversation: settled turns, waits, new versions, proposals.',
-  query: z.strictObject({ after }),
+  query: z.strictObject({ after, waitMs }),
   result: eventSchema,
   resultType: 'text/event-stream',
   handle: async (call) => {
     const { client, name } = call;
-    const position = readPosition(call, eventIdSchema);
-    await checkEvents(call, name);
-    return answer(call, (signal) => eventsOf(client.events(name, { ...position, signal })));
+    const wait = readWait(call);
+    const { after: given } = readPosition(call, eventIdSchema);
+    const last = await findLastEvent(call, given !== undefined);
+    return answer(call, async function* follow(signal) {
+      // A client that is cut off before the first event continues from here, and misses nothing.
+      if (given === undefined) yield { id: last };
+      yield* eventsOf(client.events(name, { after: given ?? last, ...wait, signal }));
+      if (!signal.aborted) yield { type: 'end', data: { type: 'end' } };
+    });
   },
 });
 
-/** @throws not_found if neither the conversation nor an event exists */
-async function checkEvents({ client }: Call, name: ConversationName): Promise<void> {
-  for await (const _ of client.events(name, { after: '0', waitMs: 0 })) return;
+/**
+ * Finds the position behind the last event, which is at most about the 500th.
+ * @param needsOnlyCheck true: the position does not matter
+ * @throws not_found if neither the conversation nor an event exists
+ */
+async function findLastEvent({ client, name }: Call, needsOnlyCheck: boolean): Promise<string> {
+  let last = '0';
+  for await (const event of client.events(name, { after: last, waitMs: 0 })) {
+    if (needsOnlyCheck) break;
+    if ('id' in event) last = event.id;
+  }
+  return last;
+}
+
+function readWait({ query: { waitMs: ms } }: Call<{ waitMs?: number | undefined }>): { readonly waitMs?: number } {
+  return ms === undefined ? {} : { waitMs: ms };
 }
 
 /** Reads the id of the last handled event, which `schema` validates before the stream begins. */

@@ -125,10 +125,12 @@ async function readLogPage(
     read.push(...batch);
     isEnd = batch.length < wanted;
   }
-  const items = read.map(({ seq, tokens: size, message, turn, at }) => ({
+  const items = read.map(({ seq, tokens: size, bytes, total, message, turn, at }) => ({
     from: seq,
     to: seq,
     tokens: size,
+    bytes,
+    total,
     message,
     ...(turn !== undefined && { turn }),
     at,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { redriveSchema } from '../../client/failed-turns.ts';
+import type { EnqueuedTurn } from '../../client/index.ts';
 import { answersSchema, enqueueSchema } from '../../client/input.ts';
 import { rollbackSchema } from '../../client/versions.ts';
 import { isTurnfoldError } from '../../domain/errors.ts';
@@ -8,7 +9,7 @@ import { namedVersionSchema } from '../answers/conversations.ts';
 import { enqueuedSchema, failedTurnsSchema, openTurnsSchema, turnSchema, waitingPageSchema } from '../answers/turns.ts';
 import { readOperation } from '../idempotency-key.ts';
 import { answerTurnfoldError } from '../problem.ts';
-import { type Call, defineRoute, type JsonAnswer, locate } from '../route.ts';
+import { type Call, defineRoute, type JsonAnswer, locate, STATE_HEADER } from '../route.ts';
 import { hideTenant, limitOf, MAX_WAIT_MS, pageFields } from './fields.ts';
 
 const { conversation: _conversation, tenant: _tenant, ...enqueueFields } = enqueueSchema.shape;
@@ -31,8 +32,7 @@ const enqueueTurn = defineRoute({
     const { client, name, body, request } = call;
     const turn = readOperation(request, body.turn, 'turn');
     try {
-      const enqueued = await client.enqueueTurn({ ...(body as EnqueueBody), ...name, turn });
-      return accepted(call, enqueued.turn, !enqueued.isNew);
+      return accepted(call, await client.enqueueTurn({ ...(body as EnqueueBody), ...name, turn }));
     } catch (error) {
       // The key was used before with another body, by draft-ietf-httpapi-idempotency-key-header.
       const isKey = body.turn === undefined && isTurnfoldError(error, 'turn_conflict');
@@ -44,13 +44,13 @@ const enqueueTurn = defineRoute({
 
 type EnqueueBody = Parameters<Call['client']['enqueueTurn']>[0];
 
-function accepted(call: Call, turn: string, isReplayed: boolean): JsonAnswer {
-  const { conversation } = call.name;
+function accepted(call: Call, { conversation, turn, state, isNew }: EnqueuedTurn): JsonAnswer {
   return {
     body: { conversation, turn },
     headers: {
       location: locate(call, conversation, 'turns', turn),
-      ...(isReplayed && { 'idempotency-replayed': 'true' }),
+      [STATE_HEADER]: state,
+      ...(!isNew && { 'idempotency-replayed': 'true' }),
     },
   };
 }
@@ -153,8 +153,7 @@ const redriveTurn = defineRoute({
   result: enqueuedSchema,
   handle: async (call) => {
     const operation = readOperation(call.request, call.body.operation);
-    const redriven = await call.client.redrive(call.name, call.param('turn'), { ...call.body, operation });
-    return accepted(call, redriven.turn, !redriven.isNew);
+    return accepted(call, await call.client.redrive(call.name, call.param('turn'), { ...call.body, operation }));
   },
 });
 
@@ -181,7 +180,7 @@ const listFailed = defineRoute({
   query: z.strictObject({
     since: z.coerce.number().min(0).optional().describe('Only turns that failed since then, in ms since epoch.'),
     code: z.string().min(1).optional().describe('Only turns that failed with this error code.'),
-    limit: limitOf(1_000),
+    limit: limitOf(10_000),
   }),
   result: failedTurnsSchema,
   handle: async ({ client, caller: { tenant }, query }) => {

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { fieldError } from '../domain/errors.ts';
+import { parseInput } from '../domain/parse.ts';
+import { functionSchema } from '../domain/process-options.ts';
+
+export interface HttpClientOptions {
+  /** Address of the server, with the path under which its routes are mounted, e.g. `https://turns.example.com`. */
+  readonly url: string;
+  /** Bearer key. It decides which tenant the client reaches. A server without keys needs none. */
+  readonly key?: string;
+  /**
+   * How long a call is retried while the server is away, in ms (default 5,000). Retries use the same ids, so nothing is
+   * written twice. After this time the call fails with `server_unavailable`.
+   */
+  readonly deadlineMs?: number;
+  /** Sends the requests (default: `fetch` of the runtime), e.g. through a proxy or with a client certificate. */
+  readonly fetch?: typeof fetch;
+}
+
+/** Options with defaults filled in. */
+export interface HttpClientSettings {
+  /** Address without a slash at its end. */
+  readonly url: string;
+  readonly key: string | undefined;
+  readonly deadlineMs: number;
+  readonly fetch: typeof fetch;
+}
+
+const DEADLINE_MS = 5_000;
+/** Maximum of `deadlineMs`, one day in ms, as in the client over Redis. */
+const MAX_DEADLINE_MS = 86_400_000;
+
+const optionsSchema = z.strictObject({
+  url: z.string(),
+  key: z
+    .string()
+    // A header has no other characters. The error must not repeat the key.
+    .regex(/^[\x21-\x7e]{1,4096}$/, 'expected 1 to 4,096 visible ASCII characters')
+    .optional(),
+  deadlineMs: z.number().int().min(0).max(MAX_DEADLINE_MS).default(DEADLINE_MS),
+  fetch: functionSchema.optional(),
+});
+
+/** @throws invalid_config with the field */
+export function readHttpClientOptions(options: HttpClientOptions): HttpClientSettings {
+  const { url, key, deadlineMs } = parseInput(optionsSchema, options, '', 'invalid_config');
+  const send = options.fetch ?? fetch;
+  return { url: readAddress(url), key, deadlineMs, fetch: (...request) => send(...request) };
+}
+
+function readAddress(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
+  if (url === undefined || !isHttp || url.username !== '' || url.search !== '' || url.hash !== '') {
+    const why = 'expected an address like https://turns.example.com, without credentials, query and fragment';
+    throw fieldError('invalid_config', 'url', why);
+  }
+  return url.href.replace(/\/+$/, '');
+}

@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import { followSchema } from '../client/follow-options.ts';
+import { TurnfoldError } from '../domain/errors.ts';
+import { parseInput } from '../domain/parse.ts';
+import { readFrames } from './event-frames.ts';
+import { type HttpCall, PassingFailure, type Transport, toFailure } from './transport.ts';
+
+/** Options of `stream` and `events`. */
+interface FollowOptions {
+  readonly after?: string;
+  readonly waitMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+const optionsSchema = followSchema.extend({ after: z.string().min(1, 'expected the id of an event').optional() });
+
+/** An event with its data. `id` is absent if the event sets no position. */
+export interface ReceivedEvent {
+  readonly id?: string;
+  readonly type: string;
+  readonly data: object;
+}
+
+/** Time without a byte after which a connection counts as cut, in ms: three heartbeats of the server. */
+const SILENT_MS = 45_000;
+/** A connection that lasted this long, in ms, shows that the server is there, although nothing happened. */
+const LASTING_MS = 1_000;
+
+interface Followed {
+  readonly options: FollowOptions;
+  /** Makes the call. It runs at the first read, so that its errors belong to the iteration. */
+  readonly describe: () => HttpCall;
+}
+
+/**
+ * Follows a stream of server-sent events. After a cut, the stream continues behind the last received event. The last
+ * event of the server is `end`. Any other end of a connection is a cut.
+ * @param left aborts when the caller leaves the iteration
+ * @throws the error of the server, server_unavailable or redis_unavailable after the deadline, the signal's reason
+ */
+export async function* followEventStream(
+  transport: Transport,
+  { options, describe }: Followed,
+  left: AbortSignal,
+): AsyncGenerator<ReceivedEvent, void, void> {
+  const { after, waitMs, signal } = parseInput(optionsSchema, options);
+  const call = describe();
+  const ended = signal === undefined ? left : AbortSignal.any([signal, left]);
+  const until = waitMs === undefined ? undefined : performance.now() + waitMs;
+  const retries = transport.newRetries();
+  let last: string | undefined;
+  for (;;) {
+    signal?.throwIfAborted();
+    const leftMs = until === undefined ? undefined : Math.max(0, Math.ceil(until - performance.now()));
+    const connection = new Connection(ended);
+    let failure = new PassingFailure(new TurnfoldError('server_unavailable', 'the server ended the stream early'));
+    try {
+      for await (const event of connection.read(transport, resume(call, { after, last, leftMs }))) {
+        signal?.throwIfAborted();
+        if (event.isNews) retries.reset();
+        last = event.id ?? last;
+        if (event.data === undefined) continue;
+        const { id, type } = event;
+        yield { ...(id !== undefined && { id }), type, data: JSON.parse(event.data) as object };
+        if (type === 'end') return;
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (left.aborted) return;
+      const thrown = toFailure(error);
+      if (!(thrown instanceof PassingFailure)) throw thrown;
+      failure = thrown;
+    }
+    if (connection.hasLasted) retries.reset();
+    const hasTime = await retries.wait(failure.pauseMs, ended);
+    signal?.throwIfAborted();
+    if (left.aborted) return;
+    if (!hasTime) throw failure.error;
+  }
+}
+
+interface Position {
+  readonly after: string | undefined;
+  readonly last: string | undefined;
+  readonly leftMs: number | undefined;
+}
+
+function resume(call: HttpCall, { after, last, leftMs }: Position): HttpCall {
+  return {
+    ...call,
+    query: { ...call.query, after: last === undefined ? after : undefined, waitMs: leftMs },
+    headers: { accept: 'text/event-stream', ...(last !== undefined && { 'last-event-id': last }) },
+  };
+}
+
+interface ConnectionEvent {
+  readonly id?: string;
+  readonly type: string;
+  readonly data?: string;
+  /** True for an event of the conversation. False for what every connection begins with. */
+  readonly isNews: boolean;
+}
+
+/** One connection of a stream. Owns the request and the timer that ends it when nothing arrives. */
+class Connection {
+  #openedAt: number | undefined;
+  readonly #ended: AbortSignal;
+  readonly #silent = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(ended: AbortSignal) {
+    this.#ended = ended;
+  }
+
+  get hasLasted(): boolean {
+    return this.#openedAt !== undefined && performance.now() - this.#openedAt > LASTING_MS;
+  }
+
+  async *read(transport: Transport, call: HttpCall): AsyncGenerator<ConnectionEvent, void, void> {
+    try {
+      this.#watch();
+      const cut = AbortSignal.any([this.#ended, this.#silent.signal]);
+      const { body } = await transport.open(call, cut);
+      this.#openedAt = performance.now();
+      if (body === null) return;
+      for await (const frame of readFrames(body)) {
+        // The time that the caller takes for an event is no silence of the server.
+        clearTimeout(this.#timer);
+        yield { ...frame, isNews: frame.data !== undefined };
+        this.#watch();
+      }
+    } finally {
+      clearTimeout(this.#timer);
+    }
+  }
+
+  #watch(): void {
+    this.#timer = setTimeout(() => this.#silent.abort(), SILENT_MS);
+  }
+}

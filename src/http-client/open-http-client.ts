@@ -1,0 +1,74 @@
+import type { AnyAgents, OpenClient } from '../client/index.ts';
+import { type HttpClientOptions, readHttpClientOptions } from './client-options.ts';
+import {
+  appendMessages,
+  describeConversation,
+  diffVersions,
+  eraseConversation,
+  followEvents,
+  forkConversation,
+  listConversations,
+  listVersions,
+  readContext,
+  readLog,
+  requestCompaction,
+  restoreConversation,
+  rollBackTurn,
+  showVersion,
+} from './contexts.ts';
+import { decideProposal, readProposal } from './proposals.ts';
+import { Transport } from './transport.ts';
+import {
+  answerTurn,
+  cancelTurn,
+  enqueueTurn,
+  listFailedTurns,
+  listOpenTurns,
+  listWaiting,
+  readResult,
+  redriveTurn,
+  streamTurn,
+} from './turns.ts';
+
+/**
+ * Opens a client over HTTP with the methods of the client over Redis. It sends nothing before its first call. While the
+ * server is away, each call is retried for `deadlineMs`, a write under the same id. Streams continue behind the last
+ * received part. The key decides which tenant the client reaches. A call that names another tenant fails with
+ * `access_denied`.
+ * @throws invalid_config for an option, with the field
+ */
+export function openHttpClient<Agents extends AnyAgents = AnyAgents>(options: HttpClientOptions): OpenClient<Agents> {
+  const http = new Transport(readHttpClientOptions(options));
+  const client: OpenClient = {
+    enqueueTurn: (input) => enqueueTurn(http, input),
+    result: (conversation, turn, given) => readResult(http, conversation, turn, given),
+    stream: (conversation, turn, given) => streamTurn(http, conversation, turn, given),
+    cancel: (conversation, turn) => cancelTurn(http, conversation, turn),
+    openTurns: (conversation, input) => listOpenTurns(http, conversation, input),
+    conversations: (input) => listConversations(http, input),
+    waiting: (input) => listWaiting(http, input),
+    failedTurns: (input) => listFailedTurns(http, input),
+    redrive: (conversation, turn, input) => redriveTurn(http, conversation, turn, input),
+    answer: (conversation, turn, answers) => answerTurn(http, conversation, turn, answers),
+    append: (input) => appendMessages(http, input),
+    context: (conversation, at) => readContext(http, conversation, at),
+    show: (conversation, version) => showVersion(http, conversation, version),
+    versions: (conversation) => listVersions(http, conversation),
+    diff: (conversation, before, after) => diffVersions(http, conversation, { before, after }),
+    log: (conversation, part) => readLog(http, conversation, part),
+    events: (conversation, given) => followEvents(http, conversation, given),
+    describe: (conversation) => describeConversation(http, conversation),
+    restore: (conversation, input) => restoreConversation(http, conversation, input),
+    rollBackTurn: (conversation, turn, input) => rollBackTurn(http, conversation, turn, input),
+    fork: (from, to, input) => forkConversation(http, from, to, input),
+    compact: (conversation) => requestCompaction(http, conversation),
+    proposal: (conversation) => readProposal(http, conversation),
+    approve: (conversation, proposal, input) =>
+      decideProposal(http, conversation, { verdict: 'approve', proposal, input }),
+    reject: (conversation, proposal, input) =>
+      decideProposal(http, conversation, { verdict: 'reject', proposal, input }),
+    erase: (conversation) => eraseConversation(http, conversation),
+    close: async () => http.close(),
+  };
+  return client as unknown as OpenClient<Agents>; // agent names and contexts exist only as types
+}

@@ -1,0 +1,48 @@
+/** First and longest pause between attempts, in ms. A server that restarts often accepts requests within 100 ms. */
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 500;
+
+/** Pauses between the attempts of one call, from its first failure until a deadline. */
+export class Retries {
+  readonly #deadlineMs: number;
+  #until: number | undefined;
+  #pauseMs = FIRST_PAUSE_MS;
+
+  constructor(deadlineMs: number) {
+    this.#deadlineMs = deadlineMs;
+  }
+
+  /** The server answered again, so a later failure is a new outage. */
+  reset(): void {
+    this.#until = undefined;
+    this.#pauseMs = FIRST_PAUSE_MS;
+  }
+
+  /**
+   * Waits before the next attempt.
+   * @param askedMs pause that the server asked for, in ms
+   * @returns false if the deadline would pass first, or if the signal aborts
+   */
+  async wait(askedMs: number | undefined, signal: AbortSignal): Promise<boolean> {
+    const failedAt = performance.now();
+    this.#until ??= failedAt + this.#deadlineMs;
+    // Random jitter spreads the retries, because all calls of a service see the outage at the same time.
+    const waitMs = Math.max(askedMs ?? 0, this.#pauseMs * (0.5 + Math.random() / 2));
+    this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
+    if (failedAt + waitMs >= this.#until) return false;
+    await pause(waitMs, signal);
+    return !signal.aborted;
+  }
+}
+
+/** Waits, at most until the signal aborts. */
+export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  if (signal?.aborted === true) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const wake = (): void => resolve();
+  const timer = setTimeout(wake, ms);
+  signal?.addEventListener('abort', wake);
+  await promise;
+  signal?.removeEventListener('abort', wake);
+  clearTimeout(timer);
+}

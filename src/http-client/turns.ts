@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import { cancelable } from '../client/cancelable.ts';
+import { followSchema } from '../client/follow-options.ts';
+import type {
+  CallAnswer,
+  ConversationName,
+  EnqueuedTurn,
+  EnqueueInput,
+  FailedInput,
+  FailedTurn,
+  OpenTurns,
+  OpenTurnsInput,
+  RedriveInput,
+  ResultOptions,
+  StreamOptions,
+  TurnPart,
+  TurnState,
+  TurnView,
+  WaitingInput,
+  WaitingPage,
+} from '../client/index.ts';
+import { readTurnId } from '../client/input.ts';
+import { idSchema } from '../domain/ids.ts';
+import { parseInput } from '../domain/parse.ts';
+import { isSettled } from '../domain/turn.ts';
+import { followEventStream, type ReceivedEvent } from './event-stream.ts';
+import { addTenant, callOf, newId, readCalled, readFields, writeBody } from './requests.ts';
+import { pause } from './retries.ts';
+import type { HttpAnswer, HttpCall, Transport } from './transport.ts';
+
+/** Longest time that one request waits for a result, in ms. Proxies often end a request after 60 s. */
+const LONGEST_WAIT_MS = 30_000;
+/** Pause before the next request if a server that stops answered early, in ms. */
+const EARLY_PAUSE_MS = 100;
+
+const enqueueSchema = z.looseObject({
+  conversation: idSchema,
+  tenant: idSchema.optional(),
+  turn: idSchema.optional(),
+});
+
+export async function enqueueTurn(transport: Transport, input: EnqueueInput): Promise<EnqueuedTurn> {
+  const { conversation, tenant, turn: named, ...rest } = parseInput(enqueueSchema, input);
+  const turn = named ?? newId();
+  const answer = await transport.send<NamedTurn>({
+    ...callOf({ conversation, tenant }, 'POST', 'turns'),
+    body: writeBody({ ...rest, turn }),
+    write: { field: 'turn', id: turn },
+  });
+  // A generated turn id is known only to this call. So if the server knows the turn, an earlier attempt stored it.
+  return { ...readAccepted(answer), ...(named === undefined && { isNew: true }) };
+}
+
+interface NamedTurn {
+  readonly conversation: string;
+  readonly turn: string;
+}
+
+function readAccepted({ body, tenant, headers }: HttpAnswer<NamedTurn>): EnqueuedTurn {
+  return {
+    tenant,
+    conversation: body.conversation,
+    turn: body.turn,
+    state: headers.get('turnfold-turn-state') as TurnState,
+    isNew: headers.get('idempotency-replayed') !== 'true',
+  };
+}
+
+export async function readResult(
+  transport: Transport,
+  name: ConversationName,
+  turn: string,
+  options: ResultOptions = {},
+): Promise<TurnView> {
+  const called = readCalled(name);
+  const { waitMs = 0, signal } = parseInput(followSchema, options);
+  const call = { ...callOf(called, 'GET', 'turns', readTurnId(turn)), signal };
+  if (waitMs === 0) return (await transport.send<TurnView>(call)).body;
+  const path = [...call.path, 'result'];
+  return await askUntil(waitMs, signal, async (askedMs) => {
+    const { body } = await transport.send<TurnView>({ ...call, path, query: { waitMs: askedMs }, waitMs: askedMs });
+    return { answer: body, isFinal: isSettled(body.state) };
+  });
+}
+
+/** Repeats a request that waits, because one request waits for at most `LONGEST_WAIT_MS`. */
+export async function askUntil<Answer>(
+  waitMs: number,
+  signal: AbortSignal | undefined,
+  ask: (askedMs: number) => Promise<{ readonly answer: Answer; readonly isFinal: boolean }>,
+): Promise<Answer> {
+  const until = performance.now() + waitMs;
+  for (;;) {
+    signal?.throwIfAborted();
+    const askedAt = performance.now();
+    const askedMs = Math.min(Math.max(0, Math.ceil(until - askedAt)), LONGEST_WAIT_MS);
+    const { answer, isFinal } = await ask(askedMs);
+    const now = performance.now();
+    if (isFinal || now >= until) return answer;
+    if (now - askedAt < askedMs / 2) await pause(EARLY_PAUSE_MS, signal);
+  }
+}
+
+export function streamTurn(
+  transport: Transport,
+  name: ConversationName,
+  turn: string,
+  options: StreamOptions = {},
+): AsyncGenerator<TurnPart, void, void> {
+  const describe = (): HttpCall => callOf(readCalled(name), 'GET', 'turns', readTurnId(turn), 'events');
+  return cancelable((left) => readParts(followEventStream(transport, { options, describe }, left)));
+}
+
+/** A connection that resumes while the turn waits gets the wait again. The caller gets it once. */
+async function* readParts(events: AsyncIterable<ReceivedEvent>): AsyncGenerator<TurnPart, void, void> {
+  let reportedWait: number | undefined;
+  for await (const { id, data } of events) {
+    const part = { ...data, id } as TurnPart;
+    if (part.type === 'wait') {
+      if (part.waiting.since === reportedWait) continue;
+      reportedWait = part.waiting.since;
+    }
+    yield part;
+  }
+}
+
+export async function cancelTurn(transport: Transport, name: ConversationName, turn: string): Promise<TurnState> {
+  const { body } = await transport.send<{ state: TurnState }>({
+    ...callOf(readCalled(name), 'POST', 'turns', readTurnId(turn), 'cancel'),
+    write: { field: 'turn', id: turn },
+  });
+  return body.state;
+}
+
+export async function answerTurn(
+  transport: Transport,
+  name: ConversationName,
+  turn: string,
+  answers: Readonly<Record<string, CallAnswer>>,
+): Promise<'answered' | 'still_waiting'> {
+  const { body } = await transport.send<{ status: 'answered' | 'still_waiting' }>({
+    ...callOf(readCalled(name), 'POST', 'turns', readTurnId(turn), 'answers'),
+    body: writeBody({ answers }),
+    write: { field: 'turn', id: turn },
+  });
+  return body.status;
+}
+
+export async function redriveTurn(
+  transport: Transport,
+  name: ConversationName,
+  turn: string,
+  input: RedriveInput = {},
+): Promise<EnqueuedTurn> {
+  const answer = await transport.send<NamedTurn>({
+    ...callOf(readCalled(name), 'POST', 'turns', readTurnId(turn), 'redrive'),
+    body: writeBody(readFields(input)),
+    write: { field: 'turn', id: turn },
+  });
+  return readAccepted(answer);
+}
+
+export async function listOpenTurns(
+  transport: Transport,
+  name: ConversationName,
+  input: OpenTurnsInput = {},
+): Promise<OpenTurns> {
+  const called = readCalled(name);
+  const { body } = await transport.send<OpenTurns>({ ...callOf(called, 'GET', 'turns'), query: readFields(input) });
+  return body;
+}
+
+export async function listWaiting(transport: Transport, input: WaitingInput = {}): Promise<WaitingPage> {
+  const { tenant: named, ...query } = readFields(input);
+  const call = { method: 'GET', path: ['waiting'], query, tenant: named } as const;
+  const { body, tenant } = await transport.send<WaitingPage>(call);
+  return { ...body, turns: body.turns.map((turn) => addTenant(turn, tenant)) };
+}
+
+export async function listFailedTurns(transport: Transport, input: FailedInput = {}): Promise<FailedTurn[]> {
+  const { tenant: named, ...query } = readFields(input);
+  const call = { method: 'GET', path: ['failed-turns'], query, tenant: named } as const;
+  const { body, tenant } = await transport.send<{ turns: FailedTurn[] }>(call);
+  return body.turns.map((turn) => addTenant(turn, tenant));
+}
