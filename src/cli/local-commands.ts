@@ -32,9 +32,12 @@ export function addProcessCommands(program: Command, runner: CommandRunner): voi
     .option('--roles <list>', 'roles of this process, comma-separated', ALL_ROLES);
   program
     .command('serve')
-    .description('answer HTTP requests of other services, on this machine only, until SIGTERM')
+    .description('answer HTTP requests of services and chat pages until SIGTERM, without --keys on this machine only')
     .option('--port <n>', 'port to listen on (0 takes any free port)', readPort, 8700)
-    .option('--host <address>', 'address to listen on. Without keys only 127.0.0.1, ::1 or localhost', '127.0.0.1')
+    .option('--host <address>', 'address to listen on. Without --keys only 127.0.0.1, ::1 or localhost', '127.0.0.1')
+    .option('--keys', 'answer only callers with an access key of `turnfold keys`')
+    .option('--agent <name>', 'agent of the protocols of front-ends: the AI SDK, AG-UI and Open Responses')
+    .option('--page <folder>', 'folder of a built page to serve beside the routes')
     .option('--cors <origins>', 'origins of web pages that may send requests, comma-separated (* for all)')
     .option('--max-readers <n>', 'maximum number of streams and waiting requests', readTokens)
     .option('--metrics-port <n>', 'port of /metrics, /health and /ready (0 takes any free port)', readPort, 9465)

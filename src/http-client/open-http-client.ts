@@ -30,6 +30,9 @@ import {
   streamTurn,
 } from './turns.ts';
 
+/** The client over HTTP. Keys and webhooks are the business of operators, who reach Redis. */
+export type HttpClient<Agents extends AnyAgents = AnyAgents> = Omit<OpenClient<Agents>, 'keys' | 'webhooks'>;
+
 /**
  * Opens a client over HTTP with the methods of the client over Redis. It sends nothing before its first call. While the
  * server is away, each call is retried for `deadlineMs`, a write under the same id. Streams continue behind the last
@@ -37,9 +40,9 @@ import {
  * `access_denied`.
  * @throws invalid_config for an option, with the field
  */
-export function openHttpClient<Agents extends AnyAgents = AnyAgents>(options: HttpClientOptions): OpenClient<Agents> {
+export function openHttpClient<Agents extends AnyAgents = AnyAgents>(options: HttpClientOptions): HttpClient<Agents> {
   const http = new Transport(readHttpClientOptions(options));
-  const client: OpenClient = {
+  const client: HttpClient = {
     enqueueTurn: (input) => enqueueTurn(http, input),
     result: (conversation, turn, given) => readResult(http, conversation, turn, given),
     stream: (conversation, turn, given) => streamTurn(http, conversation, turn, given),
@@ -70,5 +73,5 @@ export function openHttpClient<Agents extends AnyAgents = AnyAgents>(options: Ht
     erase: (conversation) => eraseConversation(http, conversation),
     close: async () => http.close(),
   };
-  return client as unknown as OpenClient<Agents>; // agent names and contexts exist only as types
+  return client as unknown as HttpClient<Agents>; // agent names and contexts exist only as types
 }

@@ -1,5 +1,9 @@
 import type { TurnfoldClient } from '../client/index.ts';
-import type { Authenticate, Caller, Scope } from './caller.ts';
+import type { Scope } from '../domain/access-key.ts';
+import type { Authenticate, Caller } from './caller.ts';
+import type { StreamLimits } from './event-stream.ts';
+import type { Readers } from './readers.ts';
+import type { BodyLimits } from './request-body.ts';
 
 /** Limits of a server. Defaults are in parentheses. */
 export interface HttpLimits {
@@ -43,7 +47,17 @@ export interface MountedProtocol {
   /** Right that a caller needs. */
   readonly scope: Scope;
   /** Answers a request of an authenticated caller. */
-  readonly fetch: (request: Request, caller: Caller) => Response | Promise<Response>;
+  readonly fetch: (request: Request, server: ServerFacts) => Response | Promise<Response>;
+}
+
+/** What a mounted protocol gets from its server. */
+export interface ServerFacts {
+  readonly caller: Caller;
+  readonly readers: Readers;
+  readonly streams: StreamLimits;
+  readonly body: BodyLimits;
+  /** Receives unexpected errors, which callers do not see. */
+  readonly onError: (error: unknown) => void;
 }
 
 export interface HttpAppOptions {

@@ -54,7 +54,9 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   for (const protocol of options.protocols ?? []) {
     const handle = async (context: Context): Promise<Response> => {
       const caller = await identify(context.req.raw, authenticate, protocol.scope);
-      return await protocol.fetch(context.req.raw, caller);
+      const { services, limits: body } = answering;
+      const { streams } = services;
+      return await protocol.fetch(context.req.raw, { caller, readers, streams, body, onError });
     };
     app.all(protocol.path, handle).all(`${protocol.path}/*`, handle);
   }

@@ -16,25 +16,41 @@ export interface StreamLimits {
   readonly stalledMs: number;
 }
 
-export interface EventSource {
+interface StreamSource {
   readonly request: Request;
   readonly readers: Readers;
   readonly limits: StreamLimits;
+}
+
+export interface EventSource extends StreamSource {
   /** Starts to follow. The iteration must end or throw once the signal aborts. */
   readonly follow: (signal: AbortSignal) => AsyncIterable<ServerSentEvent>;
+}
+
+/** A stream of a protocol that writes its events in its own way. */
+export interface FrameSource extends StreamSource {
+  /** Starts to follow. Each frame is the text of one event. */
+  readonly frames: (signal: AbortSignal) => AsyncIterable<string>;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Time in ms that a browser waits before it connects again. */
 const RETRY_MS = 1_000;
 const HEARTBEAT = ': \n\n';
 
+/** Answers with server-sent events that a browser's `EventSource` continues after a cut. */
+export function answerEvents({ follow, ...source }: EventSource): Response {
+  return answerFrames({ ...source, frames: (signal) => writeEvents(follow(signal)) });
+}
+
 /**
- * Answers with server-sent events. The next event is read only when the connection takes it. So a client that reads
- * nothing costs one event of memory. After `stalledMs` it is disconnected.
+ * Answers with a stream. The next frame is read only when the connection takes it. So a client that reads nothing costs
+ * one frame of memory. After `stalledMs` it is disconnected. If the source fails midway, the connection is cut, because
+ * the end of a stream means that it is whole.
  * @throws too_many_readers
  */
-export function answerEvents(source: EventSource): Response {
-  const reader = new EventReader(source);
+export function answerFrames(source: FrameSource): Response {
+  const reader = new FrameReader(source);
   const body = new ReadableStream<Uint8Array>(
     {
       pull: (controller) => reader.send(controller),
@@ -48,35 +64,44 @@ export function answerEvents(source: EventSource): Response {
       'cache-control': 'no-cache, no-transform',
       // Tells nginx to pass each event on at once.
       'x-accel-buffering': 'no',
+      ...source.headers,
     },
   });
 }
 
 type Controller = ReadableStreamDefaultController<Uint8Array>;
-type Next = IteratorResult<ServerSentEvent, unknown>;
+type Next = IteratorResult<string, unknown>;
 
 /** One client of a stream, from its first event to its last. Owns a place among the readers and two timers. */
-class EventReader {
-  readonly #events: AsyncIterator<ServerSentEvent>;
+class FrameReader {
+  readonly #frames: AsyncIterator<string>;
   readonly #limits: StreamLimits;
   readonly #leaving = new AbortController();
   readonly #leave: () => void;
   readonly #encoder = new TextEncoder();
   #next: Promise<Next> | undefined;
   #stalled: NodeJS.Timeout | undefined;
-  #isFirst = true;
 
-  constructor({ request, readers, limits, follow }: EventSource) {
+  constructor({ request, readers, limits, frames }: FrameSource) {
     this.#leave = readers.enter();
     this.#limits = limits;
     const signal = AbortSignal.any([request.signal, readers.closing, this.#leaving.signal]);
-    this.#events = follow(signal)[Symbol.asyncIterator]();
+    this.#frames = frames(signal)[Symbol.asyncIterator]();
     signal.addEventListener('abort', () => this.end(), { once: true });
   }
 
   async send(controller: Controller): Promise<void> {
     clearTimeout(this.#stalled);
-    const text = await this.#read();
+    let text: string | undefined;
+    try {
+      text = await this.#read();
+    } catch (error) {
+      // E.g. Redis is away for longer than the client retries, or the server stops. A client that connects again gets the
+      // error as a problem, or continues.
+      this.end();
+      controller.error(error);
+      return;
+    }
     if (text === undefined) {
       this.end();
       controller.close();
@@ -94,31 +119,28 @@ class EventReader {
     this.#leaving.abort();
     this.#leave();
     // The position of the iteration does not matter any more, so an error at its end does not matter either.
-    this.#events.return?.().catch(() => undefined);
+    this.#frames.return?.().catch(() => undefined);
   }
 
-  /** Returns the text of the next event, or a heartbeat. Undefined at the end, and if the source fails midway. */
+  /** Returns the next frame, or a heartbeat. Undefined at the end. */
   async #read(): Promise<string | undefined> {
-    if (this.#isFirst) {
-      this.#isFirst = false;
-      return `retry: ${RETRY_MS}\n\n`;
-    }
-    this.#next ??= this.#events.next();
+    this.#next ??= this.#frames.next();
     const heartbeat = Promise.withResolvers<'heartbeat'>();
     const timer = setTimeout(() => heartbeat.resolve('heartbeat'), this.#limits.heartbeatMs);
     try {
       const next = await Promise.race([this.#next, heartbeat.promise]);
       if (next === 'heartbeat') return HEARTBEAT;
       this.#next = undefined;
-      return next.done ? undefined : writeEvent(next.value);
-    } catch {
-      // E.g. Redis is away for longer than the client retries, or the server stops. The response has begun, so its
-      // status is sent. A client that connects again gets the error as a problem, or continues.
-      return undefined;
+      return next.done ? undefined : next.value;
     } finally {
       clearTimeout(timer);
     }
   }
+}
+
+async function* writeEvents(events: AsyncIterable<ServerSentEvent>): AsyncGenerator<string> {
+  yield `retry: ${RETRY_MS}\n\n`;
+  for await (const event of events) yield writeEvent(event);
 }
 
 function writeEvent({ id, type, data }: ServerSentEvent): string {

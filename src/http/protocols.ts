@@ -1,18 +1,35 @@
-import type { Context } from 'hono';
+import type { Context, Hono } from 'hono';
 import type { TurnfoldClient } from '../client/index.ts';
+import { agUiApp } from './ag-ui/ag-ui-app.ts';
 import { aiSdkApp } from './ai-sdk/ai-sdk-app.ts';
-import type { MountedProtocol } from './app-options.ts';
-import type { Caller } from './caller.ts';
+import type { MountedProtocol, ServerFacts } from './app-options.ts';
+import { compactApp } from './compact/compact-app.ts';
+import type { FrontEndOptions } from './front-end/backend.ts';
+import { responsesApp } from './responses/responses-app.ts';
 
 export interface ProtocolOptions {
   readonly client: TurnfoldClient;
-  /** Name of the agent that answers new conversations. */
-  readonly agent: string;
+  /** Name of the agent that answers new conversations. Absent: only the protocols that need no agent. */
+  readonly agent?: string | undefined;
 }
 
 /** The protocols of front-ends, for `createHttpApp`. Each reaches only the tenant of its caller. */
 export function createProtocols({ client, agent }: ProtocolOptions): MountedProtocol[] {
-  const options = { clientFor: () => client, tenantFor: ({ env }: Context) => (env as Caller).tenant, agent };
-  const app = aiSdkApp(options);
-  return [{ path: '/v1/chat', scope: 'enqueue', fetch: (request, caller) => app.fetch(request, caller) }];
+  const compact = mount('/v1/responses/compact', compactApp());
+  if (agent === undefined) return [compact];
+  const options: FrontEndOptions = {
+    clientFor: () => client,
+    tenantFor: ({ env }: Context) => (env as ServerFacts).caller.tenant,
+    agent,
+  };
+  return [
+    compact,
+    mount('/v1/chat', aiSdkApp(options)),
+    mount('/v1/ag-ui', agUiApp(options)),
+    mount('/v1/responses', responsesApp(options)),
+  ];
+}
+
+function mount(path: `/${string}`, app: Hono): MountedProtocol {
+  return { path, scope: 'enqueue', fetch: (request, server) => app.fetch(request, server) };
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { TurnfoldClient } from '../client/index.ts';
+import type { Scope } from '../domain/access-key.ts';
 import { idSchema, type NamedConversation } from '../domain/ids.ts';
-import type { Caller, Scope } from './caller.ts';
+import type { Caller } from './caller.ts';
 import type { StreamLimits } from './event-stream.ts';
 import type { Readers } from './readers.ts';
 

@@ -8,7 +8,7 @@ import type { HttpApp } from './app-options.ts';
 import { describeProblem, HTTP_CODES, type HttpCode, PROBLEM_TYPE } from './problem.ts';
 
 export interface ServeOptions {
-  readonly app: HttpApp;
+  readonly app: Pick<HttpApp, 'fetch' | 'close'>;
   readonly host: string;
   /** Port to listen on. 0 takes any free port. */
   readonly port: number;
@@ -67,7 +67,11 @@ export async function serveHttp({ app, host, port }: ServeOptions): Promise<Http
   };
 }
 
-async function closeServer(server: Server, app: HttpApp, graceMs: number): Promise<'closed' | 'deadline'> {
+async function closeServer(
+  server: Server,
+  app: Pick<HttpApp, 'close'>,
+  graceMs: number,
+): Promise<'closed' | 'deadline'> {
   const closed = once(server, 'close');
   server.close();
   app.close();

@@ -17,7 +17,7 @@ export interface ChatServer {
 export async function startChatServer(client: TurnfoldClient, agent: string): Promise<ChatServer> {
   const app = createHttpApp({ client, protocols: createProtocols({ client, agent }) });
   const server = await serveHttp({
-    app: { ...app, fetch: withPage(PAGE_FOLDER, app.fetch) },
+    app: { fetch: withPage(PAGE_FOLDER, app.fetch), close: () => app.close() },
     host: '127.0.0.1',
     port: 0,
   });

@@ -22,7 +22,7 @@ export async function serveClient(
 /** A client over HTTP, and its server over the given client. */
 export async function openOverHttp(client: OpenClient): Promise<{ overHttp: OpenClient; close: () => Promise<void> }> {
   const { url, stop } = await serveClient(client);
-  const overHttp = openHttpClient({ url });
+  const overHttp = { ...openHttpClient({ url }), keys: client.keys, webhooks: client.webhooks };
   const close = async (): Promise<void> => {
     await overHttp.close();
     await stop();

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { OpenClient } from '../../src/client/index.ts';
 import { HttpProblem, type Scope } from '../../src/http/index.ts';
 import { HTTP_CODES } from '../../src/http/problem.ts';
-import { openHttpClient } from '../../src/http-client/index.ts';
+import { type HttpClient, openHttpClient } from '../../src/http-client/index.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { serveClient } from '../client/over-http.ts';
 
@@ -36,7 +35,7 @@ afterAll(async () => {
   await fixture.close();
 });
 
-function connect(key?: string): OpenClient {
+function connect(key?: string): HttpClient {
   const client = openHttpClient({ url, ...(key !== undefined && { key }), deadlineMs: 200 });
   onTestFinished(() => client.close());
   return client;
@@ -57,7 +56,7 @@ describe('the tenant of a client over HTTP', () => {
     await expect(fixture.client.describe('c1')).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test.each<[string, (client: OpenClient) => Promise<unknown>]>([
+  test.each<[string, (client: HttpClient) => Promise<unknown>]>([
     ['a write', (client) => client.enqueueTurn({ tenant: '_', conversation: 'c9', agent, input: 'x' })],
     ['a read', (client) => client.describe({ tenant: 'other', conversation: 'c1' })],
     ['a list', (client) => client.conversations({ tenant: 'other' })],

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { OpenClient, TurnPart } from '../../src/client/index.ts';
-import { openHttpClient } from '../../src/http-client/index.ts';
+import type { TurnPart } from '../../src/client/index.ts';
+import { type HttpClient, openHttpClient } from '../../src/http-client/index.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { FaultyProxy } from '../chaos/faulty-proxy.ts';
 import { findFreePort } from '../chaos/ports.ts';
@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 /** A client over HTTP behind a proxy that cuts connections. */
-async function openBehindProxy(): Promise<{ proxy: FaultyProxy; client: OpenClient; countRequests: () => number }> {
+async function openBehindProxy(): Promise<{ proxy: FaultyProxy; client: HttpClient; countRequests: () => number }> {
   const server = await serveClient(fixture.client);
   const proxy = await FaultyProxy.listen(Number(new URL(server.url).port));
   let requests = 0;

@@ -138,6 +138,6 @@ test('refuses a request without a message', async () => {
     method: 'POST',
     body: JSON.stringify({ threadId: 't', runId: 'r', messages: [] }),
   });
-  expect(refused.status).toBe(400);
+  expect(refused.status).toBe(422);
   expect(await refused.json()).toMatchObject({ code: 'invalid_input', field: 'messages' });
 });

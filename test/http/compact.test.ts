@@ -67,7 +67,7 @@ test('writes the summary as a user message that any provider takes', async () =>
 test('asks a summarizer with a model by its name, and refuses an unknown one', async () => {
   const { output } = await compact({ input: conversation(), model: 'small' });
   expect(output[3]?.['encrypted_content']).toBe('by a model');
-  await expect(compact({ input: conversation(), model: 'other' })).rejects.toMatchObject({ status: 400 });
+  await expect(compact({ input: conversation(), model: 'other' })).rejects.toMatchObject({ status: 422 });
 });
 
 test('shortens the longest texts, and keeps their first and last lines', () => {

@@ -133,7 +133,9 @@ test('a caller reaches only its tenant, and only the routes of its scopes', asyn
       if (caller === undefined) throw new HttpProblem('unauthorized', 'send a key', { field: 'authorization' });
       return caller;
     },
-    protocols: [{ path: '/v1/echo', scope: 'enqueue', fetch: (_, { tenant }) => Response.json({ tenant }) }],
+    protocols: [
+      { path: '/v1/echo', scope: 'enqueue', fetch: (_, { caller }) => Response.json({ tenant: caller.tenant }) },
+    ],
   });
   const as = (authorization: string) => ({ headers: { authorization } });
   expect((await send(url + TURNS, 'POST', { body: hello, ...as('one') })).status).toBe(202);

@@ -151,7 +151,7 @@ test('finds the response of a request that came twice', async () => {
 
 test('refuses instructions, and an unknown response', async () => {
   const refused = openai.responses.create({ input: 'hello', instructions: 'Be rude.' });
-  await expect(refused).rejects.toMatchObject({ status: 400, code: 'invalid_input' });
+  await expect(refused).rejects.toMatchObject({ status: 422, code: 'invalid_input' });
   await expect(openai.responses.retrieve('resp_x')).rejects.toMatchObject({ status: 404 });
 });
 

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { openClient } from '../../client/index.ts';
 import { listSecrets } from '../../config/list-secrets.ts';
 import { DEFAULT_REDIS_URL, readConfig, readEnvironment } from '../../config.ts';
@@ -7,7 +9,11 @@ import { servePages } from '../../health/page-server.ts';
 import { createReadiness } from '../../health/readiness.ts';
 import { createHealthPages } from '../../health/worker-pages.ts';
 import { createHttpApp } from '../../http/app.ts';
+import type { HttpApp, HttpAppOptions } from '../../http/app-options.ts';
+import { authenticateByKey } from '../../http/bearer-keys.ts';
+import { createProtocols } from '../../http/protocols.ts';
 import { serveHttp } from '../../http/serve-http.ts';
+import { withPage } from '../../http/static-page.ts';
 import { createHttpMetrics, type HttpMetrics } from '../../telemetry/http-metrics.ts';
 import { createLogger } from '../../telemetry/logs.ts';
 import { listenForSignals } from '../interruption.ts';
@@ -20,6 +26,12 @@ export interface ServeCommandOptions {
   /** Origins of web pages, comma-separated. */
   readonly cors?: string;
   readonly maxReaders?: number;
+  /** True if each request needs an access key. */
+  readonly keys?: true;
+  /** Agent that answers the conversations of front-end protocols. */
+  readonly agent?: string;
+  /** Folder of a built page to serve beside the routes. */
+  readonly page?: string;
   readonly metricsPort: number;
 }
 
@@ -33,11 +45,8 @@ type Client = Awaited<ReturnType<typeof openClient>>;
 
 /** Answers HTTP requests until SIGTERM or SIGINT. Then ends streams, and waits for requests in flight. */
 export async function runServe({ output }: CommandContext, options: ServeCommandOptions): Promise<number> {
-  const { host, port, cors, maxReaders, metricsPort } = options;
-  if (!LOOPBACK.includes(host)) {
-    const why = `without keys, the server listens on this machine only: ${LOOPBACK.join(', ')}`;
-    throw fieldError('invalid_config', '--host', why);
-  }
+  const { host, port, metricsPort } = options;
+  checkOptions(options);
   const config = readConfig();
   const { redisUrl = DEFAULT_REDIS_URL, redisTls, shards, queueShards, durability, shutdownMs, logLevel } = config;
   const logger = createLogger({ level: logLevel, secrets: listSecrets(readEnvironment()) });
@@ -55,23 +64,43 @@ export async function runServe({ output }: CommandContext, options: ServeCommand
     (opened) => opened.close(),
   );
   const metrics = createHttpMetrics(() => app.readers);
-  const app = createHttpApp({
-    client,
-    hosts: LOOPBACK_NAMES,
-    ...(cors !== undefined && { cors: cors.split(',').map((origin) => origin.trim()) }),
-    ...(maxReaders !== undefined && { limits: { maxReaders } }),
-    onError,
-    onRequest: (request) => metrics.record(request),
-  });
+  const app = createApp(client, options, { onError, onRequest: metrics.record });
   const pages = stack.adopt(await openPages(client, metrics, metricsPort), (opened) => opened.close());
-  const server = await serveHttp({ app, host, port });
+  const fetch = options.page === undefined ? app.fetch : withPage(options.page, app.fetch);
+  const server = await serveHttp({ app: { fetch, close: () => app.close() }, host, port });
   const metricsUrl = `http://${pages.host}:${pages.port}/metrics`;
-  logger.info({ url: server.url, metrics: metricsUrl }, 'HTTP server started, without keys, for this machine only');
+  const access = options.keys === true ? 'for callers with an access key' : 'without keys, for this machine only';
+  logger.info({ url: server.url, metrics: metricsUrl }, `HTTP server started, ${access}`);
   const { signal } = await interruption;
   logger.info({ signal }, 'HTTP server stopping');
   const outcome = await server.close(shutdownMs);
   logger.info({ outcome }, 'HTTP server stopped');
   return outcome === 'closed' ? 0 : CUT_OFF_EXIT_CODE;
+}
+
+function checkOptions({ host, keys, page }: ServeCommandOptions): void {
+  if (keys !== true && !LOOPBACK.includes(host)) {
+    const why = `without --keys, the server listens on this machine only: ${LOOPBACK.join(', ')}`;
+    throw fieldError('invalid_config', '--host', why);
+  }
+  if (page !== undefined && !existsSync(join(page, 'index.html'))) {
+    throw fieldError('invalid_config', '--page', `${page} has no index.html`);
+  }
+}
+
+function createApp(
+  client: Client,
+  { cors, maxReaders, keys, agent }: ServeCommandOptions,
+  listeners: Pick<HttpAppOptions, 'onError' | 'onRequest'>,
+): HttpApp {
+  return createHttpApp({
+    client,
+    ...(keys === true ? { authenticate: authenticateByKey(client.keys) } : { hosts: LOOPBACK_NAMES }),
+    ...(cors !== undefined && { cors: cors.split(',').map((origin) => origin.trim()) }),
+    ...(maxReaders !== undefined && { limits: { maxReaders } }),
+    protocols: createProtocols({ client, agent }),
+    ...listeners,
+  });
 }
 
 async function openPages(client: Client, metrics: HttpMetrics, port: number) {

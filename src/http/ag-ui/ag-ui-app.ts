@@ -2,22 +2,19 @@ import { Hono } from 'hono';
 import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
 import { isAnswerKind } from '../../domain/turn.ts';
 import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { answerEvents, writeData } from '../front-end/event-stream.ts';
-import { answerProblem, invalidBody } from '../front-end/problem.ts';
+import { answerProblems, readBody, streamFrames, writeData } from '../front-end/server-facts.ts';
 import { EventTable } from './events.ts';
 import { type RunRequest, readRunRequest } from './run-input.ts';
 
 /** AG-UI 1.0: one route that runs the agent, to be mounted in a server. */
 export function agUiApp(options: FrontEndOptions): Hono {
   const app = new Hono();
-  app.onError(answerProblem);
+  answerProblems(app);
   app.post('/v1/ag-ui', async (context) => {
     const backend = await openBackend(options, context);
-    const body: unknown = await context.req.json().catch(() => {
-      throw invalidBody();
-    });
+    const body = await readBody(context);
     const request = readRunRequest(body);
-    return answerEvents((left) => streamRun(backend, request, left));
+    return await streamFrames(context, (left) => streamRun(backend, request, left));
   });
   return app;
 }

@@ -4,8 +4,7 @@ import { isTurnfoldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { answerEvents, writeData } from '../front-end/event-stream.ts';
-import { answerProblem, invalidBody } from '../front-end/problem.ts';
+import { answerProblems, readBody, streamFrames, writeData } from '../front-end/server-facts.ts';
 import { listChatMessages } from './chat-history.ts';
 import { readChatRequest } from './chat-request.ts';
 import { type ChatTurn, takeChatRequest } from './chat-turns.ts';
@@ -31,25 +30,23 @@ const HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' };
 export function aiSdkApp(options: AiSdkOptions): Hono {
   const { replayMs = REPLAY_MS } = options;
   const app = new Hono();
-  app.onError(answerProblem);
+  answerProblems(app);
 
   app.post('/v1/chat', async (context) => {
     const backend = await openBackend(options, context);
-    const body: unknown = await context.req.json().catch(() => {
-      throw invalidBody();
-    });
-    const request = readChatRequest(body);
+    const version = readVersion(context, options);
+    const request = readChatRequest(await readBody(context));
     const turn = await takeChatRequest(backend, request);
-    return streamChat(backend, request.id, turn, readVersion(context, options));
+    return await streamFrames(context, (left) => streamChat({ backend, id: request.id, version, left }, turn), HEADERS);
   });
 
   app.get('/v1/chat/:id/stream', async (context) => {
     const backend = await openBackend(options, context);
     const id = parseInput(idSchema, context.req.param('id'), 'id');
     const turn = await findActive(backend, id, replayMs);
-    return turn === undefined
-      ? context.body(null, 204)
-      : streamChat(backend, id, { turn }, readVersion(context, options));
+    if (turn === undefined) return context.body(null, 204);
+    const version = readVersion(context, options);
+    return await streamFrames(context, (left) => streamChat({ backend, id, version, left }, { turn }), HEADERS);
   });
 
   app.post('/v1/chat/:id/stop', async (context) => {
@@ -69,17 +66,26 @@ export function aiSdkApp(options: AiSdkOptions): Hono {
   return app;
 }
 
-function streamChat(backend: Backend, id: string, { turn, known }: ChatTurn, version: SdkVersion): Response {
-  return answerEvents(async function* (left) {
-    const table = new ChunkTable({ turn, version, known });
-    for (const chunk of table.start()) yield writeData(chunk);
-    yield writeData(await describePlace(backend, id, turn));
-    for await (const part of backend.client.stream(backend.nameOf(id), turn, { signal: left })) {
-      for (const chunk of table.add(part)) yield writeData(chunk);
-      if (table.isDone) break;
-    }
-    yield 'data: [DONE]\n\n';
-  }, HEADERS);
+interface OpenChat {
+  readonly backend: Backend;
+  readonly id: string;
+  readonly version: SdkVersion;
+  /** Aborts when the page leaves. */
+  readonly left: AbortSignal;
+}
+
+async function* streamChat(
+  { backend, id, version, left }: OpenChat,
+  { turn, known }: ChatTurn,
+): AsyncGenerator<string> {
+  const table = new ChunkTable({ turn, version, known });
+  for (const chunk of table.start()) yield writeData(chunk);
+  yield writeData(await describePlace(backend, id, turn));
+  for await (const part of backend.client.stream(backend.nameOf(id), turn, { signal: left })) {
+    for (const chunk of table.add(part)) yield writeData(chunk);
+    if (table.isDone) break;
+  }
+  yield 'data: [DONE]\n\n';
 }
 
 /** Reports the state of a turn, and how many turns are before it. */

@@ -7,7 +7,7 @@ import { renderSummary } from '../../domain/summary.ts';
 import { estimateTokens } from '../../models/structural/line-tokens.ts';
 import { createStructuralSummarizer } from '../../models/structural/structural-summarizer.ts';
 import { loadTokenCounter } from '../../tokens/token-counter.ts';
-import { answerProblem, invalidBody } from '../front-end/problem.ts';
+import { answerProblems, readBody } from '../front-end/server-facts.ts';
 import { writeUsage } from '../responses/response-object.ts';
 import { type CompactRequest, type Item, readCompactRequest, readText } from './compact-request.ts';
 import { shortenMessages } from './shorten.ts';
@@ -24,12 +24,10 @@ const STRUCTURAL = 'structural';
 /** `POST /v1/responses/compact`: compacts the items of any agent, without a conversation. */
 export function compactApp({ authorize, summarizers = {} }: CompactOptions = {}): Hono {
   const app = new Hono();
-  app.onError(answerProblem);
+  answerProblems(app);
   app.post('/v1/responses/compact', async (context) => {
     await authorize?.(context);
-    const body: unknown = await context.req.json().catch(() => {
-      throw invalidBody();
-    });
+    const body = await readBody(context);
     return context.json(await compact(readCompactRequest(body), summarizers, context.req.raw.signal));
   });
   return app;

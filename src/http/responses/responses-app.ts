@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
+import type { StreamOptions } from '../../client/index.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { isSettled, type TurnView } from '../../domain/turn.ts';
 import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { answerEvents } from '../front-end/event-stream.ts';
-import { answerProblem, invalidBody } from '../front-end/problem.ts';
+import { answerProblems, readBody, readServerFacts, streamFrames } from '../front-end/server-facts.ts';
 import { type CreateRequest, readCreateRequest } from './create-request.ts';
 import { type ResponseEvent, ResponseTable } from './events.ts';
 import { type ResponseFacts, type ResponseName, readResponseId } from './response-object.ts';
@@ -21,32 +21,32 @@ const retrieveSchema = z.object({
 /** Open Responses: the routes of the OpenAI Responses API, to be mounted in a server. */
 export function responsesApp(options: FrontEndOptions): Hono {
   const app = new Hono();
-  app.onError(answerProblem);
+  answerProblems(app);
 
   app.post('/v1/responses', async (context) => {
     const backend = await openBackend(options, context);
-    const body: unknown = await context.req.json().catch(() => {
-      throw invalidBody();
-    });
-    const request = readCreateRequest(body);
+    const request = readCreateRequest(await readBody(context));
     const name = await createTurn(backend, request, readKey(context));
     const facts = await readFacts(backend, name, request);
-    if (request.stream) return streamResponse(backend, facts);
-    return context.json(await readResponse(backend, facts, request.background ? 0 : Number.POSITIVE_INFINITY));
+    if (request.stream) return await streamFrames(context, (left) => streamResponse({ backend, facts, left }));
+    if (request.background) return context.json(await readResponse(backend, facts, { waitMs: 0 }));
+    const { readers } = await readServerFacts(context);
+    return context.json(await readers.run(context.req.raw, (signal) => readResponse(backend, facts, { signal })));
   });
 
   app.get('/v1/responses/:id', async (context) => {
     const backend = await openBackend(options, context);
     const { stream, starting_after: after } = parseInput(retrieveSchema, context.req.query());
     const facts = await readFacts(backend, readResponseId(context.req.param('id')));
-    return stream ? streamResponse(backend, facts, after) : context.json(await readResponse(backend, facts, 0));
+    if (stream) return await streamFrames(context, (left) => streamResponse({ backend, facts, left }, after));
+    return context.json(await readResponse(backend, facts, { waitMs: 0 }));
   });
 
   app.post('/v1/responses/:id/cancel', async (context) => {
     const backend = await openBackend(options, context);
     const name = readResponseId(context.req.param('id'));
     await backend.client.cancel(backend.nameOf(name.conversation), name.turn);
-    return context.json(await readResponse(backend, await readFacts(backend, name), 0));
+    return context.json(await readResponse(backend, await readFacts(backend, name), { waitMs: 0 }));
   });
   return app;
 }
@@ -95,21 +95,27 @@ function isQueued({ state }: TurnView): boolean {
   return state === 'queued' || state === 'scheduled';
 }
 
-function streamResponse({ client, nameOf }: Backend, facts: ResponseFacts, after = -1): Response {
+interface OpenResponse {
+  readonly backend: Backend;
+  readonly facts: ResponseFacts;
+  /** Aborts when the client leaves. */
+  readonly left: AbortSignal;
+}
+
+async function* streamResponse({ backend, facts, left }: OpenResponse, after = -1): AsyncGenerator<string> {
+  const { client, nameOf } = backend;
   const { conversation, turn } = facts.name;
-  return answerEvents(async function* (left) {
-    const table = new ResponseTable(facts);
-    const view = await client.result(nameOf(conversation), turn);
-    const parts = client.stream(nameOf(conversation), turn, { signal: left });
-    yield writeEvents(table.start(isQueued(view)), after);
-    let known = after;
-    for await (const part of parts) {
-      // The numbers of a step that begins again go back to its start.
-      if (part.type === 'restart') known = -1;
-      yield writeEvents(table.add(part), known);
-      if (table.isDone) return;
-    }
-  });
+  const table = new ResponseTable(facts);
+  const view = await client.result(nameOf(conversation), turn);
+  const parts = client.stream(nameOf(conversation), turn, { signal: left });
+  yield writeEvents(table.start(isQueued(view)), after);
+  let known = after;
+  for await (const part of parts) {
+    // The numbers of a step that begins again go back to its start.
+    if (part.type === 'restart') known = -1;
+    yield writeEvents(table.add(part), known);
+    if (table.isDone) return;
+  }
 }
 
 function writeEvents(events: readonly ResponseEvent[], after: number): string {
@@ -120,10 +126,13 @@ function writeEvents(events: readonly ResponseEvent[], after: number): string {
 }
 
 /** Reads a response as of now, or once its turn has settled or waits for the caller. */
-async function readResponse({ client, nameOf }: Backend, facts: ResponseFacts, waitMs: number): Promise<object> {
+async function readResponse(
+  { client, nameOf }: Backend,
+  facts: ResponseFacts,
+  options: StreamOptions,
+): Promise<object> {
   const { conversation, turn } = facts.name;
   const table = new ResponseTable(facts);
-  const options = Number.isFinite(waitMs) ? { waitMs } : {};
   for await (const part of client.stream(nameOf(conversation), turn, options)) {
     table.add(part);
     if (table.isDone || (part.type === 'end' && isSettled(part.view.state))) break;
