@@ -31,6 +31,8 @@ export interface EventSource extends StreamSource {
 export interface FrameSource extends StreamSource {
   /** Starts to follow. Each frame is the text of one event. */
   readonly frames: (signal: AbortSignal) => AsyncIterable<string>;
+  /** True for a protocol in which the end of a stream means that it is whole. A failure midway then cuts the connection. */
+  readonly cutsAtFailure?: true;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -45,8 +47,7 @@ export function answerEvents({ follow, ...source }: EventSource): Response {
 
 /**
  * Answers with a stream. The next frame is read only when the connection takes it. So a client that reads nothing costs
- * one frame of memory. After `stalledMs` it is disconnected. If the source fails midway, the connection is cut, because
- * the end of a stream means that it is whole.
+ * one frame of memory. After `stalledMs` it is disconnected.
  * @throws too_many_readers
  */
 export function answerFrames(source: FrameSource): Response {
@@ -78,11 +79,13 @@ class FrameReader {
   readonly #limits: StreamLimits;
   readonly #leaving = new AbortController();
   readonly #leave: () => void;
+  readonly #cutsAtFailure: boolean;
   readonly #encoder = new TextEncoder();
   #next: Promise<Next> | undefined;
   #stalled: NodeJS.Timeout | undefined;
 
-  constructor({ request, readers, limits, frames }: FrameSource) {
+  constructor({ request, readers, limits, frames, cutsAtFailure = false }: FrameSource) {
+    this.#cutsAtFailure = cutsAtFailure;
     this.#leave = readers.enter();
     this.#limits = limits;
     const signal = AbortSignal.any([request.signal, readers.closing, this.#leaving.signal]);
@@ -99,7 +102,8 @@ class FrameReader {
       // E.g. Redis is away for longer than the client retries, or the server stops. A client that connects again gets the
       // error as a problem, or continues.
       this.end();
-      controller.error(error);
+      if (this.#cutsAtFailure) controller.error(error);
+      else controller.close();
       return;
     }
     if (text === undefined) {

@@ -6,6 +6,8 @@ import { type Fixture, openFixture } from '../client/fixture.ts';
 import { createFrontEndAgent, gates } from './front-end-agent.ts';
 import { serveApp } from './served-app.ts';
 
+const JSON_TYPE = { 'content-type': 'application/json' };
+
 let fixture: Fixture;
 let server: Awaited<ReturnType<typeof serveApp>>;
 let count = 0;
@@ -106,7 +108,7 @@ test('refuses new input, and a resume that leaves an interrupt out', async () =>
   await run(agent);
   const post = async (body: object): Promise<string> => {
     const base = { threadId: agent.threadId, messages: [{ id: 'm', role: 'user', content: 'more' }] };
-    const sent = { method: 'POST', body: JSON.stringify({ ...base, ...body }) };
+    const sent = { method: 'POST', headers: JSON_TYPE, body: JSON.stringify({ ...base, ...body }) };
     return await (await fetch(`${server.url}/v1/ag-ui`, sent)).text();
   };
   expect(await post({ runId: 'other' })).toContain('"type":"RUN_ERROR","code":"conversation_busy"');
@@ -136,6 +138,7 @@ test('ends a failed run with the code of the failure', async () => {
 test('refuses a request without a message', async () => {
   const refused = await fetch(`${server.url}/v1/ag-ui`, {
     method: 'POST',
+    headers: JSON_TYPE,
     body: JSON.stringify({ threadId: 't', runId: 'r', messages: [] }),
   });
   expect(refused.status).toBe(422);

@@ -219,10 +219,12 @@ test('replays an answer that ended while its page was cut off', async () => {
 });
 
 test('refuses a request that names no message, as problem+json', async () => {
-  const refused = await fetch(`${server.url}/v1/chat`, { method: 'POST', body: '{"id":"a b","messages":[]}' });
+  const post = (body: string) =>
+    fetch(`${server.url}/v1/chat`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  const refused = await post('{"id":"a b","messages":[]}');
   expect(refused.status).toBe(422);
   expect(refused.headers.get('content-type')).toBe('application/problem+json');
   expect(await refused.json()).toMatchObject({ code: 'invalid_input', field: 'id' });
-  const broken = await fetch(`${server.url}/v1/chat`, { method: 'POST', body: '{' });
+  const broken = await post('{');
   expect(await broken.json()).toMatchObject({ code: 'invalid_input', field: 'body' });
 });

@@ -38,7 +38,7 @@ export async function streamFrames(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
   const { readers, streams: limits } = await readServerFacts(context);
-  return answerFrames({ request: context.req.raw, readers, limits, frames, headers });
+  return answerFrames({ request: context.req.raw, readers, limits, frames, headers, cutsAtFailure: true });
 }
 
 /** Answers errors of a protocol as problem+json, like those of the routes. */
