@@ -21,7 +21,9 @@ export function addProcessCommands(program: Command, runner: CommandRunner): voi
     .option('--agents <file>', 'module that exports `agents` (default: a built-in agent that needs no API key)')
     .option('--agent <name>', 'agent to chat with (default: the first agent of the module)')
     .option('--model <name>', 'provider/model to use instead of the agents’ own (API key from the environment)')
-    .option('--conversation <id>', 'id of the conversation to chat in', 'dev');
+    .option('--conversation <id>', 'id of the conversation to chat in', 'dev')
+    .option('--serve <port>', 'serve HTTP for chat pages on this port instead of a prompt', readPort)
+    .option('--page <folder>', 'folder of a built page to serve, e.g. examples/chat/dist');
   withPolicyOptions(withContextOption(dev)).action(
     runner.local(async () => (await import('./commands/dev.ts')).runDev),
   );

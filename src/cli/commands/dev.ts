@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readConfig } from '../../config.ts';
 import { createWorkspaceAgent } from '../../demo/workspace-agent.ts';
 import type { Agent } from '../../domain/agent.ts';
@@ -11,6 +12,7 @@ import { resolveModel } from '../../runtime/resolve-model.ts';
 import { combineListeners } from '../../telemetry/listeners.ts';
 import { createLogger, logEvents } from '../../telemetry/logs.ts';
 import { withAllInOne } from '../all-in-one.ts';
+import { serveDev } from '../dev/dev-server.ts';
 import { Prompt } from '../dev/prompt.ts';
 import { HELP, LEAVE } from '../dev/slash-commands.ts';
 import { Talk } from '../dev/talk.ts';
@@ -30,9 +32,16 @@ export interface DevOptions {
   readonly conversation: string;
   /** Context object of each turn, as JSON or as `@file`. */
   readonly context?: string;
+  /** Port of a server for pages. Absent: a prompt. */
+  readonly serve?: number;
+  /** Folder of a built page to serve. */
+  readonly page?: string;
 }
 
-/** Starts Redis, all workers and a chat prompt in one process. */
+/** Time in ms that requests in flight have to end. */
+const SERVER_GRACE_MS = 1_000;
+
+/** Starts Redis, all workers and a chat prompt, or a server for pages, in one process. */
 export async function runDev({ output }: CommandContext, options: DevOptions): Promise<number> {
   const config = readConfig();
   parseInput(idSchema, options.conversation, '--conversation');
@@ -50,6 +59,13 @@ export async function runDev({ output }: CommandContext, options: DevOptions): P
     output.line(`Redis    ${redis.description}`);
     output.line(`metrics  ${workers.metricsUrl ?? 'none'}`);
     output.line(`agents   ${agents.map(({ name }) => name).join(', ')}`);
+    if (options.serve !== undefined) {
+      const server = await serveDev({ client, agent, port: options.serve, page: options.page });
+      output.line(`server   ${server.url}, for this machine only. Ctrl+C stops it`);
+      if (!interrupted.aborted) await once(interrupted, 'abort');
+      await server.close(SERVER_GRACE_MS);
+      return 0;
+    }
     output.line(`Type a message to ${agent}, ${HELP} for commands or ${LEAVE} to quit.`);
     const talk = new Talk({ client, output, agent, conversation: options.conversation, interrupted, context });
     const prompt = openPrompt(interrupted, () => talk.interrupt());

@@ -1,0 +1,22 @@
+import type { OpenClient } from '../../client/index.ts';
+import { createHttpApp } from '../../http/app.ts';
+import { createProtocols } from '../../http/protocols.ts';
+import { type HttpServer, serveHttp } from '../../http/serve-http.ts';
+import { withPage } from '../../http/static-page.ts';
+
+export interface DevServerOptions {
+  readonly client: OpenClient;
+  readonly agent: string;
+  readonly port: number;
+  /** Folder of a built page. Absent: the routes alone. */
+  readonly page?: string | undefined;
+}
+
+const HOST = '127.0.0.1';
+
+/** Serves the routes, the protocols of front-ends and perhaps a page, to this machine only. */
+export async function serveDev({ client, agent, port, page }: DevServerOptions): Promise<HttpServer> {
+  const app = createHttpApp({ client, hosts: [HOST, 'localhost'], protocols: createProtocols({ client, agent }) });
+  const fetch = page === undefined ? app.fetch : withPage(page, app.fetch);
+  return await serveHttp({ app: { fetch, close: () => app.close() }, host: HOST, port });
+}
