@@ -1,6 +1,6 @@
 import type { TurnView, Waiting } from '../domain/turn.ts';
 
-/** What every part has. */
+/** The place of a part in its turn. */
 export interface Part {
   /** Position behind this part. Pass the id of the last handled part as `after` to continue. */
   readonly id: string;

@@ -4,7 +4,8 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { LogEntry, WeighedMessage } from '../domain/message.ts';
 import type { Store } from '../domain/ports/store.ts';
 import { START_VERSION } from '../domain/version.ts';
-import { type MemoryConversation, MemoryDatabase, toConversationState } from '../memory-store/database.ts';
+import { toConversationState } from '../memory-store/conversation-state.ts';
+import { type MemoryConversation, MemoryDatabase } from '../memory-store/database.ts';
 import { openMemoryStore } from '../memory-store/open-memory-store.ts';
 
 /**

@@ -50,7 +50,7 @@ export interface MountedProtocol {
   readonly fetch: (request: Request, server: ServerFacts) => Response | Promise<Response>;
 }
 
-/** What a mounted protocol gets from its server. */
+/** The caller of a request and the limits of the server, for a mounted protocol. */
 export interface ServerFacts {
   readonly caller: Caller;
   readonly readers: Readers;

@@ -32,7 +32,7 @@ export interface FrameSource extends StreamSource {
   /** Starts to follow. Each frame is the text of one event. */
   readonly frames: (signal: AbortSignal) => AsyncIterable<string>;
   /** True for a protocol in which the end of a stream means that it is whole. A failure midway then cuts the connection. */
-  readonly cutsAtFailure?: true;
+  readonly cutsAtFailure?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

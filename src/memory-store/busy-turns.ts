@@ -2,7 +2,8 @@ import type { BusyTurnStore, TurnUndo, UndoResult } from '../domain/ports/busy-t
 import type { TurnLease } from '../domain/ports/turn-store.ts';
 import type { OnBusy } from '../domain/turn.ts';
 import { checkNumber } from '../domain/version.ts';
-import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toConversationState } from './database.ts';
+import { toConversationState } from './conversation-state.ts';
+import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { appendToLog, closeOpenCalls } from './log.ts';
 import { headTurn, raiseEpoch, settleHead, steeredTurns, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
 import { readyEntry } from './members.ts';

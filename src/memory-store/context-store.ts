@@ -1,7 +1,8 @@
 import { rangesToRead } from '../domain/context.ts';
 import type { AppendRequest, AppendResult, ContextReader, ContextStore } from '../domain/ports/context-store.ts';
 import { checkHead, START_VERSION, shownKeys } from '../domain/version.ts';
-import { type MemoryConversation, type MemoryDatabase, toConversationState } from './database.ts';
+import { toConversationState } from './conversation-state.ts';
+import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { eraseRecords } from './erase.ts';
 import { restartIdleTtl } from './idle-ttl.ts';
 import { appendToLog, moveCalls } from './log.ts';

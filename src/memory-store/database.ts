@@ -1,10 +1,4 @@
-import {
-  type Backoff,
-  type ConversationState,
-  NO_BACKOFF,
-  type Quarantine,
-  type StepState,
-} from '../domain/conversation.ts';
+import { type Backoff, NO_BACKOFF, type Quarantine } from '../domain/conversation.ts';
 import type { ConversationRef, TraceParent } from '../domain/ids.ts';
 import { type LogEntry, NO_WEIGHT, type WeighedMessage, type Weight } from '../domain/message.ts';
 import type { ListedConversation } from '../domain/ports/listing-store.ts';
@@ -247,31 +241,6 @@ export class MemoryDatabase {
   removedKeys(ref: ConversationRef): number {
     return this.#removedKeys.get(nameOf(ref)) ?? 0;
   }
-}
-
-export function toConversationState(conversation: MemoryConversation): ConversationState {
-  const openCalls = [...conversation.openCalls].map(([id, providerId]) => ({ id, ...(providerId && { providerId }) }));
-  const undo = conversation.undo.map((range) => ({ ...range }));
-  return { ...toStepState(conversation), openCalls, ...(undo.length > 0 && { undo }) };
-}
-
-export function toStepState(conversation: MemoryConversation): StepState {
-  const { agent, log, turns, version, weight, baseTotal, anchor, passed, backoff, pass, quarantine } = conversation;
-  const { answeredVersion, fork, ttl, isSteered } = conversation;
-  return {
-    agent,
-    head: log.length,
-    turns,
-    size: { version, weight, baseTotal, headTotal: log.at(-1)?.total ?? NO_WEIGHT, ...(anchor && { anchor }) },
-    passed: { ...passed },
-    backoff,
-    ...(pass && { passId: pass.passId }),
-    ...(quarantine && { quarantine }),
-    ...(fork?.isOpen && { isForking: true }),
-    ...(answeredVersion !== undefined && { answeredVersion }),
-    ...(isSteered && { isSteered }),
-    ...(ttl && { conversationTtl: ttl.ms }),
-  };
 }
 
 function nameOf({ tenant, id }: ConversationRef): string {

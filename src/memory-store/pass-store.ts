@@ -17,7 +17,8 @@ import type {
   VersionProposalResult,
 } from '../domain/ports/pass-store.ts';
 import { checkNumber } from '../domain/version.ts';
-import { type MemoryConversation, type MemoryDatabase, toConversationState } from './database.ts';
+import { toConversationState } from './conversation-state.ts';
+import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { restartIdleTtl } from './idle-ttl.ts';
 import { emit, WAKE_GRACE_MS } from './mailbox.ts';
 import { readyEntry } from './members.ts';

@@ -1,6 +1,7 @@
 import type { Lost, StepOutcome, StepResult, TurnLease } from '../domain/ports/turn-store.ts';
 import { isAnswerKind, TURN_LIMITS, type WaitRequest } from '../domain/turn.ts';
-import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toStepState } from './database.ts';
+import { toStepState } from './conversation-state.ts';
+import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { appendToLog, moveCalls } from './log.ts';
 import { readyEntry } from './members.ts';
 import { notifyReaders } from './stream-store.ts';

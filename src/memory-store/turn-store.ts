@@ -16,7 +16,8 @@ import type {
 import { isSettled, POISON_FAILURE, TURN_LIMITS } from '../domain/turn.ts';
 import { checkNumber } from '../domain/version.ts';
 import { enterInput, openMemoryBusyTurnStore } from './busy-turns.ts';
-import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toConversationState } from './database.ts';
+import { toConversationState } from './conversation-state.ts';
+import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { closeOpenCalls } from './log.ts';
 import { headTurn, isRecorded, popHead, raiseEpoch, settleHead, wakeTurn } from './mailbox.ts';
 import { readyEntry } from './members.ts';

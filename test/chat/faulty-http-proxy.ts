@@ -109,7 +109,7 @@ export class FaultyHttpProxy {
   /** @returns undefined if the server is away */
   async #send({ method, url, headers }: IncomingMessage, body: string): Promise<IncomingMessage | undefined> {
     const { hostname, port } = this.#target;
-    const sent = request({ hostname, port, method, path: url, headers: { ...headers, host: this.#target.host } });
+    const sent = request({ hostname, port, method, path: url, headers });
     sent.end(body);
     const answered = Promise.withResolvers<IncomingMessage | undefined>();
     sent.once('response', answered.resolve).once('error', () => answered.resolve(undefined));

@@ -64,7 +64,7 @@ export async function runServe({ output }: CommandContext, options: ServeCommand
     (opened) => opened.close(),
   );
   const metrics = createHttpMetrics(() => app.readers);
-  const app = createApp(client, options, { onError, onRequest: metrics.record });
+  const app = createApp(client, options, { onError, onRequest: (request) => metrics.record(request) });
   const pages = stack.adopt(await openPages(client, metrics, metricsPort), (opened) => opened.close());
   const fetch = options.page === undefined ? app.fetch : withPage(options.page, app.fetch);
   const server = await serveHttp({ app: { fetch, close: () => app.close() }, host, port });

@@ -45,7 +45,7 @@ describe('the lines of a summary', () => {
   });
 
   test('a structural summary names the call of a result whole, because half a path is a wrong path', async () => {
-    const path = `/home/someone/workspaces/${'deep/'.repeat(16)}modes/interactive-mode.ts`;
+    const path = `/srv/someone/workspaces/${'deep/'.repeat(16)}modes/interactive-mode.ts`;
     const answer = 'TypeError: x_total is null in src/pay/charge.ts';
     const read = round({ id: 'c1', name: 'read', given: { path }, result: answer });
     const lines = (await fixture.write({ messages: [...noise, ...read, ballast(400)], maxTokens: 100 })).split('\n');
