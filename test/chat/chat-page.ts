@@ -1,5 +1,5 @@
 import type { Browser, Page } from 'playwright-core';
-import type { ShownMessage } from './chat-run.ts';
+import { type ShownMessage, withoutEmpty } from './chat-run.ts';
 
 /** Reads the messages in the page, each with its role and texts. */
 const READ = `document.querySelector('.messages') === null ? undefined :
@@ -42,7 +42,8 @@ export class ChatPage {
   /** The messages that the page shows, or undefined while it loads. */
   async read(): Promise<readonly ShownMessage[] | undefined> {
     try {
-      return await this.#page.evaluate<readonly ShownMessage[] | undefined>(READ);
+      const shown = await this.#page.evaluate<readonly ShownMessage[] | undefined>(READ);
+      return shown && withoutEmpty(shown);
     } catch {
       return undefined;
     }

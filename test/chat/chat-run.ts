@@ -62,7 +62,12 @@ export interface ShownMessage {
   readonly texts: readonly string[];
 }
 
-/** The messages of the log, in the form of `readPage`. */
+/** Leaves out answers without text: of turns that failed, or that have only just begun. */
+export function withoutEmpty(shown: readonly ShownMessage[]): ShownMessage[] {
+  return shown.filter(({ texts }) => texts.length > 0);
+}
+
+/** The messages of the log, in the form of a page. */
 export async function readLog(client: TurnfoldClient, conversation: string): Promise<ShownMessage[]> {
   const shown: { role: string; turn: string | undefined; texts: string[] }[] = [];
   for (const { message, turn } of await client.log(conversation).catch(() => [])) {
@@ -73,7 +78,7 @@ export async function readLog(client: TurnfoldClient, conversation: string): Pro
     if (open !== last) shown.push(open);
     if (content !== '') open.texts.push(content);
   }
-  return shown.map(({ role, texts }) => ({ role, texts }));
+  return withoutEmpty(shown.map(({ role, texts }) => ({ role, texts })));
 }
 
 /**
