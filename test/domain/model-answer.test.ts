@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { type ModelAnswer, ModelError } from '../../src/domain/model.ts';
-import { checkAnswer, checkCompaction, readModelError, readPassedOver } from '../../src/domain/model-answer.ts';
+import {
+  checkAnswer,
+  checkCompaction,
+  readModelError,
+  readPassedOver,
+  readToolCallPiece,
+} from '../../src/domain/model-answer.ts';
 
 const usage = { inputTotal: 9, output: 3, outputKept: 3 };
 const call = { id: 'c1', name: 'look', arguments: '{}' };
@@ -126,5 +132,37 @@ describe('an error that a model throws', () => {
   test('readPassedOver limits the length of the report about a failed model of a fallback list', () => {
     expect(readPassedOver('a', 'retry')).toEqual({ model: 'a', outcome: 'retry' });
     expect(readPassedOver({}, Symbol('kind'))).toEqual({ model: 'unknown', outcome: 'fatal' });
+  });
+});
+
+describe('a piece of a tool call', () => {
+  test.each([
+    [
+      { call: 0, name: 'look' },
+      { call: 0, name: 'look' },
+    ],
+    [
+      { call: 2, arguments: '{"a' },
+      { call: 2, arguments: '{"a' },
+    ],
+    [{ call: 1, name: 7, arguments: 5 }, { call: 1 }],
+  ])('%j is read as %j', (piece, read) => {
+    expect(readToolCallPiece(piece)).toEqual(read);
+  });
+
+  test.each([undefined, null, 'call', {}, { call: -1 }, { call: 0.5 }, { call: '0' }])(
+    '%j is no piece, because it names no call',
+    (piece) => {
+      expect(readToolCallPiece(piece)).toBeUndefined();
+    },
+  );
+
+  test('a piece whose fields throw is no piece', () => {
+    const hostile = {
+      get call(): number {
+        throw new Error('the prompt');
+      },
+    };
+    expect(readToolCallPiece(hostile)).toBeUndefined();
   });
 });
