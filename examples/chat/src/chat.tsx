@@ -30,12 +30,12 @@ export function Chat({ id, messages: loaded }: ChatProps) {
           {error.message}
         </p>
       )}
-      <Composer isBusy={isBusy} send={(text) => void sendMessage({ text })} stop={() => void stopTurn()} />
       {!isBusy && messages.at(-1)?.role === 'assistant' && (
         <button type="button" className="quiet" onClick={() => void regenerate()}>
           Answer again
         </button>
       )}
+      <Composer isBusy={isBusy} send={(text) => void sendMessage({ text })} stop={() => void stopTurn()} />
     </>
   );
 }
