@@ -4,10 +4,23 @@ import { describe, expect, test } from 'vitest';
 import { followEvents } from '../../src/client/events.ts';
 import type { ClientPorts } from '../../src/client/ports.ts';
 import { streamTurn } from '../../src/client/stream.ts';
+import type { StreamPage } from '../../src/domain/ports/turn-streams.ts';
 import type { TurnView } from '../../src/domain/turn.ts';
 
 const view: TurnView = { turn: 't1', state: 'running', agent: 'a', acceptedAt: 1, requestTokens: [] };
 const BROKEN = new Error('broken');
+
+/** A page of a stream in which nothing has happened yet. */
+const QUIET_PAGE: StreamPage = {
+  state: 'running',
+  head: 0,
+  start: 0,
+  log: [],
+  hasMoreLog: false,
+  entries: [],
+  position: '0-0',
+  hasMoreEntries: false,
+};
 
 /** Ports of a client in a world without events. `open` counts subscriptions and waits. `waits` resolves at the first wait. */
 class QuietWorld {
@@ -31,14 +44,18 @@ class QuietWorld {
         });
       },
     },
-    texts: {
+    streams: {
+      followTurn: async () => undefined,
+      readStream: async () => {
+        this.#waiting.resolve();
+        return QUIET_PAGE;
+      },
+    },
+    streamNotices: {
       listen: () => {
         this.open += 1;
-        return {
-          catchUp: async () => undefined,
-          stop: () => {
-            this.open -= 1;
-          },
+        return () => {
+          this.open -= 1;
         };
       },
     },

@@ -23,7 +23,7 @@ test('the memory store behaves like the Redis store under any sequence of operat
       const setup = async () => ({ model: await start(memory), real: await start(redis) });
       await fc.asyncModelRun(setup, commands);
     }),
-    { numRuns: countRuns(400) },
+    { numRuns: countRuns(300) },
   );
   await expect(run).resolves.toBeUndefined();
 });

@@ -22,7 +22,7 @@ test('any sequence of turn operations by two workers keeps the invariants, and t
       const setup = async () => ({ model: await start(memory), real: await start(redis) });
       await fc.asyncModelRun(setup, commands);
     }),
-    { numRuns: countRuns(400) },
+    { numRuns: countRuns(300) },
   );
   await expect(run).resolves.toBeUndefined();
 });
