@@ -16,7 +16,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   'hget $key x / hmget $key x / hgetall $key / hkeys $key / hlen $key / hexists $key x',
   'hset $key x x / hsetnx $key x x / hmset $key x x / hincrby $key x 1 / hdel $key x',
   'hscan $key 0 / llen $key / lindex $key 0 / lrange $key 0 0 / lpos $key x / lpop $key',
-  'rpop $key / lpush $key x / rpush $key x / lrem $key 1 x / lset $key 0 x',
+  'rpop $key / lpush $key x / rpush $key x / lrem $key 1 x / lset $key 0 x / linsert $key before x y',
   'ltrim $key 0 0 / rpoplpush $key $key / sadd $key x / srem $key x / scard $key / sismember $key x',
   'smembers $key / spop $key / srandmember $key / zadd $key 1 x / zrem $key x / zscore $key x',
   'zcard $key / zcount $key 0 1 / zlexcount $key - + / zrange $key 0 0 / zrevrange $key 0 0',

@@ -61,7 +61,7 @@ describe.skipIf(!hasServer).each(modes)('over %s (skipped where PATH has no serv
     await worker.untilLogged('worker started');
     const parts = readJsonLines(await succeed('enqueue', 'c1', 'count', '--agent', 'speaker', '--stream', '--json'));
     expect(parts.filter(({ type }) => type === 'text').length).toBeGreaterThan(5);
-    expect(parts.at(-1)).toMatchObject({ type: 'result', view: { state: 'completed' } });
+    expect(parts.at(-1)).toMatchObject({ type: 'end', view: { state: 'completed' } });
     await succeed('redrive', 'c1');
     await succeed('fork', 'c1', 'c2');
     await succeed('restore', 'c2', '--version', '0', '--keep');

@@ -44,7 +44,7 @@ describe.skipIf(obstacle !== undefined)(`over TLS (skipped if: ${obstacle ?? 'no
         env,
       });
       expect(asked, JSON.stringify(worker.lines)).toMatchObject({ code: 0, stderr: '' });
-      expect(readJsonLines(asked.stdout).at(-1)).toMatchObject({ type: 'result', view: { state: 'completed' } });
+      expect(readJsonLines(asked.stdout).at(-1)).toMatchObject({ type: 'end', view: { state: 'completed' } });
       const doctor = await runTurnfold(['doctor'], { env });
       // These servers run without an append-only file, which doctor reports.
       for (const line of doctor.stdout.match(/^wrong.*$/gm) ?? []) expect(line).toMatch(/^wrong +append-only file /);

@@ -271,7 +271,7 @@ describe.skipIf(!hasServer)('while a replica stands still (skipped where PATH ha
       'conversations',
       'waiting',
     ];
-    const known = [...WRITES.map(({ name }) => name), ...reads, 'proposal', 'close'];
+    const known = [...WRITES.map(({ name }) => name), ...reads, 'proposal', 'keys', 'webhooks', 'close'];
     expect(Object.keys(client).toSorted()).toEqual(known.toSorted());
   });
 });
