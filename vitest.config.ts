@@ -62,9 +62,6 @@ const clientContract = bothClients.map((name) => `test/client/${name}.test.ts`);
  */
 const faultFiles = [...filesOf(['chaos', 'fuzz', 'protocol', 'redis-modes']), 'test/**/*.faults.test.ts'];
 
-/** Searches over a real Redis that `npm test` tries a few times, and `npm run test:faults` again at length. */
-const sequenceFiles = ['test/store/*-sequences.test.ts'];
-
 /** Properties that `npm test` tries a few times, and `npm run test:faults` again at length (test/setup/count-runs.ts). */
 const propertyFiles = [
   'test/wire/**/*.test.ts',
@@ -196,8 +193,7 @@ export default defineConfig({
           name: 'faults',
           sequence: { groupOrder: 3 },
           maxWorkers: 3,
-          include: [...faultFiles, ...sequenceFiles],
-          provide: { isThorough: true },
+          include: faultFiles,
           globalSetup: ['test/setup/redis.ts'],
           testTimeout: 300_000,
         },

@@ -12,7 +12,7 @@ import { FaultyHttpProxy } from './faulty-http-proxy.ts';
 import { findChromium, openBrowser } from './page-browser.ts';
 
 /** `CHAT_TURNS=10000 npx vitest run --project faults test/chat` is the long run. */
-const TURNS = Number(process.env['CHAT_TURNS'] ?? 40);
+const TURNS = Number(process.env['CHAT_TURNS'] ?? 16);
 const PAGES = 4;
 const WORKERS = 2;
 const FAULTS = { lost: 0.05, cut: 0.2, doubled: 0.1, delayed: 0.2 };

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
-import { countRuns } from '../setup/count-runs.ts';
 import { operations, type Side } from './pass-operations.ts';
 import { appendOf } from './pass-samples.ts';
 import { newConversation } from './samples.ts';
@@ -23,7 +22,7 @@ test('the memory store behaves like the Redis store under any sequence of operat
       const setup = async () => ({ model: await start(memory), real: await start(redis) });
       await fc.asyncModelRun(setup, commands);
     }),
-    { numRuns: countRuns(300) },
+    { numRuns: 40 },
   );
   await expect(run).resolves.toBeUndefined();
 });

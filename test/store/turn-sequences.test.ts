@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
-import { countRuns } from '../setup/count-runs.ts';
 import { newConversation, turnFor } from './samples.ts';
 import { openMemoryStoreHarness, openRedisStoreHarness, type StoreHarness } from './store-harness.ts';
 import { operations, Side } from './turn-operations.ts';
@@ -22,7 +21,7 @@ test('any sequence of turn operations by two workers keeps the invariants, and t
       const setup = async () => ({ model: await start(memory), real: await start(redis) });
       await fc.asyncModelRun(setup, commands);
     }),
-    { numRuns: countRuns(300) },
+    { numRuns: 50 },
   );
   await expect(run).resolves.toBeUndefined();
 });
