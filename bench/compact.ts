@@ -7,6 +7,8 @@ import { loadTokenCounter } from '../src/tokens/token-counter.ts';
 import { mixedHistory, realisticTexts } from './plan-histories.ts';
 import { describeSpread, spreadOf } from './spread.ts';
 
+const JSON_TYPE = { 'content-type': 'application/json' };
+
 const TOKENS = 200_000;
 const WARM_UP = 20;
 const RUNS = 30;
@@ -34,7 +36,8 @@ let output = '';
 for (let run = 0; run < WARM_UP + RUNS; run += 1) {
   const before = process.threadCpuUsage();
   const startedMs = performance.now();
-  const answer = await app.request('/v1/responses/compact', { method: 'POST', body });
+  const answer = await app.request('/v1/responses/compact', { method: 'POST', headers: JSON_TYPE, body });
+  if (!answer.ok) throw new Error(await answer.text());
   output = await answer.text();
   const { user, system } = process.threadCpuUsage(before);
   if (run < WARM_UP) continue;
