@@ -38,7 +38,7 @@ export class LiveMessage implements KnownMessage {
     }
   }
 
-  /** Returns the characters of a piece that are not known yet. A worker sends a piece again if the reply was lost. */
+  /** Returns the new characters of a piece. A worker sends a piece again if the reply of Redis was lost. */
   #findNew(known: string, { at, text }: { readonly at: number; readonly text: string }): string {
     if (at <= known.length) return text.slice(known.length - at);
     this.hasGap = true;

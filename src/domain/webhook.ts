@@ -22,7 +22,7 @@ export const WEBHOOK_LIMITS = {
   responseBytes: 65_536,
   /** A webhook is set aside after this time in ms without one success. Events are kept for 24 h, so half of it is left. */
   deadAfterMs: 12 * 3_600_000,
-  /** Time in ms after which the deliveries of a webhook that was set aside are looked at again. */
+  /** Time in ms between two checks whether an operator has retried a webhook that was set aside. */
   deadPauseMs: 60_000,
   firstRetryMs: 5_000,
   longestRetryMs: 600_000,

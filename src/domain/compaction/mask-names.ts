@@ -69,7 +69,7 @@ class NamesOfResults {
     });
   }
 
-  /** Names of a result that were counted so far, the most used first. */
+  /** Names in a result that the agent uses in the messages counted so far, the most used first. */
   usedNames(result: number): string[] {
     const uses = this.#uses;
     const used = [...(this.#ofResult.get(result) ?? [])].filter((term) => (uses[term] as number) > 0);

@@ -9,7 +9,7 @@ export interface SourceFacts {
   /** Terms of each result, by its message. A repeated term counts once a line. */
   readonly resultTerms: Float64Array;
   /**
-   * Share of the other terms of a line that the agent used lately, by term. The line with the largest share
+   * For each term, the share of its line's other terms that the agent used lately. The line with the largest share
    * counts. Rare terms weigh more than frequent ones.
    */
   readonly company: Float64Array;
@@ -45,7 +45,7 @@ const PRIOR = 0.3;
 function* readCompany({ terms, fragments, messages }: Ledger): Sliced<Float64Array> {
   const company = new Float64Array(terms.length);
   const weights = new Float64Array(terms.length);
-  /** The weight of a term that the agent used lately, else 0. */
+  /** Weight of each term. A term that the agent did not use lately has 0. */
   const used = new Float64Array(terms.length);
   for (const [index, term] of terms.entries()) {
     weights[index] = 1 / term.messages;

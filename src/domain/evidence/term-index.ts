@@ -41,7 +41,7 @@ export class TermIndex {
     return index;
   }
 
-  /** @returns the index of a part that was added, or undefined */
+  /** @returns the index of a part that `addPart` has added, or undefined for another part */
   findPart(text: string, from: number, to: number): number | undefined {
     const hash = hashOf(text, from, to);
     const slots = this.#slots;

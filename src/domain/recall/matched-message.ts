@@ -13,7 +13,7 @@ import { isWordAcross } from './words.ts';
 const PHRASE_WEIGHT = 10_000;
 /** Score of an exact path or id whose words are all too short to be searched. */
 const MIN_EXACT_WEIGHT = 1;
-/** Maximum number of occurrences of a text that are examined. A megabyte of one letter has a million. */
+/** Maximum number of occurrences that a search examines. A megabyte of one letter has a million occurrences. */
 const MAX_PLACES = 1_000;
 
 /** A message with lines that match a query. */

@@ -3,7 +3,7 @@ import { NumberList } from './number-list.ts';
 /** Bytes of the first slice of a list. Each further slice is twice as large, up to the maximum. */
 const FIRST_SLICE = 8;
 const MAX_DOUBLINGS = 5;
-/** Bytes at the end of a slice that hold the start of the next one. */
+/** Bytes at the end of each slice. These bytes hold the position at which the next slice starts. */
 const POINTER = 4;
 const FIRST_BYTES = 4_096;
 const GROWTH = 1.5;

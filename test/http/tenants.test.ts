@@ -1,0 +1,60 @@
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { authenticateByKey } from '../../src/http/bearer-keys.ts';
+import { arbitraryRequest, type OpenApi } from './arbitrary-requests.ts';
+import { type HttpFixture, openHttpFixture } from './fixture.ts';
+
+const SECRET = 'only tenant one knows this';
+/** The random requests name this conversation, too. */
+const NAME = { tenant: 'one', conversation: 'a' } as const;
+
+let http: HttpFixture;
+beforeAll(async () => {
+  http = await openHttpFixture();
+  const message = { role: 'user', content: SECRET } as const;
+  await http.client.append({ ...NAME, agent: 'talker', messages: [message, { role: 'assistant', content: SECRET }] });
+  await http.client.enqueueTurn({ ...NAME, agent: 'talker', turn: 't1', input: SECRET });
+});
+afterAll(() => http.close());
+
+async function readTenantOne(): Promise<unknown> {
+  const { client } = http;
+  return [
+    await client.describe(NAME),
+    await client.log(NAME),
+    await client.openTurns(NAME),
+    await client.versions(NAME),
+  ];
+}
+
+test('a key of a second tenant with every scope sees and changes nothing of the first tenant on any route', async () => {
+  const { keys } = http.client;
+  const { token } = await keys.create({ tenant: 'two', scopes: ['admin'] });
+  const { url, stop } = await http.serve({ authenticate: authenticateByKey(keys) });
+  const { body: document } = await http.call<OpenApi>('GET', '/v1/openapi.json');
+  const before = await readTenantOne();
+  const operations = new Set<string>();
+  const statuses = new Set<number>();
+  await fc.assert(
+    fc.asyncProperty(arbitraryRequest(document), async ({ operation, method, path, headers, body }) => {
+      // A conversation of the same id may appear in tenant two. The text of tenant one must not.
+      const leaving = new AbortController();
+      const response = await fetch(url + path, {
+        method,
+        headers: { ...headers, authorization: `Bearer ${token}` },
+        signal: leaving.signal,
+        ...(body !== undefined && body !== '' && { body }),
+      });
+      operations.add(operation);
+      statuses.add(response.status);
+      const isStream = response.headers.get('content-type') === 'text/event-stream';
+      if (!isStream) expect(await response.text(), `${method} ${path}`).not.toContain(SECRET);
+      leaving.abort();
+    }),
+    { numRuns: 600, endOnFailure: true },
+  );
+  expect(await readTenantOne()).toEqual(before);
+  expect([...statuses]).toEqual(expect.arrayContaining([200, 404]));
+  expect(operations.size, 'every route was asked').toBeGreaterThan(25);
+  await stop();
+});
