@@ -44,8 +44,8 @@ export interface AnsweredRequest {
 export interface MountedProtocol {
   /** Path of the protocol, e.g. `/v1/chat`. Everything below it belongs to the protocol, too. */
   readonly path: `/${string}`;
-  /** Right that a caller needs. */
-  readonly scope: Scope;
+  /** Rights that a caller needs, all of them. */
+  readonly scopes: readonly Scope[];
   /** Answers a request of an authenticated caller. */
   readonly fetch: (request: Request, server: ServerFacts) => Response | Promise<Response>;
 }

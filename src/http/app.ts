@@ -53,7 +53,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   app.get(DOCUMENT_PATH, (context) => context.json(document));
   for (const protocol of options.protocols ?? []) {
     const handle = async (context: Context): Promise<Response> => {
-      const caller = await identify(context.req.raw, authenticate, protocol.scope);
+      const caller = await identify(context.req.raw, authenticate, protocol.scopes);
       const { services, limits: body } = answering;
       const { streams } = services;
       return await protocol.fetch(context.req.raw, { caller, readers, streams, body, onError });
@@ -130,7 +130,7 @@ async function answer(
 ): Promise<Response> {
   context.set('operation', route.operation);
   const request = context.req.raw;
-  const caller = await identify(request, authenticate, route.scope);
+  const caller = await identify(request, authenticate, [route.scope]);
   checkTenant(request, caller);
   const params = parseInput(route.params, context.req.param());
   const query = route.query === undefined ? {} : parseInput(route.query, context.req.query());
@@ -157,8 +157,9 @@ async function readBody(request: Request, { body: schema, isBodyOptional }: Rout
   return parseInput(schema, body);
 }
 
-async function identify(request: Request, authenticate: Authenticate, scope: Scope): Promise<Caller> {
+async function identify(request: Request, authenticate: Authenticate, needed: readonly Scope[]): Promise<Caller> {
   const caller = await authenticate(request);
-  if (includesScope(caller.scopes, scope)) return caller;
-  throw new HttpProblem('forbidden', `this route needs a key with the scope ${scope}`, { field: 'authorization' });
+  const missing = needed.find((scope) => !includesScope(caller.scopes, scope));
+  if (missing === undefined) return caller;
+  throw new HttpProblem('forbidden', `this route needs a key with the scope ${missing}`, { field: 'authorization' });
 }

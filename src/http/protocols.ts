@@ -31,5 +31,5 @@ export function createProtocols({ client, agent }: ProtocolOptions): MountedProt
 }
 
 function mount(path: `/${string}`, app: Hono): MountedProtocol {
-  return { path, scope: 'enqueue', fetch: (request, server) => app.fetch(request, server) };
+  return { path, scopes: ['read', 'enqueue', 'answer'], fetch: (request, server) => app.fetch(request, server) };
 }

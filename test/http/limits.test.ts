@@ -134,7 +134,7 @@ test('a caller reaches only its tenant, and only the routes of its scopes', asyn
       return caller;
     },
     protocols: [
-      { path: '/v1/echo', scope: 'enqueue', fetch: (_, { caller }) => Response.json({ tenant: caller.tenant }) },
+      { path: '/v1/echo', scopes: ['enqueue'], fetch: (_, { caller }) => Response.json({ tenant: caller.tenant }) },
     ],
   });
   const as = (authorization: string) => ({ headers: { authorization } });

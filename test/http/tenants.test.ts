@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { authenticateByKey } from '../../src/http/bearer-keys.ts';
+import { createProtocols } from '../../src/http/protocols.ts';
 import { arbitraryRequest, type OpenApi } from './arbitrary-requests.ts';
 import { type HttpFixture, openHttpFixture } from './fixture.ts';
 
@@ -56,5 +57,23 @@ test('a key of a second tenant with every scope sees and changes nothing of the 
   expect(await readTenantOne()).toEqual(before);
   expect([...statuses]).toEqual(expect.arrayContaining([200, 404]));
   expect(operations.size, 'every route was asked').toBeGreaterThan(25);
+  await stop();
+});
+
+test('a chat page reaches only the tenant of its key, and needs a key that may also read and answer', async () => {
+  const { client } = http;
+  const { keys } = client;
+  const protocols = createProtocols({ client, agent: 'talker' });
+  const { url, stop } = await http.serve({ authenticate: authenticateByKey(keys), protocols });
+  const ask = async (path: string, token: string, method = 'GET') =>
+    await fetch(url + path, { method, headers: { authorization: `Bearer ${token}` } });
+  const { token: two } = await keys.create({ tenant: 'two', scopes: ['read', 'enqueue', 'answer'] });
+  expect(await (await ask('/v1/chat/none', two)).json()).toEqual({ id: 'none', messages: [] });
+  expect(await (await ask('/v1/chat/a', two)).text()).not.toContain(SECRET);
+  expect((await ask('/v1/chat/a/stop', two, 'POST')).status).not.toBe(200);
+  const { token: producer } = await keys.create({ tenant: 'one', scopes: ['enqueue'] });
+  expect((await ask('/v1/chat/a', producer)).status).toBe(403);
+  const { token: one } = await keys.create({ tenant: 'one', scopes: ['read', 'enqueue', 'answer'] });
+  expect(await (await ask('/v1/chat/a', one)).text()).toContain(SECRET);
   await stop();
 });
