@@ -139,15 +139,15 @@ async function answer(
   const name = { tenant: caller.tenant, conversation: param('conversation') };
   const call: Call = { ...services, caller, request, query, body, param, name };
   const answered = await route.handle(call as Call<never, never>);
-  const response = answered instanceof Response ? answered : writeAnswer(answered, route);
-  response.headers.set(TENANT_HEADER, caller.tenant);
-  return response;
+  if (!(answered instanceof Response)) return writeAnswer(answered, route, caller);
+  answered.headers.set(TENANT_HEADER, caller.tenant);
+  return answered;
 }
 
-function writeAnswer({ body, headers }: JsonAnswer, { status = 200 }: Route): Response {
+function writeAnswer({ body, headers }: JsonAnswer, { status = 200 }: Route, { tenant }: Caller): Response {
   return new Response(`${JSON.stringify(body)}\n`, {
     status,
-    headers: { 'content-type': 'application/json', ...headers },
+    headers: { 'content-type': 'application/json', ...headers, [TENANT_HEADER]: tenant },
   });
 }
 

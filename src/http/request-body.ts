@@ -33,6 +33,8 @@ export async function readJsonBody(request: Request, limits: BodyLimits): Promis
   }
 }
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
 async function readText(request: Request, { maxBytes, timeoutMs }: BodyLimits): Promise<string> {
   const length = request.headers.get('content-length');
   if (Number(length ?? 0) > maxBytes) throw tooLarge(maxBytes);
@@ -46,7 +48,7 @@ async function readText(request: Request, { maxBytes, timeoutMs }: BodyLimits): 
   }, timeoutMs);
   try {
     const bytes = body === undefined ? request.arrayBuffer() : readChunks(body, maxBytes, late.promise);
-    return new TextDecoder('utf-8', { fatal: true }).decode(await Promise.race([bytes, late.promise]));
+    return UTF8.decode(await Promise.race([bytes, late.promise]));
   } catch (error) {
     if (error instanceof HttpProblem) throw error;
     throw fieldError('invalid_input', 'body', 'not valid UTF-8, or not complete', { cause: error });

@@ -36,8 +36,9 @@ const CLOSE_PAUSE_MS = 50;
  */
 export async function serveHttp({ app, host, port }: ServeOptions): Promise<HttpServer> {
   const listener = getRequestListener(app.fetch, {
-    // Otherwise the adapter replaces `Request` and `Response` for the whole process.
-    overrideGlobalObjects: false,
+    // The adapter replaces `Request` and `Response` for the whole process. An answer then needs neither a web stream nor a
+    // copy of its headers, which saves about 30 µs of CPU time.
+    overrideGlobalObjects: true,
     errorHandler: () => refuseRequest('the request has no valid URL or host'),
   });
   const server = createServer(
