@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import { type NamedConversation, nameConversation } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
@@ -98,7 +98,7 @@ export async function acceptTurn(ports: EnqueuePorts, { priority, ...request }: 
 
 /** Hash of a turn's input, by which the store recognizes a repeated call. */
 export function hashPayload(payload: readonly string[]): string {
-  return createHash('sha256').update(JSON.stringify(payload)).digest('hex').slice(0, 32);
+  return hash('sha256', JSON.stringify(payload)).slice(0, 32);
 }
 
 type Refused = Exclude<AcceptResult, { readonly status: 'accepted' | 'known' }>;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { fieldError } from '../domain/errors.ts';
 
@@ -29,5 +29,5 @@ export function readOperation(request: Request, given: string | undefined, field
   if (key.length === 0 || key.length > MAX_KEY_CHARACTERS) {
     throw fieldError('invalid_input', IDEMPOTENCY_HEADER, `expected 1 to ${MAX_KEY_CHARACTERS} characters`);
   }
-  return `key-${createHash('sha256').update(key).digest('hex').slice(0, 40)}`;
+  return `key-${hash('sha256', key).slice(0, 40)}`;
 }

@@ -111,15 +111,23 @@ async function callWithinBudget<T>(
   run: () => Promise<T>,
   budgetMs = FAIL_FAST_MS,
 ): Promise<T> {
-  const budget = AbortSignal.timeout(budgetMs);
+  const budget = new AbortController();
+  const { promise: end, reject } = Promise.withResolvers<never>();
+  // `AbortSignal.timeout` cannot be stopped. It would abort after each call, and cost more than the call.
+  const timer = setTimeout(() => {
+    budget.abort();
+    reject(budget.signal.reason);
+  }, budgetMs);
   try {
-    return await Promise.race([connectAndRun(connection, run, budget), rejectAfter(budget)]);
+    return await Promise.race([connectAndRun(connection, run, budget.signal), end]);
   } catch (error) {
-    if (!budget.aborted) throw nameRedisError(error);
+    if (!budget.signal.aborted) throw nameRedisError(error);
     throw new TurnfoldError(
       'redis_unavailable',
       `Redis did not answer within ${budgetMs} ms. Check that Redis is running and reachable, then retry`,
     );
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -128,9 +136,4 @@ async function connectAndRun<T>(connection: QueueConnection, run: () => Promise<
     await once(connection, 'ready', { signal: budget });
   }
   return await run();
-}
-
-async function rejectAfter(budget: AbortSignal): Promise<never> {
-  await once(budget, 'abort');
-  throw budget.reason;
 }

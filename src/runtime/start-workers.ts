@@ -5,6 +5,7 @@ import { EventLoopMonitor } from '../health/event-loop-monitor.ts';
 import { listWorkerChecks } from '../health/worker-checks.ts';
 import { openWorkerPages, type WorkerPages } from '../health/worker-pages.ts';
 import { createInboxHandler } from '../inbox/inbox-handler.ts';
+import { createIdSource } from '../jobs/id-source.ts';
 import type { QueueErrorListener } from '../queue/queue-connection.ts';
 import { openQueueWorkers, type QueueWorkers, totalConcurrency } from '../queue/queue-workers.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
@@ -25,7 +26,7 @@ import { createListeners, type Listeners } from './listeners.ts';
 import { createMeasures, MeasuringLease } from './measures.ts';
 import { startDeliverer } from './start-deliverer.ts';
 import { createSummarizers } from './summarizers.ts';
-import { createIdSource, systemClock } from './system.ts';
+import { systemClock } from './system.ts';
 import {
   ROLES,
   readWorkersOptions,
