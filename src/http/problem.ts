@@ -64,6 +64,7 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   not_found: 404,
   unknown_agent: 404,
   turn_conflict: 409,
+  operation_conflict: 409,
   agent_conflict: 409,
   conversation_busy: 409,
   conflict: 409,
