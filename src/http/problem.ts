@@ -96,12 +96,19 @@ export const PROBLEM_TYPE = 'application/problem+json';
 
 /** Body of every error response, by RFC 9457. */
 export interface Problem {
+  /** URN of the error code. */
   readonly type: string;
+  /** Phrase of the HTTP status. */
   readonly title: string;
+  /** HTTP status. */
   readonly status: number;
+  /** Error code, for programs. */
   readonly code: ErrorCode | HttpCode;
+  /** What was wrong and what to do, for people. */
   readonly detail: string;
+  /** Path of the wrong field, header or parameter. */
   readonly field?: string;
+  /** Figures and ids that explain the error. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
