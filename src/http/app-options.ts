@@ -52,7 +52,7 @@ export interface MountedProtocol {
 
 /** The caller of a request and the limits of the server, for a mounted protocol. */
 export interface ServerFacts {
-  /** Who sends the request. */
+  /** Sender of the request. */
   readonly caller: Caller;
   /** Counts streams and waiting requests, which end when the server stops. */
   readonly readers: Readers;

@@ -104,7 +104,7 @@ export interface Problem {
   readonly status: number;
   /** Error code, for programs. */
   readonly code: ErrorCode | HttpCode;
-  /** What was wrong and what to do, for people. */
+  /** Message for people: the fault, and what to do. */
   readonly detail: string;
   /** Path of the wrong field, header or parameter. */
   readonly field?: string;

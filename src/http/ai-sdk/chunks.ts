@@ -199,7 +199,7 @@ export function readJson(text: string): unknown {
   }
 }
 
-/** Where a steering message entered the answer. A front-end that has the part already replaces it, because its id is fixed. */
+/** Marks the place where a steering message entered the answer. A front-end that has the part already replaces it, because its id is fixed. */
 function addSteering({ turn, seq, content }: Extract<TurnPart, { readonly type: 'steering' }>): Chunk {
   return { type: 'data-steering', id: `steering-${seq}`, data: { turn, content } };
 }

@@ -93,7 +93,7 @@ export const WORKER_METRICS = {
   jobsDropped: counter('turnfold_jobs_dropped_total', 'Unreadable jobs removed from their queue.', { queue: ROLES }),
   inboxJobs: counter(
     'turnfold_inbox_jobs_total',
-    'Jobs that a worker took from the inbox. moved: the turn is in its mailbox. repeated: the turn was there before. refused: the producer must correct the job. postponed: Redis cannot take the turn now.',
+    'Jobs taken from the inbox. repeated: the turn was in its mailbox. refused: the producer must correct it. postponed: Redis cannot take it now.',
     { outcome: ['moved', 'repeated'], code: ['none'] },
     { outcome: ['refused'], code: INBOX_REFUSALS },
     { outcome: ['postponed'], code: ['redis_full', 'redis_unavailable', 'accepted_unsure'] },
