@@ -162,7 +162,7 @@ export function describeBusyTurns(given: Given): void {
       [2, 's1'],
       [3, 't1'],
     ]);
-    expect(await events(conversation)).toContain('turn_steered s1 t1 2');
+    expect(await events(conversation)).toContainEqual({ type: 'turn_steered', turn: 's1', into: 't1', seq: '2' });
   });
 
   test('turns that steered a turn end with it, and the next turn is the one behind them', async () => {
