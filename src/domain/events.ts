@@ -230,13 +230,16 @@ type DroppedJobEvent = {
  * - `refused`: its turn cannot be accepted, and its producer must correct the job.
  * - `postponed`: Redis or this worker cannot accept the turn now, and the job is delivered again.
  */
-export const INBOX_OUTCOMES = ['moved', 'repeated', 'refused', 'postponed'] as const;
+type InboxOutcome = 'moved' | 'repeated' | 'refused' | 'postponed';
 
 export interface InboxDelivery {
+  /** Id of the job in its queue. */
   readonly job: string;
-  readonly outcome: (typeof INBOX_OUTCOMES)[number];
+  /** What became of the job. */
+  readonly outcome: InboxOutcome;
   /** Code of the error, if the turn was not accepted. */
   readonly code?: ErrorCode;
+  /** Error of a refused job. */
   readonly error?: unknown;
 }
 

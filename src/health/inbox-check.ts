@@ -1,7 +1,7 @@
 import type { InboxReport } from '../queue/inbox-report.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
-export interface InboxTerms {
+interface InboxTerms {
   /** True if `TURNFOLD_INBOX` is true where the doctor runs. */
   readonly isOn: boolean;
   /** How long a job may wait before the doctor warns, in ms. */

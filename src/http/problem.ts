@@ -136,7 +136,7 @@ export function answerProblem(error: unknown, onDefect: (error: unknown) => void
   return answerTurnfoldError(error, status);
 }
 
-export function answerTurnfoldError(error: TurnfoldError, status: number): Response {
+function answerTurnfoldError(error: TurnfoldError, status: number): Response {
   const { code, message, field, details } = error;
   return writeProblem(
     describeProblem(status, { code, detail: message, field, details }),

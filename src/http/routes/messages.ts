@@ -10,7 +10,6 @@ import { readMessage } from '../../wire/conversation-line.ts';
 import { wireFormats } from '../../wire/formats.ts';
 import { appendedSchema, CONTEXT_FORMATS, contextSchema, messagePageSchema } from '../answers/messages.ts';
 import { readOperation } from '../idempotency-key.ts';
-import { HttpProblem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { limitOf } from './fields.ts';
 
