@@ -52,9 +52,13 @@ export interface MountedProtocol {
 
 /** The caller of a request and the limits of the server, for a mounted protocol. */
 export interface ServerFacts {
+  /** Sender of the request. */
   readonly caller: Caller;
+  /** Counts streams and waiting requests, which end when the server stops. */
   readonly readers: Readers;
+  /** Time limits of streams. */
   readonly streams: StreamLimits;
+  /** Limits of request bodies. */
   readonly body: BodyLimits;
   /** Receives unexpected errors, which callers do not see. */
   readonly onError: (error: unknown) => void;
@@ -86,6 +90,7 @@ export interface HttpAppOptions {
 
 /** The routes as a fetch handler, for any server. */
 export interface HttpApp {
+  /** Answers a request. */
   readonly fetch: (request: Request) => Promise<Response>;
   /** The OpenAPI 3.1 document, which is served at `/v1/openapi.json`. */
   readonly document: object;

@@ -5,7 +5,7 @@ import { includesScope, type Scope } from '../domain/access-key.ts';
 import { parseInput } from '../domain/parse.ts';
 import { type AnsweredRequest, type HttpApp, type HttpAppOptions, LIMIT_DEFAULTS } from './app-options.ts';
 import { type Authenticate, type Caller, checkTenant, TENANT_HEADER, trustEveryone } from './caller.ts';
-import { IDEMPOTENCY_HEADER } from './idempotency-key.ts';
+import { explainReusedKey, IDEMPOTENCY_HEADER } from './idempotency-key.ts';
 import { describeRoutes } from './openapi.ts';
 import { checkOrigin } from './page-origins.ts';
 import { answerProblem, HttpProblem } from './problem.ts';
@@ -137,8 +137,10 @@ async function answer(
   const body = route.body === undefined ? undefined : await readBody(request, route, limits);
   const param = (name: string): string => String(params[name]);
   const name = { tenant: caller.tenant, conversation: param('conversation') };
-  const call: Call = { ...services, caller, request, query, body, param, name };
-  const answered = await route.handle(call as Call<never, never>);
+  const call: Call = { ...services, operation: route.operation, caller, request, query, body, param, name };
+  const answered = await route.handle(call as Call<never, never>).catch((error: unknown) => {
+    throw explainReusedKey(request, error);
+  });
   if (!(answered instanceof Response)) return writeAnswer(answered, route, caller);
   answered.headers.set(TENANT_HEADER, caller.tenant);
   return answered;

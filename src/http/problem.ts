@@ -64,6 +64,7 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   not_found: 404,
   unknown_agent: 404,
   turn_conflict: 409,
+  operation_conflict: 409,
   agent_conflict: 409,
   conversation_busy: 409,
   conflict: 409,
@@ -95,12 +96,19 @@ export const PROBLEM_TYPE = 'application/problem+json';
 
 /** Body of every error response, by RFC 9457. */
 export interface Problem {
+  /** URN of the error code. */
   readonly type: string;
+  /** Phrase of the HTTP status. */
   readonly title: string;
+  /** HTTP status. */
   readonly status: number;
+  /** Error code, for programs. */
   readonly code: ErrorCode | HttpCode;
+  /** Message for people: the fault, and what to do. */
   readonly detail: string;
+  /** Path of the wrong field, header or parameter. */
   readonly field?: string;
+  /** Figures and ids that explain the error. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
@@ -128,7 +136,7 @@ export function answerProblem(error: unknown, onDefect: (error: unknown) => void
   return answerTurnfoldError(error, status);
 }
 
-export function answerTurnfoldError(error: TurnfoldError, status: number): Response {
+function answerTurnfoldError(error: TurnfoldError, status: number): Response {
   const { code, message, field, details } = error;
   return writeProblem(
     describeProblem(status, { code, detail: message, field, details }),

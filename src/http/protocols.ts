@@ -8,6 +8,7 @@ import type { FrontEndOptions } from './front-end/backend.ts';
 import { responsesApp } from './responses/responses-app.ts';
 
 export interface ProtocolOptions {
+  /** Client through which the protocols work. */
   readonly client: TurnfoldClient;
   /** Name of the agent that answers new conversations. Absent: only the protocols that need no agent. */
   readonly agent?: string | undefined;

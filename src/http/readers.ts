@@ -51,6 +51,7 @@ export class Readers {
     }
   }
 
+  /** Ends all readers. */
   close(): void {
     this.#closing.abort();
   }

@@ -22,6 +22,8 @@ export interface RouteServices {
 export interface Call<Query = unknown, Body = unknown> extends RouteServices {
   readonly caller: Caller;
   readonly request: Request;
+  /** Name of the route's operation in the OpenAPI document. */
+  readonly operation: string;
   readonly query: Query;
   readonly body: Body;
   /** Parameter of the path. */

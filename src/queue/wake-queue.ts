@@ -7,6 +7,7 @@ import { wakePassJob } from '../jobs/wake-pass.ts';
 import { wakeTurnJob } from '../jobs/wake-turn.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { nameRedisError } from '../redis/errors.ts';
+import { type InboxReport, reportInbox } from './inbox-report.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
 import { countJobs, type QueueReport, reportQueues, type StateCount } from './queue-reports.ts';
 import { QueueSet } from './queue-set.ts';
@@ -27,6 +28,8 @@ export interface OpenWakeQueue extends WakeQueue {
   readShardWaits(): Promise<ShardWait[]>;
   /** Reports the state of all queues for the command `doctor`, within ten seconds. */
   reportQueues(): Promise<QueueReport[]>;
+  /** Reports the state of the inbox for the command `doctor`, within ten seconds. */
+  reportInbox(): Promise<InboxReport>;
   close(): Promise<void>;
 }
 
@@ -80,6 +83,7 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
     countJobs: () => callWithinBudget(connection, () => countJobs(queues)),
     readShardWaits: () => callWithinBudget(connection, () => readShardWaits(queues, connection)),
     reportQueues: () => callWithinBudget(connection, () => reportQueues(queues, connection), REPORT_MS),
+    reportInbox: () => callWithinBudget(connection, () => reportInbox({ connection, namespace, onError }), REPORT_MS),
     async close() {
       await queues.close();
       connection.disconnectAll();

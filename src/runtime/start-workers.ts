@@ -229,7 +229,7 @@ function openRoles(
     onError: reportTo(onEvent),
     onReclaim: (queue) => onEvent({ type: 'job_reclaimed', queue }),
     onDrop: (queue, job, error) => onEvent({ type: 'job_dropped', queue, job, error }),
-    onRefused: (job, error) => onEvent({ type: 'inbox_job_failed', job, error }),
+    onTaken: (delivery) => onEvent({ type: 'inbox_job_taken', ...delivery }),
     deadlineMs: shutdownMs,
   });
 }

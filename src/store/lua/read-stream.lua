@@ -14,7 +14,9 @@ if not state or not head then return {} end
 local first, entries, bytes, has_more = math.max(seq, tonumber(input_seq or 0)) + 1, {}, 0, 0
 for at = first, tonumber(head) do
   local entry = redis.call('HGET', log, at)
-  if not entry or string.match(entry, '^%S+ %S+ %S+ %S+ %S+ (%S+)\n') ~= turn then break end
+  local writer = string.match(entry or '', '^%S+ %S+ %S+ %S+ %S+ (%S+)\n')
+  -- The message of a turn that steered this one stands among its entries.
+  if not writer or (writer ~= turn and redis.call('HGET', turn_prefix .. writer, 'steeredInto') ~= turn) then break end
   bytes = bytes + #entry
   if #entries > 0 and bytes > most_bytes then
     has_more = 1
