@@ -8,6 +8,7 @@ export type {
   HttpAppOptions,
   HttpLimits,
   MountedProtocol,
+  ProtocolRoute,
   ServerFacts,
 } from './app-options.ts';
 export { authenticateByKey } from './bearer-keys.ts';

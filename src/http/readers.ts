@@ -18,7 +18,7 @@ export class Readers {
     return this.#open;
   }
 
-  /** Aborts when the server stops. Every reader then ends, and its client continues at another server. */
+  /** Aborts with `server_stopping` when the server stops. Every reader then ends, and its client continues at another. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
@@ -52,6 +52,6 @@ export class Readers {
   }
 
   close(): void {
-    this.#closing.abort();
+    this.#closing.abort(new HttpProblem('server_stopping', 'the server stops. Connect again', { retryAfter: 1 }));
   }
 }
