@@ -54,6 +54,10 @@ test('continues behind an older response in a fork, which leaves the conversatio
   expect(branch.previous_response_id).toBe(first.id);
   expect(branch.conversation?.id).not.toBe(first.conversation?.id);
   expect((await create()).id, 'a repeated request finds its fork').toBe(branch.id);
+  const key = { headers: { 'idempotency-key': 'branch-2' } };
+  const refused = openai.responses.create({ input: 'x', model: 'other', previous_response_id: first.id }, key);
+  await expect(refused).rejects.toMatchObject({ status: 409, code: 'agent_conflict', param: 'model' });
+  await expect(fixture.client.describe('conv_branch-2')).rejects.toMatchObject({ code: 'not_found' });
   const third = await openai.responses.create({ input: 'three', previous_response_id: second.id });
   expect(third.output_text).toBe('heard three after 4 messages');
   expect(third.conversation?.id).toBe(first.conversation?.id);

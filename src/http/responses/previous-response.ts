@@ -6,13 +6,14 @@ import type { ResponseName } from './response-object.ts';
 
 const FIELD = 'previous_response_id';
 
+/** The turn of a previous response, in its conversation. */
+export type Previous = TurnView & { readonly conversation: string };
+
 /** @throws not_found with the field of the request */
-export async function readPrevious(
-  { client, nameOf }: Backend,
-  { conversation, turn }: ResponseName,
-): Promise<TurnView> {
+export async function readPrevious({ client, nameOf }: Backend, name: ResponseName): Promise<Previous> {
+  const { conversation, turn } = name;
   try {
-    return await client.result(nameOf(conversation), turn);
+    return { ...(await client.result(nameOf(conversation), turn)), conversation };
   } catch (error) {
     if (!isTurnfoldError(error, 'not_found')) throw error;
     throw fieldError('not_found', FIELD, 'no response has this id, or it is no longer kept');
@@ -23,13 +24,12 @@ export async function readPrevious(
  * Finds the conversation in which a response continues another one. Behind the newest response, it is the same
  * conversation. Behind an older one, it is a fork that has the messages up to there.
  * @param key id of the new turn, which also names the fork. So a repeated request finds both.
- * @throws not_found, conversation_busy, conflict, version_gone, and the errors of fork
+ * @throws conversation_busy, conflict, version_gone, and the errors of fork
  */
-export async function continueResponse(backend: Backend, previous: ResponseName, key: string): Promise<string> {
+export async function continueResponse(backend: Backend, previous: Previous, key: string): Promise<string> {
   const { client, nameOf } = backend;
-  const { conversation, turn } = previous;
+  const { conversation, turn, state, inputSeq } = previous;
   const fork = nameConversationOf(key);
-  const { state, inputSeq } = await readPrevious(backend, previous);
   if (await hasTurn(backend, conversation, key)) return conversation;
   const { turns } = await client.openTurns(nameOf(conversation), { limit: 1_000 });
   const last = turns.at(-1);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import type { StreamOptions } from '../../client/index.ts';
+import { checkMessageBytes } from '../../client/input.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { isSettled, type TurnView } from '../../domain/turn.ts';
@@ -50,8 +51,15 @@ export function responsesApp(options: FrontEndOptions): Hono {
 
 async function createTurn(backend: Backend, request: CreateRequest, key: string = randomUUID()): Promise<ResponseName> {
   const { client, tenant, nameOf } = backend;
-  const { history, input, agent = backend.agent, previous } = request;
+  const { history, input } = request;
   if (input === undefined) return await answerCalls(backend, request);
+  // Checked before a fork and an append, so that a refused request changes nothing.
+  checkMessageBytes({ role: 'user', content: input }, 'input');
+  const previous = request.previous && (await readPrevious(backend, request.previous));
+  const agent = request.agent ?? previous?.agent ?? backend.agent;
+  if (previous !== undefined && agent !== previous.agent) {
+    throw fieldError('agent_conflict', 'model', `the previous response is by ${previous.agent}`);
+  }
   const conversation =
     previous === undefined
       ? (request.conversation ?? nameConversationOf(key))
