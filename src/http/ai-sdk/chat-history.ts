@@ -15,8 +15,8 @@ export interface UiMessage {
 type UiPart = { readonly type: string } & Record<string, unknown>;
 
 /**
- * Lists the messages of a conversation for a page that opens it: the whole log, without what was regenerated, then the
- * users' messages of turns that wait for a worker. The answer of an open turn is left out, because its stream has it.
+ * Lists the messages of a conversation for a page that opens it: the whole log, without what was regenerated. Behind it
+ * come the users' messages of turns that wait for a worker. The answer of an open turn is left out, because its stream has it.
  */
 export async function listChatMessages({ client, nameOf }: Backend, id: string): Promise<UiMessage[]> {
   try {
