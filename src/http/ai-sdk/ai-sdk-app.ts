@@ -3,7 +3,7 @@ import { isTurnfoldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { openApp, readBody, streamFrames, writeData } from '../front-end/server-facts.ts';
+import { openApp, readBody, readServerFacts, streamFrames, writeData } from '../front-end/server-facts.ts';
 import { listChatMessages } from './chat-history.ts';
 import { readChatRequest } from './chat-request.ts';
 import { type ChatTurn, takeChatRequest } from './chat-turns.ts';
@@ -35,6 +35,7 @@ export function aiSdkApp(options: AiSdkOptions): Hono {
     const backend = await openBackend(options, context);
     const version = readVersion(context, options);
     const request = readChatRequest(await readBody(context));
+    (await readServerFacts(context)).readers.checkPlace();
     const turn = await takeChatRequest(backend, request);
     return await streamFrames(context, (left) => streamChat({ backend, id: request.id, version, left }, turn), FRAMES);
   });

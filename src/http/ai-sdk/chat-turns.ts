@@ -95,14 +95,8 @@ async function replace(backend: Backend, { id, message, last, input }: Replaced)
   if ((await readTurn(backend, id, next)) === undefined) {
     const replaced = nameTurn(message, last);
     const { turns } = await client.openTurns(nameOf(id), { limit: 1_000 });
-    const open = turns
-      .slice(
-        Math.max(
-          0,
-          turns.findIndex(({ turn }) => turn === replaced),
-        ),
-      )
-      .map(({ turn }) => turn);
+    const from = turns.findIndex(({ turn }) => turn === replaced);
+    const open = turns.slice(Math.max(0, from)).map(({ turn }) => turn);
     if (!includesScope(backend.scopes, 'admin')) await checkIsLast(backend, { id, message, replaced, open });
     // The last one first, so that no queued turn begins. The same request may have come twice at once.
     for (const turn of open.toReversed()) if (turn !== next) await client.cancel(nameOf(id), turn);

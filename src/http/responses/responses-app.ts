@@ -23,11 +23,12 @@ export function responsesApp(options: FrontEndOptions): Hono {
   app.post('/v1/responses', async (context) => {
     const backend = await openBackend(options, context);
     const request = readCreateRequest(await readBody(context));
+    const { readers, maxWaitMs: waitMs } = await readServerFacts(context);
+    if (request.stream || !request.background) readers.checkPlace();
     const name = await createTurn(backend, request, readKeyHeader(context.req.header(IDEMPOTENCY_HEADER)));
     const facts = await readFacts(backend, name, request);
     if (request.stream) return await answerStream(context, backend, facts);
     if (request.background) return context.json(await readResponse(backend, facts, { waitMs: 0 }));
-    const { readers, maxWaitMs: waitMs } = await readServerFacts(context);
     const wait = (signal: AbortSignal) => readResponse(backend, facts, { waitMs, signal });
     return context.json(await readers.run(context.req.raw, wait));
   });
