@@ -18,6 +18,7 @@ export type {
   HttpAppOptions,
   HttpLimits,
   MountedProtocol,
+  ProtocolRoute,
   ServerFacts,
 } from './app-options.ts';
 export { authenticateByKey } from './bearer-keys.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { getRequestListener } from '@hono/node-server';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { fieldError } from '../domain/errors.ts';
 import type { HttpApp } from './app-options.ts';
 import { describeProblem, HTTP_CODES, type HttpCode, PROBLEM_TYPE } from './problem.ts';
@@ -35,7 +35,10 @@ const CLOSE_PAUSE_MS = 50;
  * @throws invalid_config if the address cannot be bound
  */
 export async function serveHttp({ app, host, port }: ServeOptions): Promise<HttpServer> {
-  const listener = getRequestListener(app.fetch, {
+  const fetch = (request: Request, { outgoing }: Pick<HttpBindings, 'outgoing'>): Promise<Response> => {
+    return app.fetch(request, { cut: () => void outgoing.destroy() });
+  };
+  const listener = getRequestListener(fetch, {
     // The adapter replaces `Request` and `Response` for the whole process. An answer then needs neither a web stream nor a
     // copy of its headers, which saves about 30 µs of CPU time.
     overrideGlobalObjects: true,

@@ -52,7 +52,10 @@ const listOpenTurns = defineRoute({
   path: '/v1/conversations/{conversation}/turns',
   scope: 'read',
   summary: 'List the unsettled turns of a conversation in the order in which they run.',
-  query: z.strictObject({ limit: limitOf(1_000) }),
+  query: z.strictObject({
+    limit: limitOf(1_000),
+    inputs: z.stringbool().default(false).describe('true: show the texts of turns that no worker has claimed.'),
+  }),
   result: openTurnsSchema,
   handle: async ({ client, name, query }) => ({ body: await client.openTurns(name, query) }),
 });
