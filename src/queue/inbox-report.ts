@@ -33,6 +33,9 @@ export async function reportInbox({ connection, namespace, onError }: InboxPlace
     prefix: queuePrefix(0, namespace),
     // A report must not change the settings that the producers of the queue have stored.
     skipMetasUpdate: true,
+    // A user without INFO could not start the queue otherwise.
+    skipWaitingForReady: true,
+    skipVersionCheck: true,
   });
   jobs.on('error', reportErrors(INBOX_QUEUE, onError));
   try {
