@@ -1,5 +1,5 @@
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
-import { fairShare } from '../structural/text.ts';
+import { fairShare } from './fair-share.ts';
 
 /**
  * Sections of a summary in their order. `asks` tells the model what to write. Code writes the sections without `asks`.

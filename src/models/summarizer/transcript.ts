@@ -2,8 +2,8 @@ import type { Message } from '../../domain/message.ts';
 import { readParts } from '../../domain/parts.ts';
 import type { EarlierSummary } from '../../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
-import { fairShare } from '../structural/text.ts';
 import type { EvidenceLine } from './evidence.ts';
+import { fairShare } from './fair-share.ts';
 
 /** A message as text for the model. Only `body` is ever clipped, so that every message keeps its closing tag. */
 export interface TranscriptMessage {
