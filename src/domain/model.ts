@@ -63,6 +63,8 @@ export interface ModelRequest {
   readonly version?: number;
   /** Maximum tokens of the answer. The model's own maximum applies as well. */
   readonly maxOutputTokens?: number;
+  /** `off`: the model answers without thinking, if it can. Absent: as the model was configured. */
+  readonly thinking?: 'off';
   /** Key that is the same for all retries of one step, so that a provider can recognize them. */
   readonly idempotencyKey: string;
   /** Aborts when the answer is no longer needed. */

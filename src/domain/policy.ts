@@ -67,6 +67,11 @@ const summarizerSchema = z.union([
     prompt: z.string().min(1).optional(),
     /** Maximum tokens of the text that a model writes. Copied words of users come in addition. */
     maxTokens: z.number().int().min(16).optional(),
+    /**
+     * Milliseconds after which a silent model is given up. A model that keeps sending also gets the time that its output
+     * limit needs.
+     */
+    callTimeout: z.number().int().min(1_000).max(3_600_000).optional(),
   }),
 ]);
 
