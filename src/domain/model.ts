@@ -51,6 +51,10 @@ export interface ToolCallPiece {
   readonly arguments?: string;
 }
 
+/** Times for which a provider's prompt cache can keep a request. */
+export const CACHE_TTLS = ['5m', '1h'] as const;
+export type CacheTtl = (typeof CACHE_TTLS)[number];
+
 export interface ModelRequest {
   /** System prompt, including the policy's pinned texts. */
   readonly system: string;
@@ -65,6 +69,15 @@ export interface ModelRequest {
   readonly maxOutputTokens?: number;
   /** `off`: the model answers without thinking, if it can. Absent: as the model was configured. */
   readonly thinking?: 'off';
+  /** Hints for the provider's prompt cache. Absent: the provider's own rules apply. */
+  readonly cache?: {
+    /** Hash of the conversation. A provider sends requests with one key to the servers that hold their start. */
+    readonly key: string;
+    /** Time for which the provider keeps the request's start. */
+    readonly ttl: CacheTtl;
+  };
+  /** Hash of the person or tenant who is responsible for the request. A provider can then block only them. */
+  readonly safetyIdentifier?: string;
   /** Key that is the same for all retries of one step, so that a provider can recognize them. */
   readonly idempotencyKey: string;
   /** Aborts when the answer is no longer needed. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CACHE_TTLS } from './model.ts';
 
 const share = z.number().gt(0).lte(1);
 const count = z.number().int().min(0);
@@ -203,6 +204,16 @@ export const policyInputSchema = z.strictObject({
     .min(1000)
     .optional()
     .describe('Milliseconds for which a proposal under `mode: review` waits for a decision.'),
+  /**
+   * Time for which a provider keeps the start of a request in its prompt cache, if it offers a choice. `1h` costs more to
+   * write, and pays off if turns are more than five minutes apart.
+   */
+  cacheTtl: z
+    .enum(CACHE_TTLS)
+    .optional()
+    .describe(
+      'Time for which a provider keeps the start of a request in its prompt cache, if it offers a choice. `1h` costs more to write, and pays off if turns are more than five minutes apart.',
+    ),
   enabled: z.boolean().optional().describe('False switches all compaction off.'),
   // The minimum is the resolution of a sweep. A TTL below 7 d also shortens how long turn ids are known.
   /**
@@ -243,6 +254,7 @@ export const POLICY_DEFAULTS: Present<Omit<PolicyInput, SettingWithoutDefault>> 
   minGain: 0.1,
   mode: 'auto',
   reviewTtl: 604_800_000,
+  cacheTtl: '5m',
   enabled: true,
 };
 
