@@ -6,8 +6,10 @@ import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ContextReader } from '../../domain/ports/context-store.ts';
 import type { SummarizationDelivery, SummarizationTask } from '../../domain/ports/queue.ts';
-import type { CachedPrefix, EarlierSummary, SummaryRequest } from '../../domain/ports/summarizer.ts';
+import type { CachedPrefix, EarlierSummary, SummaryCall, SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { renderWidestSummary } from '../../domain/summary.ts';
+import type { TurnUsage } from '../../domain/turn.ts';
+import { joinUsage, NO_USAGE, toMicros } from '../../domain/usage.ts';
 import type { Summary, Version } from '../../domain/version.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';
@@ -43,6 +45,8 @@ export interface PreparedRequest {
   readonly request: SummaryRequest;
   /** Copied texts of users that stand before the summary. */
   readonly userTexts: string;
+  /** Returns the usage of all model calls for this request so far. */
+  readonly readUsage: () => TurnUsage;
 }
 
 export interface RefusedSource {
@@ -140,6 +144,7 @@ export async function createRequest(
   const later = await readLater(contexts, conversation, sequence.to);
   const firstKept = head - prepared.policy.retentionWindow;
   const { earlier, opensVersion } = place;
+  let usage = NO_USAGE;
   const scope = { purpose: 'summary', ...nameConversation(conversation), passId } as const;
   const request: SummaryRequest = {
     range: { from: sequence.from, to: sequence.to },
@@ -151,13 +156,21 @@ export async function createRequest(
     system: prepared.system,
     readPrefix: () => readPrefix(contexts, prepared, { conversation, sequence, earlier }),
     signal: shutdown.callsEnd,
-    onCall: (call) => onEvent({ type: 'model_called', ...scope, ...call }),
+    onCall: (call) => {
+      usage = joinUsage(usage, usageOf(call));
+      onEvent({ type: 'model_called', ...scope, ...call });
+    },
     onPassedOver: (model, outcome) => onEvent({ type: 'model_passed_over', ...scope, model, outcome }),
     ...(userRequest === undefined ? {} : { userRequest }),
     ...(earlier === undefined ? {} : { earlier: earlier.summaries }),
     ...(opensVersion === undefined ? {} : { opensVersion }),
   };
-  return { status: 'prepared', request, userTexts };
+  return { status: 'prepared', request, userTexts, readUsage: () => usage };
+}
+
+/** Usage of a model call in whole millionths of a dollar. A call without a report adds nothing. */
+function usageOf({ inputTokens = 0, outputTokens = 0, cachedTokens = 0, cost = 0 }: SummaryCall): TurnUsage {
+  return joinUsage({ inputTokens, outputTokens }, { ...NO_USAGE, cachedTokens, costMicros: toMicros(cost) });
 }
 
 interface PrefixPlace {
