@@ -3,6 +3,7 @@ export {
   type Agent,
   defineAgent,
   defineTool,
+  type SafetyIdentifier,
   type SystemFunction,
   type Tool,
   type ToolContext,
@@ -24,6 +25,7 @@ export type { NamedConversation } from './domain/ids.ts';
 export type { ModelWindow } from './domain/limits.ts';
 export type { Message, Role as MessageRole, ToolCall } from './domain/message.ts';
 export {
+  type CacheTtl,
   isModelError,
   type Model,
   type ModelAnswer,

@@ -72,7 +72,15 @@ export type SystemFunction<Context extends TurnContext = TurnContext> = {
   write(context: Context): string | Promise<string>;
 }['write'];
 
-export type SafetyIdentifier = 'off' | 'tenant' | 'conversation' | { readonly context: string };
+/** Whom a provider may hold responsible for a request. */
+export type SafetyIdentifier =
+  | 'off'
+  | 'tenant'
+  | 'conversation'
+  | {
+      /** Name of the field of the turn's context data that names the person. */
+      readonly context: string;
+    };
 
 /** An agent: its model, instructions and tools, and the compaction policy of its conversations. */
 export interface Agent<Name extends string = string, Context extends TurnContext = TurnContext> {

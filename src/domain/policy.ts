@@ -129,6 +129,18 @@ export const policyInputSchema = z.strictObject({
       'Messages that one summary replaces. `sequences`: the agent’s messages between two user messages, which stay. `prefix`: everything older than `retentionWindow`, with the users’ texts copied into the summary.',
     ),
   /**
+   * Share of the budget for the start of the context, which compaction then leaves unchanged, so that the provider reads
+   * it from its cache. A larger share makes requests cheaper, and leaves less for what the agent needs next.
+   */
+  keepPrefix: z
+    .number()
+    .min(0)
+    .max(0.8)
+    .optional()
+    .describe(
+      'Share of the budget for the start of the context, which compaction then leaves unchanged, so that the provider reads it from its cache. A larger share makes requests cheaper, and leaves less for what the agent needs next.',
+    ),
+  /**
    * Shares of the budget that users’ words and summaries may have, of what fixed messages leave. The latest messages have
    * the rest, and what the others do not need.
    */
@@ -243,6 +255,7 @@ export const POLICY_DEFAULTS: Present<Omit<PolicyInput, SettingWithoutDefault>> 
   onTurnEnd: false,
   retentionWindow: 6,
   scope: 'sequences',
+  keepPrefix: 0,
   strategy: { min: [{ evict: 0.6 }, { retain: 10 }] },
   budgetShares: { users: 0.2, summaries: 0.6 },
   pins: [],

@@ -49,6 +49,8 @@ describe('merge', () => {
       onTurnEnd: false,
       retentionWindow: 6,
       reviewTtl: 604_800_000,
+      cacheTtl: '5m',
+      keepPrefix: 0,
       scope: 'sequences',
       strategy: { min: [{ evict: 0.6 }, { retain: 10 }] },
       keepFirstUser: true,

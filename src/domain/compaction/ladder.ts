@@ -20,6 +20,7 @@ import {
 } from './layout.ts';
 import { isMaskable } from './mask.ts';
 import { maskWithNotes } from './mask-notes.ts';
+import { findPrefixEnd } from './prefix.ts';
 import { isShortenable, type ShortenRequest, shortenLargest } from './shorten.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 import { hasHardReason, hasTokenReason } from './thresholds.ts';
@@ -72,7 +73,9 @@ export class Ladder {
     this.#request = request;
     this.#items = request.context.items;
     this.#weight = weighItems(this.#items);
-    this.#landmarks = { firstUserSeq: request.firstUserSeq, lastModelSeq: findLastModelSeq(this.#items) };
+    const { firstUserSeq, policy } = request;
+    const prefixEnd = findPrefixEnd(this.#items, { ...policy, budget: mostItemTokens(request) ?? 0 });
+    this.#landmarks = { firstUserSeq, lastModelSeq: findLastModelSeq(this.#items), prefixEnd };
   }
 
   get items(): readonly ContextItem[] {
