@@ -72,7 +72,7 @@ export type SystemFunction<Context extends TurnContext = TurnContext> = {
   write(context: Context): string | Promise<string>;
 }['write'];
 
-/** Whom a provider may hold responsible for a request. */
+/** Person or tenant that a provider may hold responsible for a request. */
 export type SafetyIdentifier =
   | 'off'
   | 'tenant'

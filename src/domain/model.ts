@@ -1,5 +1,6 @@
 import type { ModelWindow } from './limits.ts';
 import type { Message, ToolCall } from './message.ts';
+import type { CacheTtl } from './policy.ts';
 import type { WireFormat } from './raw-items.ts';
 import { brandErrors, hasBrand, readSafely } from './thrown.ts';
 
@@ -50,10 +51,6 @@ export interface ToolCallPiece {
   /** Next characters of the arguments. */
   readonly arguments?: string;
 }
-
-/** Times for which a provider's prompt cache can keep a request. */
-export const CACHE_TTLS = ['5m', '1h'] as const;
-export type CacheTtl = (typeof CACHE_TTLS)[number];
 
 export interface ModelRequest {
   /** System prompt, including the policy's pinned texts. */

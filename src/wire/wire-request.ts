@@ -1,5 +1,6 @@
 import type { Message } from '../domain/message.ts';
-import type { CacheTtl, ModelAnswer, ToolDescription } from '../domain/model.ts';
+import type { ModelAnswer, ToolDescription } from '../domain/model.ts';
+import type { CacheTtl } from '../domain/policy.ts';
 import type { RawItem, WireFormat } from '../domain/raw-items.ts';
 import type { SentPart } from './parts.ts';
 

@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  completePolicy,
-  type EvictionStrategy,
-  idleTtlOf,
-  mergePolicies,
-  POLICY_DEFAULTS,
-} from '../../src/domain/policy.ts';
+import type { EvictionStrategy } from '../../src/domain/eviction-strategy.ts';
+import { completePolicy, idleTtlOf, mergePolicies, POLICY_DEFAULTS } from '../../src/domain/policy.ts';
 import { readPolicy } from '../../src/domain/policy-input.ts';
 import { hostileProxy, withGetter } from '../fakes/hostile-values.ts';
 import { errorOf } from './error-of.ts';

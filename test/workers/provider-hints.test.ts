@@ -12,7 +12,7 @@ it('a request has a cache key of its conversation, as a hash, and the time of th
   expect(hint(undefined, 'c2').cache?.key).not.toBe(cache?.key);
 });
 
-it('a request names the tenant, the conversation or a user as a hash, or nobody', () => {
+it('a request names the tenant, the conversation or a user as a hash, or no one', () => {
   const user = { context: 'userId' };
   expect(hint(undefined).safetyIdentifier).toBe(hint('tenant', 'c2').safetyIdentifier);
   expect(hint('conversation').safetyIdentifier).not.toBe(hint('conversation', 'c2').safetyIdentifier);

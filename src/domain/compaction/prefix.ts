@@ -1,7 +1,9 @@
 import type { ContextItem } from '../context.ts';
 import type { Weight } from '../message.ts';
+import { mostItemTokens, type PlanRequest } from './budget.ts';
+import { findLastModelSeq, type Landmarks } from './layout.ts';
 
-/** What a new version leaves of the start of a context. Providers read only an unchanged start from their cache. */
+/** The part of a context's start that a new version leaves. Providers read only an unchanged start from their cache. */
 export interface KeptPrefix {
   /** Messages that stay the same byte for byte, from the first one on. */
   readonly kept: Weight;
@@ -23,6 +25,13 @@ export function measurePrefix(
     kept: weigh(before.slice(0, end)),
     cheapest: weigh(before.slice(0, Math.max(end, Math.min(windowStart, countWithin(before, room))))),
   };
+}
+
+/** Finds the seqs that determine the protections of a pass. They stay the same while items are removed. */
+export function findLandmarks(request: PlanRequest): Landmarks {
+  const { context, policy, firstUserSeq } = request;
+  const prefixEnd = findPrefixEnd(context.items, { ...policy, budget: mostItemTokens(request) ?? 0 });
+  return { firstUserSeq, lastModelSeq: findLastModelSeq(context.items), prefixEnd };
 }
 
 /**

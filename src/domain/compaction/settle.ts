@@ -31,7 +31,7 @@ export interface SettledContext {
   readonly archived: number;
   readonly explained: readonly Explanation[];
   readonly isFloorRelaxed: boolean;
-  /** What stays of the start of the context, which the provider may have in its cache. */
+  /** The start of the context that stays. The provider may have it in its cache. */
   readonly prefix: KeptPrefix;
   /** Keys of the summary texts that were used. */
   readonly summaryKeys: readonly string[];

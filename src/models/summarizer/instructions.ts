@@ -102,8 +102,8 @@ export function renderTask(task: SummaryTask): SummaryPrompt {
 }
 
 /**
- * Renders the last message of a request that holds the conversation as the agent's model reads it, so that the provider
- * reads it from its cache.
+ * Renders the last message of a request that begins like the agent's own requests. The provider then reads that beginning
+ * from its cache.
  * @param texts texts of the conversation, from which the mark of the tags is made
  */
 export function renderClosing(

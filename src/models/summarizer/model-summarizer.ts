@@ -93,8 +93,8 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
 }
 
 /**
- * Removes what the model may not say: names that its source does not hold, a next step or a constraint from a quoted
- * section, and permissions that no user gave.
+ * Removes what the model may not say: names that its source does not hold, and permissions that no user gave. A next step or
+ * a constraint from a quoted section goes, too.
  */
 async function checkSections(sections: Sections, { ledger }: Evidence, request: SummaryRequest): Promise<Sections> {
   const { messages, userRequest = '', userTexts = '', earlier = [] } = request;

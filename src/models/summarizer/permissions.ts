@@ -3,7 +3,7 @@ import { findSaid, type Statement, sentencesOf, stemsOf } from './grounding.ts';
 import type { Section, Sections } from './sections.ts';
 
 /**
- * Claims that a person permitted something, or that nobody must be asked. Tool results and the agent itself may have made
+ * Claims that a person permitted something, or that no person must be asked. Tool results and the agent itself may have made
  * them up, and an agent would act on them.
  */
 const CLAIMS = [
@@ -22,7 +22,7 @@ const CLAIMS = [
   /(?:승인|허가|허락|동의)(?:했|함|하였|되었|됨|받)/u,
   /(?<!\p{L})(?:разреши|одобри|позволи|согласи)\p{L}+|(?:разрешение|одобрение|согласие) (?:\p{L}+ ){0,2}(?:получен|дан|выдан)/iu,
 ];
-/** Claims that nobody must be asked. Behind a negation they are restrictions: "never delete without confirmation". */
+/** Claims that no person must be asked. Behind a negation they are restrictions: "never delete without confirmation". */
 const UNASKED =
   /\bwithout (?:\w+ ){0,2}(?:asking|approval|confirm\w*|permission|consent)|\bno (?:\w+ ){0,2}(?:approval|confirmation|permission|consent) (?:\w+ ){0,2}(?:needed|required|necessary)|\bohne (?:\p{L}+ )?(?:rück|nach)frage|\bohne (?:\p{L}+ )?bestätigung|\bsans (?:\p{L}+ )?(?:confirmation|demander|autorisation|validation)|\bsin (?:\p{L}+ )?(?:confirmación|permiso|autorización|preguntar)|\bsem (?:\p{L}+ )?(?:confirmação|permissão|perguntar)|\bsenza (?:\p{L}+ )?(?:conferma|chiedere|autorizzazione)|\bбез (?:\p{L}+ )?(?:подтверждени|разрешени|согласовани)|(?:无需|无须|不需要|不用|無需)(?:\p{L}{0,2})(?:确认|確認|批准|授权|询问)|確認(?:は)?(?:不要|なし)|확인 없이/iu;
 const NEGATION = words(

@@ -18,7 +18,7 @@ const LINE_MARKS = /^[\s\-*>#]+/;
  */
 export class QuotedText {
   readonly #texts: readonly string[];
-  /** Results of tools, which nobody who may instruct the agent has written. */
+  /** Results of tools. Their authors may not instruct the agent. */
   readonly #results: readonly string[];
 
   constructor(messages: readonly Message[], others: readonly string[]) {

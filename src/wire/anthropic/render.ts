@@ -98,10 +98,12 @@ const MARKABLE: ReadonlySet<string> = new Set([
 ] satisfies AnthropicBlock['type'][]);
 
 /**
- * Wire rule A9: puts a cache breakpoint on the last summary, on the last block of the request, and on the end of the
- * previous user turn. The summary stays the same while messages are appended. The previous user turn ended an earlier
- * request: the API looks for cached starts at breakpoints and at most 20 blocks before them, and an answer may have more
- * blocks. Together with the breakpoint on tools and system texts, a request has the four allowed.
+ * Wire rule A9: puts cache breakpoints on three blocks. With the one on tools and system texts, a request has the four
+ * allowed.
+ * - The last summary stays the same while messages are appended.
+ * - The previous user turn ended an earlier request. The API looks for cached starts at most 20 blocks before a breakpoint,
+ *   and an answer may have more blocks.
+ * - The last block of the request ends what the next request begins with.
  */
 function markMessages(turns: readonly Turn[], mark: CacheMark, isSummary: (origin: number) => boolean): void {
   for (const turn of turns.toReversed()) {
