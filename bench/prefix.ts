@@ -23,7 +23,7 @@ const COMPARED_REQUESTS = 12;
 const SHARES = [0, 0.2, 0.4, 0.6];
 
 /** Requests of a recording, each with the number of messages that it holds. */
-function chooseRequests({ messages }: BenchRecording): number[] {
+function chooseRequests(messages: readonly Message[]): number[] {
   const ends = messages.flatMap(({ role }, index) => (role === 'assistant' && index > 1 ? [index] : []));
   const step = Math.max(1, Math.floor(ends.length / COMPARED_REQUESTS));
   return ends.filter((_, index) => index > 0 && index % step === 0);
@@ -57,7 +57,7 @@ function measureTurns(recordings: readonly BenchRecording[]): Record<string, num
     let least = 1;
     for (const { messages } of recordings) {
       const said = messages.filter(({ role }) => role !== 'system');
-      for (const end of chooseRequests({ messages: said } as BenchRecording)) {
+      for (const end of chooseRequests(said)) {
         const before = said.findLastIndex(({ role }, index) => role === 'assistant' && index < end - 1);
         if (before > 0) least = Math.min(least, compareStarts(format, said, before, end));
       }

@@ -6,7 +6,7 @@ export interface SummaryCallLimits {
 }
 
 /** Default of `callTimeout`. A model may read a long input or think for that long before it sends anything. */
-export const CALL_TIMEOUT_MS = 90_000;
+const CALL_TIMEOUT_MS = 90_000;
 /** 5,000 tokens a second, at which slow providers read. */
 const READ_MS = 0.2;
 /** 25 tokens a second, at which slow models write. */

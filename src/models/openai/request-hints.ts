@@ -1,7 +1,7 @@
 import type { ModelRequest } from '../../domain/model.ts';
 
 /** Fields of OpenAI's APIs that route a request to the servers that hold its start, and name who is responsible for it. */
-export interface RequestHints {
+interface RequestHints {
   readonly prompt_cache_key?: string;
   readonly safety_identifier?: string;
 }

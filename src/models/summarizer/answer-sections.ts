@@ -67,14 +67,15 @@ function mapBodies(bodies: ReadonlyMap<Section, string>, map: (body: string) => 
 
 /** Leaves out lines that are only the tag of a section, which a model may add without its mark. */
 function withoutTagLines(body: string): string {
-  const isTag = (line: string): boolean => {
-    const name = /^<\/?([\p{L} _]{1,39})>$/u.exec(line.trim())?.[1];
-    return name !== undefined && sectionNamed(name) !== undefined;
-  };
   return body
     .split('\n')
-    .filter((line) => !isTag(line))
+    .filter((line) => !isTagLine(line))
     .join('\n');
+}
+
+function isTagLine(line: string): boolean {
+  const name = /^<\/?([\p{L} _]{1,39})>$/u.exec(line.trim())?.[1];
+  return name !== undefined && sectionNamed(name) !== undefined;
 }
 
 function withoutFence(text: string): string {
@@ -124,7 +125,7 @@ const MARKED_HEADINGS = [
 ];
 
 function findMarkedHeading(line: string): Heading | undefined {
-  return match(line, MARKED_HEADINGS);
+  return matchAny(line, MARKED_HEADINGS);
 }
 
 /** A name before a colon, or in a numbered line: `**Goal:** Move`, `目标：`, `1. Goal`. */
@@ -135,11 +136,11 @@ const LABELS = [
 ];
 
 function findLabel(line: string): Heading | undefined {
-  const label = findMarkedHeading(line) ?? match(line, LABELS);
+  const label = findMarkedHeading(line) ?? matchAny(line, LABELS);
   return label !== undefined && (sectionNamed(label.name) ?? isCodeWritten(label.name)) ? label : undefined;
 }
 
-function match(line: string, patterns: readonly RegExp[]): Heading | undefined {
+function matchAny(line: string, patterns: readonly RegExp[]): Heading | undefined {
   for (const pattern of patterns) {
     const [, name, rest = ''] = pattern.exec(line) ?? [];
     if (name !== undefined) return { name, rest };

@@ -87,7 +87,7 @@ export function hashTexts(...texts: readonly string[]): string {
   return createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 32);
 }
 
-export interface CallListeners {
+interface CallListeners {
   readonly signal: AbortSignal;
   readonly onUsage: (usage: ModelUsage) => void;
   /** Notes that the model sent something. */
@@ -95,7 +95,7 @@ export interface CallListeners {
 }
 
 /** Size of a call, and whether its answer is streamed. Without a stream, silence says nothing. */
-export type TimedInput = Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'> & { readonly isStreamed?: boolean };
+type TimedInput = Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'> & { readonly isStreamed?: boolean };
 
 interface CallEnd {
   readonly answer?: Pick<ModelAnswer, 'usage' | 'model'>;

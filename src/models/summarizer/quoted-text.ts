@@ -22,7 +22,6 @@ export class QuotedText {
   readonly #results: readonly string[];
 
   constructor(messages: readonly Message[], others: readonly string[]) {
-    const textsOf = (message: Message): string[] => partsOf(message).map(({ text }) => text);
     this.#texts = [...messages.flatMap(textsOf), ...others];
     this.#results = messages.filter(({ role }) => role === 'tool').flatMap(textsOf);
   }
@@ -54,6 +53,10 @@ export class QuotedText {
       }),
     );
   }
+}
+
+function textsOf(message: Message): string[] {
+  return partsOf(message).map(({ text }) => text);
 }
 
 function startOf(text: string): string {
