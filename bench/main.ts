@@ -7,6 +7,7 @@ const BENCHMARKS = [
   'loop',
   'plan',
   'replay',
+  'prefix',
   'wire',
   'turns',
   'tool-results',

@@ -3,6 +3,7 @@ export {
   type Agent,
   defineAgent,
   defineTool,
+  type SafetyIdentifier,
   type SystemFunction,
   type Tool,
   type ToolContext,
@@ -20,7 +21,7 @@ export type {
   ToolOutcome,
   WorkerEvent,
 } from './domain/events.ts';
-
+export type { EvictionStrategy } from './domain/eviction-strategy.ts';
 export type { NamedConversation } from './domain/ids.ts';
 export type { ModelWindow } from './domain/limits.ts';
 export type { Message, Role as MessageRole, ToolCall } from './domain/message.ts';
@@ -41,7 +42,7 @@ export {
 } from './domain/model.ts';
 export type { PassOutcome } from './domain/pass.ts';
 export type { BackoffCause, PassEvent, PassFallback, PassMeasure, SummaryOutcome } from './domain/pass-events.ts';
-export type { EvictionStrategy, Policy, PolicyInput } from './domain/policy.ts';
+export type { CacheTtl, Policy, PolicyInput } from './domain/policy.ts';
 export type { ReadPolicy } from './domain/policy-input.ts';
 export type { QuarantineEntry, QuarantineSet } from './domain/ports/sweep-store.ts';
 export type { ApprovalRefusal } from './domain/proposal.ts';

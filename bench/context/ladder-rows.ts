@@ -95,5 +95,8 @@ export const LADDERS: readonly Row[] = [
   { name: 'turnfold summary', compact: summaryAlone },
   ladder('turnfold', {}),
   ladder('turnfold prefix', { scope: 'prefix' }),
+  ladder('turnfold keepPrefix 0.2', { keepPrefix: 0.2 }),
+  ladder('turnfold keepPrefix 0.4', { keepPrefix: 0.4 }),
+  ladder('turnfold keepPrefix 0.6', { keepPrefix: 0.6 }),
   { name: 'turnfold + recall', compact: withRecall },
 ];

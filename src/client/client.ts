@@ -2,7 +2,7 @@ import type { VersionChange } from '../domain/diff.ts';
 import type { LogEntry } from '../domain/message.ts';
 import type { OpenTurns } from '../domain/ports/open-turns.ts';
 import type { FailedTurn } from '../domain/ports/turn-store.ts';
-import type { TurnState, TurnView } from '../domain/turn.ts';
+import type { TurnState, TurnUsage, TurnView } from '../domain/turn.ts';
 import type { Version } from '../domain/version.ts';
 import type { AnyAgents, AppendFor, ConversationsFor, EnqueueFor } from './agent-types.ts';
 import { answerTurn } from './answers.ts';
@@ -30,6 +30,8 @@ import {
   listOpenTurns,
   listWaiting,
   type OpenTurnsInput,
+  readUsage,
+  type UsageInput,
   type WaitingInput,
   type WaitingPage,
 } from './listings.ts';
@@ -126,6 +128,11 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
    * that some events are no longer kept. Throws the signal's reason once the signal aborts.
    */
   events(conversation: ConversationName, options?: EventOptions): AsyncIterable<EventOrLoss>;
+  /**
+   * Returns what the model calls of a tenant used: tokens, cached ones among them, and their price. Counts settled turns
+   * and summaries, those of erased conversations included.
+   */
+  usage(input?: UsageInput): Promise<TurnUsage>;
   /** Returns the length of the log, the context size, open calls and the compaction in progress, without messages. */
   describe(conversation: ConversationName): Promise<ConversationView>;
   /** Makes a kept version the live context again. Messages that are newer than the version are kept or dropped. */
@@ -158,6 +165,7 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     openTurns: (conversation, input) => listOpenTurns(ports, conversation, input),
     conversations: (input) => listConversations(ports, input),
     waiting: (input) => listWaiting(ports, input),
+    usage: (input) => readUsage(ports, input),
     failedTurns: (input) => listFailedTurns(ports, input),
     redrive: (conversation, turn, input) => redriveTurn(ports, conversation, turn, input),
     answer: (conversation, turn, answers) => answerTurn(ports, conversation, turn, answers),

@@ -63,7 +63,14 @@ export type { EventOptions, EventOrLoss } from './events.ts';
 export type { FailedInput, RedriveInput } from './failed-turns.ts';
 export type { Fork, ForkInput } from './forks.ts';
 export type { AppendInput, CallAnswer, ContextPoint, ConversationName, EnqueueInput } from './input.ts';
-export type { ConversationPage, ConversationsInput, OpenTurnsInput, WaitingInput, WaitingPage } from './listings.ts';
+export type {
+  ConversationPage,
+  ConversationsInput,
+  OpenTurnsInput,
+  UsageInput,
+  WaitingInput,
+  WaitingPage,
+} from './listings.ts';
 export { type OpenClient, openClient } from './open-client.ts';
 export type { ApprovalInput, DecisionView, ProposalView, RejectionInput } from './proposals.ts';
 export type { StreamOptions } from './stream.ts';

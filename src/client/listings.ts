@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fieldError } from '../domain/errors.ts';
-import { type ConversationRef, idSchema } from '../domain/ids.ts';
+import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import {
   CONVERSATION_STATES,
@@ -9,7 +9,7 @@ import {
   type WaitingTurn,
 } from '../domain/ports/listing-store.ts';
 import type { OpenTurns } from '../domain/ports/open-turns.ts';
-import { ANSWER_KINDS } from '../domain/turn.ts';
+import { ANSWER_KINDS, type TurnUsage } from '../domain/turn.ts';
 import { noConversation } from './client-errors.ts';
 import { type ConversationName, readConversationName } from './input.ts';
 import type { ClientPorts } from './ports.ts';
@@ -77,6 +77,21 @@ export async function listWaiting(ports: ClientPorts, input: WaitingInput = {}):
   const position = after === undefined ? undefined : readWaitingCursor(after);
   const { items, next } = await ports.listings.listWaiting({ ...query, after: position });
   return { turns: items, ...(next && { next: writeWaitingCursor(next) }) };
+}
+
+const usageSchema = z.strictObject({
+  /** Tenant whose usage is read. Default: the default tenant. */
+  tenant: idSchema.default(DEFAULT_TENANT),
+});
+
+export type UsageInput = z.input<typeof usageSchema>;
+
+/**
+ * Reads what the model calls of a tenant used.
+ * @throws invalid_input for an invalid tenant
+ */
+export async function readUsage(ports: ClientPorts, input: UsageInput = {}): Promise<TurnUsage> {
+  return await ports.listings.readTenantUsage(parseInput(usageSchema, input).tenant);
 }
 
 function writeWaitingCursor({ conversation: { tenant, id }, for: kind, turn }: WaitingPosition): string {

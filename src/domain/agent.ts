@@ -72,6 +72,16 @@ export type SystemFunction<Context extends TurnContext = TurnContext> = {
   write(context: Context): string | Promise<string>;
 }['write'];
 
+/** Person or tenant that a provider may hold responsible for a request. */
+export type SafetyIdentifier =
+  | 'off'
+  | 'tenant'
+  | 'conversation'
+  | {
+      /** Name of the field of the turn's context data that names the person. */
+      readonly context: string;
+    };
+
 /** An agent: its model, instructions and tools, and the compaction policy of its conversations. */
 export interface Agent<Name extends string = string, Context extends TurnContext = TurnContext> {
   /** Name by which turns refer to the agent: `[A-Za-z0-9_.-]{1,128}`. */
@@ -82,6 +92,11 @@ export interface Agent<Name extends string = string, Context extends TurnContext
   readonly tools: readonly Tool<unknown, Context>[];
   /** Compaction policy for this agent's conversations. Its settings override the policy of the workers. */
   readonly policy: PolicyInput;
+  /**
+   * Person or tenant whom a provider may hold responsible for a request. It is sent as a hash. `context` names a field of
+   * the turn's context data, such as `userId`. Default `tenant`.
+   */
+  readonly safetyIdentifier?: SafetyIdentifier;
   /**
    * Maximum number of model and tool calls in one turn (default 50). A turn that needs more fails with `step_limit`.
    */

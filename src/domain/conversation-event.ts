@@ -1,4 +1,4 @@
-import type { WaitingCall, WaitKind } from './turn.ts';
+import type { TurnUsage, WaitingCall, WaitKind } from './turn.ts';
 import type { Version } from './version.ts';
 
 /**
@@ -44,7 +44,13 @@ export interface ReportedCall extends WaitingCall {
 
 /** Fields of an event, by its type. */
 export type EventBody =
-  | { readonly type: 'turn_settled'; readonly turn: string; readonly state: 'completed' | 'failed' | 'canceled' }
+  | {
+      readonly type: 'turn_settled';
+      readonly turn: string;
+      readonly state: 'completed' | 'failed' | 'canceled';
+      /** Usage of the turn's model calls, as providers counted it. Absent if none reported any. */
+      readonly usage?: TurnUsage;
+    }
   | {
       /** The message of a turn with `onBusy: 'steer'` went into the running turn. */
       readonly type: 'turn_steered';

@@ -1,5 +1,6 @@
 import type { OpenCall } from './history.ts';
 import type { SizeRecord } from './size.ts';
+import type { TurnUsage } from './turn.ts';
 import type { SeqRange } from './version.ts';
 
 /** Snapshot of a conversation without its messages. It holds everything that decides whether to compact. */
@@ -19,6 +20,8 @@ export interface ConversationState {
    * are none.
    */
   readonly undo?: readonly SeqRange[];
+  /** Usage of all settled turns and of all summaries, as providers counted it. Absent if none reported any. */
+  readonly spent?: TurnUsage;
   /** Token and byte counts from which the size of the context is computed. */
   readonly size: SizeRecord;
   /** State of the log when the last compaction pass ended. `turnThreshold` and `messageThreshold` count from here. */
@@ -48,7 +51,7 @@ export interface ConversationState {
 }
 
 /** Snapshot without the open tool calls, which the worker knows already and of which a turn may have 1,000. */
-export type StepState = Omit<ConversationState, 'openCalls' | 'undo'>;
+export type StepState = Omit<ConversationState, 'openCalls' | 'undo' | 'spent'>;
 
 /**
  * Marks a context version that a provider refused, so that no later compaction pass commits the same segments again.

@@ -3,6 +3,7 @@ import type { ConversationEvent, EventBody } from './conversation-event.ts';
 import type { PassOutcome } from './pass.ts';
 import type { ApprovalRefusal, Proposal, Verdict } from './proposal.ts';
 import { type CallToWaitFor, WAIT_KINDS, waitingCallSchema } from './turn.ts';
+import { joinUsage, NO_USAGE } from './usage.ts';
 import { type Version, versionSchema } from './version.ts';
 
 const list = z.string().transform((text) => (text === '' ? [] : text.split(',')));
@@ -61,11 +62,20 @@ function nameSizes<Fields extends { readonly before: number; readonly after: num
  * `unknown`.
  */
 const SCHEMAS = {
-  turn_settled: z.object({
-    type: z.literal('turn_settled'),
-    turn: z.string(),
-    state: z.enum(['completed', 'failed', 'canceled']),
-  }),
+  turn_settled: z
+    .object({
+      type: z.literal('turn_settled'),
+      turn: z.string(),
+      state: z.enum(['completed', 'failed', 'canceled']),
+      inputTokens: numeric.optional(),
+      outputTokens: numeric.optional(),
+      cachedTokens: numeric.optional(),
+      costMicros: numeric.optional(),
+    })
+    .transform(({ inputTokens = 0, outputTokens = 0, cachedTokens = 0, costMicros = 0, ...event }) => {
+      const usage = joinUsage({ inputTokens, outputTokens }, { ...NO_USAGE, cachedTokens, costMicros });
+      return inputTokens + outputTokens === 0 ? event : { ...event, usage };
+    }),
   turn_steered: z.object({ type: z.literal('turn_steered'), turn: z.string(), into: z.string(), seq: numeric }),
   turn_waiting: z
     .object({

@@ -1,5 +1,6 @@
 import type { ModelWindow } from './limits.ts';
 import type { Message, ToolCall } from './message.ts';
+import type { CacheTtl } from './policy.ts';
 import type { WireFormat } from './raw-items.ts';
 import { brandErrors, hasBrand, readSafely } from './thrown.ts';
 
@@ -63,6 +64,17 @@ export interface ModelRequest {
   readonly version?: number;
   /** Maximum tokens of the answer. The model's own maximum applies as well. */
   readonly maxOutputTokens?: number;
+  /** `off`: the model answers without thinking, if it can. Absent: as the model was configured. */
+  readonly thinking?: 'off';
+  /** Hints for the provider's prompt cache. Absent: the provider's own rules apply. */
+  readonly cache?: {
+    /** Hash of the conversation. A provider sends requests with one key to the servers that hold their start. */
+    readonly key: string;
+    /** Time for which the provider keeps the request's start. */
+    readonly ttl: CacheTtl;
+  };
+  /** Hash of the person or tenant who is responsible for the request. A provider can then block only them. */
+  readonly safetyIdentifier?: string;
   /** Key that is the same for all retries of one step, so that a provider can recognize them. */
   readonly idempotencyKey: string;
   /** Aborts when the answer is no longer needed. */

@@ -61,6 +61,8 @@ export type PassEvent =
       readonly tokensAfter?: number;
       /** Number of messages that the compaction pass removed from the context. */
       readonly archived?: number;
+      /** Tokens of the start of the context that stay unchanged, so that a provider can read them from its cache. */
+      readonly prefixTokens?: number;
       /** Number of message ranges that were to be summarized. */
       readonly sequences: number;
       /** Ways in which the compaction pass achieved less than planned. */

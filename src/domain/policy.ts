@@ -1,4 +1,9 @@
 import { z } from 'zod';
+import { evictionStrategySchema } from './eviction-strategy.ts';
+
+/** Times for which a provider's prompt cache can keep a request. */
+const CACHE_TTLS = ['5m', '1h'] as const;
+export type CacheTtl = (typeof CACHE_TTLS)[number];
 
 const share = z.number().gt(0).lte(1);
 const count = z.number().int().min(0);
@@ -15,44 +20,6 @@ const pin = z
     'contains half of a surrogate pair, which cannot be sent. Use whole characters',
   );
 
-/**
- * How much an eviction removes. `min` uses the member that would remove least, `max` the one that would remove most.
- */
-export type EvictionStrategy =
-  | {
-      /** Share of the removable tokens that is evicted, oldest messages first. */
-      readonly evict: number;
-    }
-  | {
-      /** Number of latest messages that the eviction keeps. */
-      readonly retain: number;
-    }
-  | {
-      /** Strategies, of which the one that would evict least is used. */
-      readonly min: readonly EvictionStrategy[];
-    }
-  | {
-      /** Strategies, of which the one that would evict most is used. */
-      readonly max: readonly EvictionStrategy[];
-    };
-
-/**
- * Maximum nesting of strategies. A YAML reference (anchor) can make a strategy contain itself, and reading it would
- * never end.
- */
-const MAX_STRATEGY_DEPTH = 4;
-const strategyError = `expected exactly one of evict, retain, min, max, nested at most ${MAX_STRATEGY_DEPTH} levels deep`;
-
-function strategySchema(depth: number): z.ZodType<EvictionStrategy> {
-  const evict = z.strictObject({ evict: share });
-  const retain = z.strictObject({ retain: count });
-  if (depth === 0) return z.union([evict, retain], strategyError);
-  const members = z.array(strategySchema(depth - 1)).min(1);
-  return z.union([evict, retain, z.strictObject({ min: members }), z.strictObject({ max: members })], strategyError);
-}
-
-const evictionStrategySchema = strategySchema(MAX_STRATEGY_DEPTH);
-
 const summarizerSchema = z.union([
   /** turnfold's own code writes the summary, without a model. */
   z.literal('structural'),
@@ -67,6 +34,11 @@ const summarizerSchema = z.union([
     prompt: z.string().min(1).optional(),
     /** Maximum tokens of the text that a model writes. Copied words of users come in addition. */
     maxTokens: z.number().int().min(16).optional(),
+    /**
+     * Milliseconds after which a silent model is given up. A model that keeps sending also gets the time that its output
+     * limit needs.
+     */
+    callTimeout: z.number().int().min(1_000).max(3_600_000).optional(),
   }),
 ]);
 
@@ -121,6 +93,18 @@ export const policyInputSchema = z.strictObject({
     .optional()
     .describe(
       'Messages that one summary replaces. `sequences`: the agent’s messages between two user messages, which stay. `prefix`: everything older than `retentionWindow`, with the users’ texts copied into the summary.',
+    ),
+  /**
+   * Share of the budget for the start of the context, which compaction then leaves unchanged, so that the provider reads
+   * it from its cache. A larger share makes requests cheaper, and leaves less for what the agent needs next.
+   */
+  keepPrefix: z
+    .number()
+    .min(0)
+    .max(0.8)
+    .optional()
+    .describe(
+      'Share of the budget for the start of the context, which compaction then leaves unchanged, so that the provider reads it from its cache. A larger share makes requests cheaper, and leaves less for what the agent needs next.',
     ),
   /**
    * Shares of the budget that users’ words and summaries may have, of what fixed messages leave. The latest messages have
@@ -198,6 +182,16 @@ export const policyInputSchema = z.strictObject({
     .min(1000)
     .optional()
     .describe('Milliseconds for which a proposal under `mode: review` waits for a decision.'),
+  /**
+   * Time for which a provider keeps the start of a request in its prompt cache, if it offers a choice. `1h` costs more to
+   * write, and pays off if turns are more than five minutes apart.
+   */
+  cacheTtl: z
+    .enum(CACHE_TTLS)
+    .optional()
+    .describe(
+      'Time for which a provider keeps the start of a request in its prompt cache, if it offers a choice. `1h` costs more to write, and pays off if turns are more than five minutes apart.',
+    ),
   enabled: z.boolean().optional().describe('False switches all compaction off.'),
   // The minimum is the resolution of a sweep. A TTL below 7 d also shortens how long turn ids are known.
   /**
@@ -227,6 +221,7 @@ export const POLICY_DEFAULTS: Present<Omit<PolicyInput, SettingWithoutDefault>> 
   onTurnEnd: false,
   retentionWindow: 6,
   scope: 'sequences',
+  keepPrefix: 0,
   strategy: { min: [{ evict: 0.6 }, { retain: 10 }] },
   budgetShares: { users: 0.2, summaries: 0.6 },
   pins: [],
@@ -238,6 +233,7 @@ export const POLICY_DEFAULTS: Present<Omit<PolicyInput, SettingWithoutDefault>> 
   minGain: 0.1,
   mode: 'auto',
   reviewTtl: 604_800_000,
+  cacheTtl: '5m',
   enabled: true,
 };
 

@@ -183,6 +183,10 @@ export interface TurnUsage {
   /** All input tokens, including cached ones. */
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** Part of `inputTokens` that providers read from their caches. Absent: none. */
+  readonly cachedTokens?: number;
+  /** Price of the calls in millionths of a US dollar. Absent if no prices are known for the models. */
+  readonly costMicros?: number;
 }
 
 /** A turn that has not settled and is not waiting. */

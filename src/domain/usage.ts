@@ -1,4 +1,5 @@
 import type { ModelPrices, ModelProfile, ModelUsage } from './model.ts';
+import type { TurnUsage } from './turn.ts';
 
 const TOKENS_PRICED = 1_000_000;
 
@@ -43,6 +44,48 @@ export function describeUsage(
     outputTokens: output,
     ...(cachedInput !== undefined && { cachedTokens: cachedInput }),
     ...(prices && { cost: priceUsage(prices, usage) }),
+  };
+}
+
+const MICROS_A_DOLLAR = 1_000_000;
+
+/** Computes the price of a model call in whole millionths of a US dollar, so that sums are exact. */
+export function priceOf(usage: ModelUsage, prices: ModelPrices): number {
+  return toMicros(priceUsage(prices, usage));
+}
+
+export function toMicros(dollars: number): number {
+  return Math.round(dollars * MICROS_A_DOLLAR);
+}
+
+/** Usage of one model call as it is added to its turn. Undefined if the report is missing or invalid. */
+export function toTurnUsage(
+  reported: ModelUsage | undefined,
+  { prices }: Pick<ModelProfile, 'prices'>,
+): TurnUsage | undefined {
+  const usage = checkUsage(reported);
+  if (usage === undefined) return undefined;
+  const { inputTotal, output, cachedInput = 0 } = usage;
+  return joinUsage(
+    { inputTokens: inputTotal, outputTokens: output, cachedTokens: cachedInput },
+    {
+      ...NO_USAGE,
+      ...(prices !== undefined && { costMicros: priceOf(usage, prices) }),
+    },
+  );
+}
+
+export const NO_USAGE: TurnUsage = { inputTokens: 0, outputTokens: 0 };
+
+/** Adds two usages. A count of cached tokens or costs that is 0 is left out. */
+export function joinUsage(a: TurnUsage, b: TurnUsage): TurnUsage {
+  const cachedTokens = (a.cachedTokens ?? 0) + (b.cachedTokens ?? 0);
+  const costMicros = (a.costMicros ?? 0) + (b.costMicros ?? 0);
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    ...(cachedTokens > 0 && { cachedTokens }),
+    ...(costMicros > 0 && { costMicros }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { isSendable, type Reason } from '../domain/compaction/thresholds.ts';
-import type { Context } from '../domain/context.ts';
+import { type Context, weighItems } from '../domain/context.ts';
 import type { Message, WeighedMessage } from '../domain/message.ts';
 import { WIRE_FORMATS } from '../domain/raw-items.ts';
 import { contextSize } from '../domain/size.ts';
@@ -25,6 +25,8 @@ export interface ReplayFigures {
   /** Tokens of the request that would follow the last recorded message. */
   readonly tokensEnd: number;
   readonly recall: RecallScore;
+  /** Bytes at the start of the contexts before compactions: all, those that stayed unchanged, and the most that could stay. */
+  readonly prefix: { readonly bytes: number; readonly kept: number; readonly cheapest: number };
   /** Cost of all requests. Undefined if the prices of the model are not known. */
   readonly cost?: Cost;
 }
@@ -46,6 +48,7 @@ export class Replay {
   readonly #sizes: number[] = [];
   #overLimit = 0;
   #compactions = 0;
+  readonly #prefix = { bytes: 0, kept: 0, cheapest: 0 };
 
   /** @param onPass called after each compaction pass, with its end */
   constructor(
@@ -95,6 +98,7 @@ export class Replay {
         tokensPeak: sizes.reduce((most, tokens) => Math.max(most, tokens), 0),
         tokensEnd: this.#tokens,
         recall: this.#recall.recall,
+        prefix: { ...this.#prefix },
         ...(this.#cache === undefined ? {} : { cost: this.#cache.cost }),
       },
     };
@@ -127,10 +131,15 @@ export class Replay {
   }
 
   async #pass(requested: readonly Reason[]): Promise<void> {
+    const { bytes } = weighItems(this.#passes.conversation.context.items);
     const outcome = await this.#passes.run(requested);
     this.#onPass(outcome);
     if (outcome.kind !== 'version') return;
     this.#compactions += 1;
+    const { kept, cheapest } = outcome.settled.prefix;
+    this.#prefix.bytes += bytes;
+    this.#prefix.kept += kept.bytes;
+    this.#prefix.cheapest += cheapest.bytes;
     this.#recall.measure(this.#passes.conversation, this.#tokens);
   }
 }

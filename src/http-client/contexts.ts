@@ -17,6 +17,8 @@ import type {
   LogPart,
   RestoreInput,
   RollbackInput,
+  TurnUsage,
+  UsageInput,
   Version,
   VersionChange,
 } from '../client/index.ts';
@@ -131,6 +133,11 @@ export async function listConversations(
   const call = { method: 'GET', path: ['conversations'], query, tenant: named } as const;
   const { body, tenant } = await transport.send<ConversationPage>(call);
   return { ...body, conversations: body.conversations.map((listed) => addTenant(listed, tenant)) };
+}
+
+export async function readUsage(transport: Transport, input: UsageInput = {}): Promise<TurnUsage> {
+  const { tenant } = readFields(input);
+  return (await transport.send<TurnUsage>({ method: 'GET', path: ['usage'], tenant })).body;
 }
 
 export async function restoreConversation(

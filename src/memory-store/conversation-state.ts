@@ -5,7 +5,8 @@ import type { MemoryConversation } from './database.ts';
 export function toConversationState(conversation: MemoryConversation): ConversationState {
   const openCalls = [...conversation.openCalls].map(([id, providerId]) => ({ id, ...(providerId && { providerId }) }));
   const undo = conversation.undo.map((range) => ({ ...range }));
-  return { ...toStepState(conversation), openCalls, ...(undo.length > 0 && { undo }) };
+  const { spent } = conversation;
+  return { ...toStepState(conversation), openCalls, ...(undo.length > 0 && { undo }), ...(spent && { spent }) };
 }
 
 export function toStepState(conversation: MemoryConversation): StepState {

@@ -9,7 +9,16 @@ import type { StreamEntry } from '../domain/ports/turn-streams.ts';
 import type { Forking, ForkPlan } from '../domain/ports/version-store.ts';
 import type { Delivery } from '../domain/ports/webhook-store.ts';
 import type { SizeAnchor } from '../domain/size.ts';
-import type { AnswerEnd, StepRecord, TurnCaps, TurnFailure, TurnState, Waiting, WaitRequest } from '../domain/turn.ts';
+import type {
+  AnswerEnd,
+  StepRecord,
+  TurnCaps,
+  TurnFailure,
+  TurnState,
+  TurnUsage,
+  Waiting,
+  WaitRequest,
+} from '../domain/turn.ts';
 import type { SeqRange, Summary, Version } from '../domain/version.ts';
 import type { StoredWebhook } from '../domain/webhook.ts';
 import type { MemoryPass } from './pass-record.ts';
@@ -41,7 +50,7 @@ export interface MemoryTurn {
   waiting?:
     | (Waiting & Pick<WaitRequest, 'suspendedIn'> & { isOver: boolean; isFulfilled: boolean; readonly steps: number })
     | undefined;
-  usage?: { inputTokens: number; outputTokens: number };
+  usage?: TurnUsage;
   requestTokens?: number[];
   answerSeq?: number;
   end?: AnswerEnd;
@@ -73,6 +82,8 @@ export interface MemoryConversation {
   settledAt?: number;
   readonly log: LogEntry[];
   turns: number;
+  /** Usage of all settled turns and summaries. */
+  spent?: TurnUsage;
   /** Map of open tool calls: our call id → the provider's call id, empty if both are equal. */
   readonly openCalls: Map<string, string>;
   version: number;
@@ -166,6 +177,8 @@ export class MemoryDatabase {
   readonly expiries = new Map<string, { readonly owner: string; readonly removedKeys: number }>();
   /** Name of a turn's stream → readers to notify. */
   readonly readers = new Map<string, Set<() => void>>();
+  /** Tenant → usage of its settled turns and summaries. */
+  readonly tenantUsage = new Map<string, TurnUsage>();
   readonly webhooks = new Map<string, StoredWebhook>();
   /** Webhook and conversation → its unsent events. */
   readonly outbox = new Map<string, MemoryDelivery>();

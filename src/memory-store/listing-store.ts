@@ -10,6 +10,7 @@ import type {
   WaitingTurn,
 } from '../domain/ports/listing-store.ts';
 import { isAnswerKind } from '../domain/turn.ts';
+import { NO_USAGE } from '../domain/usage.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { headTurn } from './mailbox.ts';
 import { viewWaiting } from './waiting.ts';
@@ -22,6 +23,7 @@ export function openMemoryListingStore(db: MemoryDatabase): ListingStore {
   return {
     listConversations: async (query) => listConversations(db, query),
     listWaiting: async (query) => listWaiting(db, query),
+    readTenantUsage: async (tenant) => db.tenantUsage.get(tenant) ?? NO_USAGE,
   };
 }
 

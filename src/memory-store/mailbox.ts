@@ -1,5 +1,6 @@
 import type { IdleTtl } from '../domain/policy.ts';
-import type { AnswerEnd, TurnFailure, WaitKind } from '../domain/turn.ts';
+import type { AnswerEnd, TurnFailure, TurnUsage, WaitKind } from '../domain/turn.ts';
+import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { idOf } from './event-store.ts';
@@ -81,9 +82,24 @@ export function settleRecord(
   const settledAt = Math.max(db.now(), conversation.lastTurn?.settledAt ?? 0, record.acceptedAt);
   conversation.lastTurn = { state: end.state, settledAt };
   Object.assign(record, end, { settledAt });
-  emit(db, conversation, 'turn_settled', { turn: record.turn, state: end.state });
+  const { usage } = record;
+  if (usage !== undefined) addSpending(db, conversation, usage);
+  emit(db, conversation, 'turn_settled', { turn: record.turn, state: end.state, ...writeUsage(usage) });
   endStream(db, conversation, record.turn);
   restartIdleTtl(db, conversation, conversationTtl);
+}
+
+/** Adds the usage of model calls to the sums of conversation and tenant, as `lua/shared/spending.lua` does in Redis. */
+export function addSpending(db: MemoryDatabase, conversation: MemoryConversation, usage: TurnUsage): void {
+  const { tenant } = conversation.ref;
+  conversation.spent = joinUsage(conversation.spent ?? NO_USAGE, usage);
+  db.tenantUsage.set(tenant, joinUsage(db.tenantUsage.get(tenant) ?? NO_USAGE, usage));
+}
+
+/** Fields of an event with values above 0. */
+function writeUsage(usage: TurnUsage = NO_USAGE): Record<string, string> {
+  const used = Object.entries(usage).filter(([, amount]) => amount > 0);
+  return Object.fromEntries(used.map(([name, amount]) => [name, String(amount)]));
 }
 
 /** Settles the head turn and the turns that went into it, as `settle_head` of `lua/shared/settle.lua` does in Redis. */

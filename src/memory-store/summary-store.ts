@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ConversationRef } from '../domain/ids.ts';
 import { PASS_LIMITS } from '../domain/pass.ts';
 import type { SummaryLease, SummaryStore } from '../domain/ports/summary-store.ts';
 import type { MemoryDatabase, MemorySummary } from './database.ts';
+import { addSpending } from './mailbox.ts';
 
 /** Opens the store of summaries in memory. The contract tests in test/store run against this store and against Redis. */
 export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
@@ -27,15 +29,18 @@ export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
       found.until = db.now() + PASS_LIMITS.summaryClaimMs;
       return true;
     },
-    recordSummary: async (lease, record) => {
+    recordSummary: async (lease, { usage, ...record }) => {
       const { conversation: ref, hash } = lease;
       const loss = findLoss(db, lease);
       if (loss !== undefined) return loss;
       const found = find(ref, hash);
-      if (found?.kind === 'record' && found.record.status === 'accepted') return 'recorded';
+      if (found?.kind === 'record' && (found.record.status === 'accepted' || isDeepStrictEqual(found.record, record)))
+        return 'recorded';
       const ttlMs = record.status === 'accepted' ? PASS_LIMITS.summaryTtlMs : PASS_LIMITS.refusalTtlMs;
       const kept = { kind: 'record', record: structuredClone(record), until: db.now() + ttlMs } as const;
-      db.find(ref)?.summaryRecords.set(hash, kept);
+      const conversation = db.find(ref);
+      conversation?.summaryRecords.set(hash, kept);
+      if (conversation !== undefined && usage !== undefined) addSpending(db, conversation, usage);
       return 'recorded';
     },
     releaseSummary: async (ref, hash, owner) => {

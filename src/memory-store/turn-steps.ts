@@ -1,5 +1,6 @@
 import type { Lost, StepOutcome, StepResult, TurnLease } from '../domain/ports/turn-store.ts';
 import { isAnswerKind, TURN_LIMITS, type WaitRequest } from '../domain/turn.ts';
+import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import { toStepState } from './conversation-state.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { appendToLog, moveCalls } from './log.ts';
@@ -25,10 +26,7 @@ export function addStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutco
   const ending = end && { end };
   record.steps.set(key, { status: 'done', ...(to >= from && { seqs: { from, to }, ...ending }), at: db.now() });
   if (usage !== undefined && usage.inputTokens + usage.outputTokens > 0) {
-    record.usage = {
-      inputTokens: (record.usage?.inputTokens ?? 0) + usage.inputTokens,
-      outputTokens: (record.usage?.outputTokens ?? 0) + usage.outputTokens,
-    };
+    record.usage = joinUsage(record.usage ?? NO_USAGE, usage);
   }
   if (outcome.requestTokens !== undefined)
     record.requestTokens = [...(record.requestTokens ?? []), outcome.requestTokens];

@@ -19,11 +19,9 @@ export interface NativeSummarizerOptions {
   readonly tracing?: Tracing | undefined;
   /** Summarizer that writes a text beside the provider's encrypted compaction, for people and for other models. */
   readonly fallback: Summarizer;
-  /** Timeout of one model call. Default 40 s, as for every summarizer. */
+  /** Milliseconds of a call besides those that its size needs. The default is that of every summarizer. */
   readonly callTimeoutMs?: number;
 }
-
-const CALL_TIMEOUT_MS = 40_000;
 
 /**
  * Creates a summarizer that uses the provider's own compaction. Later requests to this model start with the compaction.
@@ -56,16 +54,16 @@ export function createNativeSummarizer(options: NativeSummarizerOptions): Summar
 }
 
 async function askForCompaction(options: NativeSummarizerOptions, request: SummaryRequest) {
-  const { model, system, tools, counter, clock, tracing, callTimeoutMs: timeoutMs = CALL_TIMEOUT_MS } = options;
+  const { model, system, tools, counter, clock, tracing, callTimeoutMs } = options;
   const messages = contextOf(request);
   const texts = [system, JSON.stringify(tools), ...messages.map(textOf)];
   const tokens = await counter.count(texts.join('\n'));
   const { outputCapTokens: maxOutputTokens } = model.profile;
   return await timeCall<ModelCompaction>(
-    { model, clock, timeoutMs, tracing },
-    { tokens, maxOutputTokens },
+    { model, clock, callTimeoutMs, tracing },
+    { tokens, maxOutputTokens, isStreamed: false },
     request,
-    async (signal) =>
+    async ({ signal }) =>
       checkCompaction(
         await model.compact({
           system,

@@ -81,6 +81,12 @@ const agentSchema = z.looseObject({
   turnTimeoutMs: timeoutSchema.optional(),
   toolResultMaxTokens: count.optional(),
   recall: z.boolean().optional(),
+  safetyIdentifier: z
+    .union(
+      [z.enum(['off', 'tenant', 'conversation']), z.strictObject({ context: z.string().min(1) })],
+      "expected off, tenant, conversation, or { context: 'the name of a field' }",
+    )
+    .optional(),
 });
 
 const NAME_CHARACTERS = 200;
@@ -137,7 +143,7 @@ function readAgent(value: unknown, at: string): ReadAgents {
 
 /** Copies an agent field by field, because spreading a class instance would lose its inherited methods. */
 function withPolicy(agent: Agent, policy: PolicyInput): Agent {
-  const { name, system, model, tools, maxSteps, turnTimeoutMs, toolResultMaxTokens, recall } = agent;
+  const { name, system, model, tools, maxSteps, turnTimeoutMs, toolResultMaxTokens, recall, safetyIdentifier } = agent;
   return {
     name,
     system,
@@ -148,6 +154,7 @@ function withPolicy(agent: Agent, policy: PolicyInput): Agent {
     ...(turnTimeoutMs !== undefined && { turnTimeoutMs }),
     ...(toolResultMaxTokens !== undefined && { toolResultMaxTokens }),
     ...(recall !== undefined && { recall }),
+    ...(safetyIdentifier !== undefined && { safetyIdentifier }),
   };
 }
 

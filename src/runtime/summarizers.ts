@@ -51,10 +51,13 @@ export async function createSummarizers(
       const own = summarizer === 'native' ? native.get(agent) : undefined;
       return own === undefined ? [structural] : [own, structural];
     }
-    const { prompt } = summarizer;
+    const { prompt, callTimeout: callTimeoutMs } = summarizer;
+    const own = agents.find((prepared) => prepared.agent.name === agent)?.agent.model;
     const chain = summarizer.models.flatMap((name) => {
       const found = named.get(name);
-      return found === undefined ? [] : [createModelSummarizer({ ...found, clock: systemClock, tracing, prompt })];
+      if (found === undefined) return [];
+      const isAgentsModel = found.model === own;
+      return [createModelSummarizer({ ...found, clock: systemClock, tracing, prompt, callTimeoutMs, isAgentsModel })];
     });
     return [...chain, structural];
   };

@@ -3,6 +3,7 @@ import type { Backoff, ConversationState, StepState } from '../domain/conversati
 import type { OpenCall } from '../domain/history.ts';
 import { indexOfCallId, seqOfCallId } from '../domain/ids.ts';
 import type { Forking } from '../domain/ports/version-store.ts';
+import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import { MAX_SEQ, type RecordFields, readJson } from './records.ts';
 
 const MAX_COUNT = Number.MAX_SAFE_INTEGER;
@@ -46,6 +47,9 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - answered     newest version with which a model call succeeded
  * - quarantine   version made by the last rollback, and hash of the segments that the provider refused
  *
+ * - spent        input, output and cached tokens of all settled turns and summaries, and their price in millionths of a
+ *                dollar
+ *
  * Passes:
  * - pass         id of the compaction pass in progress
  * - lastPass, lastPassWake, lastPassAwaited: the pass that ended last, the wake of that end, 1 if a turn waited for the
@@ -63,7 +67,7 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - forkAgent    while the fork is copied: agent that will own it
  */
 export function decodeConversation(fields: RecordFields): ConversationState {
-  return { ...decodeStepState(fields), openCalls: readOpenCalls(fields), ...readUndo(fields) };
+  return { ...decodeStepState(fields), openCalls: readOpenCalls(fields), ...readUndo(fields), ...readSpent(fields) };
 }
 
 /** Fields of the conversation record that `decodeStepState` reads. */
@@ -128,6 +132,13 @@ function readTtl(fields: RecordFields): number {
  */
 export function encodeOpenCall({ id, providerId }: OpenCall): string {
   return providerId === undefined ? id : `${id} ${JSON.stringify(providerId)}`;
+}
+
+/** Reads the sums that `lua/shared/spending.lua` writes. */
+function readSpent(fields: RecordFields): Pick<ConversationState, 'spent'> {
+  if (!fields.has('spent')) return {};
+  const [inputTokens = 0, outputTokens = 0, cachedTokens = 0, costMicros = 0] = fields.counts('spent');
+  return { spent: joinUsage({ inputTokens, outputTokens }, { ...NO_USAGE, cachedTokens, costMicros }) };
 }
 
 /** Returns the tool calls without a result, oldest first. */

@@ -121,6 +121,11 @@ export class Keyspace {
     return `{tf${shard}}:${tenant}:webhooks`;
   }
 
+  /** Key of a tenant's usage of models, one hash in each shard. `lua/shared/spending.lua` derives this name. */
+  tenantUsage(shard: number, tenant: string): string {
+    return `{tf${shard}}:${tenant}:usage`;
+  }
+
   /** Key of the outbox of a shard, by time of the next attempt. `lua/shared/outbox.lua` derives this name. */
   outbox(shard: number): string {
     return `{tf${shard}}:outbox`;

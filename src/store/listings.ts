@@ -12,9 +12,10 @@ import {
   type WaitingQuery,
   type WaitingTurn,
 } from '../domain/ports/listing-store.ts';
-import type { AnswerKind, WaitKind } from '../domain/turn.ts';
+import type { AnswerKind, TurnUsage, WaitKind } from '../domain/turn.ts';
+import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import type { Keyspace } from './keys.ts';
-import { RecordFields } from './records.ts';
+import { callStore, RecordFields } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodeWaiting, WAIT_FIELDS } from './turn-record.ts';
 
@@ -43,6 +44,23 @@ export function openListingStore(redis: Redis, keyspace: Keyspace): ListingStore
       });
       return { items, ...(next !== undefined && { next: readWaitingName(next) }) };
     },
+    readTenantUsage: async (tenant) => {
+      const read = await Promise.all(shards.map((shard) => readShardUsage(redis, keyspace.tenantUsage(shard, tenant))));
+      return read.reduce(joinUsage, NO_USAGE);
+    },
+  };
+}
+
+/** Reads the sums that `lua/shared/spending.lua` writes. */
+async function readShardUsage(redis: Redis, key: string): Promise<TurnUsage> {
+  const values = await callStore(() => redis.hgetall(key));
+  const fields = new RecordFields(key, new Map(Object.entries(values)));
+  const count = (name: keyof TurnUsage): number => fields.count(name) ?? 0;
+  return {
+    inputTokens: count('inputTokens'),
+    outputTokens: count('outputTokens'),
+    cachedTokens: count('cachedTokens'),
+    costMicros: count('costMicros'),
   };
 }
 

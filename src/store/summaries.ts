@@ -54,7 +54,7 @@ const releaseSummaryScript: ScriptOf<SummaryStore['releaseSummary']> = {
 
 const recordSummaryScript: ScriptOf<SummaryStore['recordSummary']> = {
   file: 'record-summary',
-  args: ([{ hash, owner, passId }, record]) => [
+  args: ([{ hash, owner, passId }, { usage, ...record }]) => [
     hash,
     encodeRecord(record),
     record.status === 'accepted' ? PASS_LIMITS.summaryTtlMs : PASS_LIMITS.refusalTtlMs,
@@ -62,6 +62,10 @@ const recordSummaryScript: ScriptOf<SummaryStore['recordSummary']> = {
     hash,
     encodeClaim(owner),
     passId,
+    usage?.inputTokens ?? 0,
+    usage?.outputTokens ?? 0,
+    usage?.cachedTokens ?? 0,
+    usage?.costMicros ?? 0,
   ],
   decode: (reply) => reply as SummaryRecorded,
 };

@@ -17,6 +17,7 @@ import {
   type WaitRequest,
   waitingCallSchema,
 } from '../domain/turn.ts';
+import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import { decodeConversation } from './conversation-record.ts';
 import { decodeMessage } from './log.ts';
 import type { RecordFields } from './records.ts';
@@ -39,7 +40,8 @@ import type { RecordFields } from './records.ts';
  *                then its JSON on the next line
  * - s:<step>     `started <at>` or `done <at> <from> <to> <end>`, the last three only if the step wrote messages
  * - a:<callId>   answer that a service gave to this tool call, empty once the turn is settled
- * - inputTokens, outputTokens: as providers counted them
+ * - inputTokens, outputTokens, cachedTokens: as providers counted them
+ * - costMicros   price of the model calls in millionths of a dollar
  * - requestTokens: tokens of each request to a model, by our own count
  * - caps         `deadlineMs maxTurnTokens` if the caller set one of these limits. 0 stands for no limit
  * - steer        1 while the turn waits to go into the running turn
@@ -160,6 +162,8 @@ export const VIEW_FIELDS = [
   'steeredInto',
   'inputTokens',
   'outputTokens',
+  'cachedTokens',
+  'costMicros',
   'requestTokens',
   ...WAIT_FIELDS,
 ] as const;
@@ -174,7 +178,10 @@ export function decodeTurnView(turn: string, fields: RecordFields, answer?: stri
   const inputSeq = fields.count('inputSeq');
   const waiting = state === 'waiting' ? decodeWaiting(fields) : undefined;
   const steeredInto = fields.text('steeredInto');
-  const usage = { inputTokens: fields.count('inputTokens') ?? 0, outputTokens: fields.count('outputTokens') ?? 0 };
+  const usage = joinUsage(
+    { inputTokens: fields.count('inputTokens') ?? 0, outputTokens: fields.count('outputTokens') ?? 0 },
+    { ...NO_USAGE, cachedTokens: fields.count('cachedTokens') ?? 0, costMicros: fields.count('costMicros') ?? 0 },
+  );
   const view = {
     turn,
     state,

@@ -101,6 +101,8 @@ function encodeStep({ turn, owner, epoch }: TurnLease, outcome: StepOutcome, tex
     answered: outcome.answeredVersion,
     inputTokens: usage?.inputTokens ?? 0,
     outputTokens: usage?.outputTokens ?? 0,
+    cachedTokens: usage?.cachedTokens ?? 0,
+    costMicros: usage?.costMicros ?? 0,
     requestTokens: outcome.requestTokens,
     ending: outcome.end ?? '',
     fields: STEP_STATE_FIELDS,

@@ -111,7 +111,7 @@ function startOutcomes({ modelRequests }: Instruments, of: { purpose: string; mo
  */
 function recordPass(instruments: Instruments, event: EventOf<'pass_ended'>): void {
   const { strategy, outcome, reasons, durationMs, sequences, fallbacks = [], startsBackoff } = event;
-  const { tokensBefore, tokensAfter, archived } = event;
+  const { tokensBefore, tokensAfter, archived, prefixTokens } = event;
   instruments.passes.inc({ strategy, trigger: findTrigger(reasons), outcome });
   if (durationMs !== undefined) instruments.passDuration.observe({ strategy, outcome }, toSeconds(durationMs));
   instruments.passSequences.observe(sequences);
@@ -123,6 +123,8 @@ function recordPass(instruments: Instruments, event: EventOf<'pass_ended'>): voi
   if (tokensBefore !== undefined && tokensAfter !== undefined) {
     instruments.passSavedTokens.observe({ strategy }, tokensBefore - tokensAfter);
   }
+  if (prefixTokens !== undefined && tokensBefore !== undefined && tokensBefore > 0)
+    instruments.passKeptPrefix.observe({ strategy }, prefixTokens / tokensBefore);
   if (archived !== undefined) instruments.archivedMessages.inc({ strategy }, archived);
 }
 

@@ -1,5 +1,6 @@
 import type { Message } from '../domain/message.ts';
 import type { ModelAnswer, ToolDescription } from '../domain/model.ts';
+import type { CacheTtl } from '../domain/policy.ts';
 import type { RawItem, WireFormat } from '../domain/raw-items.ts';
 import type { SentPart } from './parts.ts';
 
@@ -12,6 +13,8 @@ export interface WireRequest {
   /** Version of the compacted context that the messages come from. Absent if the context was never compacted. */
   readonly version?: number;
   readonly maxOutputTokens: number;
+  /** Time for which the provider's prompt cache keeps the request's start. Default: the provider's. */
+  readonly cacheTtl?: CacheTtl;
 }
 
 export interface AnswerParts extends Pick<ModelAnswer, 'content' | 'toolCalls'> {

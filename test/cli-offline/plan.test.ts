@@ -39,6 +39,7 @@ describe('a plan in JSON', () => {
         tail: expect.any(Number) as number,
       },
       protected: [0, 1, 10, 11, 12, 13, 14, 15, 16],
+      prefixTokens: expect.any(Number) as number,
     });
     const { budget = 0, ...parts } = (planned?.['division'] ?? {}) as Record<string, number>;
     expect(Object.values(parts).reduce((sum, tokens) => sum + tokens, 0)).toBeLessThanOrEqual(budget);
@@ -69,6 +70,7 @@ describe('a plan in JSON', () => {
       evict: [],
       division: null,
       protected: [0, 1],
+      prefixTokens: expect.any(Number) as number,
     });
   });
 
@@ -122,7 +124,7 @@ test('plan without --json prints one line per conversation, and errors to standa
   const { code, stdout, stderr } = await plan(lines, 'token_threshold: 1000\nmax_tokens: 800');
   expect(code).toBe(1);
   expect(stdout.trimEnd()).toMatch(
-    /^summarize {3}talk {2}\(token_threshold; \d+ tokens, 16 messages, turns: 4\) {2}messages [\d-]+ {2}tokens 797: fixed \d+, users \d+, summaries \d+, tail \d+$/,
+    /^summarize {3}talk {2}\(token_threshold; \d+ tokens, 16 messages, turns: 4\) {2}messages [\d-]+ {2}tokens 797: fixed \d+, users \d+, summaries \d+, tail \d+ {2}unchanged at the start: 0 of \d+ tokens$/,
   );
   expect(stdout.trim().split('\n')).toHaveLength(1);
   expect(stderr).toContain('line-2');

@@ -37,6 +37,11 @@ describe('a replay in JSON', () => {
       tokensPeak: expect.any(Number) as number,
       tokensEnd: expect.any(Number) as number,
       recall: { compacted: 1, window: 1, needles: 0 },
+      prefix: {
+        bytes: expect.any(Number) as number,
+        kept: expect.any(Number) as number,
+        cheapest: expect.any(Number) as number,
+      },
     });
     expect(line['compactions']).toBeGreaterThan(1);
     // The default window is twice the budget.

@@ -4,7 +4,8 @@ import { type Cut, cutContext, cutFloor, evictionCandidates } from '../../src/do
 import { orderByWorth } from '../../src/domain/compaction/group-worth.ts';
 import { findLastModelSeq, layOutInSlices } from '../../src/domain/compaction/layout.ts';
 import type { ContextItem } from '../../src/domain/context.ts';
-import { completePolicy, type EvictionStrategy, type PolicyInput } from '../../src/domain/policy.ts';
+import type { EvictionStrategy } from '../../src/domain/eviction-strategy.ts';
+import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import { contextOf, maskLine } from './alphabet.ts';
 

@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  completePolicy,
-  type EvictionStrategy,
-  idleTtlOf,
-  mergePolicies,
-  POLICY_DEFAULTS,
-} from '../../src/domain/policy.ts';
+import type { EvictionStrategy } from '../../src/domain/eviction-strategy.ts';
+import { completePolicy, idleTtlOf, mergePolicies, POLICY_DEFAULTS } from '../../src/domain/policy.ts';
 import { readPolicy } from '../../src/domain/policy-input.ts';
 import { hostileProxy, withGetter } from '../fakes/hostile-values.ts';
 import { errorOf } from './error-of.ts';
@@ -49,6 +44,8 @@ describe('merge', () => {
       onTurnEnd: false,
       retentionWindow: 6,
       reviewTtl: 604_800_000,
+      cacheTtl: '5m',
+      keepPrefix: 0,
       scope: 'sequences',
       strategy: { min: [{ evict: 0.6 }, { retain: 10 }] },
       keepFirstUser: true,

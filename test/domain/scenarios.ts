@@ -2,8 +2,9 @@ import * as fc from 'fast-check';
 import type { PassPlan, PlanRequest } from '../../src/domain/compaction/plan.ts';
 import { REASONS } from '../../src/domain/compaction/thresholds.ts';
 import { contextOfLog } from '../../src/domain/context.ts';
+import type { EvictionStrategy } from '../../src/domain/eviction-strategy.ts';
 import { buildLog, type Message, type WeighedMessage } from '../../src/domain/message.ts';
-import type { EvictionStrategy, PolicyInput } from '../../src/domain/policy.ts';
+import type { PolicyInput } from '../../src/domain/policy.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
 import { type PassSetting, requestOver, type Story, type TakenPass, takePass } from './passes.ts';
 

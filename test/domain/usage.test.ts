@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ModelUsage } from '../../src/domain/model.ts';
-import { checkUsage, describeUsage, priceUsage } from '../../src/domain/usage.ts';
+import { checkUsage, describeUsage, priceOf, priceUsage, toTurnUsage } from '../../src/domain/usage.ts';
 
 const prices = { input: 4, cachedInput: 0.5, cacheWrite: 5, output: 20 };
 
@@ -36,4 +36,17 @@ it.each([
 
 it('describeUsage returns no fields for a call without a usage report', () => {
   expect(describeUsage({ prices }, undefined)).toEqual({});
+});
+
+it('priceOf counts whole millionths of a dollar, so that sums are exact', () => {
+  const usage = { inputTotal: 1_001, cachedInput: 500, output: 7, outputKept: 7 };
+  expect(priceOf(usage, prices)).toBe(Math.round(501 * 4 + 500 * 0.5 + 7 * 20));
+  expect(priceOf(usage, { ...prices, input: 0.0001, cachedInput: 0, output: 0 })).toBe(0);
+});
+
+it('toTurnUsage has no price if no prices are known, and nothing if the report is invalid', () => {
+  const usage = { inputTotal: 100, output: 7, outputKept: 7 };
+  expect(toTurnUsage(usage, {})).toEqual({ inputTokens: 100, outputTokens: 7 });
+  expect(toTurnUsage({ ...usage, output: Number.NaN }, { prices })).toBeUndefined();
+  expect(toTurnUsage({ ...usage, cachedInput: 40 }, { prices })).toMatchObject({ cachedTokens: 40 });
 });

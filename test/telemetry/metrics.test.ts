@@ -79,6 +79,8 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
     'turnfold_pass_after_tokens_sum{strategy="summarize"}': 12_000,
     'turnfold_pass_after_tokens_count{strategy="summarize"}': 1,
     'turnfold_pass_saved_tokens_sum{strategy="summarize"}': 18_000,
+    'turnfold_pass_kept_prefix_ratio_count{strategy="summarize"}': 1,
+    'turnfold_pass_kept_prefix_ratio_sum{strategy="summarize"}': 0.2,
     'turnfold_pass_saved_tokens_count{strategy="summarize"}': 1,
     'turnfold_archived_messages_total{strategy="summarize"}': 41,
     'turnfold_pass_fallbacks_total{fallback="summaries_missing"}': 1,

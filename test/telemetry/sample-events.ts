@@ -72,6 +72,7 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
     tokensBefore: 30_000,
     tokensAfter: 12_000,
     archived: 41,
+    prefixTokens: 6_000,
     sequences: 5,
     fallbacks: ['summaries_missing', 'floor_relaxed'],
     startsBackoff: true,

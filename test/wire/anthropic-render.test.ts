@@ -301,6 +301,30 @@ describe('cache breakpoints (wire rule A9)', () => {
     ]);
   });
 
+  test('the Anthropic request has its fourth cache breakpoint at the end of the previous user turn (wire rule A9)', () => {
+    const history = [
+      summary('One.'),
+      user('Go'),
+      calls('a'),
+      result('a'),
+      calls('b'),
+      result('b'),
+      says('Done'),
+      user('On'),
+    ];
+    const { messages } = renderMarked(history, 'Be brief.');
+    const marked = messages.map(({ content }) => content.map((block) => 'cache_control' in block));
+    expect(marked).toEqual([[true, false], [false], [false], [false], [true], [false], [true]]);
+  });
+
+  test('every cache breakpoint of an Anthropic request has the time that the policy asks for (wire rule A9)', () => {
+    const { body } = renderAnthropic(
+      requestOf([user('Go'), says('Done'), user('On')], { system: 'Be brief.', cacheTtl: '1h' }),
+    );
+    const marks = JSON.stringify(body).match(/"cache_control":\{[^}]*\}/g);
+    expect(marks).toEqual(Array.from({ length: 3 }, () => '"cache_control":{"type":"ephemeral","ttl":"1h"}'));
+  });
+
   test('the Anthropic request has a cache breakpoint on the tools if there is no system text, and never on thinking (wire rule A9)', () => {
     const { tools, messages } = renderMarked([user('Go'), own(says(''), [text(' '), thinking])], '');
     expect(tools?.[0]).toMatchObject(mark);

@@ -1,5 +1,6 @@
 import type { BudgetDivision } from '../../domain/compaction/division.ts';
 import { explainPlan } from '../../domain/compaction/explain.ts';
+import type { PassPlan } from '../../domain/compaction/plan.ts';
 import { buildLog, type LogEntry, type Message, type WeighedMessage, type Weight } from '../../domain/message.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
@@ -33,6 +34,8 @@ interface PlanLine {
   /** Tokens of each part of the budget. Null if the plan divides no budget. */
   readonly division: BudgetDivision | null;
   readonly protected: readonly number[];
+  /** Tokens of the messages before the first change. Providers can read these from their caches. */
+  readonly prefixTokens: number;
 }
 
 /** Shows what a compaction would do with each conversation of a file. Calls no model. */
@@ -76,7 +79,13 @@ function planConversation(
     evict: plan.evict.map(indexRange),
     division: plan.division ?? null,
     protected: protectedPositions,
+    prefixTokens: entries[firstChange(plan, entries.length) - 1]?.total.tokens ?? 0,
   };
+}
+
+/** Counts the messages before the first one that the plan changes. */
+function firstChange({ sequences, evict, shorten = [] }: PassPlan, messages: number): number {
+  return Math.min(messages, ...[...sequences, ...evict, ...shorten].map(({ from }) => from - 1));
 }
 
 /** Converts log positions (seqs) to message indexes: the first message of a file has seq 1 and index 0. */
@@ -91,7 +100,12 @@ function describePlan(plan: PlanLine): string {
   const size = `${plan.tokens} tokens, ${plan.messages} messages, turns: ${plan.turns}`;
   const why = plan.reasons.length === 0 ? 'no reason' : plan.reasons.join(', ');
   const what = ranges.length === 0 ? '' : `  messages ${ranges.join(', ')}`;
-  return `${plan.kind.padEnd(KIND_WIDTH)}  ${plan.id}  (${why}; ${size})${what}${describeDivision(plan.division)}`;
+  return `${plan.kind.padEnd(KIND_WIDTH)}  ${plan.id}  (${why}; ${size})${what}${describeDivision(plan.division)}${describePrefix(plan)}`;
+}
+
+function describePrefix({ kind, prefixTokens, tokens }: PlanLine): string {
+  if (kind === 'none' || kind === 'infeasible') return '';
+  return `  unchanged at the start: ${prefixTokens} of ${tokens} tokens`;
 }
 
 function describeDivision(division: BudgetDivision | null): string {

@@ -1,5 +1,5 @@
+import type { EvictionStrategy } from '../eviction-strategy.ts';
 import { addWeights, NO_WEIGHT, type Weight } from '../message.ts';
-import type { EvictionStrategy } from '../policy.ts';
 import { isFloor, type Layout } from './layout.ts';
 
 export interface CutRequest {

@@ -7,8 +7,9 @@ import { runToEnd, type Sliced } from '../sliced.ts';
 import { START_VERSION } from '../version.ts';
 import { requestTokensOf } from './budget.ts';
 import type { Weigh } from './clip.ts';
-import { findLastModelSeq, layOutInSlices } from './layout.ts';
+import { layOutInSlices } from './layout.ts';
 import { type PassPlan, planInSlices } from './plan.ts';
+import { findLandmarks } from './prefix.ts';
 import { evaluateThresholds } from './thresholds.ts';
 
 /** A plan over a whole log, with the figures behind it. */
@@ -46,9 +47,9 @@ export function* explainPlanInSlices(
     hasTurnEnded: last?.role === 'assistant' && last.toolCalls === undefined,
   });
   const seen = firstUserSeq === undefined ? {} : { firstUserSeq };
-  const plan = yield* planInSlices({ context, policy, limits, overhead: NO_OVERHEAD, reasons, weigh, ...seen });
-  const landmarks = { firstUserSeq, lastModelSeq: findLastModelSeq(items) };
-  const layout = yield* layOutInSlices(items, policy, landmarks);
+  const request = { context, policy, limits, overhead: NO_OVERHEAD, reasons, weigh, ...seen };
+  const plan = yield* planInSlices(request);
+  const layout = yield* layOutInSlices(items, policy, findLandmarks(request));
   const protectedPositions = items.flatMap((_, position) =>
     layout.protections[layout.groupOf[position] as number] === undefined ? [] : [position],
   );

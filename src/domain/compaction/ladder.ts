@@ -1,7 +1,7 @@
 import { type ContextItem, weighItems } from '../context.ts';
+import type { EvictionStrategy } from '../eviction-strategy.ts';
 import { findSupersededCalls } from '../evidence/superseded.ts';
 import type { Weight } from '../message.ts';
-import type { EvictionStrategy } from '../policy.ts';
 import { forEachInSlices, type Sliced } from '../sliced.ts';
 import { excessWeight, mostItemTokens, type PlanRequest, weighSent } from './budget.ts';
 import { type ContextEvidence, readEvidence } from './context-evidence.ts';
@@ -10,7 +10,6 @@ import { RemovedGroups, showWhole } from './give-back.ts';
 import { orderByWorth } from './group-worth.ts';
 import {
   findFloor,
-  findLastModelSeq,
   isFlexible,
   isFloorChanged,
   type Landmarks,
@@ -20,6 +19,7 @@ import {
 } from './layout.ts';
 import { isMaskable } from './mask.ts';
 import { maskWithNotes } from './mask-notes.ts';
+import { findLandmarks } from './prefix.ts';
 import { isShortenable, type ShortenRequest, shortenLargest } from './shorten.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 import { hasHardReason, hasTokenReason } from './thresholds.ts';
@@ -72,7 +72,7 @@ export class Ladder {
     this.#request = request;
     this.#items = request.context.items;
     this.#weight = weighItems(this.#items);
-    this.#landmarks = { firstUserSeq: request.firstUserSeq, lastModelSeq: findLastModelSeq(this.#items) };
+    this.#landmarks = findLandmarks(request);
   }
 
   get items(): readonly ContextItem[] {

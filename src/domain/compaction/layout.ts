@@ -10,6 +10,7 @@ import { forEachInSlices, mapInSlices, type Sliced } from '../sliced.ts';
  * - `last_user`: the last user message, which the model has not read. Always whole.
  * - `unread`: a round with a result that the model has not read. Without the result the model would repeat its calls. Such
  *   rounds may only be shortened, and only with a hard reason.
+ * - `prefix`: the start that the policy keeps unchanged, so that the provider can read it from its cache. Always whole.
  * - `retention`, `first_user`, `read_user`: the floor, which a hard reason relaxes. `read_user` is the last user message
  *   if the model has read it. It may be shortened, or copied into a summary, but never removed.
  */
@@ -20,6 +21,7 @@ export type Protection =
   | 'last_user'
   | 'unread'
   | 'read_user'
+  | 'prefix'
   | 'retention'
   | 'first_user';
 
@@ -42,6 +44,8 @@ export interface Landmarks {
   readonly firstUserSeq?: number | undefined;
   /** The last message of the model. The model has read nothing after it. */
   readonly lastModelSeq: number;
+  /** The last message of the start that stays unchanged. Absent: none does. */
+  readonly prefixEnd?: number;
 }
 
 /**
@@ -166,7 +170,7 @@ function* protectGroups(
   items: readonly ContextItem[],
   groups: readonly Group[],
   policy: Policy,
-  { firstUserSeq, lastModelSeq }: Landmarks,
+  { firstUserSeq, lastModelSeq, prefixEnd = 0 }: Landmarks,
 ): Sliced<(Protection | undefined)[]> {
   const lastUser = items.findLastIndex((item) => item.message.role === 'user');
   // A round that reaches into the window is kept whole.
@@ -181,6 +185,7 @@ function* protectGroups(
     if (first === lastUser) return (items[first] as ContextItem).to > lastModelSeq ? 'last_user' : 'read_user';
     if (group.kind === 'round' && (items[last] as ContextItem).from > lastModelSeq) return 'unread';
     if (last >= windowStart) return 'retention';
+    if ((items[last] as ContextItem).to <= prefixEnd) return 'prefix';
     if (policy.keepFirstUser && holdsFirstUser(items[first], firstUserSeq)) return 'first_user';
     return undefined;
   });

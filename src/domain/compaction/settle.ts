@@ -6,6 +6,7 @@ import { type BudgetInfeasible, explainInfeasible, requestTokensOf, weighSent } 
 import { isGain } from './gain.ts';
 import { Ladder, type StepTaken } from './ladder.ts';
 import { type Explanation, explainSize, type PassPlan, type PlanRequest } from './plan.ts';
+import { type KeptPrefix, measurePrefix } from './prefix.ts';
 import { segmentItems } from './segments.ts';
 import type { AcceptedSummary } from './summaries.ts';
 import { hasHardReason, isSendable } from './thresholds.ts';
@@ -30,6 +31,8 @@ export interface SettledContext {
   readonly archived: number;
   readonly explained: readonly Explanation[];
   readonly isFloorRelaxed: boolean;
+  /** The start of the context that stays. The provider may have it in its cache. */
+  readonly prefix: KeptPrefix;
   /** Keys of the summary texts that were used. */
   readonly summaryKeys: readonly string[];
   /** Steps in order, with the weight of the items after each. */
@@ -97,6 +100,7 @@ function* settleOnce(request: SettleRequest): Sliced<SettleOutcome> {
     archived: countMessages(context.items) - countMessages(items),
     explained: [...explained, ...(placed.length < plan.sequences.length ? ['summaries_missing' as const] : [])],
     isFloorRelaxed: ladder.isFloorRelaxed,
+    prefix: measurePrefix(context.items, items, policy.retentionWindow),
     summaryKeys: placed,
     steps,
   };

@@ -1,5 +1,5 @@
 import type { ConversationRef, NamedConversation } from '../ids.ts';
-import type { AnswerKind, Waiting, WaitKind } from '../turn.ts';
+import type { AnswerKind, TurnUsage, Waiting, WaitKind } from '../turn.ts';
 
 export const CONVERSATION_STATES = ['idle', 'queued', 'running', 'waiting', 'failed'] as const;
 
@@ -86,4 +86,6 @@ export interface WaitingQuery extends ListQuery<WaitingPosition> {
 export interface ListingStore {
   listConversations(query: ConversationQuery): Promise<ListPage<ListedConversation, ConversationRef>>;
   listWaiting(query: WaitingQuery): Promise<ListPage<WaitingTurn, WaitingPosition>>;
+  /** Reads the usage of all settled turns and summaries of a tenant, those of erased conversations included. */
+  readTenantUsage(tenant: string): Promise<TurnUsage>;
 }

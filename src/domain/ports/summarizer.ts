@@ -31,6 +31,13 @@ export interface SummaryParts {
   write(key: string, text: string): Promise<void>;
 }
 
+/** The request that the agent's model read last, up to the end of the range. Its provider may still have it in its cache. */
+export type CachedPrefix = Pick<ModelRequest, 'system' | 'tools' | 'messages' | 'tokens'> & {
+  readonly version: number;
+  /** Tokens of the range's messages in the log. */
+  readonly rangeTokens: number;
+};
+
 /** Request to summarize one range of messages. The messages are data to summarize, never instructions to follow. */
 export interface SummaryRequest {
   /** Range of messages that the summary will replace. */
@@ -51,6 +58,13 @@ export interface SummaryRequest {
   readonly userRequest?: string;
   /** Texts of users that code puts before the summary. The summary need not repeat them. */
   readonly userTexts?: string;
+  /** System prompt of the agent, as far as it is known. It holds rules of security and permission. */
+  readonly system?: string;
+  /**
+   * Reads the start of the live context. Absent if the start does not end with this range, or shows its messages otherwise
+   * than the log.
+   */
+  readonly readPrefix?: () => Promise<CachedPrefix | undefined>;
   /** Messages after the range. They show which names the agent still uses. */
   readonly later?: readonly Message[];
   /** Number of the last messages of `later` that stay in the context. The summary need not repeat them. */

@@ -1,5 +1,6 @@
 import type { ConversationRef } from '../ids.ts';
 import type { Weight } from '../message.ts';
+import type { TurnUsage } from '../turn.ts';
 import type { Summary } from '../version.ts';
 
 /** A finished summary, or the result that a range cannot be summarized. */
@@ -10,6 +11,9 @@ export type SummaryRecord =
       readonly weight: Weight;
     }
   | { readonly status: 'refused'; readonly why: string };
+
+/** The result of a job, with what its model calls used. */
+export type PaidRecord = SummaryRecord & { readonly usage?: TurnUsage };
 
 export type SummaryClaim =
   | { readonly status: 'claimed' }
@@ -46,9 +50,9 @@ export interface SummaryStore {
   /**
    * Stores the result of a job: a summary for 7 days, a refusal for 1 day. The first stored summary is never replaced.
    * A job whose claim expired may still store its result while its compaction pass is the latest, because the result is
-   * paid for.
+   * paid for. The usage is added to the sums of the conversation and its tenant, once.
    */
-  recordSummary(lease: SummaryLease, record: SummaryRecord): Promise<SummaryRecorded>;
+  recordSummary(lease: SummaryLease, record: PaidRecord): Promise<SummaryRecorded>;
   releaseSummary(conversation: ConversationRef, hash: string, owner: string): Promise<void>;
   readPart(conversation: ConversationRef, key: string): Promise<string | undefined>;
   /**

@@ -12,6 +12,7 @@ import type {
   TurnCaps,
   TurnFailure,
   TurnState,
+  TurnUsage,
   TurnView,
   Waiting,
   WaitRequest,
@@ -164,7 +165,7 @@ export interface StepOutcome {
   readonly closes: readonly string[];
   /** Full texts of clipped messages, by the hash of each text. */
   readonly fullTexts?: ReadonlyMap<string, string>;
-  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
+  readonly usage?: TurnUsage;
   /**
    * Token count of the whole request, if the provider reported it, and the context version that was sent. Another
    * version may be current by now.

@@ -24,6 +24,15 @@ export const conversationPageSchema = z
   })
   .meta({ id: 'ConversationPage' });
 
+export const usageSchema = z
+  .looseObject({
+    inputTokens: z.number(),
+    outputTokens: z.number(),
+    cachedTokens: z.number().optional().describe('Part of inputTokens that providers read from their caches.'),
+    costMicros: z.number().optional().describe('Price in millionths of a US dollar.'),
+  })
+  .meta({ id: 'Usage', description: 'Usage of model calls, as providers counted it.' });
+
 export const conversationSchema = z
   .looseObject({
     conversation: idSchema,
@@ -34,6 +43,7 @@ export const conversationSchema = z
     size: z.looseObject({ version: z.number().describe('Number of the live version.') }),
     passed: z.looseObject({ head: z.number(), turns: z.number() }),
     backoff: z.looseObject({}),
+    spent: usageSchema.optional().describe('Usage of all settled turns and summaries.'),
     passId: z.string().optional().describe('Compaction that is requested or in progress.'),
   })
   .meta({ id: 'Conversation' });

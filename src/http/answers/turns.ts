@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { idSchema } from '../../domain/ids.ts';
 import { ANSWER_ENDS, ANSWER_KINDS, TURN_STATES, waitingSchema } from '../../domain/turn.ts';
+import { usageSchema } from './conversations.ts';
 
 const time = z.number().describe('ms since epoch, by the clock of Redis');
 
@@ -24,7 +25,7 @@ export const turnSchema = z
     redriveOf: idSchema.optional(),
     redrivenAs: idSchema.optional(),
     requestTokens: z.array(z.number()).describe('Tokens of each model request so far.'),
-    usage: z.looseObject({ inputTokens: z.number(), outputTokens: z.number() }).optional(),
+    usage: usageSchema.optional(),
     settledAt: time.optional(),
     waiting: waitSchema.optional(),
     answer: z

@@ -4,7 +4,13 @@ import { importConversation } from '../../client/import.ts';
 import { enqueueSchema } from '../../client/input.ts';
 import { idSchema, type NamedConversation } from '../../domain/ids.ts';
 import { CONVERSATION_STATES } from '../../domain/ports/listing-store.ts';
-import { conversationPageSchema, conversationSchema, erasedSchema, forkSchema } from '../answers/conversations.ts';
+import {
+  conversationPageSchema,
+  conversationSchema,
+  erasedSchema,
+  forkSchema,
+  usageSchema,
+} from '../answers/conversations.ts';
 import { exportSchema, importedSchema } from '../answers/messages.ts';
 import { readOperation } from '../idempotency-key.ts';
 import { type Call, defineRoute, locate } from '../route.ts';
@@ -29,6 +35,16 @@ const listConversations = defineRoute({
     const { conversations, ...rest } = await client.conversations({ ...query, tenant });
     return { body: { ...rest, conversations: conversations.map(hideTenant) } };
   },
+});
+
+const showUsage = defineRoute({
+  operation: 'showUsage',
+  method: 'get',
+  path: '/v1/usage',
+  scope: 'read',
+  summary: 'Show what the model calls of the tenant used: tokens, cached ones among them, and their price.',
+  result: usageSchema,
+  handle: async ({ client, caller: { tenant } }) => ({ body: { ...(await client.usage({ tenant })) } }),
 });
 
 const showConversation = defineRoute({
@@ -131,6 +147,7 @@ const importRoute = defineRoute({
 
 export const conversationRoutes = [
   listConversations,
+  showUsage,
   showConversation,
   eraseConversation,
   forkConversation,

@@ -61,7 +61,7 @@ function renderAnthropicRequest(
 ): Promise<CheckedBody<AnthropicBody>> {
   const rendering = renderAnthropicInSlices(
     toWireRequest(request, profile),
-    thinking === undefined ? {} : { thinking },
+    thinking === undefined || request.thinking === 'off' ? {} : { thinking },
   );
   return renderChecked(rendering, (body) => validateAnthropicInSlices(body, sizeContext(profile)));
 }

@@ -6,6 +6,7 @@ import { validateChatInSlices } from '../../wire/openai-chat/rules.ts';
 import { type PieceListeners, pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
 import { callOptions, recordAnswer, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
 import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient } from './client.ts';
+import { knowsHints, writeHints } from './request-hints.ts';
 
 export type { ChatOptions };
 
@@ -16,6 +17,7 @@ export interface ChatModelOptions extends OpenAiOptions {
 
 /** A model of the Chat Completions API, from OpenAI or an OpenAI-compatible server. */
 export function chatModel({ profile: given, chat = {}, ...connection }: ChatModelOptions): Model {
+  const { hasRequestHints = knowsHints(connection.baseUrl) } = connection;
   const profile: ModelProfile = { ...given, format: 'openai-chat', renderOptions: chat };
   const client = openOpenAiClient(connection);
   return {
@@ -27,9 +29,10 @@ export function chatModel({ profile: given, chat = {}, ...connection }: ChatMode
         (rendered) => validateChatInSlices(rendered, context),
       );
       const { signal, version } = request;
-      const streamed = { ...body, stream: true as const, stream_options: { include_usage: true } };
+      const sent = { ...body, ...writeHints(request, hasRequestHints) };
+      const streamed = { ...sent, stream: true as const, stream_options: { include_usage: true } };
       const chunks = streamEvents(
-        () => client.chat.completions.create(streamed, callOptions(request, body)),
+        () => client.chat.completions.create(streamed, callOptions(request, sent)),
         request,
         (error) => classifyOpenAiError(error, { signal, describe }),
       );

@@ -11,6 +11,11 @@ export interface OpenAiOptions {
   readonly apiKey: string;
   /** Address of an OpenAI-compatible server, including its `/v1`. */
   readonly baseUrl?: string;
+  /**
+   * True if requests carry `prompt_cache_key` and `safety_identifier`. Default: only at OpenAI's own addresses, because
+   * other servers may refuse fields that they do not know.
+   */
+  readonly hasRequestHints?: boolean;
 }
 
 /**

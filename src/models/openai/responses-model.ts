@@ -16,6 +16,7 @@ import { type PieceListeners, pieceListeners, streamEvents, type WatchedRequest 
 import { callOptions, recordAnswer, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
 import { classifyFailure, retryWithoutThinking } from '../provider-errors.ts';
 import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient } from './client.ts';
+import { knowsHints, writeHints } from './request-hints.ts';
 
 type Response = OpenAI.Responses.Response;
 
@@ -33,7 +34,8 @@ export interface ResponsesModelOptions extends OpenAiOptions {
  */
 export function responsesModel({ profile: given, isReasoning = true, ...connection }: ResponsesModelOptions): Model {
   const profile: ModelProfile = { ...given, format: 'openai-responses', renderOptions: { isReasoning } };
-  const caller = { client: openOpenAiClient(connection), profile, isReasoning };
+  const { hasRequestHints = knowsHints(connection.baseUrl) } = connection;
+  const caller = { client: openOpenAiClient(connection), profile, isReasoning, hasRequestHints };
   return {
     profile,
     generate: (request) => retryWithoutThinking(request, (sent) => answerRequest(caller, sent)),
@@ -42,7 +44,7 @@ export function responsesModel({ profile: given, isReasoning = true, ...connecti
 }
 
 async function answerRequest(
-  { client, profile, isReasoning }: ResponsesCaller,
+  { client, profile, isReasoning, hasRequestHints }: ResponsesCaller,
   request: WatchedRequest,
 ): Promise<ModelAnswer> {
   const rendering = renderResponsesInSlices(toWireRequest(request, profile), { isReasoning });
@@ -50,8 +52,9 @@ async function answerRequest(
     validateResponsesInSlices(sent, sizeContext(profile)),
   );
   const { signal, version } = request;
+  const sent = { ...body, ...writeHints(request, hasRequestHints) };
   const events = streamEvents(
-    () => client.responses.create({ ...body, stream: true }, callOptions(request, body)),
+    () => client.responses.create({ ...sent, stream: true }, callOptions(request, sent)),
     request,
     (error) => classifyOpenAiError(error, { signal, describe }),
   );
@@ -118,6 +121,7 @@ interface ResponsesCaller {
   readonly client: OpenAI;
   readonly profile: ModelProfile;
   readonly isReasoning: boolean;
+  readonly hasRequestHints: boolean;
 }
 
 /**

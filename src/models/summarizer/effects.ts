@@ -3,6 +3,8 @@ import { readOutcome } from '../../domain/evidence/outcome.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { foldLine } from '../structural/text.ts';
+import { isPermissionClaim } from './permissions.ts';
+import { describeAttachments } from './pictures.ts';
 
 /** All calls of one tool with the same arguments. */
 interface MadeCall {
@@ -67,11 +69,13 @@ function readCalls(messages: readonly Message[]): MadeCall[] {
 
 function renderCall({ call, count, result }: MadeCall): string {
   const said = foldLine(briefCall(call, CALL_CHARS));
-  return `${said}${count > 1 ? ` ×${count}` : ''} → ${result === undefined ? 'no result' : renderOutcome(result)}`;
+  return `${said}${count > 1 ? ` ×${count}` : ''} → ${result === undefined ? 'no result' : renderOutcome(result, call)}`;
 }
 
-function renderOutcome(result: Message): string {
+/** Leaves out a result that claims a permission, because a tool cannot give one. */
+function renderOutcome(result: Message, call: ToolCall): string {
   const { status, line } = readOutcome(result);
-  const said = foldLine(clipAtWord(line, OUTCOME_CHARS));
-  return said === '' ? status : `${status}: ${said}`;
+  const shown = line === '' ? (describeAttachments(result, undefined, call)[0] ?? '') : line;
+  const said = foldLine(clipAtWord(shown, OUTCOME_CHARS));
+  return said === '' || isPermissionClaim(said) ? status : `${status}: ${said}`;
 }

@@ -1,27 +1,33 @@
 import { createHash } from 'node:crypto';
+import { limitSummaryCall, type SummaryCallLimits } from '../../domain/compaction/summary-time.ts';
 import type { ModelOutcome } from '../../domain/events.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
 import { isModelError, type Model, type ModelAnswer, type ModelUsage } from '../../domain/model.ts';
 import { checkAnswer, readModelError, readPassedOver, readUsage } from '../../domain/model-answer.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
-import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
+import type { CachedPrefix, SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { noTracing, type Tracing } from '../../domain/ports/tracing.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import { describeUsage } from '../../domain/usage.ts';
-import { untilAborted } from '../answer-stream.ts';
+import { untilAborted, type WatchedRequest } from '../answer-stream.ts';
+import { CallDeadline } from './call-deadline.ts';
 
 export interface ModelCallPorts {
   readonly model: Model;
   readonly clock: Clock;
-  readonly timeoutMs: number;
+  /** Milliseconds of silence that end a call. The rest of its time limit derives from its size. */
+  readonly callTimeoutMs?: number | undefined;
   /** Trace recorder. If absent, no trace spans are recorded. */
   readonly tracing?: Tracing | undefined;
 }
 
 export interface ModelCallInput {
   readonly system: string;
+  /** Text of the last message. */
   readonly content: string;
-  /** Tokens of `system` and `content` together. */
+  /** Start of a request that the agent's model has read before. Absent: the model reads one message, without thinking. */
+  readonly before?: Pick<CachedPrefix, 'tools' | 'messages' | 'version'>;
+  /** Tokens of all texts together. */
   readonly tokens: number;
   readonly maxOutputTokens: number;
 }
@@ -35,35 +41,44 @@ export type SummaryCallResult<Answer = ModelAnswer> =
 const FRAME_TOKENS = 4 + FRAMING_TOKENS;
 
 /**
- * Sends one text to the model and returns its answer.
+ * Sends a request to the model and returns its answer.
  * @throws ModelError of kind `retry`, or the signal's reason
  */
 export async function callSummaryModel(
   ports: ModelCallPorts,
-  { system, content, maxOutputTokens, ...input }: ModelCallInput,
+  input: ModelCallInput,
   request: Pick<SummaryRequest, 'signal' | 'onCall' | 'onPassedOver'>,
 ): Promise<SummaryCallResult> {
+  const { system, content, before, maxOutputTokens } = input;
   const tokens = input.tokens + FRAME_TOKENS;
   const { onPassedOver } = request;
-  const ask = (signal: AbortSignal, onUsage: OnUsage): Promise<ModelAnswer> =>
-    ports.model.generate({
+  const alone = { tools: [], messages: [], thinking: 'off' as const };
+  const ask = ({ signal, onUsage, onEvent }: CallListeners): Promise<ModelAnswer> => {
+    const sent: WatchedRequest = {
+      ...(before ?? alone),
       system,
-      tools: [],
-      messages: [{ role: 'user', content }],
+      messages: [...(before ?? alone).messages, { role: 'user', content }],
       tokens,
       maxOutputTokens,
       idempotencyKey: `summary-${hashTexts(system, content)}`,
       signal,
       onUsage,
+      onEvent,
+      onText: onEvent,
+      onReasoning: onEvent,
+      onToolCall: onEvent,
       ...(onPassedOver && {
         onPassedOver(name: unknown, kind: unknown) {
+          onEvent();
           const passed = readPassedOver(name, kind);
           onPassedOver(passed.model, passed.outcome);
         },
       }),
-    });
-  return await timeCall(ports, { tokens, maxOutputTokens }, request, async (signal, onUsage) =>
-    checkAnswer(await ask(signal, onUsage)),
+    };
+    return ports.model.generate(sent);
+  };
+  return await timeCall(ports, { tokens, maxOutputTokens }, request, async (listeners) =>
+    checkAnswer(await ask(listeners)),
   );
 }
 
@@ -72,7 +87,15 @@ export function hashTexts(...texts: readonly string[]): string {
   return createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 32);
 }
 
-type OnUsage = (usage: ModelUsage) => void;
+interface CallListeners {
+  readonly signal: AbortSignal;
+  readonly onUsage: (usage: ModelUsage) => void;
+  /** Notes that the model sent something. */
+  readonly onEvent: () => void;
+}
+
+/** Size of a call, and whether its answer is streamed. Without a stream, silence says nothing. */
+type TimedInput = Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'> & { readonly isStreamed?: boolean };
 
 interface CallEnd {
   readonly answer?: Pick<ModelAnswer, 'usage' | 'model'>;
@@ -85,9 +108,9 @@ interface CallEnd {
  */
 export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
   ports: ModelCallPorts,
-  input: Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'>,
+  input: TimedInput,
   request: Pick<SummaryRequest, 'signal' | 'onCall'>,
-  call: (signal: AbortSignal, onUsage: OnUsage) => Promise<Answer>,
+  call: (listeners: CallListeners) => Promise<Answer>,
 ): Promise<SummaryCallResult<Answer>> {
   const { model, tracing = noTracing } = ports;
   const { maxOutputTokens } = input;
@@ -97,16 +120,14 @@ export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
 }
 
 async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
-  { model, clock, timeoutMs }: ModelCallPorts,
-  { tokens, maxOutputTokens }: Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'>,
+  { model, clock, callTimeoutMs }: ModelCallPorts,
+  input: TimedInput,
   { signal: ended, onCall }: Pick<SummaryRequest, 'signal' | 'onCall'>,
-  call: (signal: AbortSignal, onUsage: OnUsage) => Promise<Answer>,
+  call: (listeners: CallListeners) => Promise<Answer>,
 ): Promise<SummaryCallResult<Answer>> {
+  const { tokens, maxOutputTokens } = input;
   const startedAt = clock.now();
   let counted: ModelUsage | undefined;
-  const onUsage: OnUsage = (usage) => {
-    counted = readUsage(usage);
-  };
   const report = (outcome: ModelOutcome, { answer, error }: CallEnd): void => {
     const now = clock.now();
     const failure = isModelError(error) ? error : undefined;
@@ -123,18 +144,34 @@ async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
       ...describeUsage(model.profile, answer?.usage ?? failure?.usage ?? counted),
     });
   };
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const signal = AbortSignal.any([ended, timeout]);
+  const deadline = new CallDeadline(limitCall(input, callTimeoutMs));
+  const signal = AbortSignal.any([ended, deadline.signal]);
+  const listeners: CallListeners = {
+    signal,
+    onEvent: deadline.noteEvent,
+    onUsage(usage) {
+      deadline.noteEvent();
+      counted = readUsage(usage);
+    },
+  };
   try {
-    const answer = await untilAborted(signal, () => callSafely(() => call(signal, onUsage), clock));
+    const answer = await untilAborted(signal, () => callSafely(() => call(listeners), clock));
     report('answered', { answer });
     return { status: 'answered', answer };
   } catch (error) {
-    report(nameOutcome(error, ended, timeout), { error });
+    report(nameOutcome(error, ended, deadline.signal), { error });
     ended.throwIfAborted();
-    if (timeout.aborted) return { status: 'failed', why: `the model did not answer within ${timeoutMs} ms` };
+    const { passedMs } = deadline;
+    if (passedMs !== undefined) return { status: 'failed', why: `the model did not answer within ${passedMs} ms` };
     return readFailure(error, tokens);
+  } finally {
+    deadline.stop();
   }
+}
+
+function limitCall({ isStreamed = true, ...size }: TimedInput, callTimeoutMs: number | undefined): SummaryCallLimits {
+  const limits = limitSummaryCall(size, callTimeoutMs);
+  return isStreamed ? limits : { ...limits, silenceMs: limits.totalMs };
 }
 
 /**

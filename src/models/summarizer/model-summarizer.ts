@@ -8,8 +8,10 @@ import { listEffects } from './effects.ts';
 import { Evidence } from './evidence.ts';
 import { renderSystem } from './instructions.ts';
 import { strikeInvented } from './invented-names.ts';
+import { dropUngranted } from './permissions.ts';
+import { QuotedText } from './quoted-text.ts';
 import { type RecordResult, RecordWriting } from './record-writing.ts';
-import { fitSections, renderSections, type Sections } from './sections.ts';
+import { fitSections, readSections, renderSections, type Section, type Sections } from './sections.ts';
 import { SourceNames } from './source-names.ts';
 
 export interface ModelSummarizerOptions {
@@ -20,13 +22,14 @@ export interface ModelSummarizerOptions {
   /** Instructions from the policy, appended to the built-in ones. */
   readonly prompt?: string | undefined;
   /**
-   * Timeout of one model call, in ms. A compaction waits a minute for its summaries, and a fallback summarizer needs
-   * part of it. Default 40,000.
+   * Milliseconds after which a silent model is given up. A model that keeps sending also gets the time that its output
+   * limit needs. Default 90,000.
    */
-  readonly callTimeoutMs?: number;
+  readonly callTimeoutMs?: number | undefined;
+  /** True if the model is the agent's own, whose provider may have the conversation in its cache. */
+  readonly isAgentsModel?: boolean;
 }
 
-const CALL_TIMEOUT_MS = 40_000;
 /** Minimum token limit of a summary. With fewer tokens, a section has room for hardly a sentence. */
 const MIN_TOKENS = 100;
 /** Number of tokens that are kept of the user's request, because a user message may have a megabyte. */
@@ -46,7 +49,7 @@ const MAX_HALVINGS = 3;
  * that is no summary of its input is refused.
  */
 export function createModelSummarizer(options: ModelSummarizerOptions): Summarizer {
-  const { model, counter, prompt, callTimeoutMs: timeoutMs = CALL_TIMEOUT_MS } = options;
+  const { model, counter, prompt, isAgentsModel = false } = options;
   const system = renderSystem(prompt);
   return {
     id: model.profile.id,
@@ -64,17 +67,19 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
           : await counter.clipStart(request.userRequest, MAX_USER_REQUEST_TOKENS);
       const writing = new RecordWriting({
         ...options,
-        timeoutMs,
+        prompt,
+        isAgentsModel,
         system,
         evidence,
+        quoted: new QuotedText(request.messages, [request.userRequest ?? '', request.userTexts ?? '']),
         request: { ...request, userRequest },
         maxTokens: Math.floor(room * (1 - LINES_SHARE)),
       });
-      const written = await writeHalving(writing);
+      const written = (await writing.writeFromCache()) ?? (await writeHalving(writing));
       if (written.status === 'overflow')
         return { status: 'refused', why: "even a part of the messages does not fit into the model's window" };
       if (written.status !== 'written') return written;
-      const sections = await strike(written.sections, evidence, request);
+      const sections = await checkSections(written.sections, evidence, request);
       if (sections.size === 0) return { status: 'refused', why: 'the answer has no word that the messages hold' };
       const text = await completeSummary(counter, request, { sections, facts, evidence });
       return text === undefined
@@ -87,15 +92,36 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
   };
 }
 
-/** Replaces names that neither the messages, the user's request nor the earlier summaries hold. */
-async function strike(
-  sections: Sections,
-  { ledger }: Evidence,
-  { messages, userRequest = '', userTexts = '', earlier = [] }: SummaryRequest,
-): Promise<Sections> {
-  const texts = [userRequest, userTexts, ...earlier.map(({ text }) => text)];
+/**
+ * Removes what the model may not say: names that its source does not hold, and permissions that no user gave. A next step or
+ * a constraint from a quoted section goes, too.
+ */
+async function checkSections(sections: Sections, { ledger }: Evidence, request: SummaryRequest): Promise<Sections> {
+  const { messages, userRequest = '', userTexts = '', earlier = [] } = request;
+  const texts = [userRequest, userTexts, request.system ?? '', ...earlier.map(({ text }) => text)];
   const source = await eventLoopShare.run(SourceNames.read({ messages, ledger, texts }));
-  return await eventLoopShare.run(strikeInvented(sections, source));
+  const struck = await eventLoopShare.run(strikeInvented(sections, source));
+  const unquoted = dropQuoted(struck, new QuotedText(messages, []));
+  return await eventLoopShare.run(dropUngranted(unquoted, textsOfPrincipals(request)));
+}
+
+/** Sections that tell the agent what to do. */
+const INSTRUCTING: readonly Section[] = ['constraints', 'next'];
+
+function dropQuoted(sections: Sections, quoted: QuotedText): Sections {
+  const kept = [...sections].map(([section, body]): [Section, string] => {
+    if (!INSTRUCTING.includes(section)) return [section, body];
+    const lines = body.split('\n').filter((line) => !quoted.isUnderHeading(section, line));
+    return [section, lines.join('\n').trim()];
+  });
+  return new Map(kept.filter(([, body]) => body !== ''));
+}
+
+/** Texts of those who may give permissions: the system, users, and constraints that an earlier summary took from them. */
+function textsOfPrincipals({ messages, system = '', userRequest = '', userTexts = '', earlier = [] }: SummaryRequest) {
+  const said = messages.flatMap(({ role, content }) => (role === 'user' || role === 'system' ? [content] : []));
+  const kept = earlier.map(({ text }) => readSections(text).get('constraints') ?? '');
+  return [system, userRequest, userTexts, ...said, ...kept];
 }
 
 interface SummaryMaterial {
@@ -113,9 +139,10 @@ interface SummaryMaterial {
  */
 async function completeSummary(
   counter: TokenCounter,
-  { maxTokens, range }: Pick<SummaryRequest, 'maxTokens' | 'range'>,
+  request: SummaryRequest,
   { sections, facts, evidence }: SummaryMaterial,
 ): Promise<string | undefined> {
+  const { maxTokens, range } = request;
   const room = maxTokens - (await counter.count(`${renderSections(facts)}\n`));
   const clipped = await renderWithin(counter, maxTokens - Math.floor(room * LINES_SHARE), { sections, facts });
   if (clipped === undefined) return undefined;
@@ -125,8 +152,9 @@ async function completeSummary(
     said: clipped,
     render: ({ text }) => text,
   });
-  const linesSection: Sections = new Map(lines.length === 0 ? [] : [['lines', lines.join('\n')]]);
-  return await renderWithin(counter, maxTokens, { sections, facts: new Map([...facts, ...linesSection]) });
+  const logged: Sections = new Map(lines.length === 0 ? [] : [['lines', lines.join('\n')]]);
+  const granted = await eventLoopShare.run(dropUngranted(logged, textsOfPrincipals(request)));
+  return await renderWithin(counter, maxTokens, { sections, facts: new Map([...facts, ...granted]) });
 }
 
 /**

@@ -1,10 +1,12 @@
 import type { EarlierSummary, SummaryRequest } from '../../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { SeqRange } from '../../domain/version.ts';
-import { findAnswerFault } from './answer-check.ts';
+import { findAnswerFault, type SummarySource } from './answer-check.ts';
+import { readAnswerSections, withoutTags } from './answer-sections.ts';
 import type { Evidence } from './evidence.ts';
-import { renderTask, type SummaryTask } from './instructions.ts';
-import { callSummaryModel, hashTexts, type ModelCallPorts } from './model-call.ts';
+import { renderClosing, renderTask, type SummaryPrompt, type SummaryTask } from './instructions.ts';
+import { callSummaryModel, hashTexts, type ModelCallInput, type ModelCallPorts } from './model-call.ts';
+import type { QuotedText } from './quoted-text.ts';
 import { readSections, renderSections, type Sections } from './sections.ts';
 import {
   renderEvidenceLine,
@@ -20,6 +22,12 @@ export interface RecordWritingOptions extends ModelCallPorts {
   readonly system: string;
   readonly request: Omit<SummaryRequest, 'userRequest'> & { readonly userRequest: string | undefined };
   readonly evidence: Evidence;
+  /** Texts that the model may quote. */
+  readonly quoted: QuotedText;
+  /** Instructions from the policy. */
+  readonly prompt: string | undefined;
+  /** True if the model is the agent's own, whose provider may have the conversation in its cache. */
+  readonly isAgentsModel: boolean;
   /** Token limit of the summary, without the sections that code writes. */
   readonly maxTokens: number;
 }
@@ -30,6 +38,10 @@ export type RecordResult =
   /** Tokens of a model call that the provider refused as too large. */
   | { readonly status: 'overflow'; readonly tokens: number };
 
+type WrittenSections =
+  | { readonly status: 'written'; readonly sections: Sections }
+  | Exclude<RecordResult, { status: 'written' }>;
+
 type WrittenPart = { readonly status: 'written'; readonly text: string } | Exclude<RecordResult, { status: 'written' }>;
 
 /**
@@ -37,7 +49,7 @@ type WrittenPart = { readonly status: 'written'; readonly text: string } | Exclu
  * afterwards.
  */
 const OVERRUN = 2;
-/** Tokens that the output limit allows for thinking, in addition to the summary. */
+/** Tokens that the output limit allows for thinking, in addition to the summary. Some models cannot switch it off. */
 const THINKING_TOKENS = 4_096;
 /** Maximum share of the model's window for output. The rest is left for input. */
 const MAX_OUTPUT_SHARE = 0.5;
@@ -50,6 +62,11 @@ const EVIDENCE_SHARES = { ofSummary: 0.5, ofInput: 0.1 } as const;
  * instead.
  */
 const MAX_EARLIER_SHARE = 0.25;
+/**
+ * Maximum size of a cached conversation, as a factor of the messages to summarize. Reading from the cache costs about a
+ * tenth. If the cache has expired, the call costs up to this factor more.
+ */
+const MAX_PREFIX_FACTOR = 2;
 
 /** Writes the summary of a range of messages, with one model call, or in parts that another call merges. */
 export class RecordWriting {
@@ -101,6 +118,34 @@ export class RecordWriting {
       maxTokens: Math.min(maxTokens, Math.floor(roomTokens / parts.length)),
       evidenceTokens,
     });
+  }
+
+  /**
+   * Writes the summary with a request that starts as the agent's last one, so that the provider reads the messages from its
+   * cache. Thinking stays as it is, because another setting would void the cache.
+   * @returns undefined if the request does not fit, or the provider refused its form or size
+   * @throws the errors of `callSummaryModel`
+   */
+  async writeFromCache(): Promise<RecordResult | undefined> {
+    const { counter, model, request, isAgentsModel, evidence, maxTokens, prompt } = this.#options;
+    const prefix = isAgentsModel ? await request.readPrefix?.() : undefined;
+    if (prefix === undefined || prefix.tokens > MAX_PREFIX_FACTOR * prefix.rangeTokens) return undefined;
+    const { system, tools, messages, version, rangeTokens } = prefix;
+    const texts = messages.map(({ content }) => content);
+    const evidenceTokens = Math.floor(maxTokens * EVIDENCE_SHARES.ofSummary);
+    const lines = await evidence.choose({
+      maxTokens: evidenceTokens,
+      range: request.range,
+      render: renderEvidenceLine,
+    });
+    const closing = renderClosing({ evidence: lines, maxTokens }, { prompt, texts });
+    const tokens = prefix.tokens + (await counter.count(closing.content));
+    const { windowTokens, upperBoundFactor } = model.profile;
+    if (tokens * upperBoundFactor > windowTokens - this.#maxOutputTokens) return undefined;
+    const sent = { system, before: { tools, messages, version }, tokens };
+    const written = await this.#ask(closing, sent, { tokens: rangeTokens, transcript: texts.join('\n') });
+    const isUpdate = (request.earlier ?? []).length > 0;
+    return written.status === 'written' ? { ...written, isUpdate } : undefined;
   }
 
   /** Adds the user's request, and evidence from the messages. A merge gets evidence from the whole range. */
@@ -166,7 +211,7 @@ export class RecordWriting {
   /** Writes the summary of a part, or reads it from the store if an earlier attempt has already written it. */
   async #writePart(task: SummaryTask): Promise<WrittenPart> {
     const { model, system, request } = this.#options;
-    const key = hashTexts(model.profile.id, system, renderTask(task));
+    const key = hashTexts(model.profile.id, system, renderTask(task).content);
     const kept = await request.parts?.read(key);
     if (kept !== undefined) return { status: 'written', text: kept };
     const written = await this.#writeOne(task, false);
@@ -177,21 +222,33 @@ export class RecordWriting {
   }
 
   async #writeOne(task: SummaryTask, isUpdate: boolean): Promise<RecordResult> {
-    const { counter, system, request } = this.#options;
-    const content = renderTask(task);
-    const tokens = await counter.count(system + content);
-    const maxOutputTokens = this.#maxOutputTokens;
-    const result = await callSummaryModel(this.#options, { system, content, tokens, maxOutputTokens }, request);
-    if (result.status !== 'answered') return result;
-    const { answer } = result;
+    const { counter, system } = this.#options;
+    const prompt = renderTask(task);
+    const tokens = await counter.count(system + prompt.content);
     const transcript = task.messages.length === 0 ? '' : renderTranscript(task.messages);
     const sourceTokens = await counter.count(transcript + task.records.map(renderRecord).join('\n'));
-    const fault = findAnswerFault(answer, await counter.count(answer.content), { tokens: sourceTokens, transcript });
+    const written = await this.#ask(prompt, { system, tokens }, { tokens: sourceTokens, transcript });
+    return written.status === 'written' ? { ...written, isUpdate } : written;
+  }
+
+  /** @param source the texts that the summary stands for */
+  async #ask(
+    { content: asked, mark }: SummaryPrompt,
+    input: Omit<ModelCallInput, 'content' | 'maxOutputTokens'>,
+    source: SummarySource,
+  ): Promise<WrittenSections> {
+    const { counter, request, quoted } = this.#options;
+    const maxOutputTokens = this.#maxOutputTokens;
+    const result = await callSummaryModel(this.#options, { ...input, content: asked, maxOutputTokens }, request);
+    if (result.status !== 'answered') return result;
+    const { answer } = result;
+    const content = withoutTags(answer.content, mark);
+    const fault = findAnswerFault({ ...answer, content }, await counter.count(content), source);
     if (fault !== undefined) return { status: 'refused', why: fault };
-    const sections = readSections(answer.content);
+    const sections = readAnswerSections(answer.content, mark, quoted);
     return sections.size === 0
       ? { status: 'refused', why: 'the answer has none of the requested sections' }
-      : { status: 'written', sections, isUpdate };
+      : { status: 'written', sections };
   }
 }
 
@@ -201,7 +258,8 @@ function coverOf(messages: readonly TranscriptMessage[]): SeqRange {
 
 /** Removes the sections that code writes from an earlier summary. Code writes those sections again from all calls. */
 function withoutFacts({ text, covers }: EarlierSummary): EarlierSummary {
-  return { text: renderSections(readSections(text)), covers };
+  const sections = readSections(text);
+  return { text: sections.size === 0 ? text : renderSections(sections), covers };
 }
 
 /**

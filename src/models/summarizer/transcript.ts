@@ -1,9 +1,9 @@
-import type { Message } from '../../domain/message.ts';
-import { readParts } from '../../domain/parts.ts';
+import type { Message, ToolCall } from '../../domain/message.ts';
 import type { EarlierSummary } from '../../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
-import { fairShare } from '../structural/text.ts';
 import type { EvidenceLine } from './evidence.ts';
+import { fairShare } from './fair-share.ts';
+import { describeAttachments } from './pictures.ts';
 
 /** A message as text for the model. Only `body` is ever clipped, so that every message keeps its closing tag. */
 export interface TranscriptMessage {
@@ -21,11 +21,12 @@ const OWN_TAG = /<(?=[\s/]*(?:transcript|message|call|record|user_request|eviden
 
 /** @param firstSeq log number (seq) of the first message. The numbers have no gaps. */
 function renderMessages(messages: readonly Message[], firstSeq: number): TranscriptMessage[] {
-  const callNames = new Map(messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id, name }) => [id, name])));
+  const calls = new Map(messages.flatMap(({ toolCalls = [] }) => toolCalls.map((call) => [call.id, call])));
   return messages.map((message, position) => {
     const seq = firstSeq + position;
-    const open = `<message seq="${seq}" role="${message.role}"${describeResult(message, callNames)}>`;
-    return { seq, open, body: renderBody(message), close: '</message>' };
+    const call = message.toolCallId === undefined ? undefined : calls.get(message.toolCallId);
+    const open = `<message seq="${seq}" role="${message.role}"${describeResult(message, call)}>`;
+    return { seq, open, body: renderBody(message, seq, call), close: '</message>' };
   });
 }
 
@@ -52,21 +53,17 @@ export function renderEvidence(lines: readonly string[]): string {
   return ['<evidence>', ...lines, '</evidence>'].join('\n');
 }
 
-function describeResult(
-  { role, toolCallId = '', isError = false }: Message,
-  callNames: ReadonlyMap<string, string>,
-): string {
+function describeResult({ role, isError = false }: Message, call: ToolCall | undefined): string {
   if (role !== 'tool') return '';
-  return `${attribute('of', callNames.get(toolCallId) ?? 'unknown')}${isError ? ' error="true"' : ''}`;
+  return `${attribute('of', call?.name ?? 'unknown')}${isError ? ' error="true"' : ''}`;
 }
 
-function renderBody(message: Message): string {
-  const others = readParts(message).filter(({ kind }) => kind !== 'text');
+function renderBody(message: Message, seq: number, call: ToolCall | undefined): string {
   const calls = message.toolCalls ?? [];
   return [
     ...(message.content === '' ? [] : [breakTags(message.content)]),
-    ...others.map(({ kind }) => `[${kind}]`),
-    ...calls.map((call) => `<call${attribute('name', call.name)}>${breakTags(call.arguments)}</call>`),
+    ...describeAttachments(message, seq, call),
+    ...calls.map((made) => `<call${attribute('name', made.name)}>${breakTags(made.arguments)}</call>`),
   ].join('\n');
 }
 

@@ -22,8 +22,8 @@ end
 read_conversation()
 local loss = find_loss(turn, step.owner, step.epoch)
 if loss then return { loss } end
-local record, input_tokens, output_tokens, request_tokens, wait_step, wait_open = unpack(redis.call('HMGET', key,
-  's:' .. step.key, 'inputTokens', 'outputTokens', 'requestTokens', 'waitStep', 'waitOpen'))
+local record, request_tokens, wait_step, wait_open = unpack(redis.call('HMGET', key,
+  's:' .. step.key, 'requestTokens', 'waitStep', 'waitOpen'))
 if is_done(record) then return { 'known', redis.call('HMGET', c, unpack(step.fields)) } end
 local head = conversation.head
 if step.expectedHead and step.expectedHead ~= head then return { 'fenced' } end
@@ -39,8 +39,9 @@ local function change(field, value)
   changes[#changes + 1] = field
   changes[#changes + 1] = value
 end
-if step.inputTokens > 0 then change('inputTokens', string.format('%.0f', (input_tokens or 0) + step.inputTokens)) end
-if step.outputTokens > 0 then change('outputTokens', string.format('%.0f', (output_tokens or 0) + step.outputTokens)) end
+for _, name in ipairs({ 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros' }) do
+  if step[name] > 0 then redis.call('HINCRBY', key, name, string.format('%.0f', step[name])) end
+end
 if step.requestTokens then change('requestTokens', (request_tokens or '') .. string.format('%.0f ', step.requestTokens)) end
 redis.call('HSET', key, unpack(changes))
 local lease = now + step.leaseMs

@@ -79,6 +79,12 @@ export const PASS_METRICS = {
     CONTEXT_TOKENS,
     { strategy: STRATEGIES },
   ),
+  passKeptPrefix: histogram(
+    'turnfold_pass_kept_prefix_ratio',
+    'Share of the tokens before a committed compaction pass that stay unchanged at the start, so that a provider can read them from its cache.',
+    [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8],
+    { strategy: STRATEGIES },
+  ),
   archivedMessages: counter(
     'turnfold_archived_messages_total',
     'Messages that committed compaction passes removed from the context. The log keeps them.',

@@ -6,6 +6,8 @@
 /** A cache breakpoint: the provider may cache the request up to and including the block that has it (wire rule A9). */
 export interface CacheControl {
   readonly type: 'ephemeral';
+  /** Absent: five minutes. */
+  readonly ttl?: '1h';
 }
 
 export interface TextBlock {

@@ -31,11 +31,12 @@ export function* renderAnthropicInSlices(
   yield;
   const { turns } = laid;
   const thinking = fitThinking(options.thinking, laid, request.maxOutputTokens);
-  if (options.hasCacheMarks !== false) markMessages(turns, (origin) => request.messages[origin]?.role === 'summary');
+  const mark = options.hasCacheMarks === false ? undefined : markFor(request.cacheTtl);
+  if (mark !== undefined) markMessages(turns, mark, (origin) => request.messages[origin]?.role === 'summary');
   const body: AnthropicBody = {
     model: request.model,
     max_tokens: request.maxOutputTokens,
-    ...writeHead(arranged, options),
+    ...writeHead(arranged, mark),
     messages: turns.map(({ role, blocks }) => ({ role, content: blocks })),
     ...(thinking === undefined ? {} : { thinking }),
   };
@@ -48,14 +49,13 @@ export function* renderAnthropicInSlices(
  */
 function writeHead(
   { system, tools }: ArrangedRequest,
-  { hasCacheMarks = true }: AnthropicOptions,
+  mark: CacheMark | undefined,
 ): Pick<AnthropicBody, 'system' | 'tools'> {
   const texts = system.map(({ text }) => ({ type: 'text' as const, text }));
   const described = tools.map(writeTool);
-  const isOnTools = hasCacheMarks && texts.length === 0;
   return {
-    ...(described.length === 0 ? {} : { tools: isOnTools ? markLast(described) : described }),
-    ...(texts.length === 0 ? {} : { system: hasCacheMarks ? markLast(texts) : texts }),
+    ...(described.length === 0 ? {} : { tools: texts.length === 0 ? markLast(described, mark) : described }),
+    ...(texts.length === 0 ? {} : { system: markLast(texts, mark) }),
   };
 }
 
@@ -78,7 +78,13 @@ function fitThinking(
   return budget < MIN_THINKING_TOKENS ? undefined : { ...thinking, budget_tokens: budget };
 }
 
-const MARK: { readonly cache_control: CacheControl } = { cache_control: { type: 'ephemeral' } };
+interface CacheMark {
+  readonly cache_control: CacheControl;
+}
+
+function markFor(ttl: WireRequest['cacheTtl']): CacheMark {
+  return { cache_control: { type: 'ephemeral', ...(ttl === '1h' && { ttl }) } };
+}
 
 /**
  * Block types that may carry a cache breakpoint. The API refuses breakpoints on thinking, and blocks of unknown types
@@ -92,29 +98,33 @@ const MARKABLE: ReadonlySet<string> = new Set([
 ] satisfies AnthropicBlock['type'][]);
 
 /**
- * Wire rule A9: puts a cache breakpoint on the last summary and on the last block of the request. The summary stays the
- * same while messages are appended, so the cache can serve everything before it. Together with the breakpoint on tools
- * and system texts, a request has three of the four allowed.
+ * Wire rule A9: puts cache breakpoints on three blocks. With the one on tools and system texts, a request has the four
+ * allowed.
+ * - The last summary stays the same while messages are appended.
+ * - The previous user turn ended an earlier request. The API looks for cached starts at most 20 blocks before a breakpoint,
+ *   and an answer may have more blocks.
+ * - The last block of the request ends what the next request begins with.
  */
-function markMessages(turns: readonly Turn[], isSummary: (origin: number) => boolean): void {
+function markMessages(turns: readonly Turn[], mark: CacheMark, isSummary: (origin: number) => boolean): void {
   for (const turn of turns.toReversed()) {
     const index = turn.origins.findLastIndex(isSummary);
     if (index < 0) continue;
-    markBlock(turn, index);
+    markBlock(turn, index, mark);
     break;
   }
-  const tail = turns.at(-1);
-  if (tail !== undefined) markBlock(tail, tail.blocks.findLastIndex(isMarkable));
+  const previous = turns.slice(0, -1).findLast(({ role }) => role === 'user');
+  for (const turn of [previous, turns.at(-1)])
+    if (turn !== undefined) markBlock(turn, turn.blocks.findLastIndex(isMarkable), mark);
 }
 
-function markLast<T>(list: readonly T[]): T[] {
-  return list.map((entry, index) => (index === list.length - 1 ? { ...entry, ...MARK } : entry));
+function markLast<T>(list: readonly T[], mark: CacheMark | undefined): T[] {
+  return list.map((entry, index) => (index === list.length - 1 ? { ...entry, ...mark } : entry));
 }
 
-function markBlock({ blocks }: Turn, index: number): void {
+function markBlock({ blocks }: Turn, index: number, mark: CacheMark): void {
   const block = blocks[index];
   if (block === undefined || !isMarkable(block)) return;
-  blocks[index] = { ...block, ...MARK };
+  blocks[index] = { ...block, ...mark };
 }
 
 function isMarkable(block: AnthropicBlock): boolean {

@@ -1,6 +1,8 @@
+import { limitSummaryCall } from '../../domain/compaction/summary-time.ts';
 import { hasHardReason } from '../../domain/compaction/thresholds.ts';
 import { buildInSlices, messagesOf } from '../../domain/context.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
+import type { Policy } from '../../domain/policy.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';
 import { checkApproval } from './approval.ts';
@@ -92,10 +94,25 @@ async function findMissing(
  */
 async function parkPass(run: RunningPass, { job, children, sequences }: PassState<'park'>): Promise<Facts['park']> {
   const { passes, onEvent } = run.ports;
-  const parked = await passes.parkPass(run.pass.lease, job, PASS_LIMITS.parkMs);
+  const parkMs = parkTime(run.prepared.policy, children);
+  const parked = await passes.parkPass(run.pass.lease, job, parkMs);
   if (parked.status !== 'parked') return parked;
   onEvent({ type: 'pass_fanned_out', ...scopeOf(run), jobs: children.length, sequences });
   return parked;
+}
+
+/** Output tokens of a summarizing model per token of its cap: thinking and text that is clipped afterwards included. */
+const OUTPUT_FACTOR = 2;
+const THINKING_TOKENS = 4_096;
+
+/** Time that the slowest of the jobs may need for its model calls, and at least that of a summary without a model. */
+function parkTime({ summarizer }: Policy, children: PassState<'park'>['children']): number {
+  if (typeof summarizer === 'string') return PASS_LIMITS.parkMs;
+  const times = children.map(({ sequence: { tokens, maxTokens } }) => {
+    const maxOutputTokens = OUTPUT_FACTOR * maxTokens + THINKING_TOKENS;
+    return limitSummaryCall({ tokens, maxOutputTokens }, summarizer.callTimeout).totalMs;
+  });
+  return Math.max(PASS_LIMITS.parkMs, ...times);
 }
 
 async function readLive(

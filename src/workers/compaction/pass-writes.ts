@@ -76,7 +76,8 @@ export async function commitSettled(run: OwnedPass, state: PassState<'commit'>):
   const version = await versionOf(run, state, summaries);
   if (version === undefined) return { status: 'gone' };
   const { plan, settled } = state;
-  const figures = { sequences: plan.sequences.length, ...findFallbacks(plan, settled) };
+  const prefixTokens = settled.prefix.kept.tokens;
+  const figures = { sequences: plan.sequences.length, prefixTokens, ...findFallbacks(plan, settled) };
   return await commitVersion(run, state, { version, summaries, outcome: 'committed', figures });
 }
 

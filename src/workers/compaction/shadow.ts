@@ -102,6 +102,7 @@ async function tryShadow(
     readConversation: async () => state,
     readContext: async () => source,
     readLog: (ref, ranges) => ports.contexts.readLog(ref, ranges),
+    readSystem: (ref) => ports.contexts.readSystem(ref),
   };
   const trial = { ...ports, conversation, prepared, contexts, onEvent: throwFailure };
   const tried = await tryPass({

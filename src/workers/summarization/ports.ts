@@ -5,7 +5,7 @@ import type { SummaryStore } from '../../domain/ports/summary-store.ts';
 import type { WorkerPorts } from '../worker-ports.ts';
 
 export interface SummarizationPorts extends WorkerPorts {
-  readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog'>;
+  readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem'>;
   readonly summaries: Pick<
     SummaryStore,
     'claimSummary' | 'heartbeatSummary' | 'recordSummary' | 'releaseSummary' | 'readPart' | 'recordPart'

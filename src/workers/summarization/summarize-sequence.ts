@@ -3,7 +3,7 @@ import { nameConversation } from '../../domain/ids.ts';
 import type { Weight } from '../../domain/message.ts';
 import type { SummarizationDelivery, SummarizationTask } from '../../domain/ports/queue.ts';
 import type { Summarizer, SummaryAnswer } from '../../domain/ports/summarizer.ts';
-import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
+import type { PaidRecord, SummaryRecord } from '../../domain/ports/summary-store.ts';
 import { renderWidestSummary } from '../../domain/summary.ts';
 import type { Summary } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
@@ -23,7 +23,7 @@ export interface ChainResult {
    * The accepted summary, or the reasons why every text was refused. Undefined if no text was accepted and a summarizer
    * failed. A later compaction pass may then try again.
    */
-  readonly record?: SummaryRecord;
+  readonly record?: PaidRecord;
   /** True if an earlier summarizer of the chain was asked without success. */
   readonly isFallback: boolean;
   /** Ids of summarizers whose text was refused, each with the reason. Failures are not included. */
@@ -51,16 +51,23 @@ export async function summarizeSequence(
   for (const summarizer of ports.summarizers(policy, agent.name)) {
     if (ports.shutdown.begun.aborted) throw new StoppedWork();
     const result = await trySummarizer({ ports, prepared, delivery, summarizer, prompt, earlier: place.earlier });
-    if (result.status === 'accepted') return { record: result, isFallback, refusals };
+    if (result.status === 'accepted') return { record: addUsage(result, prompt), isFallback, refusals };
     if (result.status === 'failed') hasFailed = true;
     else refusals.push(`${summarizer.id}: ${result.why}`);
     if (result.status !== 'unfit') isFallback = true;
   }
-  return hasFailed ? { isFallback, refusals } : refuse(refusals);
+  if (hasFailed) return { isFallback, refusals };
+  return refuse(refusals, prompt);
 }
 
-function refuse(refusals: readonly string[]): ChainResult {
-  return { record: { status: 'refused', why: refusals.join('; ') }, isFallback: false, refusals };
+function addUsage(record: SummaryRecord, { readUsage }: Pick<PreparedRequest, 'readUsage'>): PaidRecord {
+  const usage = readUsage();
+  return usage.inputTokens + usage.outputTokens === 0 ? record : { ...record, usage };
+}
+
+function refuse(refusals: readonly string[], prompt?: PreparedRequest): ChainResult {
+  const record = { status: 'refused', why: refusals.join('; ') } as const;
+  return { record: prompt === undefined ? record : addUsage(record, prompt), isFallback: false, refusals };
 }
 
 interface ChainAttempt {

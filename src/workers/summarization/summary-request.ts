@@ -1,3 +1,4 @@
+import { buildInSlices } from '../../domain/context.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import type { LogEntry } from '../../domain/message.ts';
@@ -5,10 +6,13 @@ import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ContextReader } from '../../domain/ports/context-store.ts';
 import type { SummarizationDelivery, SummarizationTask } from '../../domain/ports/queue.ts';
-import type { EarlierSummary, SummaryRequest } from '../../domain/ports/summarizer.ts';
+import type { CachedPrefix, EarlierSummary, SummaryCall, SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { renderWidestSummary } from '../../domain/summary.ts';
+import type { TurnUsage } from '../../domain/turn.ts';
+import { joinUsage, NO_USAGE, toMicros } from '../../domain/usage.ts';
 import type { Summary, Version } from '../../domain/version.ts';
-import type { PreparedAgent } from '../prepared-agent.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';
 import { findUserTextBefore } from '../user-messages.ts';
 import type { SummarizationPorts } from './ports.ts';
 import { copyUserTexts, withoutUserTexts } from './user-texts.ts';
@@ -41,6 +45,8 @@ export interface PreparedRequest {
   readonly request: SummaryRequest;
   /** Copied texts of users that stand before the summary. */
   readonly userTexts: string;
+  /** Returns the usage of all model calls for this request so far. */
+  readonly readUsage: () => TurnUsage;
 }
 
 export interface RefusedSource {
@@ -138,6 +144,7 @@ export async function createRequest(
   const later = await readLater(contexts, conversation, sequence.to);
   const firstKept = head - prepared.policy.retentionWindow;
   const { earlier, opensVersion } = place;
+  let usage = NO_USAGE;
   const scope = { purpose: 'summary', ...nameConversation(conversation), passId } as const;
   const request: SummaryRequest = {
     range: { from: sequence.from, to: sequence.to },
@@ -146,15 +153,65 @@ export async function createRequest(
     keptLater: later.filter(({ seq }) => seq > firstKept).length,
     userTexts,
     maxTokens,
+    system: prepared.system,
+    readPrefix: () => readPrefix(contexts, prepared, { conversation, sequence, earlier }),
     signal: shutdown.callsEnd,
-    onCall: (call) => onEvent({ type: 'model_called', ...scope, ...call }),
+    onCall: (call) => {
+      usage = joinUsage(usage, usageOf(call));
+      onEvent({ type: 'model_called', ...scope, ...call });
+    },
     onPassedOver: (model, outcome) => onEvent({ type: 'model_passed_over', ...scope, model, outcome }),
     ...(userRequest === undefined ? {} : { userRequest }),
     ...(earlier === undefined ? {} : { earlier: earlier.summaries }),
     ...(opensVersion === undefined ? {} : { opensVersion }),
   };
-  return { status: 'prepared', request, userTexts };
+  return { status: 'prepared', request, userTexts, readUsage: () => usage };
 }
+
+/** Usage of a model call in whole millionths of a dollar. A call without a report adds nothing. */
+function usageOf({ inputTokens = 0, outputTokens = 0, cachedTokens = 0, cost = 0 }: SummaryCall): TurnUsage {
+  return joinUsage({ inputTokens, outputTokens }, { ...NO_USAGE, cachedTokens, costMicros: toMicros(cost) });
+}
+
+interface PrefixPlace {
+  readonly conversation: ConversationRef;
+  readonly sequence: SummarizationTask['sequence'];
+  readonly earlier: EarlierSummaries | undefined;
+}
+
+/**
+ * Reads the request of the agent's model up to the end of the sequence.
+ * @returns undefined if the context shows the sequence otherwise than the summarizer should read it
+ */
+async function readPrefix(
+  contexts: RequestContexts,
+  agent: PreparedAgent,
+  { conversation, sequence, earlier }: PrefixPlace,
+): Promise<CachedPrefix | undefined> {
+  const source = await contexts.readContext(conversation);
+  if (source === undefined) return undefined;
+  const { segments, number: version } = source.version;
+  const within = segments.filter(({ from, to }) => to >= sequence.from && from <= sequence.to);
+  const summaries = within.filter(({ kind }) => kind === 'summary').length;
+  const isWhole = within.every(
+    ({ kind, from, to }) =>
+      (kind === 'raw' || kind === 'summary') && (kind === 'raw' || (from >= sequence.from && to <= sequence.to)),
+  );
+  if (!isWhole || summaries !== (earlier?.summaries.length ?? 0)) return undefined;
+  const { items } = await eventLoopShare.run(buildInSlices(source));
+  const shown = items.filter(({ to }) => to <= sequence.to);
+  const { system, tools, overhead } = await prepareAsLastTurn(contexts, conversation, agent);
+  return {
+    system,
+    tools,
+    messages: shown.map(({ message }) => message),
+    version,
+    tokens: overhead.tokens + shown.reduce((sum, { tokens }) => sum + tokens, 0),
+    rangeTokens: sequence.tokens,
+  };
+}
+
+type RequestContexts = SummarizationPorts['contexts'];
 
 function refuse(why: string): RefusedSource {
   return { status: 'refused', why };

@@ -1,12 +1,12 @@
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { adoptMessages } from '../../domain/history.ts';
 import { MAX_MESSAGE_BYTES, type Message, messageSchema } from '../../domain/message.ts';
-import type { ModelAnswer } from '../../domain/model.ts';
+import type { ModelAnswer, ModelProfile } from '../../domain/model.ts';
 import { parseInput } from '../../domain/parse.ts';
 import type { StepOutcome } from '../../domain/ports/turn-store.ts';
 import { isWholeCount } from '../../domain/size.ts';
 import type { AnswerEnd } from '../../domain/turn.ts';
-import { checkUsage } from '../../domain/usage.ts';
+import { checkUsage, toTurnUsage } from '../../domain/usage.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
 /**
@@ -49,7 +49,7 @@ export interface AnsweredRequest {
 export async function readAnswer(
   answer: ModelAnswer,
   request: AnsweredRequest,
-  { weigh }: Pick<PreparedAgent, 'weigh'>,
+  { weigh, agent }: Pick<PreparedAgent, 'weigh' | 'agent'>,
 ): Promise<ReadAnswer> {
   const { key, head, version } = request;
   const adopted = adoptAnswer(answer, head);
@@ -62,7 +62,13 @@ export async function readAnswer(
       why: `the answer has ${weighed.bytes} bytes, but the limit of a message is ${MAX_MESSAGE_BYTES} bytes`,
     };
   }
-  const recorded = { key, expectedHead: head, closes: [], answeredVersion: version, ...readUsage(answer) };
+  const recorded = {
+    key,
+    expectedHead: head,
+    closes: [],
+    answeredVersion: version,
+    ...readUsage(answer, agent.model.profile),
+  };
   const { toolCalls = [] } = message;
   const { end = 'complete' } = answer;
   if (end === 'complete') {
@@ -81,9 +87,9 @@ export async function readAnswer(
   };
 }
 
-function readUsage(answer: ModelAnswer): Pick<StepOutcome, 'usage'> {
-  const usage = checkUsage(answer.usage);
-  return usage === undefined ? {} : { usage: { inputTokens: usage.inputTotal, outputTokens: usage.output } };
+function readUsage(answer: ModelAnswer, profile: ModelProfile): Pick<StepOutcome, 'usage'> {
+  const usage = toTurnUsage(answer.usage, profile);
+  return usage === undefined ? {} : { usage };
 }
 
 /**

@@ -9,6 +9,7 @@ import type { SentContext } from './context-cache.ts';
 import { failAsRefused, failIfInfeasible, requestUnderLease, waitForRoom } from './make-room.ts';
 import { type AnsweredRequest, readAnswer } from './model-answer.ts';
 import { callModel, type ModelCallResult, type ModelFailure } from './model-call.ts';
+import { hintProvider } from './provider-hints.ts';
 import { rollBackRefused } from './refused-version.ts';
 import { mustHandBack, type RunningTurn } from './running-turn.ts';
 import { countModelSteps, countSteps, idempotencyKey, modelKey } from './step-keys.ts';
@@ -124,6 +125,7 @@ async function sendRequest(
         messages,
         tokens,
         version,
+        ...hintProvider(prepared, keeper.lease.conversation, run.turnContext),
         idempotencyKey: idempotencyKey(run, modelKey(number)),
         onText: (piece) => stream.addText(piece),
         onReasoning: (piece) => stream.addReasoning(piece),

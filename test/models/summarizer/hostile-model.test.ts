@@ -15,7 +15,11 @@ async function ask(generate: () => Promise<ModelAnswer>, isChain = false) {
   const request = { signal: new AbortController().signal, onCall: (call: SummaryCall) => void calls.push(call) };
   const own = { profile, generate };
   const model = isChain ? modelChain([own, own]) : own;
-  const result = await callSummaryModel({ model, clock: { now: () => Date.now() }, timeoutMs: 10_000 }, input, request);
+  const result = await callSummaryModel(
+    { model, clock: { now: () => Date.now() }, callTimeoutMs: 10_000 },
+    input,
+    request,
+  );
   return { result, calls };
 }
 

@@ -85,7 +85,7 @@ describe('the request to the model', () => {
     expect(content).toContain('<call name="book_wagon">{"order_id":"W-4711"}</call>');
     expect(content).toContain('<message seq="15" role="tool" of="book_wagon">\nbooked as R88210\n</message>');
     expect(content).toMatch(
-      /<\/transcript>\n\n[^<]+<evidence>\n[^<]+\n<\/evidence>\n\nThe data has ended\. Write its record now\. Write at most \d+ words[^<]*$/,
+      /<\/transcript>\n\n[^<]+<evidence>\n[^<]+\n<\/evidence>\n\nThe data has ended\. Write its record now\.\n\nWrite these sections[^<]+<goal-\w{6}>[\s\S]+<\/next-\w{6}>\n\nWrite at most \d+ words[^<]*$/,
     );
   });
 

@@ -10,6 +10,7 @@ import { describeListings } from './listings.ts';
 import { describePassClaim } from './pass-claim.ts';
 import { describePassEnd } from './pass-end.ts';
 import { describePassReview } from './pass-review.ts';
+import { describeSpending } from './spending.ts';
 import { describeStreams } from './streams.ts';
 import { describeSummaryStore } from './summary-store.ts';
 import { describeSweepStore } from './sweep-store.ts';
@@ -53,6 +54,7 @@ const SUITES = {
   listings: [describeListings],
   streams: [describeStreams],
   summaries: [describeSummaryStore],
+  spending: [describeSpending],
   sweep: [describeSweepStore, describeIdleTtl],
   calibrations: [describeCalibrationStore],
   keys: [describeAccessKeyStore],

@@ -15,7 +15,19 @@ const GAP = '  ';
 /** Width of the lines if the output is not a terminal. */
 const DEFAULT_COLUMNS = 120;
 
-const HEADER = ['conversation', 'requests', 'over', 'invalid', 'passes', 'sent', 'peak', 'end', 'recall', 'window'];
+const HEADER = [
+  'conversation',
+  'requests',
+  'over',
+  'invalid',
+  'passes',
+  'sent',
+  'peak',
+  'end',
+  'recall',
+  'window',
+  'prefix',
+];
 const COST_HEADER = ['$ cached', '$ uncached'];
 
 export interface TriedPolicy {
@@ -38,6 +50,7 @@ export function describePolicy({ name, replayed, usableTokens }: TriedPolicy, co
   const largest = replayed.reduce((a, b) => (b.figures.tokensSent > a.figures.tokensSent ? b : a));
   return [
     `${name}: requests of at most ${usableTokens} tokens`,
+    'prefix: bytes that stay unchanged at the start over a compaction, of those that the cheapest cut would keep',
     'recall: share of the names and numbers that the agent uses after a compaction and the context holds (window: a plain window of equal size)',
     ...formatTable(
       [[...HEADER, ...(hasCost ? COST_HEADER : [])], ...rows, ...(rows.length > 1 ? [total] : [])],
@@ -72,6 +85,11 @@ function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
     overLimit: sum(({ overLimit }) => overLimit),
     invalid: sum(({ invalid }) => invalid),
     compactions: sum(({ compactions }) => compactions),
+    prefix: {
+      bytes: sum(({ prefix }) => prefix.bytes),
+      kept: sum(({ prefix }) => prefix.kept),
+      cheapest: sum(({ prefix }) => prefix.cheapest),
+    },
     tokensSent: sum(({ tokensSent }) => tokensSent),
     tokensPeak: all.reduce((most, { tokensPeak }) => Math.max(most, tokensPeak), 0),
     tokensEnd: sum(({ tokensEnd }) => tokensEnd),
@@ -85,11 +103,13 @@ function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
 }
 
 function describeFigures(figures: ReplayFigures): string[] {
-  const { requests, overLimit, invalid, compactions, tokensSent, tokensPeak, tokensEnd, recall, cost } = figures;
+  const { requests, overLimit, invalid, compactions, tokensSent, tokensPeak, tokensEnd, recall, cost, prefix } =
+    figures;
   const shareOf = (share: number): string => (recall.needles === 0 ? '-' : `${(share * 100).toFixed(1)}%`);
   const counts = [requests, overLimit, invalid, compactions, tokensSent, tokensPeak, tokensEnd].map(String);
   const costs = cost === undefined ? [] : [cost.withCache.toFixed(4), cost.withoutCache.toFixed(4)];
-  return [...counts, shareOf(recall.compacted), shareOf(recall.window), ...costs];
+  const prefixShare = prefix.cheapest === 0 ? '-' : `${((100 * prefix.kept) / prefix.cheapest).toFixed(1)}%`;
+  return [...counts, shareOf(recall.compacted), shareOf(recall.window), prefixShare, ...costs];
 }
 
 /** Aligns a table. To fit the terminal, names are cut. Figures are never cut. */

@@ -4,7 +4,7 @@
 -- messages went into the head turn. They stand directly behind it. `next_turn` is the id of the turn behind those.
 local conversation, head_turn, steered_turns, next_turn
 
-local TURN_COUNTS = { 'inputTokens', 'outputTokens', 'waitUntil', 'dueAt', 'suspended', 'waitOpen' }
+local TURN_COUNTS = { 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros', 'waitUntil', 'dueAt', 'suspended', 'waitOpen' }
 
 -- A script may write to these turns before it has read all of their fields. So the numbers in each are checked first.
 local function check_turn(turn)

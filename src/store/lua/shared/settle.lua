@@ -3,6 +3,7 @@
 -- @include failed
 -- @include idle-ttl
 -- @include stream
+-- @include spending
 local SETTLED = { completed = true, failed = true, canceled = true }
 
 -- Settles a turn: removes the fields that only an unsettled turn needs, starts its retention and emits its event. The
@@ -33,7 +34,8 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   redis.call('HSET', key, 'state', state, 'settledAt', at, field, value)
   redis.call('PEXPIRE', key, retentionMs)
   if state == 'failed' then list_failed(turn, at, retentionMs) end
-  emit('turn_settled', { 'turn', turn, 'state', state })
+  local usage = redis.call('HMGET', key, 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros')
+  emit('turn_settled', { 'turn', turn, 'state', state, unpack(add_spending(usage)) })
   end_stream(turn)
   start_idle_ttl(conversation.ttl, ttl)
 end

@@ -1,0 +1,109 @@
+/**
+ * Measures how much of a request's start stays the same byte for byte, so that a provider reads it from its cache:
+ * `node bench/prefix.ts [--json]`. Between two requests without a compaction, all of it must stay. Over a compaction, the
+ * kept bytes are compared with those of the cheapest cut, which removes messages before the retention window only.
+ */
+import type { Message } from '../src/domain/message.ts';
+import { WIRE_FORMATS, type WireFormat } from '../src/domain/raw-items.ts';
+import {
+  createOfflineSummarizers,
+  prepareOfflineAgent,
+  suggestUsableTokens,
+  weighConversation,
+} from '../src/evaluation/offline-agent.ts';
+import { RememberedCounts } from '../src/evaluation/remembered-counts.ts';
+import { Replay } from '../src/evaluation/replay.ts';
+import { wireFormats } from '../src/wire/formats.ts';
+import { type BenchRecording, readRecordings } from './context/points.ts';
+
+const MAX_TOKENS = 8_000;
+const THRESHOLD_SHARE = 1.3;
+/** Requests of a recording of which each is compared with the one before. */
+const COMPARED_REQUESTS = 12;
+const SHARES = [0, 0.2, 0.4, 0.6];
+
+/** Requests of a recording, each with the number of messages that it holds. */
+function chooseRequests(messages: readonly Message[]): number[] {
+  const ends = messages.flatMap(({ role }, index) => (role === 'assistant' && index > 1 ? [index] : []));
+  const step = Math.max(1, Math.floor(ends.length / COMPARED_REQUESTS));
+  return ends.filter((_, index) => index > 0 && index % step === 0);
+}
+
+/** Share of the shorter request's bytes with which the longer one begins. Cache marks move, and are no content. */
+function compareStarts(format: WireFormat, messages: readonly Message[], shorter: number, longer: number): number {
+  const render = (end: number): string => {
+    const request = {
+      model: 'm',
+      system: 'You help.',
+      tools: [],
+      messages: messages.slice(0, end),
+      maxOutputTokens: 1,
+    };
+    const { body } = wireFormats[format].render(request, { hasCacheMarks: false }) as {
+      body: Record<string, unknown[]>;
+    };
+    return JSON.stringify(body['messages'] ?? body['input']).slice(1, -1);
+  };
+  const [before, after] = [render(shorter), render(longer)];
+  if (after.startsWith(before)) return 1;
+  let same = 0;
+  while (before[same] === after[same]) same += 1;
+  return same / before.length;
+}
+
+function measureTurns(recordings: readonly BenchRecording[]): Record<string, number> {
+  const shares: Record<string, number> = {};
+  for (const format of WIRE_FORMATS) {
+    let least = 1;
+    for (const { messages } of recordings) {
+      const said = messages.filter(({ role }) => role !== 'system');
+      for (const end of chooseRequests(said)) {
+        const before = said.findLastIndex(({ role }, index) => role === 'assistant' && index < end - 1);
+        if (before > 0) least = Math.min(least, compareStarts(format, said, before, end));
+      }
+    }
+    shares[format] = Number((100 * least).toFixed(2));
+  }
+  return shares;
+}
+
+interface PrefixRow {
+  readonly keepPrefix: number;
+  readonly passes: number;
+  /** Bytes that stay, of 100 bytes before the compaction. */
+  readonly kept: number;
+  /** Bytes that stay, of 100 bytes that the cheapest cut would keep. */
+  readonly ofCheapest: number;
+}
+
+async function measurePasses(recordings: readonly BenchRecording[], keepPrefix: number): Promise<PrefixRow> {
+  const policy = { maxTokens: MAX_TOKENS, tokenThreshold: Math.round(MAX_TOKENS * THRESHOLD_SHARE), keepPrefix };
+  const counts = new RememberedCounts();
+  const prepared = await prepareOfflineAgent(policy, { usableTokens: suggestUsableTokens(policy) }, counts);
+  const summarizers = await createOfflineSummarizers(counts);
+  let [passes, bytes, kept, cheapest] = [0, 0, 0, 0];
+  for (const { messages } of recordings) {
+    const weighed = await weighConversation(messages, prepared);
+    const replay = new Replay(weighed, prepared, summarizers);
+    for (const message of weighed) await replay.add(message);
+    const { figures } = await replay.end();
+    passes += figures.compactions;
+    bytes += figures.prefix.bytes;
+    kept += figures.prefix.kept;
+    cheapest += figures.prefix.cheapest;
+  }
+  const percent = (part: number, whole: number): number => Number(((100 * part) / Math.max(1, whole)).toFixed(1));
+  return { keepPrefix, passes, kept: percent(kept, bytes), ofCheapest: percent(kept, cheapest) };
+}
+
+const recordings = readRecordings();
+const turns = measureTurns(recordings);
+const rows: PrefixRow[] = [];
+for (const share of SHARES) rows.push(await measurePasses(recordings, share));
+if (process.argv.includes('--json')) console.log(JSON.stringify({ turns, rows }));
+else {
+  console.log('least share of a request that the next request begins with, in %, without a compaction between them');
+  console.table(turns);
+  console.log(`bytes that stay at the start over a compaction to ${MAX_TOKENS} tokens, in %`);
+  console.table(rows);
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+
+const share = z.number().gt(0).lte(1);
+const count = z.number().int().min(0);
+
+/**
+ * How much an eviction removes. `min` uses the member that would remove least, `max` the one that would remove most.
+ */
+export type EvictionStrategy =
+  | {
+      /** Share of the removable tokens that is evicted, oldest messages first. */
+      readonly evict: number;
+    }
+  | {
+      /** Number of latest messages that the eviction keeps. */
+      readonly retain: number;
+    }
+  | {
+      /** Strategies, of which the one that would evict least is used. */
+      readonly min: readonly EvictionStrategy[];
+    }
+  | {
+      /** Strategies, of which the one that would evict most is used. */
+      readonly max: readonly EvictionStrategy[];
+    };
+
+/**
+ * Maximum nesting of strategies. A YAML reference (anchor) can make a strategy contain itself, and reading it would
+ * never end.
+ */
+const MAX_STRATEGY_DEPTH = 4;
+const strategyError = `expected exactly one of evict, retain, min, max, nested at most ${MAX_STRATEGY_DEPTH} levels deep`;
+
+function strategySchema(depth: number): z.ZodType<EvictionStrategy> {
+  const evict = z.strictObject({ evict: share });
+  const retain = z.strictObject({ retain: count });
+  if (depth === 0) return z.union([evict, retain], strategyError);
+  const members = z.array(strategySchema(depth - 1)).min(1);
+  return z.union([evict, retain, z.strictObject({ min: members }), z.strictObject({ max: members })], strategyError);
+}
+
+export const evictionStrategySchema = strategySchema(MAX_STRATEGY_DEPTH);

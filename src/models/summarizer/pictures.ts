@@ -1,0 +1,65 @@
+import type { Message, ToolCall } from '../../domain/message.ts';
+import { isMapping } from '../../domain/parse.ts';
+import { type Part, readParts } from '../../domain/parts.ts';
+
+/** Fields in which providers and tools put the name of a file. */
+const NAME_FIELDS = ['filename', 'file_name', 'name', 'title', 'path'];
+const FILE_NAME = /[^\s"'<>|*?]{1,200}\.(?:png|jpe?g|gif|webp|svg|bmp|tiff?|heic|pdf|mp[34]|wav|csv|docx?|xlsx?)\b/i;
+const MAX_NAME_CHARS = 120;
+const BYTES_A_BASE64_CHARACTER = 0.75;
+
+/**
+ * Describes the pictures and files of a message by name, type and place, because a summary cannot show them: `[picture
+ * docs/plan.png (image/png, 34 KB) in message 12]`.
+ * @param call the tool call that the message answers
+ */
+export function describeAttachments(message: Message, seq: number | undefined, call?: ToolCall): string[] {
+  const place = seq === undefined ? '' : ` in message ${seq}`;
+  const given = message.parts ?? [];
+  const parts = readParts(message);
+  // `readParts` puts the text of a message first, if no part holds it.
+  const offset = parts.length - given.length;
+  return parts.flatMap((part, index) => {
+    if (part.kind === 'text') return [];
+    const name = nameIn(given[index - offset]) ?? nameOfUrl(part) ?? nameInCall(call);
+    const kind = part.kind === 'other' ? 'file' : 'picture';
+    return [`[${kind}${name === undefined ? '' : ` ${fold(name)}`}${describeType(part)}${place}]`];
+  });
+}
+
+function describeType(part: Part): string {
+  if (part.kind === 'image') {
+    const bytes = part.base64.length * BYTES_A_BASE64_CHARACTER;
+    return ` (${fold(part.mediaType)}, ${Math.max(1, Math.round(bytes / 1_024))} KB)`;
+  }
+  return part.kind === 'other' ? ` (type ${fold(part.type)})` : '';
+}
+
+function nameIn(given: unknown, depth = 0): string | undefined {
+  if (!isMapping(given) || depth > 1) return undefined;
+  for (const field of NAME_FIELDS) {
+    const value = given[field];
+    if (typeof value === 'string' && value.trim() !== '') return value;
+  }
+  for (const value of Object.values(given)) {
+    const name = nameIn(value, depth + 1);
+    if (name !== undefined) return name;
+  }
+  return undefined;
+}
+
+function nameOfUrl(part: Part): string | undefined {
+  if (part.kind !== 'image_url' || part.url.startsWith('data:')) return undefined;
+  return part.url.split(/[?#]/, 1)[0];
+}
+
+function nameInCall(call: ToolCall | undefined): string | undefined {
+  return call === undefined ? undefined : FILE_NAME.exec(call.arguments.slice(0, 16_384))?.[0];
+}
+
+function fold(text: string): string {
+  return text
+    .replace(/[\s[\]<>\p{Cc}]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_NAME_CHARS);
+}

@@ -1,0 +1,23 @@
+-- Requires: keys. Defines: add_spending. Adds the usage of model calls to the sums of the conversation and of its tenant.
+-- A tenant has a hash in each shard. It stays when a conversation is erased.
+-- usage: input, output and cached tokens, and the price in millionths of a dollar. Each may be absent.
+local SPENT = { 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros' }
+
+-- Returns the usage as the values of an event.
+local function add_spending(usage)
+  local before = { string.match(redis.call('HGET', c, 'spent') or '', '^(%d+) (%d+) (%d+) (%d+)$') }
+  local tenant = string.match(c, '^({%w+}:[^:]+:)c:') .. 'usage'
+  local sums, values, is_spent = {}, {}, false
+  for at, name in ipairs(SPENT) do
+    local amount = tonumber(usage[at] or 0)
+    sums[at] = string.format('%.0f', tonumber(before[at] or 0) + amount)
+    if amount > 0 then
+      is_spent = true
+      redis.call('HINCRBY', tenant, name, string.format('%.0f', amount))
+      values[#values + 1] = name
+      values[#values + 1] = string.format('%.0f', amount)
+    end
+  end
+  if is_spent then redis.call('HSET', c, 'spent', table.concat(sums, ' ')) end
+  return values
+end

@@ -1,0 +1,3 @@
+import { describeBothStores } from './contract/store.ts';
+
+describeBothStores('spending');
