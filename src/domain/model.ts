@@ -1,5 +1,6 @@
 import type { ModelWindow } from './limits.ts';
 import type { Message, ToolCall } from './message.ts';
+import type { ModelAbilities } from './model-options.ts';
 import type { WireFormat } from './raw-items.ts';
 import { brandErrors, hasBrand, readSafely } from './thrown.ts';
 
@@ -12,6 +13,13 @@ export interface ModelPrices {
   /** Price of input tokens that the provider writes to its cache. */
   readonly cacheWrite: number;
   readonly output: number;
+  /** Prices of larger requests, in the order of their sizes. The last that applies is the price of the whole request. */
+  readonly steps?: readonly PriceStep[];
+}
+
+/** Prices of requests with more than a number of input tokens. */
+export interface PriceStep extends Omit<ModelPrices, 'steps'> {
+  readonly aboveInputTokens: number;
 }
 
 /** Token encodings that turnfold counts exactly. */
@@ -31,6 +39,12 @@ export interface ModelProfile extends ModelWindow {
    */
   readonly renderOptions?: object;
   readonly prices?: ModelPrices;
+  /** Abilities of the model, against which its options are checked. Absent: not known, so nothing is checked. */
+  readonly abilities?: ModelAbilities;
+  /** Why the provider would refuse a request with tools. Absent: it accepts tools. */
+  readonly toolRefusal?: string;
+  /** Day on which the provider retires the model, as `YYYY-MM-DD`. Absent: none is announced. */
+  readonly retiresOn?: string;
 }
 
 export interface ToolDescription {
@@ -63,6 +77,8 @@ export interface ModelRequest {
   readonly version?: number;
   /** Maximum tokens of the answer. The model's own maximum applies as well. */
   readonly maxOutputTokens?: number;
+  /** `off`: the model answers without thinking, if it can. Absent: as the model was configured. */
+  readonly thinking?: 'off';
   /** Key that is the same for all retries of one step, so that a provider can recognize them. */
   readonly idempotencyKey: string;
   /** Aborts when the answer is no longer needed. */

@@ -68,9 +68,10 @@ export interface FailedCall {
 export function callOptions(
   { idempotencyKey, signal }: ModelRequest,
   body: object,
+  extraHeaders: Readonly<Record<string, string>> = {},
 ): { signal: AbortSignal; headers: Record<string, string> } {
   const key = createHash('sha256').update(JSON.stringify([idempotencyKey, body]));
-  return { signal, headers: { 'Idempotency-Key': key.digest('hex') } };
+  return { signal, headers: { ...extraHeaders, 'Idempotency-Key': key.digest('hex') } };
 }
 
 export type CheckedBody<Body> = Rendered<Body> & Pick<FailedCall, 'describe'>;

@@ -23,6 +23,7 @@ import { Closers } from './closers.ts';
 import { createHandlers, type Handlers } from './handlers.ts';
 import { createListeners, type Listeners } from './listeners.ts';
 import { createMeasures, MeasuringLease } from './measures.ts';
+import { listRetirements } from './retirements.ts';
 import { startDeliverer } from './start-deliverer.ts';
 import { createSummarizers } from './summarizers.ts';
 import { createIdSource, systemClock } from './system.ts';
@@ -62,6 +63,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const metrics = createMetrics({ concurrency: concurrencyByRole(settings), onEvent: listener });
   const onEvent = combineListeners(metrics.listener, listener);
   for (const message of settings.warnings) onEvent({ type: 'policy_warned', message });
+  for (const retirement of listRetirements(settings, systemClock.now()))
+    onEvent({ type: 'model_retires', ...retirement });
   const closers = new Closers((error) => onEvent({ type: 'worker_failed', where: 'close', error }));
   try {
     return await unlessAborted(openWorkers({ settings, onEvent, onContent, tracing, metrics, closers }), signal);

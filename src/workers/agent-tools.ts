@@ -28,6 +28,12 @@ export function checkTools({ name: agent, tools, recall, model }: Agent): void {
     names.add(name);
   }
   const count = tools.length + (recall === true ? 1 : 0);
+  const { id, toolRefusal, abilities } = model.profile;
+  const refusal = abilities?.tools === false ? `${id} calls no tools. Use another model` : toolRefusal;
+  if (count > 0 && refusal !== undefined) {
+    const field = `agents.${agent}.model`;
+    throw new TurnfoldError('invalid_config', `${field}: ${refusal}`, { field });
+  }
   const isOpenai = model.profile.format?.startsWith('openai') === true;
   if (!isOpenai || count < OPENAI_MAX_TOOLS) return;
   const field = `agents.${agent}.tools`;

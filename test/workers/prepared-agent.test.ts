@@ -136,3 +136,17 @@ test('prepareAgent describes the built-in recall tool only to agents that enable
   const refused = prepareWith({ recall: true }, 'read', 'recall');
   await expect(refused).rejects.toMatchObject({ code: 'invalid_config', field, message });
 });
+
+test.each([
+  [{ toolRefusal: 'model-1 calls tools only through the Responses API' }, 'Responses API'],
+  [{ abilities: { tools: false } }, 'calls no tools'],
+])('an agent with tools is refused for a model that cannot call them', async (changes, says) => {
+  const { model, ...agent } = { name: 'guide', system: '', policy: {}, model: scriptedModel({ steps: [] }) };
+  const able = { ...model, profile: { ...model.profile, ...changes } };
+  const tools = [defineTool({ name: 'read', description: '', input: z.object({}) })];
+  const surroundings = { loadCounter: loadTokenCounter };
+  await expect(prepareAgent({ ...agent, model: able, tools: [] }, {}, surroundings)).resolves.toBeDefined();
+  const refused = prepareAgent({ ...agent, model: able, tools }, {}, surroundings);
+  await expect(refused).rejects.toMatchObject({ code: 'invalid_config', field: 'agents.guide.model' });
+  await expect(refused).rejects.toThrow(says);
+});

@@ -75,13 +75,18 @@ export interface AnthropicTool {
   readonly cache_control?: CacheControl;
 }
 
+type ThinkingDisplay = 'summarized' | 'omitted';
+
 export type AnthropicThinking =
   | {
       readonly type: 'enabled';
       /** Tokens that the model may spend on thinking. Must be less than `max_tokens`. */
       readonly budget_tokens: number;
+      readonly display?: ThinkingDisplay;
     }
-  | { readonly type: 'adaptive' };
+  | { readonly type: 'adaptive'; readonly display?: ThinkingDisplay }
+  | { readonly type: 'disabled' }
+  | { readonly type: 'between_tools' };
 
 export interface AnthropicBody {
   readonly model: string;
