@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { AnswerSchema } from './final-answer.ts';
 import type { Model } from './model.ts';
 import type { PolicyInput } from './policy.ts';
 import type { TurnContext } from './turn-context.ts';
@@ -73,7 +74,7 @@ export type SystemFunction<Context extends TurnContext = TurnContext> = {
 }['write'];
 
 /** An agent: its model, instructions and tools, and the compaction policy of its conversations. */
-export interface Agent<Name extends string = string, Context extends TurnContext = TurnContext> {
+export interface Agent<Name extends string = string, Context extends TurnContext = TurnContext, Answer = unknown> {
   /** Name by which turns refer to the agent: `[A-Za-z0-9_.-]{1,128}`. */
   readonly name: Name;
   /** System prompt, or a function that writes the prompt for each turn from the turn's context data. */
@@ -101,6 +102,12 @@ export interface Agent<Name extends string = string, Context extends TurnContext
    * messages that compaction removed from its context. It also reads the full text of clipped tool results.
    */
   readonly recall?: boolean;
+  /**
+   * Zod 4 object schema of the final answers (default: an answer is any text). The provider holds the model to it, or else
+   * the system prompt asks for it. The worker asks once for a correction of an answer that does not match. A second
+   * such answer fails the turn with `answer_invalid`. The result of a turn has the value as `answer.value`.
+   */
+  readonly answer?: AnswerSchema<Answer>;
 }
 
 /** Declares a tool. The arguments of `run` are typed by the tool's schema, and its context by the agent's turns. */
@@ -111,8 +118,8 @@ export function defineTool<Input, Context extends TurnContext = TurnContext>(
 }
 
 /** Declares an agent. Its name and context stay in its type, so that `openClient<typeof agents>()` can check them. */
-export function defineAgent<const Name extends string, Context extends TurnContext = TurnContext>(
-  agent: Agent<Name, Context>,
-): Agent<Name, Context> {
+export function defineAgent<const Name extends string, Context extends TurnContext = TurnContext, Answer = unknown>(
+  agent: Agent<Name, Context, Answer>,
+): Agent<Name, Context, Answer> {
   return agent;
 }

@@ -1,6 +1,7 @@
 import type { ModelWindow } from './limits.ts';
 import type { Message, ToolCall } from './message.ts';
 import type { ModelAbilities } from './model-options.ts';
+import type { ProviderSchema } from './provider-schema.ts';
 import type { WireFormat } from './raw-items.ts';
 import { brandErrors, hasBrand, readSafely } from './thrown.ts';
 
@@ -79,6 +80,8 @@ export interface ModelRequest {
   readonly maxOutputTokens?: number;
   /** `off`: the model answers without thinking, if it can. Absent: as the model was configured. */
   readonly thinking?: 'off';
+  /** Schema of the final answer. A provider that can hold an answer to a schema is asked to do so. */
+  readonly answerSchema?: ProviderSchema;
   /** Key that is the same for all retries of one step, so that a provider can recognize them. */
   readonly idempotencyKey: string;
   /** Aborts when the answer is no longer needed. */

@@ -44,6 +44,7 @@ export interface MemoryTurn {
   usage?: { inputTokens: number; outputTokens: number };
   requestTokens?: number[];
   answerSeq?: number;
+  isStructured?: boolean;
   end?: AnswerEnd;
   failure?: TurnFailure;
   readonly redriveOf?: string;

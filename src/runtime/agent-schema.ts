@@ -81,6 +81,7 @@ const agentSchema = z.looseObject({
   turnTimeoutMs: timeoutSchema.optional(),
   toolResultMaxTokens: count.optional(),
   recall: z.boolean().optional(),
+  answer: z.custom<unknown>(isSchema, 'expected a schema object of zod 4, such as z.object({…})').optional(),
 });
 
 const NAME_CHARACTERS = 200;
@@ -137,7 +138,7 @@ function readAgent(value: unknown, at: string): ReadAgents {
 
 /** Copies an agent field by field, because spreading a class instance would lose its inherited methods. */
 function withPolicy(agent: Agent, policy: PolicyInput): Agent {
-  const { name, system, model, tools, maxSteps, turnTimeoutMs, toolResultMaxTokens, recall } = agent;
+  const { name, system, model, tools, maxSteps, turnTimeoutMs, toolResultMaxTokens, recall, answer } = agent;
   return {
     name,
     system,
@@ -148,6 +149,7 @@ function withPolicy(agent: Agent, policy: PolicyInput): Agent {
     ...(turnTimeoutMs !== undefined && { turnTimeoutMs }),
     ...(toolResultMaxTokens !== undefined && { toolResultMaxTokens }),
     ...(recall !== undefined && { recall }),
+    ...(answer !== undefined && { answer }),
   };
 }
 

@@ -272,3 +272,35 @@ test.each([
     await expect(failed).rejects.toThrow(`Use ${name}, the Responses API`);
   },
 );
+
+const answerSchema = { schema: { type: 'object', properties: {}, additionalProperties: false }, isStrict: true };
+const { schema } = answerSchema;
+
+test.each<[Format, string, object]>([
+  [
+    'anthropic',
+    'anthropic/claude-opus-5-5',
+    { output_config: { effort: 'low', format: { type: 'json_schema', schema } } },
+  ],
+  [
+    'responses',
+    'openai/gpt-6-sol',
+    { text: { format: { type: 'json_schema', name: 'answer', schema, strict: true } } },
+  ],
+  [
+    'chat',
+    'openai/gpt-4.1',
+    { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } } },
+  ],
+])('a provider gets the schema of the final answer (%s)', async (format, name, expected) => {
+  await using provider = await startProvider({ answers: [{ text: '{}' }], strict: false });
+  const options = format === 'anthropic' ? { effort: 'low' as const } : {};
+  await create(format, name, options, provider.url).generate(ask([question], { answerSchema }));
+  expect(provider.requests[0]?.body).toMatchObject(expected);
+});
+
+test('a server that is not known to take schemas gets none', async () => {
+  await using provider = await startProvider({ answers: [{ text: '{}' }], strict: false });
+  await create('chat', 'deepseek/deepseek-v4-pro', {}, provider.url).generate(ask([question], { answerSchema }));
+  expect(provider.requests[0]?.body).not.toHaveProperty('response_format');
+});

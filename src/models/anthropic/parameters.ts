@@ -58,9 +58,14 @@ export function writeParameters(
 ): Parameters {
   const { effort, temperature, topP, stop, serviceTier, extraBody } = options;
   const choice = tools === undefined ? undefined : options.toolChoice;
-  const most = thinking?.type === 'disabled' ? abilities?.maxEffortWithoutThinking : undefined;
+  const most = abilities?.maxEffortWithoutThinking;
+  const format = abilities?.structured === true ? request.answerSchema : undefined;
+  const config = {
+    ...(effort !== undefined && { effort: fitEffort(effort, thinking?.type === 'disabled' ? most : undefined) }),
+    ...(format !== undefined && { format: { type: 'json_schema' as const, schema: { ...format.schema } } }),
+  };
   return {
-    ...(effort !== undefined && { output_config: { effort: fitEffort(effort, most) } }),
+    ...(Object.keys(config).length > 0 && { output_config: config }),
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { top_p: topP }),
     ...(stop !== undefined && { stop_sequences: stop }),

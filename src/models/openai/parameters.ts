@@ -1,11 +1,15 @@
 import type OpenAI from 'openai';
 import { ModelError, type ModelProfile, type ModelRequest } from '../../domain/model.ts';
 import type { ModelAbilities, ModelOptions } from '../../domain/model-options.ts';
+import type { ProviderSchema } from '../../domain/provider-schema.ts';
 import { effortOf } from '../check-options.ts';
 import { holdsFor, isForced } from '../tool-choice.ts';
 
 type ResponsesParameters = Partial<
-  Pick<OpenAI.Responses.ResponseCreateParams, 'reasoning' | 'temperature' | 'top_p' | 'tool_choice' | 'service_tier'>
+  Pick<
+    OpenAI.Responses.ResponseCreateParams,
+    'reasoning' | 'temperature' | 'top_p' | 'tool_choice' | 'service_tier' | 'text'
+  >
 >;
 
 /** Writes the fields of a Responses request that follow from the model's options, besides the output limit. */
@@ -19,6 +23,7 @@ export function writeResponsesParameters(
   const isSummarized = thinking?.type === 'adaptive' && thinking.display === 'summarized';
   const reasoning = { ...(effort !== undefined && { effort }), ...(isSummarized && { summary: 'auto' as const }) };
   const choice = findChoice(options, request);
+  const format = findFormat(profile, request);
   return {
     ...(Object.keys(reasoning).length > 0 && { reasoning }),
     ...(temperature !== undefined && { temperature }),
@@ -26,6 +31,7 @@ export function writeResponsesParameters(
     ...(choice !== undefined && {
       tool_choice: typeof choice === 'string' ? choice : { type: 'function' as const, name: choice.tool },
     }),
+    ...(format !== undefined && { text: { format: { type: 'json_schema' as const, ...writeFormat(format) } } }),
     ...(serviceTier !== undefined && { service_tier: serviceTier as NonNullable<ResponsesParameters['service_tier']> }),
     ...extraBody,
   };
@@ -34,7 +40,7 @@ export function writeResponsesParameters(
 type ChatParameters = Partial<
   Pick<
     OpenAI.ChatCompletionCreateParams,
-    'reasoning_effort' | 'temperature' | 'top_p' | 'stop' | 'tool_choice' | 'service_tier'
+    'reasoning_effort' | 'temperature' | 'top_p' | 'stop' | 'tool_choice' | 'service_tier' | 'response_format'
   >
 >;
 
@@ -54,6 +60,7 @@ export function writeChatParameters(
   const isWithoutReasoning = request.tools.length > 0 && readChatTools(profile) === 'without_reasoning';
   const effort = isWithoutReasoning ? 'none' : effortFor(options, profile, request);
   const choice = findChoice(options, request);
+  const format = findFormat(profile, request);
   return {
     ...(effort !== undefined && { reasoning_effort: effort }),
     ...(temperature !== undefined && { temperature }),
@@ -61,6 +68,9 @@ export function writeChatParameters(
     ...(stop !== undefined && { stop }),
     ...(choice !== undefined && {
       tool_choice: typeof choice === 'string' ? choice : { type: 'function' as const, function: { name: choice.tool } },
+    }),
+    ...(format !== undefined && {
+      response_format: { type: 'json_schema' as const, json_schema: writeFormat(format) },
     }),
     ...(serviceTier !== undefined && { service_tier: serviceTier as NonNullable<ChatParameters['service_tier']> }),
     ...extraBody,
@@ -86,6 +96,15 @@ const REASONS = /^gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])/;
 
 function readChatTools({ id, abilities }: ModelProfile): NonNullable<ModelAbilities['chatTools']> {
   return abilities?.chatTools ?? (REASONS.test(id) ? 'without_reasoning' : 'always');
+}
+
+/** Returns the schema of the final answer, if the provider holds its models to one. */
+function findFormat({ abilities }: ModelProfile, { answerSchema }: ModelRequest): ProviderSchema | undefined {
+  return abilities?.structured === true ? answerSchema : undefined;
+}
+
+function writeFormat({ schema, isStrict }: ProviderSchema) {
+  return { name: 'answer', schema: { ...schema }, strict: isStrict };
 }
 
 function effortFor(
