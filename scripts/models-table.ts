@@ -18,6 +18,8 @@ const OPTIONS: readonly Column[] = [
   ['absent', ({ abilities }) => abilities?.defaultEffort ?? ''],
   ['`temperature`, `topP`', ({ abilities }) => words(abilities?.sampling)],
   ['forced tools', ({ abilities }) => (abilities?.forcedTools === false ? 'never' : '')],
+  ['held to a schema', ({ abilities }) => (abilities?.structured === true ? 'yes' : '')],
+  ['reads', ({ abilities }) => ['text', ...(abilities?.inputs ?? [])].join(', ')],
   ['tools in Chat Completions', ({ abilities }) => words(abilities?.chatTools)],
 ];
 

@@ -3,6 +3,7 @@ export {
   type Agent,
   defineAgent,
   defineTool,
+  type LoadContext,
   type SystemFunction,
   type Tool,
   type ToolContext,
@@ -40,6 +41,7 @@ export {
   type ToolDescription,
 } from './domain/model.ts';
 export type { ModelAbilities, ModelOptions, Thinking, ThinkingType, ToolChoice } from './domain/model-options.ts';
+export type { ContentReference } from './domain/parts.ts';
 export type { PassOutcome } from './domain/pass.ts';
 export type { BackoffCause, PassEvent, PassFallback, PassMeasure, SummaryOutcome } from './domain/pass-events.ts';
 export type { EvictionStrategy, Policy, PolicyInput } from './domain/policy.ts';

@@ -56,13 +56,19 @@ export async function enqueueTurn(ports: EnqueuePorts, input: EnqueueInput): Pro
   const turn = named ?? ports.ids.next();
   const context = rest.context === undefined ? undefined : writeContext(rest.context);
   const conversation = { tenant, id };
-  const message = { role: 'user' as const, content: rest.input };
+  const { parts } = rest;
+  const message = { role: 'user' as const, content: rest.input, ...(parts !== undefined && { parts }) };
   const accepted = await acceptTurn(ports, {
     conversation,
     turn,
     agent,
     input: await weighMessage(await ports.counterFor(agent), message, 'input'),
-    payloadHash: hashPayload([agent, rest.input, ...(context === undefined ? [] : [context])]),
+    payloadHash: hashPayload([
+      agent,
+      rest.input,
+      ...(context === undefined ? [] : [context]),
+      ...(parts === undefined ? [] : [`parts ${JSON.stringify(parts)}`]),
+    ]),
     context,
     maxQueuedTurns: rest.maxQueuedTurns ?? TURN_LIMITS.maxQueuedTurns,
     delayMs: rest.delayMs,

@@ -31,6 +31,7 @@ export function toWireRequest(request: ModelRequest, { id, ...profile }: ModelPr
     messages,
     maxOutputTokens: Math.max(1, Math.min(cap, Math.max(left, MAX_RESERVE_TOKENS))),
     ...(version === undefined ? {} : { version }),
+    ...(profile.abilities?.inputs && { inputs: profile.abilities.inputs }),
   };
 }
 

@@ -81,6 +81,7 @@ const agentSchema = z.looseObject({
   turnTimeoutMs: timeoutSchema.optional(),
   toolResultMaxTokens: count.optional(),
   recall: z.boolean().optional(),
+  loadContent: functionSchema.optional(),
   answer: z.custom<unknown>(isSchema, 'expected a schema object of zod 4, such as z.object({…})').optional(),
 });
 
@@ -139,6 +140,7 @@ function readAgent(value: unknown, at: string): ReadAgents {
 /** Copies an agent field by field, because spreading a class instance would lose its inherited methods. */
 function withPolicy(agent: Agent, policy: PolicyInput): Agent {
   const { name, system, model, tools, maxSteps, turnTimeoutMs, toolResultMaxTokens, recall, answer } = agent;
+  const loadContent = agent.loadContent?.bind(agent);
   return {
     name,
     system,
@@ -150,6 +152,7 @@ function withPolicy(agent: Agent, policy: PolicyInput): Agent {
     ...(toolResultMaxTokens !== undefined && { toolResultMaxTokens }),
     ...(recall !== undefined && { recall }),
     ...(answer !== undefined && { answer }),
+    ...(loadContent !== undefined && { loadContent }),
   };
 }
 

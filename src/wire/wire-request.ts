@@ -1,5 +1,6 @@
 import type { Message } from '../domain/message.ts';
 import type { ModelAnswer, ToolDescription } from '../domain/model.ts';
+import type { ModelAbilities } from '../domain/model-options.ts';
 import type { RawItem, WireFormat } from '../domain/raw-items.ts';
 import type { SentPart } from './parts.ts';
 
@@ -12,6 +13,8 @@ export interface WireRequest {
   /** Version of the compacted context that the messages come from. Absent if the context was never compacted. */
   readonly version?: number;
   readonly maxOutputTokens: number;
+  /** Parts besides text that the model reads. Absent: not known, so all are sent. */
+  readonly inputs?: ModelAbilities['inputs'];
 }
 
 export interface AnswerParts extends Pick<ModelAnswer, 'content' | 'toolCalls'> {

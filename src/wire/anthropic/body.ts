@@ -22,6 +22,15 @@ export interface ImageBlock {
   readonly cache_control?: CacheControl;
 }
 
+export interface DocumentBlock {
+  readonly type: 'document';
+  readonly source:
+    | { readonly type: 'base64'; readonly media_type: 'application/pdf'; readonly data: string }
+    | { readonly type: 'url'; readonly url: string };
+  readonly title?: string;
+  readonly cache_control?: CacheControl;
+}
+
 export type ImageMediaType = 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp';
 
 export interface ToolUseBlock {
@@ -35,7 +44,7 @@ export interface ToolUseBlock {
 export interface ToolResultBlock {
   readonly type: 'tool_result';
   readonly tool_use_id: string;
-  readonly content: (TextBlock | ImageBlock)[];
+  readonly content: (TextBlock | ImageBlock | DocumentBlock)[];
   readonly is_error?: true;
   readonly cache_control?: CacheControl;
 }
@@ -58,6 +67,7 @@ export interface RedactedThinkingBlock {
 export type AnthropicBlock =
   | TextBlock
   | ImageBlock
+  | DocumentBlock
   | ToolUseBlock
   | ToolResultBlock
   | ThinkingBlock

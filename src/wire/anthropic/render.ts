@@ -102,6 +102,7 @@ const MARK: { readonly cache_control: CacheControl } = { cache_control: { type: 
 const MARKABLE: ReadonlySet<string> = new Set([
   'text',
   'image',
+  'document',
   'tool_use',
   'tool_result',
 ] satisfies AnthropicBlock['type'][]);

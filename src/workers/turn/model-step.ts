@@ -8,6 +8,7 @@ import { reportBackoff } from '../pass-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';
 import type { SentContext } from './context-cache.ts';
+import { withContents } from './load-contents.ts';
 import { failAsRefused, failIfInfeasible, requestUnderLease, waitForRoom } from './make-room.ts';
 import { type AnsweredRequest, readAnswer } from './model-answer.ts';
 import { callModel, type ModelCallResult, type ModelFailure } from './model-call.ts';
@@ -119,12 +120,13 @@ async function sendRequest(
 ): Promise<ModelCallResult> {
   const { prepared, keeper, ports, settings, journal } = run;
   const { timers, clock, onEvent, onContent, tracing, shutdown } = ports;
+  const { tenant, id } = keeper.lease.conversation;
   const streamed = { seq: journal.conversation.head + 1, step: number };
   let stream = run.stream.open(streamed);
   try {
     return await callModel({
       lease: keeper.lease,
-      model: prepared.agent.model,
+      model: withContents(prepared.agent, { tenant, conversation: id }),
       limits: prepared.limits,
       request: {
         system: prepared.system,
