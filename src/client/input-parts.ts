@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jsonSchema } from '../domain/message.ts';
-import { readParts } from '../domain/parts.ts';
+import { encodeBytes, readParts } from '../domain/parts.ts';
 
 /** More images and files than a provider takes in one request. */
 const MAX_INPUT_PARTS = 1_000;
@@ -24,21 +24,12 @@ export type InputPart =
 
 const isShortList = (value: unknown): boolean => Array.isArray(value) && value.length <= MAX_INPUT_PARTS;
 
-/** Writes bytes as base64, in which form they are stored. */
-function encodeBytes(parts: unknown): unknown {
-  return (parts as readonly unknown[]).map((part) =>
-    typeof part === 'object' && part !== null && 'data' in part && part.data instanceof Uint8Array
-      ? { ...part, data: Buffer.from(part.data).toString('base64') }
-      : part,
-  );
-}
-
 export const inputPartsSchema = z
   .unknown()
   .refine(isShortList, `expected a list of at most ${MAX_INPUT_PARTS} images and files`)
-  .transform(encodeBytes)
+  .transform((parts) => (parts as readonly unknown[]).map(encodeBytes))
   .pipe(jsonSchema)
-  .transform((parts) => parts as unknown[])
+  .transform((parts) => parts as InputPart[])
   .refine(
     (parts) => readParts({ content: '', parts }).every(({ kind }) => kind !== 'text' && kind !== 'other'),
     'expected images and files, such as {type: "image", url} or {type: "file", data, mediaType}. Texts belong in `input`',

@@ -137,3 +137,17 @@ function filePart(url: string, usual: string, name: unknown): Part {
 function nameOf(name: unknown): { readonly name?: string } {
   return typeof name === 'string' && name !== '' ? { name } : {};
 }
+
+/** Characters of one call of `fromCharCode`, which takes a limited number of arguments. */
+const CHUNK_BYTES = 32_768;
+
+/** Writes the bytes of a part as base64, in which form they are stored. Also runs in browsers. */
+export function encodeBytes(part: unknown): unknown {
+  if (typeof part !== 'object' || part === null || !('data' in part) || !(part.data instanceof Uint8Array)) return part;
+  const { data } = part;
+  let characters = '';
+  for (let start = 0; start < data.length; start += CHUNK_BYTES) {
+    characters += String.fromCharCode(...data.subarray(start, start + CHUNK_BYTES));
+  }
+  return { ...part, data: btoa(characters) };
+}

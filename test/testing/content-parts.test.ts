@@ -38,7 +38,7 @@ test('a turn takes images and files by URL and by bytes, which its log keeps', a
   expect(requests[0]?.messages[0]).toMatchObject({ content: 'Look.', parts: stored });
   const [entry] = await client.log('c');
   expect(entry?.message.parts).toEqual(stored);
-  await expect(client.enqueueTurn({ ...turn, parts: [parts[0] ?? {}] })).rejects.toMatchObject({
+  await expect(client.enqueueTurn({ ...turn, parts: parts.slice(0, 1) })).rejects.toMatchObject({
     code: 'turn_conflict',
   });
 });

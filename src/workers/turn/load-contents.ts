@@ -12,15 +12,17 @@ const PARALLEL_LOADS = 8;
  * Returns the agent's model, which replaces references in a request by their contents. The log keeps the references, so
  * large contents are neither in Redis nor read with each step.
  */
-export function withContents({ model, loadContent }: Agent, context: Omit<LoadContext, 'signal'>): Model {
-  if (loadContent === undefined) return model;
+export function withContents(agent: Agent, context: Omit<LoadContext, 'signal'>): Model {
+  const { model } = agent;
+  if (agent.loadContent === undefined) return model;
+  const load: Load = async (content, request) => await agent.loadContent?.(content, request);
   return {
     profile: model.profile,
-    generate: async (request) => await model.generate(await loadContents(request, loadContent, context)),
+    generate: async (request) => await model.generate(await loadContents(request, load, context)),
   };
 }
 
-type Load = NonNullable<Agent['loadContent']>;
+type Load = (content: ContentReference, context: LoadContext) => Promise<unknown>;
 
 async function loadContents(
   request: ModelRequest,
