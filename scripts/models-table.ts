@@ -7,6 +7,7 @@ type Column = readonly [head: string, write: (profile: Profile) => string];
 const LIMITS: readonly Column[] = [
   ['window', ({ windowTokens }) => grouped(windowTokens)],
   ['output cap', ({ outputCapTokens }) => grouped(outputCapTokens)],
+  ['token factor', ({ tokenFactor = 1 }) => String(tokenFactor)],
   ['input / cached / cache write / output', ({ prices }) => (prices === undefined ? '' : writePrices(prices))],
   ['retires', ({ retiresOn }) => retiresOn ?? ''],
 ];

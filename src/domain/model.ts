@@ -39,6 +39,11 @@ export interface ModelProfile extends ModelWindow {
    * sent.
    */
   readonly renderOptions?: object;
+  /**
+   * Tokens that the provider counts for each token of turnfold's own count, until its counts have been observed (default
+   * 1).
+   */
+  readonly tokenFactor?: number;
   readonly prices?: ModelPrices;
   /** Abilities of the model, against which its options are checked. Absent: not known, so nothing is checked. */
   readonly abilities?: ModelAbilities;

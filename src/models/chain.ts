@@ -77,6 +77,7 @@ function narrowest(profiles: readonly [ModelProfile, ...ModelProfile[]]): ModelP
   const least = (of: (profile: ModelProfile) => number): number => Math.min(...profiles.map(of));
   const caps = profiles.flatMap(({ maxRequestBytes }) => (maxRequestBytes === undefined ? [] : [maxRequestBytes]));
   const prices = profiles.flatMap((profile) => (profile.prices === undefined ? [] : [profile.prices]));
+  const tokenFactor = Math.max(...profiles.map((profile) => profile.tokenFactor ?? 1));
   const [retiresOn] = profiles.flatMap((profile) => profile.retiresOn ?? []).toSorted();
   const formats = new Set(profiles.map(({ format }) => format));
   return {
@@ -87,6 +88,7 @@ function narrowest(profiles: readonly [ModelProfile, ...ModelProfile[]]): ModelP
     upperBoundFactor: Math.max(...profiles.map(({ upperBoundFactor }) => upperBoundFactor)),
     ...(caps.length === 0 ? {} : { maxRequestBytes: Math.min(...caps) }),
     ...(prices.length < profiles.length ? {} : { prices: dearest(prices) }),
+    ...(tokenFactor > 1 ? { tokenFactor } : {}),
     ...(retiresOn === undefined ? {} : { retiresOn }),
     ...(formats.size === 1 && first.format !== undefined ? { format: first.format } : {}),
   };

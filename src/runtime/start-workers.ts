@@ -13,6 +13,7 @@ import { combineListeners } from '../telemetry/listeners.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { loadTokenCounter } from '../tokens/token-counter.ts';
 import { Calibrations } from '../workers/calibrations.ts';
+import type { FactorOf } from '../workers/prepared-agent.ts';
 import { Presence } from '../workers/presence.ts';
 import { Shutdown } from '../workers/shutdown.ts';
 import type { Sweeper } from '../workers/sweeper/sweeper.ts';
@@ -103,7 +104,7 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   const { settings, onEvent, onContent, tracing, closers } = startup;
   const { redisUrl: url, redisTls: tls, shards, queueShards, signal } = settings;
   const calibrations = new Calibrations({ clock: systemClock, timers: systemTimers, onEvent });
-  const factorOf = (model: string): number => calibrations.factorOf(model);
+  const factorOf: FactorOf = (model, initial) => calibrations.factorOf(model, initial);
   const agents = await prepareAgents(settings.agents, settings.policy, factorOf);
   // Only the summarization role needs the summarizers and their API keys.
   const summarized = settings.roles.includes('summarization') ? agents.all : [];

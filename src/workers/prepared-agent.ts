@@ -43,10 +43,12 @@ export interface PreparedAgents {
   find(name: string): PreparedAgent | undefined;
 }
 
+export type FactorOf = (model: string, initial?: number) => number;
+
 export interface AgentSurroundings {
   readonly loadCounter: (encoding: ModelProfile['encoding']) => Promise<TokenCounter>;
-  /** Returns a model's current calibration factor. Default: 1. */
-  readonly factorOf?: (model: string) => number;
+  /** Returns a model's current calibration factor, or `initial` (1) if none is known. Default: `initial`. */
+  readonly factorOf?: FactorOf;
   /** Indexes for the recall tool, which all agents of a worker process share. Default: the agent has its own. */
   readonly lineIndexes?: LineIndexes;
 }
@@ -79,7 +81,7 @@ const KEPT_PROMPTS = 32;
 export async function prepareAgent(
   agent: Agent,
   basePolicy: PolicyInput,
-  { loadCounter, factorOf = () => 1, lineIndexes = new LineIndexes() }: AgentSurroundings,
+  { loadCounter, factorOf = (_, initial = 1) => initial, lineIndexes = new LineIndexes() }: AgentSurroundings,
 ): Promise<PreparedAgent> {
   checkTools(agent);
   const counter = await loadCounter(agent.model.profile.encoding);
@@ -108,7 +110,7 @@ export async function prepareAgent(
 
 interface AgentParts
   extends Pick<PreparedAgent, 'agent' | 'policy' | 'limits' | 'tools' | 'counter' | 'recall' | 'answerSchema'> {
-  readonly factorOf: (model: string) => number;
+  readonly factorOf: FactorOf;
   /** Text that asks for the schema of the final answers, at the end of the system prompt. */
   readonly instruction?: string;
 }
@@ -144,13 +146,13 @@ async function fixAgent(
     pinTokens,
     bytes: Buffer.byteLength(texts.system) + Buffer.byteLength(texts.tools),
   };
-  const { id } = agent.model.profile;
+  const { id, tokenFactor } = agent.model.profile;
   const fingerprint = hashOf([id, texts.system, texts.tools].join('\n')).slice(0, 12);
   const prepared: PreparedAgent = {
     ...parts,
     system: texts.system,
     get overhead() {
-      return { ...fixed, calibration: factorOf(id), fingerprint };
+      return { ...fixed, calibration: factorOf(id, tokenFactor), fingerprint };
     },
     hashes: { ...texts.hashes, policy: hashOf(JSON.stringify(policy)) },
     texts: texts.byHash,

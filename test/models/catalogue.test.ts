@@ -16,6 +16,7 @@ const profileSchema = z.strictObject({
   windowTokens: tokens,
   outputCapTokens: tokens,
   upperBoundFactor: z.number().min(1),
+  tokenFactor: z.number().min(1).max(2).optional(),
   maxRequestBytes: tokens.optional(),
   prices: z.strictObject({
     ...prices,

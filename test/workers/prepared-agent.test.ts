@@ -150,3 +150,16 @@ test.each([
   await expect(refused).rejects.toMatchObject({ code: 'invalid_config', field: 'agents.guide.model' });
   await expect(refused).rejects.toThrow(says);
 });
+
+test('the tokens of a model are counted with the factor of its profile until a provider count is known', async () => {
+  const profile = { ...SCRIPTED_PROFILE, tokenFactor: 1.6 };
+  const agent = {
+    name: 'guide',
+    system: '',
+    tools: [],
+    policy: {},
+    model: { ...scriptedModel({ steps: [] }), profile },
+  };
+  const { overhead } = await prepareAgent(agent, {}, { loadCounter: loadTokenCounter });
+  expect(overhead.calibration).toBe(1.6);
+});

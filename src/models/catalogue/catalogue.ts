@@ -34,7 +34,7 @@ export interface CatalogueData {
  * - OpenAI's newer models have separate limits for input (922,000 or 272,000 tokens) and output. Their window is the
  *   input limit plus the tokens that turnfold reserves for output.
  * - Anthropic and others publish no tokenizer. Token counts of Claude models up to 4.6 are 20 to 33 % higher than those of
- *   o200k_base, so their factor is 1.35. Newer ones count about 30 % more, so their factor is 1.75.
+ *   o200k_base, so their `tokenFactor` is 1.25. Newer ones count about 30 % more, so theirs is 1.6.
  */
 export const CATALOGUE_DATA = data as unknown as CatalogueData;
 
