@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { readDurability, readRedisTls } from './config/combined-settings.ts';
-import { readSetting, type SettingSource } from './config/read-setting.ts';
+import { findVariable, readSetting, type SettingSource } from './config/read-setting.ts';
 import type { SettingName, SettingValue } from './config/settings.ts';
 import type { Durability } from './domain/durability.ts';
 import type { RedisTls } from './redis/address.ts';
@@ -84,6 +84,19 @@ export function readProviderSettings(
     baseUrl: readSetting({ env, readFile: readText }, `${provider}_BASE_URL`),
   });
   return { anthropic: read('ANTHROPIC'), openai: read('OPENAI') };
+}
+
+/**
+ * Reads the API key of a provider that has no setting of its own.
+ * @returns undefined if neither the variable nor its `_FILE` variable is set
+ * @throws invalid_config with the variable's name and never its value
+ */
+export function readProviderKey(
+  variable: string,
+  env: SettingSource['env'] = process.env,
+  readText: SettingSource['readFile'] = readFile,
+): string | undefined {
+  return findVariable({ env, readFile: readText }, variable, true).text;
 }
 
 function readFile(path: string): string {

@@ -3,6 +3,7 @@ export {
   type Agent,
   defineAgent,
   defineTool,
+  type LoadContext,
   type SafetyIdentifier,
   type SystemFunction,
   type Tool,
@@ -37,9 +38,12 @@ export {
   type ModelProfile,
   type ModelRequest,
   type ModelUsage,
+  type PriceStep,
   type ToolCallPiece,
   type ToolDescription,
 } from './domain/model.ts';
+export type { ModelAbilities, ModelOptions, Thinking, ThinkingType, ToolChoice } from './domain/model-options.ts';
+export type { ContentReference } from './domain/parts.ts';
 export type { PassOutcome } from './domain/pass.ts';
 export type { BackoffCause, PassEvent, PassFallback, PassMeasure, SummaryOutcome } from './domain/pass-events.ts';
 export type { CacheTtl, Policy, PolicyInput } from './domain/policy.ts';
@@ -53,13 +57,12 @@ export type { WebhookEventName } from './domain/webhook.ts';
 export type { Delays } from './models/answer-stream.ts';
 export {
   type AnthropicModelOptions,
-  type AnthropicThinking,
   anthropicModel,
 } from './models/anthropic/anthropic-model.ts';
 export type { AnthropicConnection } from './models/anthropic/client.ts';
-export { type Catalogue, extendCatalogue, findProfile } from './models/catalogue.ts';
+export { type Catalogue, extendCatalogue, findProfile } from './models/catalogue/catalogue.ts';
 export { type ChainOptions, modelChain } from './models/chain.ts';
-export { type ChatModelOptions, type ChatOptions, chatModel } from './models/openai/chat-model.ts';
+export { type ChatModelOptions, chatModel, type ServerOptions } from './models/openai/chat-model.ts';
 export type { OpenAiOptions } from './models/openai/client.ts';
 export { type ResponsesModelOptions, responsesModel } from './models/openai/responses-model.ts';
 export {

@@ -103,6 +103,7 @@ export function addCheckCommands(program: Command, runner: CommandRunner): void 
       'check this Redis instead of REDIS_URL (a password on a command line is visible in the process list)',
     )
     .option('--providers', 'also call the model providers whose keys are set (costs no tokens)')
+    .option('--agents <file>', 'module that exports `agents`, to report models that are retired soon')
     .action(runner.local(async () => (await import('./commands/doctor.ts')).runDoctor));
   const quarantine = withJsonOption(program.command('quarantine'), 'JSON lines')
     .description('list unreadable Redis records that were set aside, or release one')

@@ -1,3 +1,5 @@
+import type { AnswerSchema } from '../domain/final-answer.ts';
+import type { TurnView } from '../domain/turn.ts';
 import type { TurnContext } from '../domain/turn-context.ts';
 import type { AppendInput, EnqueueInput } from './input.ts';
 import type { ConversationsInput } from './listings.ts';
@@ -42,6 +44,17 @@ export type AppendFor<Agents extends AnyAgents> = NameAgent<AppendInput, Agents>
 
 /** Input of `conversations` for a client whose agents are typed. */
 export type ConversationsFor<Agents extends AnyAgents> = NameAgent<ConversationsInput, Agents>;
+
+/** JSON value of the agent's final answers. */
+type AnswerOf<One> = One extends { readonly answer?: AnswerSchema<infer Value> } ? Value : unknown;
+
+/** State of a turn. If `agent` is compared with a name, `answer.value` has the type of that agent's answers. */
+export type ViewFor<Agents extends AnyAgents> =
+  string extends AgentName<Agents>
+    ? TurnView
+    : {
+        [One in Agents[number] as One['name']]: TurnView<AnswerOf<One>> & { readonly agent: One['name'] };
+      }[AgentName<Agents>];
 
 /** Replaces the type `string` of the field `agent` by the names of the client's agents. */
 type NameAgent<Input extends { readonly agent?: string | undefined }, Agents extends AnyAgents> = {

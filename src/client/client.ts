@@ -4,7 +4,7 @@ import type { OpenTurns } from '../domain/ports/open-turns.ts';
 import type { FailedTurn } from '../domain/ports/turn-store.ts';
 import type { TurnState, TurnUsage, TurnView } from '../domain/turn.ts';
 import type { Version } from '../domain/version.ts';
-import type { AnyAgents, AppendFor, ConversationsFor, EnqueueFor } from './agent-types.ts';
+import type { AnyAgents, AppendFor, ConversationsFor, EnqueueFor, ViewFor } from './agent-types.ts';
 import { answerTurn } from './answers.ts';
 import { type Appended, appendMessages } from './appends.ts';
 import { requestCompaction } from './compaction.ts';
@@ -64,7 +64,7 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
    */
   enqueueTurn(input: EnqueueFor<Agents>): Promise<EnqueuedTurn>;
   /** Returns the current state of a turn. With `waitMs`, waits up to that many ms for the turn to settle. */
-  result(conversation: ConversationName, turn: string, options?: ResultOptions): Promise<TurnView>;
+  result(conversation: ConversationName, turn: string, options?: ResultOptions): Promise<ViewFor<Agents>>;
   /**
    * Streams a turn from its start or from a part's id. The parts are pieces of text and reasoning, tool calls, results
    * and waits. The last part is the settled turn. The text of the parts equals the log, however late or often the caller reads. Throws the

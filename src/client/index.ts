@@ -63,6 +63,7 @@ export type { EventOptions, EventOrLoss } from './events.ts';
 export type { FailedInput, RedriveInput } from './failed-turns.ts';
 export type { Fork, ForkInput } from './forks.ts';
 export type { AppendInput, CallAnswer, ContextPoint, ConversationName, EnqueueInput } from './input.ts';
+export type { InputPart } from './input-parts.ts';
 export type {
   ConversationPage,
   ConversationsInput,

@@ -2,13 +2,21 @@ import { z } from 'zod';
 import type { ToolOutput } from '../domain/agent.ts';
 import { fieldError } from '../domain/errors.ts';
 import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../domain/ids.ts';
-import { boundedList, MAX_MESSAGE_BYTES, type Message, messageSchema, type WeighedMessage } from '../domain/message.ts';
+import {
+  boundedList,
+  jsonSchema,
+  MAX_MESSAGE_BYTES,
+  type Message,
+  messageSchema,
+  type WeighedMessage,
+} from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { StoredAnswer } from '../domain/ports/turn-answers.ts';
 import { ON_BUSY, type OnBusy } from '../domain/turn.ts';
 import type { TurnContext } from '../domain/turn-context.ts';
 import { bytesOfMessage, countMessage } from '../tokens/message-tokens.ts';
+import { type InputPart, inputPartsSchema } from './input-parts.ts';
 
 const conversationFields = { conversation: idSchema, tenant: idSchema.default(DEFAULT_TENANT) };
 
@@ -23,6 +31,7 @@ export const enqueueSchema = z
     ...conversationFields,
     agent: idSchema,
     input: z.string().min(1),
+    parts: inputPartsSchema.optional(),
     turn: idSchema.optional(),
     context: z.unknown().optional(),
     delayMs: z.number().int().min(0).max(DELAY_MOST_MS).optional(),
@@ -72,6 +81,11 @@ export interface EnqueueInput {
   readonly agent: string;
   /** Text of the user message that starts the turn. */
   readonly input: string;
+  /**
+   * Images, PDFs and text files that follow the text, by URL, bytes or reference. With their bytes, the message has at
+   * most 1 MiB. Larger contents need a reference.
+   */
+  readonly parts?: readonly InputPart[] | undefined;
   /** Id that makes the call repeatable (default: a new ULID). A repeated call returns the turn's current state. */
   readonly turn?: string | undefined;
   /**

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import { nameOperation, operationId } from '../domain/operation.ts';
 import { isMapping } from '../domain/parse.ts';
@@ -10,7 +10,7 @@ import type { ClientPorts } from './ports.ts';
  */
 export function hashPayload(payload: unknown): string {
   const json = JSON.stringify(payload, (_, value: unknown) => (isMapping(value) ? sortKeys(value) : value));
-  return createHash('sha256').update(json).digest('hex').slice(0, 32);
+  return hash('sha256', json).slice(0, 32);
 }
 
 function sortKeys(value: Readonly<Record<string, unknown>>): Record<string, unknown> {

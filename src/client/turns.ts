@@ -56,7 +56,8 @@ export async function enqueueTurn(ports: EnqueuePorts, input: EnqueueInput): Pro
   const turn = named ?? ports.ids.next();
   const context = rest.context === undefined ? undefined : writeContext(rest.context);
   const conversation = { tenant, id };
-  const message = { role: 'user' as const, content: rest.input };
+  const { parts } = rest;
+  const message = { role: 'user' as const, content: rest.input, ...(parts !== undefined && { parts }) };
   const accepted = await acceptTurn(ports, {
     conversation,
     turn,

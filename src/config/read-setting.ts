@@ -28,10 +28,15 @@ export function readSetting<Name extends SettingName>(source: SettingSource, nam
  * Reads a setting as text, from its variable or from the file that its `_FILE` variable names. @throws
  * invalid_config
  */
-export function findText({ env, readFile }: SettingSource, name: SettingName): FoundText {
+export function findText(source: SettingSource, name: SettingName): FoundText {
+  return findVariable(source, name, settingOf(name).hasFile === true);
+}
+
+/** Reads a variable as text, or the file that its `_FILE` variable names. @throws invalid_config */
+export function findVariable({ env, readFile }: SettingSource, name: string, hasFile: boolean): FoundText {
   const value = env[name]?.trim() || undefined;
   const field = fileVariable(name);
-  const path = settingOf(name).hasFile === true ? env[field]?.trim() || undefined : undefined;
+  const path = hasFile ? env[field]?.trim() || undefined : undefined;
   if (value !== undefined || path === undefined) {
     return { text: value, origin: value === undefined ? 'default' : 'env', field: name };
   }
@@ -49,6 +54,6 @@ export function findText({ env, readFile }: SettingSource, name: SettingName): F
   return { text, origin: 'file', field };
 }
 
-export function fileVariable(name: SettingName): string {
+export function fileVariable(name: string): string {
   return `${name}_FILE`;
 }

@@ -1,5 +1,7 @@
 import type { z } from 'zod';
+import type { AnswerSchema } from './final-answer.ts';
 import type { Model } from './model.ts';
+import type { ContentReference } from './parts.ts';
 import type { PolicyInput } from './policy.ts';
 import type { TurnContext } from './turn-context.ts';
 
@@ -82,8 +84,16 @@ export type SafetyIdentifier =
       readonly context: string;
     };
 
+/** Information for `loadContent` about the request. */
+export interface LoadContext {
+  readonly tenant: string;
+  readonly conversation: string;
+  /** Aborts when the step ends without the content. */
+  readonly signal: AbortSignal;
+}
+
 /** An agent: its model, instructions and tools, and the compaction policy of its conversations. */
-export interface Agent<Name extends string = string, Context extends TurnContext = TurnContext> {
+export interface Agent<Name extends string = string, Context extends TurnContext = TurnContext, Answer = unknown> {
   /** Name by which turns refer to the agent: `[A-Za-z0-9_.-]{1,128}`. */
   readonly name: Name;
   /** System prompt, or a function that writes the prompt for each turn from the turn's context data. */
@@ -116,6 +126,18 @@ export interface Agent<Name extends string = string, Context extends TurnContext
    * messages that compaction removed from its context. It also reads the full text of clipped tool results.
    */
   readonly recall?: boolean;
+  /**
+   * Returns an image or a file that messages name by `reference`. The result is its bytes, a URL that the provider can
+   * read, or undefined if it no longer exists. turnfold calls the function for each model request, and stores only the reference. A
+   * reference comes from a caller, so check that it belongs to the tenant. A thrown error suspends the turn for a retry.
+   */
+  loadContent?(content: ContentReference, context: LoadContext): Promise<Uint8Array | string | undefined>;
+  /**
+   * Zod 4 object schema of the final answers (default: an answer is any text). The provider holds the model to it, or else
+   * the system prompt asks for it. The worker asks once for a correction of an answer that does not match. A second
+   * such answer fails the turn with `answer_invalid`. The result of a turn has the value as `answer.value`.
+   */
+  readonly answer?: AnswerSchema<Answer>;
 }
 
 /** Declares a tool. The arguments of `run` are typed by the tool's schema, and its context by the agent's turns. */
@@ -126,8 +148,8 @@ export function defineTool<Input, Context extends TurnContext = TurnContext>(
 }
 
 /** Declares an agent. Its name and context stay in its type, so that `openClient<typeof agents>()` can check them. */
-export function defineAgent<const Name extends string, Context extends TurnContext = TurnContext>(
-  agent: Agent<Name, Context>,
-): Agent<Name, Context> {
+export function defineAgent<const Name extends string, Context extends TurnContext = TurnContext, Answer = unknown>(
+  agent: Agent<Name, Context, Answer>,
+): Agent<Name, Context, Answer> {
   return agent;
 }

@@ -79,6 +79,8 @@ export const ERROR_CODES = {
   context_overflow: 'turn',
   /** The model refused the request or returned an invalid answer. A retry would not help. */
   model_failed: 'turn',
+  /** The final answer does not match the schema of the agent, also after one correction. `details` names the fields. */
+  answer_invalid: 'turn',
   /** The agent's function for the system prompt threw an error, timed out or returned no text. */
   system_failed: 'turn',
   /** The turn took longer than the agent's `turnTimeoutMs`, waits included, or than its own `deadlineMs`. */

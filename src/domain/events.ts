@@ -210,6 +210,16 @@ type MemoryEvent = { readonly type: 'redis_nearly_full'; readonly usedBytes: num
  */
 type PolicyEvent = { readonly type: 'policy_warned'; readonly message: string };
 
+/** A worker started with a model that its provider retires soon, or has retired. */
+type RetirementEvent = {
+  readonly type: 'model_retires';
+  readonly model: string;
+  /** Day as `YYYY-MM-DD`, UTC. */
+  readonly retiresOn: string;
+  /** Whole days until then. Negative if the day is over. */
+  readonly daysLeft: number;
+};
+
 /**
  * The sweeper moved an unreadable record aside, so that it can process the rest. The event holds ids but no contents.
  */
@@ -290,6 +300,7 @@ export type WorkerEvent =
         | WebhookEndEvent
         | MemoryEvent
         | PolicyEvent
+        | RetirementEvent
         | ReclaimEvent
         | LostWorkerEvent
         | QuarantineEvent

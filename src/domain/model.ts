@@ -1,6 +1,8 @@
 import type { ModelWindow } from './limits.ts';
 import type { Message, ToolCall } from './message.ts';
+import type { ModelAbilities } from './model-options.ts';
 import type { CacheTtl } from './policy.ts';
+import type { ProviderSchema } from './provider-schema.ts';
 import type { WireFormat } from './raw-items.ts';
 import { brandErrors, hasBrand, readSafely } from './thrown.ts';
 
@@ -13,6 +15,13 @@ export interface ModelPrices {
   /** Price of input tokens that the provider writes to its cache. */
   readonly cacheWrite: number;
   readonly output: number;
+  /** Prices of larger requests, in the order of their sizes. The last that applies is the price of the whole request. */
+  readonly steps?: readonly PriceStep[];
+}
+
+/** Prices of requests with more than a number of input tokens. */
+export interface PriceStep extends Omit<ModelPrices, 'steps'> {
+  readonly aboveInputTokens: number;
 }
 
 /** Token encodings that turnfold counts exactly. */
@@ -31,7 +40,18 @@ export interface ModelProfile extends ModelWindow {
    * sent.
    */
   readonly renderOptions?: object;
+  /**
+   * Tokens that the provider counts for each token of turnfold's own count, until its counts have been observed (default
+   * 1).
+   */
+  readonly tokenFactor?: number;
   readonly prices?: ModelPrices;
+  /** Abilities of the model, against which its options are checked. Absent: not known, so nothing is checked. */
+  readonly abilities?: ModelAbilities;
+  /** Why the provider would refuse a request with tools. Absent: it accepts tools. */
+  readonly toolRefusal?: string;
+  /** Day on which the provider retires the model, as `YYYY-MM-DD`. Absent: none is announced. */
+  readonly retiresOn?: string;
 }
 
 export interface ToolDescription {
@@ -75,6 +95,8 @@ export interface ModelRequest {
   };
   /** Hash of the person or tenant who is responsible for the request. A provider can then block only them. */
   readonly safetyIdentifier?: string;
+  /** Schema of the final answer. A provider that can hold an answer to a schema is asked to do so. */
+  readonly answerSchema?: ProviderSchema;
   /** Key that is the same for all retries of one step, so that a provider can recognize them. */
   readonly idempotencyKey: string;
   /** Aborts when the answer is no longer needed. */

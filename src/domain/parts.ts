@@ -1,6 +1,16 @@
 import type { Message } from './message.ts';
 import { isMapping } from './parse.ts';
 
+/** Name of an image or a file that turnfold does not store. */
+export interface ContentReference {
+  /** Name of the content for `loadContent`, such as a key in an object store. */
+  readonly reference: string;
+  readonly mediaType: string;
+  /** Size of the content in bytes, which counts towards the size of a request (0). */
+  readonly bytes: number;
+  readonly name?: string;
+}
+
 /** A part of a message that is not plain text. */
 export type Part =
   | { readonly kind: 'text'; readonly text: string }
@@ -8,10 +18,16 @@ export type Part =
   | { readonly kind: 'image'; readonly mediaType: string; readonly base64: string }
   /** An image by its URL. */
   | { readonly kind: 'image_url'; readonly url: string }
+  /** A PDF or another file as base64 data. */
+  | { readonly kind: 'file'; readonly mediaType: string; readonly base64: string; readonly name?: string }
+  /** A PDF or another file by its URL. */
+  | { readonly kind: 'file_url'; readonly mediaType: string; readonly url: string; readonly name?: string }
+  /** An image or a file that is kept elsewhere. `loadContent` of the workers returns its bytes. */
+  | (ContentReference & { readonly kind: 'reference' })
   /** A part of an unknown type, unchanged. */
   | { readonly kind: 'other'; readonly type: string; readonly given: unknown };
 
-/** Matches a data URL of an image. Parameters between media type and encoding are ignored. */
+/** Matches a data URL. Parameters between media type and encoding are ignored. */
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w.+-]+=[^;,]*)*;base64,(.*)$/s;
 
 /** Reads the parts of a message in order. The plain text comes first, unless `parts` already contains it. */
@@ -29,8 +45,58 @@ function readPart(given: unknown): Part {
   if (!isMapping(given) || typeof given['type'] !== 'string') return { kind: 'other', type: 'unknown', given };
   const { type, text } = given;
   if (TEXT_TYPES.has(type) && typeof text === 'string') return textPart(text);
-  const image = type === 'image' ? readAnthropicImage(given['source']) : readOpenAiImage(type, given['image_url']);
-  return image ?? { kind: 'other', type, given };
+  return readReference(given) ?? readMedia(type, given) ?? { kind: 'other', type, given };
+}
+
+function readMedia(type: string, given: Mapping): Part | undefined {
+  switch (type) {
+    case 'image':
+      return readAnthropicImage(given['source']) ?? readOwn(given, 'image/png');
+    case 'document':
+      return readAnthropicDocument(given['source'], given['title']);
+    case 'file':
+      return isMapping(given['file']) ? readOpenAiFile(given['file']) : readOwn(given, PDF);
+    case 'input_file':
+      return readOpenAiFile(given);
+    default:
+      return readOpenAiImage(type, given['image_url']);
+  }
+}
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+export const PDF = 'application/pdf';
+
+/** Reads an image or a file with a `reference`, in turnfold's own format. */
+function readReference({ type, reference, mediaType, bytes, name }: Mapping): Part | undefined {
+  if ((type !== 'image' && type !== 'file') || typeof reference !== 'string') return undefined;
+  const media = typeof mediaType === 'string' ? mediaType : type === 'file' ? PDF : 'image/png';
+  const size = typeof bytes === 'number' && bytes > 0 ? bytes : 0;
+  return { kind: 'reference', reference, mediaType: media, bytes: size, ...nameOf(name) };
+}
+
+/** Reads an image or a file in turnfold's own format: `{type, url}` or `{type, data, mediaType}`. */
+function readOwn({ type, url, data, mediaType, name }: Mapping, usual: string): Part | undefined {
+  const media = typeof mediaType === 'string' ? mediaType : usual;
+  if (typeof url === 'string') return type === 'image' ? imagePart(url) : filePart(url, media, name);
+  if (typeof data !== 'string') return undefined;
+  return type === 'image'
+    ? { kind: 'image', mediaType: media, base64: data }
+    : { kind: 'file', mediaType: media, base64: data, ...nameOf(name) };
+}
+
+function readOpenAiFile({ file_data: data, file_url: url, filename }: Mapping): Part | undefined {
+  const given = typeof data === 'string' ? data : url;
+  return typeof given === 'string' ? filePart(given, PDF, filename) : undefined;
+}
+
+function readAnthropicDocument(source: unknown, title: unknown): Part | undefined {
+  if (!isMapping(source)) return undefined;
+  const { type, media_type: mediaType, data, url } = source;
+  if (type === 'url' && typeof url === 'string') return filePart(url, PDF, title);
+  if (typeof mediaType !== 'string' || typeof data !== 'string') return undefined;
+  if (type === 'text') return textPart(data);
+  return type === 'base64' ? { kind: 'file', mediaType, base64: data, ...nameOf(title) } : undefined;
 }
 
 function readOpenAiImage(type: string, image: unknown): Part | undefined {
@@ -59,4 +125,29 @@ function imagePart(url: string): Part {
   return mediaType === undefined || base64 === undefined
     ? { kind: 'image_url', url }
     : { kind: 'image', mediaType, base64 };
+}
+
+function filePart(url: string, usual: string, name: unknown): Part {
+  const [, mediaType, base64] = DATA_URL.exec(url) ?? [];
+  return mediaType === undefined || base64 === undefined
+    ? { kind: 'file_url', mediaType: usual, url, ...nameOf(name) }
+    : { kind: 'file', mediaType, base64, ...nameOf(name) };
+}
+
+function nameOf(name: unknown): { readonly name?: string } {
+  return typeof name === 'string' && name !== '' ? { name } : {};
+}
+
+/** Characters of one call of `fromCharCode`, which takes a limited number of arguments. */
+const CHUNK_BYTES = 32_768;
+
+/** Writes the bytes of a part as base64, in which form they are stored. Also runs in browsers. */
+export function encodeBytes(part: unknown): unknown {
+  if (typeof part !== 'object' || part === null || !('data' in part) || !(part.data instanceof Uint8Array)) return part;
+  const { data } = part;
+  let characters = '';
+  for (let start = 0; start < data.length; start += CHUNK_BYTES) {
+    characters += String.fromCharCode(...data.subarray(start, start + CHUNK_BYTES));
+  }
+  return { ...part, data: btoa(characters) };
 }

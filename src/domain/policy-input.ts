@@ -112,12 +112,20 @@ function camelCaseKeys(
     if (camel !== key) spellings.set(field, joinKeys(at, key));
     if (keyed.has(camel))
       problems.push(refusal(field, `set twice, as ${key} and in another spelling. Remove one of them`));
-    if (camel === 'summarizer' && isMapping(inner)) {
-      const nested = camelCaseKeys(inner, field);
+    const convert = (given: unknown, path: string): unknown => {
+      if (!isMapping(given)) return given;
+      const nested = camelCaseKeys(given, path);
       problems.push(...nested.problems);
-      for (const [path, written] of nested.spellings) spellings.set(path, written);
-      keyed.set(camel, nested.keyed);
-    } else keyed.set(camel, inner);
+      for (const [place, written] of nested.spellings) spellings.set(place, written);
+      return nested.keyed;
+    };
+    if (camel === 'summarizer' || camel === 'thinking') keyed.set(camel, convert(inner, field));
+    else if (camel === 'models' && Array.isArray(inner))
+      keyed.set(
+        camel,
+        inner.map((model, index) => convert(model, `${field}[${index}]`)),
+      );
+    else keyed.set(camel, inner);
   }
   return { keyed: Object.fromEntries(keyed), problems, spellings };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { evictionStrategySchema } from './eviction-strategy.ts';
+import { modelOptionsSchema } from './model-options.ts';
 
 /** Times for which a provider's prompt cache can keep a request. */
 const CACHE_TTLS = ['5m', '1h'] as const;
@@ -20,6 +21,23 @@ const pin = z
     'contains half of a surrogate pair, which cannot be sent. Use whole characters',
   );
 
+/** A model with options of its own. Its key stays in the environment, because policies are stored and shown. */
+const policyModelSchema = modelOptionsSchema.extend({
+  /** The model as `provider/model`. */
+  model: z.string().min(1),
+  /** Address of a gateway or a compatible server. */
+  baseUrl: z
+    .url({ protocol: /^https?$/, error: 'expected an address that begins with http:// or https://' })
+    .optional(),
+  /** Environment variable that holds the key. */
+  apiKeyVariable: z
+    .string()
+    .regex(/^[A-Z][A-Z0-9_]{0,99}$/, 'expected the name of an environment variable')
+    .optional(),
+});
+
+export type PolicyModel = z.infer<typeof policyModelSchema>;
+
 const summarizerSchema = z.union([
   /** turnfold's own code writes the summary, without a model. */
   z.literal('structural'),
@@ -27,10 +45,10 @@ const summarizerSchema = z.union([
   z.literal('native'),
   z.strictObject({
     /**
-     * Ids of models from the workers' configuration, or `provider/model`. They are tried in order. If all fail, code
-     * writes the summary without a model.
+     * Ids of models from the workers' configuration, or `provider/model`, or an object with such a `model` and its
+     * options. They are tried in order. If all fail, code writes the summary without a model.
      */
-    models: z.array(z.string().min(1)).min(1),
+    models: z.array(z.union([z.string().min(1), policyModelSchema])).min(1),
     prompt: z.string().min(1).optional(),
     /** Maximum tokens of the text that a model writes. Copied words of users come in addition. */
     maxTokens: z.number().int().min(16).optional(),

@@ -149,12 +149,14 @@ export interface TurnFailure {
 }
 
 /** The final answer of a completed turn. */
-export interface TurnAnswer {
+export interface TurnAnswer<Value = unknown> {
   /** Sequence number of the answer in the log. */
   readonly seq: number;
   readonly content: string;
   /** How the answer ended, if it is incomplete. */
   readonly end?: AnswerEnd;
+  /** The answer as a JSON value, if the agent has a schema for its answers. */
+  readonly value?: Value;
 }
 
 /** Properties that a turn has in every state. */
@@ -208,11 +210,11 @@ export interface WaitingTurnView extends Omit<OpenTurnView, 'state' | 'waiting'>
 }
 
 /** A turn that ended with an answer. */
-export interface CompletedTurnView extends Omit<OpenTurnView, 'state' | 'settledAt' | 'answer'> {
+export interface CompletedTurnView<Value = unknown> extends Omit<OpenTurnView, 'state' | 'settledAt' | 'answer'> {
   readonly state: 'completed';
   /** Time when the turn ended in ms since epoch, by the clock of Redis. */
   readonly settledAt: number;
-  readonly answer: TurnAnswer;
+  readonly answer: TurnAnswer<Value>;
 }
 
 /** A turn that ended with an error. */
@@ -233,7 +235,12 @@ export interface CanceledTurnView extends Omit<OpenTurnView, 'state' | 'settledA
 }
 
 /** A turn as the client API returns it. `state` decides which other fields are present. */
-export type TurnView = OpenTurnView | WaitingTurnView | CompletedTurnView | FailedTurnView | CanceledTurnView;
+export type TurnView<Value = unknown> =
+  | OpenTurnView
+  | WaitingTurnView
+  | CompletedTurnView<Value>
+  | FailedTurnView
+  | CanceledTurnView;
 
 /** Failure of a turn after several workers died on it, the last one while it ran nothing else. */
 export const POISON_FAILURE: TurnFailure = {

@@ -89,9 +89,15 @@ export function joinUsage(a: TurnUsage, b: TurnUsage): TurnUsage {
   };
 }
 
+/** Returns the prices that apply to a request of this size. */
+export function pricesAt(prices: ModelPrices, inputTokens: number): Omit<ModelPrices, 'steps'> {
+  return prices.steps?.findLast(({ aboveInputTokens }) => inputTokens > aboveInputTokens) ?? prices;
+}
+
 /** Computes the price of a model call in US dollars. */
-export function priceUsage(prices: ModelPrices, usage: ModelUsage): number {
+export function priceUsage(steps: ModelPrices, usage: ModelUsage): number {
   const { inputTotal, cachedInput = 0, cacheWrite = 0, output } = usage;
+  const prices = pricesAt(steps, inputTotal);
   const fresh = Math.max(0, inputTotal - cachedInput - cacheWrite);
   const input = fresh * prices.input + cachedInput * prices.cachedInput + cacheWrite * prices.cacheWrite;
   return (input + output * prices.output) / TOKENS_PRICED;

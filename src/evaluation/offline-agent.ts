@@ -3,7 +3,7 @@ import { MAX_RESERVE_TOKENS } from '../domain/limits.ts';
 import type { Message, WeighedMessage } from '../domain/message.ts';
 import { ModelError, type ModelProfile } from '../domain/model.ts';
 import { completePolicy, type PolicyInput } from '../domain/policy.ts';
-import { findProfile } from '../models/catalogue.ts';
+import { findProfile } from '../models/catalogue/catalogue.ts';
 import { createStructuralSummarizer } from '../models/structural/structural-summarizer.ts';
 import { type PreparedAgent, prepareAgent } from '../workers/prepared-agent.ts';
 import type { SummarizerChain } from './evaluated-passes.ts';

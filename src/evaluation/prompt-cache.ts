@@ -1,5 +1,6 @@
 import type { ContextItem } from '../domain/context.ts';
 import type { ModelPrices } from '../domain/model.ts';
+import { pricesAt } from '../domain/usage.ts';
 
 /** Costs of a conversation's requests in US dollars. */
 export interface Cost {
@@ -33,7 +34,7 @@ export class PromptCache {
 
   /** @param tokens size of the whole request in tokens */
   add(items: readonly ContextItem[], tokens: number, outputTokens: number): void {
-    const { input, cachedInput, cacheWrite, output } = this.#prices;
+    const { input, cachedInput, cacheWrite, output } = pricesAt(this.#prices, tokens);
     const read = Math.min(tokens, this.#readTokens(items));
     this.#withCache += read * cachedInput + (tokens - read) * cacheWrite + outputTokens * output;
     this.#withoutCache += tokens * input + outputTokens * output;

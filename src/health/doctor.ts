@@ -3,12 +3,13 @@ import type { SettingSource } from '../config/read-setting.ts';
 import { type Config, DEFAULT_REDIS_URL, readConfig, readProviderSettings } from '../config.ts';
 import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
 import { describeThrown } from '../domain/thrown.ts';
+import type { NamedProfile } from '../models/retirements.ts';
 import { openWakeQueue } from '../queue/wake-queue.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { findRefusal } from '../redis/find-refusal.ts';
 import { type Inspection, openInspection } from '../store/inspection.ts';
 import { examineDatabase, examineQueues } from './database-checks.ts';
-import { examineMachine, examineProviders } from './environment-checks.ts';
+import { examineMachine, examineModels, examineProviders } from './environment-checks.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 import { examineInbox } from './inbox-check.ts';
 import { examineCertificates, examineDisk, examineServers } from './server-checks.ts';
@@ -19,12 +20,15 @@ export interface DoctorOptions {
   readonly redisUrl?: string | undefined;
   /** If true, also calls each model provider that has a key, to test the key. */
   readonly asksProviders: boolean;
+  /** Models that workers use. */
+  readonly models?: readonly NamedProfile[];
   /** Adds a likely cause to the error of a Redis outage, if a cause can be found. */
   readonly explain: (error: unknown, location: RedisLocation) => Promise<unknown>;
 }
 
 /** Runs all checks of `turnfold doctor`. Writes nothing. Every failure becomes a finding, not an exception. */
-export async function runDoctorChecks({ source, redisUrl, asksProviders, explain }: DoctorOptions): Promise<Finding[]> {
+export async function runDoctorChecks(options: DoctorOptions): Promise<Finding[]> {
+  const { source, redisUrl, asksProviders, models = [], explain } = options;
   const hasAddress = redisUrl !== undefined;
   const env = hasAddress ? { ...source.env, REDIS_URL: redisUrl, REDIS_URL_FILE: undefined } : source.env;
   const settings = examineSettings({ ...source, env }, hasAddress ? '--redis' : 'REDIS_URL');
@@ -35,6 +39,7 @@ export async function runDoctorChecks({ source, redisUrl, asksProviders, explain
   return [
     ...settings,
     ...(await examineMachine(config, providers)),
+    ...examineModels(models),
     ...(asksProviders ? await examineProviders(providers) : []),
     ...(await examineRedis(config, explain)),
   ];

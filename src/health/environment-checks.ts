@@ -3,12 +3,25 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Config, ProviderSettings } from '../config.ts';
 import { type ProbeOutcome, probeProvider } from '../models/probe-provider.ts';
+import { describeRetirement, findRetirements, type NamedProfile } from '../models/retirements.ts';
 import { isAtLeast } from '../redis/server-checks.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
 /** Runs the checks of this machine that need no connection to Redis. */
 export async function examineMachine(config: Config, providers: ProviderSettings): Promise<Finding[]> {
   return [examineNode(process.version.slice(1)), await examinePort(config.metrics), examineKeys(providers)];
+}
+
+/** Reports the models that their providers retire within 60 days, or have retired. */
+export function examineModels(models: readonly NamedProfile[], now = Date.now()): Finding[] {
+  if (models.length === 0) return [];
+  const name = 'models';
+  const retiring = findRetirements(models, now);
+  if (retiring.length === 0) return [findOk(name, 'none is retired within 60 days')];
+  return retiring.map((retirement) => {
+    const report = retirement.daysLeft < 0 ? findWrong : findWarning;
+    return report(name, describeRetirement(retirement), 'docs/reference/models.md lists the models and their dates.');
+  });
 }
 
 /** @param version e.g. `24.1.0` */

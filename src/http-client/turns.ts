@@ -22,6 +22,7 @@ import type {
 import { readTurnId } from '../client/input.ts';
 import { idSchema } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
+import { encodeBytes } from '../domain/parts.ts';
 import { isSettled } from '../domain/turn.ts';
 import { followEventStream, type ReceivedEvent } from './event-stream.ts';
 import { addTenant, callOf, newId, readCalled, readFields, writeBody } from './requests.ts';
@@ -40,7 +41,9 @@ const enqueueSchema = z.looseObject({
 });
 
 export async function enqueueTurn(transport: Transport, input: EnqueueInput): Promise<EnqueuedTurn> {
-  const { conversation, tenant, turn: named, ...rest } = parseInput(enqueueSchema, input);
+  const { conversation, tenant, turn: named, ...given } = parseInput(enqueueSchema, input);
+  const { parts } = given;
+  const rest = Array.isArray(parts) ? { ...given, parts: parts.map(encodeBytes) } : given;
   const turn = named ?? newId();
   const answer = await transport.send<NamedTurn>({
     ...callOf({ conversation, tenant }, 'POST', 'turns'),

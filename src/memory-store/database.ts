@@ -53,6 +53,7 @@ export interface MemoryTurn {
   usage?: TurnUsage;
   requestTokens?: number[];
   answerSeq?: number;
+  isStructured?: boolean;
   end?: AnswerEnd;
   failure?: TurnFailure;
   readonly redriveOf?: string;

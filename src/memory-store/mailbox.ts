@@ -60,7 +60,12 @@ export function raiseEpoch(db: MemoryDatabase, conversation: MemoryConversation)
 /** How a turn ends. */
 export type End = IdleTtl &
   (
-    | { readonly state: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd }
+    | {
+        readonly state: 'completed';
+        readonly answerSeq: number;
+        readonly end?: AnswerEnd;
+        readonly isStructured?: boolean;
+      }
     | { readonly state: 'failed'; readonly failure: TurnFailure }
     | { readonly state: 'canceled'; readonly canceledBy: string }
   );

@@ -1,3 +1,4 @@
+import { readJsonAnswer } from '../domain/final-answer.ts';
 import { type ConversationRef, nameConversation } from '../domain/ids.ts';
 import type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';
 import type { AnswerRequest, AnswerResult } from '../domain/ports/turn-answers.ts';
@@ -9,7 +10,7 @@ import type {
   FailedTurn,
   TurnIntake,
 } from '../domain/ports/turn-store.ts';
-import { isSettled, type TurnView } from '../domain/turn.ts';
+import { isSettled, type TurnAnswer, type TurnView } from '../domain/turn.ts';
 import { enterMailbox, replacesHead } from './busy-turns.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { closeOpenCalls } from './log.ts';
@@ -147,8 +148,8 @@ function cancel(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: st
 }
 
 function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnView {
-  const { turn, state, agent, acceptedAt, settledAt, inputSeq, answerSeq, end, failure, usage, waiting } = record;
-  const answer = answerSeq === undefined ? undefined : conversation.log[answerSeq - 1];
+  const { turn, state, agent, acceptedAt, settledAt, inputSeq, failure, usage, waiting } = record;
+  const answer = viewAnswer(conversation, record);
   const view = {
     turn,
     state,
@@ -156,7 +157,7 @@ function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnVie
     acceptedAt,
     ...(settledAt !== undefined && { settledAt }),
     ...(inputSeq !== undefined && { inputSeq }),
-    ...(answer && { answer: { seq: answer.seq, content: answer.message.content, ...(end && { end }) } }),
+    ...(answer && { answer }),
     ...(failure && { failure }),
     ...readRedrive(record),
     ...(record.steeredInto !== undefined && { steeredInto: record.steeredInto }),
@@ -165,6 +166,13 @@ function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnVie
     ...(state === 'waiting' && waiting && { waiting: viewWaiting(waiting) }),
   };
   return view as unknown as TurnView; // the record has all fields that the view of its state needs
+}
+
+function viewAnswer({ log }: MemoryConversation, { answerSeq, end, isStructured }: MemoryTurn): TurnAnswer | undefined {
+  const entry = answerSeq === undefined ? undefined : log[answerSeq - 1];
+  if (entry === undefined) return undefined;
+  const { content } = entry.message;
+  return { seq: entry.seq, content, ...(end && { end }), ...(isStructured && { value: readJsonAnswer(content) }) };
 }
 
 function readRedrive({ redriveOf, redrivenAs }: MemoryTurn): Pick<FailedTurn, 'redriveOf' | 'redrivenAs'> {

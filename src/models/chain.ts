@@ -1,5 +1,6 @@
 import { isModelError, type Model, type ModelError, type ModelPrices, type ModelProfile } from '../domain/model.ts';
 import { checkAnswer, readModelError } from '../domain/model-answer.ts';
+import { pricesAt } from '../domain/usage.ts';
 import { type Delays, generateUnlessSilent, systemDelays } from './answer-stream.ts';
 
 export interface ChainOptions {
@@ -76,6 +77,8 @@ function narrowest(profiles: readonly [ModelProfile, ...ModelProfile[]]): ModelP
   const least = (of: (profile: ModelProfile) => number): number => Math.min(...profiles.map(of));
   const caps = profiles.flatMap(({ maxRequestBytes }) => (maxRequestBytes === undefined ? [] : [maxRequestBytes]));
   const prices = profiles.flatMap((profile) => (profile.prices === undefined ? [] : [profile.prices]));
+  const tokenFactor = Math.max(...profiles.map((profile) => profile.tokenFactor ?? 1));
+  const [retiresOn] = profiles.flatMap((profile) => profile.retiresOn ?? []).toSorted();
   const formats = new Set(profiles.map(({ format }) => format));
   return {
     id: profiles.map(({ id }) => id).join('|'),
@@ -85,12 +88,23 @@ function narrowest(profiles: readonly [ModelProfile, ...ModelProfile[]]): ModelP
     upperBoundFactor: Math.max(...profiles.map(({ upperBoundFactor }) => upperBoundFactor)),
     ...(caps.length === 0 ? {} : { maxRequestBytes: Math.min(...caps) }),
     ...(prices.length < profiles.length ? {} : { prices: dearest(prices) }),
+    ...(tokenFactor > 1 ? { tokenFactor } : {}),
+    ...(retiresOn === undefined ? {} : { retiresOn }),
     ...(formats.size === 1 && first.format !== undefined ? { format: first.format } : {}),
   };
 }
 
 function dearest(prices: readonly ModelPrices[]): ModelPrices {
-  const most = (of: (price: ModelPrices) => number): number => Math.max(...prices.map(of));
+  const sizes = new Set(prices.flatMap(({ steps = [] }) => steps.map(({ aboveInputTokens }) => aboveInputTokens)));
+  const steps = [...sizes]
+    .toSorted((a, b) => a - b)
+    .map((size) => ({ aboveInputTokens: size, ...dearestAt(prices, size + 1) }));
+  return { ...dearestAt(prices, 0), ...(steps.length === 0 ? {} : { steps }) };
+}
+
+function dearestAt(prices: readonly ModelPrices[], inputTokens: number): Omit<ModelPrices, 'steps'> {
+  const most = (of: (price: Omit<ModelPrices, 'steps'>) => number): number =>
+    Math.max(...prices.map((price) => of(pricesAt(price, inputTokens))));
   return {
     input: most(({ input }) => input),
     cachedInput: most(({ cachedInput }) => cachedInput),

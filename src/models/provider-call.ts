@@ -32,6 +32,7 @@ export function toWireRequest(request: ModelRequest, { id, ...profile }: ModelPr
     maxOutputTokens: Math.max(1, Math.min(cap, Math.max(left, MAX_RESERVE_TOKENS))),
     ...(version === undefined ? {} : { version }),
     ...(request.cache === undefined ? {} : { cacheTtl: request.cache.ttl }),
+    ...(profile.abilities?.inputs && { inputs: profile.abilities.inputs }),
   };
 }
 
@@ -69,9 +70,10 @@ export interface FailedCall {
 export function callOptions(
   { idempotencyKey, signal }: ModelRequest,
   body: object,
+  extraHeaders: Readonly<Record<string, string>> = {},
 ): { signal: AbortSignal; headers: Record<string, string> } {
   const key = createHash('sha256').update(JSON.stringify([idempotencyKey, body]));
-  return { signal, headers: { 'Idempotency-Key': key.digest('hex') } };
+  return { signal, headers: { ...extraHeaders, 'Idempotency-Key': key.digest('hex') } };
 }
 
 export type CheckedBody<Body> = Rendered<Body> & Pick<FailedCall, 'describe'>;

@@ -87,6 +87,8 @@ const agentSchema = z.looseObject({
       "expected off, tenant, conversation, or { context: 'the name of a field' }",
     )
     .optional(),
+  loadContent: functionSchema.optional(),
+  answer: z.custom<unknown>(isSchema, 'expected a schema object of zod 4, such as z.object({…})').optional(),
 });
 
 const NAME_CHARACTERS = 200;
@@ -143,7 +145,9 @@ function readAgent(value: unknown, at: string): ReadAgents {
 
 /** Copies an agent field by field, because spreading a class instance would lose its inherited methods. */
 function withPolicy(agent: Agent, policy: PolicyInput): Agent {
-  const { name, system, model, tools, maxSteps, turnTimeoutMs, toolResultMaxTokens, recall, safetyIdentifier } = agent;
+  const { name, system, model, tools, maxSteps, turnTimeoutMs, toolResultMaxTokens, recall, safetyIdentifier, answer } =
+    agent;
+  const loadContent = agent.loadContent?.bind(agent);
   return {
     name,
     system,
@@ -155,6 +159,8 @@ function withPolicy(agent: Agent, policy: PolicyInput): Agent {
     ...(toolResultMaxTokens !== undefined && { toolResultMaxTokens }),
     ...(recall !== undefined && { recall }),
     ...(safetyIdentifier !== undefined && { safetyIdentifier }),
+    ...(answer !== undefined && { answer }),
+    ...(loadContent !== undefined && { loadContent }),
   };
 }
 

@@ -4,6 +4,7 @@ import type { PolicyInput } from '../domain/policy.ts';
 import { loadTokenCounter } from '../tokens/token-counter.ts';
 import {
   type AgentSurroundings,
+  type FactorOf,
   type PreparedAgent,
   type PreparedAgents,
   prepareAgent,
@@ -26,7 +27,7 @@ export interface LoadedAgents extends PreparedAgents {
 export async function prepareAgents(
   agents: readonly Agent[],
   basePolicy: PolicyInput,
-  factorOf: (model: string) => number,
+  factorOf: FactorOf,
 ): Promise<LoadedAgents> {
   const prepared = new Map<string, PreparedAgent>();
   const shared = { factorOf, lineIndexes: new LineIndexes() };
@@ -85,7 +86,7 @@ function placeUnder(prefix: string, cause: TurnfoldError): TurnfoldError {
 export async function prepareShadow(
   agents: readonly Agent[],
   shadow: PolicyInput,
-  factorOf: (model: string) => number,
+  factorOf: FactorOf,
 ): Promise<PreparedAgents> {
   try {
     return await prepareAgents(underShadow(agents, shadow), {}, factorOf);

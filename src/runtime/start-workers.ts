@@ -14,6 +14,7 @@ import { combineListeners } from '../telemetry/listeners.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { loadTokenCounter } from '../tokens/token-counter.ts';
 import { Calibrations } from '../workers/calibrations.ts';
+import type { FactorOf } from '../workers/prepared-agent.ts';
 import { Presence } from '../workers/presence.ts';
 import { Shutdown } from '../workers/shutdown.ts';
 import type { Sweeper } from '../workers/sweeper/sweeper.ts';
@@ -24,6 +25,7 @@ import { Closers } from './closers.ts';
 import { createHandlers, type Handlers } from './handlers.ts';
 import { createListeners, type Listeners } from './listeners.ts';
 import { createMeasures, MeasuringLease } from './measures.ts';
+import { listRetirements } from './retirements.ts';
 import { startDeliverer } from './start-deliverer.ts';
 import { createSummarizers } from './summarizers.ts';
 import { systemClock } from './system.ts';
@@ -63,6 +65,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const metrics = createMetrics({ concurrency: concurrencyByRole(settings), onEvent: listener });
   const onEvent = combineListeners(metrics.listener, listener);
   for (const message of settings.warnings) onEvent({ type: 'policy_warned', message });
+  for (const retirement of listRetirements(settings, systemClock.now()))
+    onEvent({ type: 'model_retires', ...retirement });
   const closers = new Closers((error) => onEvent({ type: 'worker_failed', where: 'close', error }));
   try {
     return await unlessAborted(openWorkers({ settings, onEvent, onContent, tracing, metrics, closers }), signal);
@@ -101,7 +105,7 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   const { settings, onEvent, onContent, tracing, closers } = startup;
   const { redisUrl: url, redisTls: tls, shards, queueShards, signal } = settings;
   const calibrations = new Calibrations({ clock: systemClock, timers: systemTimers, onEvent });
-  const factorOf = (model: string): number => calibrations.factorOf(model);
+  const factorOf: FactorOf = (model, initial) => calibrations.factorOf(model, initial);
   const agents = await prepareAgents(settings.agents, settings.policy, factorOf);
   // Only the summarization role needs the summarizers and their API keys.
   const summarized = settings.roles.includes('summarization') ? agents.all : [];

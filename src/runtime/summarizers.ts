@@ -1,6 +1,6 @@
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 import type { Model } from '../domain/model.ts';
-import type { Policy } from '../domain/policy.ts';
+import type { Policy, PolicyModel } from '../domain/policy.ts';
 import type { Summarizer } from '../domain/ports/summarizer.ts';
 import type { Tracing } from '../domain/ports/tracing.ts';
 import { createNativeSummarizer, type NativeSummarizerOptions } from '../models/native-summarizer.ts';
@@ -8,7 +8,7 @@ import { createStructuralSummarizer } from '../models/structural/structural-summ
 import { createModelSummarizer } from '../models/summarizer/model-summarizer.ts';
 import { type BpeTokenCounter, loadTokenCounter } from '../tokens/token-counter.ts';
 import type { PreparedAgent } from '../workers/prepared-agent.ts';
-import { resolveModel } from './resolve-model.ts';
+import { type ResolveOptions, resolveModel } from './resolve-model.ts';
 import { systemClock } from './system.ts';
 
 interface NamedModel {
@@ -40,10 +40,10 @@ export async function createSummarizers(
       native.set(agent.name, nativeSummarizer(prepared, structural, tracing));
     }
     if (typeof policy.summarizer === 'string') continue;
-    for (const [index, name] of policy.summarizer.models.entries()) {
+    for (const [index, given] of policy.summarizer.models.entries()) {
       const field = `agents.${agent.name}.policy.summarizer.models[${index}]`;
-      const model = known.get(name) ?? resolveNamed(name, field);
-      named.set(name, { model, counter: await loadTokenCounter(model.profile.encoding) });
+      const model = (typeof given === 'string' ? known.get(given) : undefined) ?? resolveNamed(given, field);
+      named.set(keyOf(given), { model, counter: await loadTokenCounter(model.profile.encoding) });
     }
   }
   return ({ summarizer }, agent) => {
@@ -53,8 +53,8 @@ export async function createSummarizers(
     }
     const { prompt, callTimeout: callTimeoutMs } = summarizer;
     const own = agents.find((prepared) => prepared.agent.name === agent)?.agent.model;
-    const chain = summarizer.models.flatMap((name) => {
-      const found = named.get(name);
+    const chain = summarizer.models.flatMap((given) => {
+      const found = named.get(keyOf(given));
       if (found === undefined) return [];
       const isAgentsModel = found.model === own;
       return [createModelSummarizer({ ...found, clock: systemClock, tracing, prompt, callTimeoutMs, isAgentsModel })];
@@ -87,13 +87,18 @@ function hasCompaction(model: Model): model is NativeSummarizerOptions['model'] 
   return model.compact !== undefined;
 }
 
+function keyOf(given: string | PolicyModel): string {
+  return typeof given === 'string' ? given : JSON.stringify(given);
+}
+
 /** Refuses a missing API key at the start. Otherwise every summary would silently be written without a model. */
-function resolveNamed(name: string, field: string): Model {
+function resolveNamed(given: string | PolicyModel, field: string): Model {
+  const { model: name, ...options } = typeof given === 'string' ? { model: given } : given;
   if (!name.includes('/')) {
     throw refuse(field, `${name}: unknown model. Pass it to the workers in \`summarizers\`, or name it provider/model`);
   }
   try {
-    return resolveModel(name);
+    return resolveModel(name, options as ResolveOptions);
   } catch (cause) {
     if (!isTurnfoldError(cause)) throw cause;
     throw refuse(field, cause.message, cause);

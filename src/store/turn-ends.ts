@@ -3,7 +3,7 @@ import type { Lost, TurnSettlement, TurnStore } from '../domain/ports/turn-store
 import { TURN_LIMITS } from '../domain/turn.ts';
 import { RecordFields } from './records.ts';
 import { decodeStatus, type ScriptOf } from './script.ts';
-import { closingArgs, decodeClaimedTurn } from './turn-record.ts';
+import { closingArgs, decodeClaimedTurn, STRUCTURED } from './turn-record.ts';
 import { turnLeaseArgs } from './turn-steps.ts';
 
 export const suspendTurnScript: ScriptOf<TurnStore['suspend']> = {
@@ -32,8 +32,9 @@ export const releaseTurnScript: ScriptOf<TurnStore['release']> = {
 type Next = [turn: string, fields: string[], conversation: string[], input: string];
 type SettleReply = ['settled' | 'known', number, number, ...(Next | [])] | [Lost['status']];
 
-function describeAnswer({ answerSeq, end }: Extract<TurnSettlement, { state: 'completed' }>): string {
-  return end === undefined ? String(answerSeq) : `${answerSeq} ${end}`;
+function describeAnswer({ answerSeq, end, isStructured }: Extract<TurnSettlement, { state: 'completed' }>): string {
+  const note = end ?? (isStructured === true ? STRUCTURED : undefined);
+  return note === undefined ? String(answerSeq) : `${answerSeq} ${note}`;
 }
 
 export const settleTurnScript: ScriptOf<TurnStore['settle']> = {

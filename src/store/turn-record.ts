@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readJsonAnswer } from '../domain/final-answer.ts';
 import type { TraceParent } from '../domain/ids.ts';
 import { CLOSING_RESULT } from '../domain/message.ts';
 import type { ClaimedTurn, FailedTurn, TurnLease } from '../domain/ports/turn-store.ts';
@@ -68,7 +69,7 @@ import type { RecordFields } from './records.ts';
  *
  * Once settled:
  * - settledAt
- * - answerSeq    seq of the answer, and the reason if the answer is incomplete
+ * - answerSeq    seq of the answer, and the reason if the answer is incomplete, or `json` if it matches a schema
  * - failure      the error as JSON
  * - canceledBy   wake that the cancel recorded, for a repeated call
  */
@@ -200,12 +201,15 @@ export function decodeTurnView(turn: string, fields: RecordFields, answer?: stri
   return view as unknown as TurnView; // scripts write all fields that belong to a state
 }
 
+/** Note behind the seq of an answer that matches the schema of its agent. */
+export const STRUCTURED = 'json';
+
 function readAnswer(fields: RecordFields, content: string): NonNullable<TurnView['answer']> {
-  return {
-    seq: readAnswerSeq(fields) ?? 0,
-    content,
-    ...readEnd(fields, 'answerSeq', fields.text('answerSeq')?.split(' ')[1]),
-  };
+  const seq = readAnswerSeq(fields) ?? 0;
+  const note = fields.text('answerSeq')?.split(' ')[1];
+  return note === STRUCTURED
+    ? { seq, content, value: readJsonAnswer(content) }
+    : { seq, content, ...readEnd(fields, 'answerSeq', note) };
 }
 
 /** Returns the seq of the turn's answer, or undefined if the turn has none. */

@@ -56,6 +56,7 @@ const RECORDERS: Recorders = {
   job_dropped: ({ jobsDropped }, { queue }) => jobsDropped.inc({ queue }),
   redis_nearly_full: () => undefined,
   policy_warned: () => undefined,
+  model_retires: () => undefined,
   inbox_job_taken: ({ inboxJobs }, { outcome, code }) => inboxJobs.inc({ outcome, code: code ?? 'none' }),
   webhook_sent: ({ webhookRequests }, { event, outcome }) => webhookRequests.inc({ event, outcome }),
   webhook_events_lost: ({ webhookLosses }) => webhookLosses.inc(),

@@ -175,6 +175,11 @@ const LOG_LINES: LogLines = {
     message: 'policy loaded with warnings',
     fields: { why: message },
   }),
+  model_retires: ({ model, retiresOn, daysLeft }) => ({
+    level: 'warn',
+    message: 'model will be retired by its provider, use another model',
+    fields: { model, retiresOn, daysLeft },
+  }),
   webhook_sent: ({ webhook, event, outcome, why, durationMs }) => ({
     level: outcome === 'failed' ? 'warn' : 'debug',
     message: `webhook ${outcome}`,

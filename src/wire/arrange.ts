@@ -57,7 +57,8 @@ export function* arrangeInSlices(request: WireRequest, format: WireFormat): Slic
   const texts = system.map(({ text }) => text);
   yield;
   const { tools, nameOf, prefix } = describeTools(request, { format, system: texts, order });
-  const surroundings = { ids, nameOf, binding: { format, model, version, prefix } };
+  const { inputs } = request;
+  const surroundings = { ids, nameOf, inputs, binding: { format, model, version, prefix } };
   const items: ArrangedItem[] = [];
   yield* forEachInSlices(order, (origin) => {
     const message = messages[origin] as Message;
@@ -79,6 +80,7 @@ interface Surroundings {
   readonly ids: CallIds;
   readonly nameOf: SentTools['nameOf'];
   readonly binding: Binding;
+  readonly inputs: WireRequest['inputs'];
 }
 
 function arrangeMessage(message: Message, origin: Origin, surroundings: Surroundings): ArrangedItem {
@@ -87,7 +89,13 @@ function arrangeMessage(message: Message, origin: Origin, surroundings: Surround
       return arrangeAssistant(message, origin, surroundings);
     case 'tool': {
       const callId = surroundings.ids.sentOf(message.toolCallId ?? '') ?? '';
-      return { kind: 'result', origin, callId, parts: sendParts(message), isError: message.isError === true };
+      return {
+        kind: 'result',
+        origin,
+        callId,
+        parts: sendParts(message, surroundings.inputs),
+        isError: message.isError === true,
+      };
     }
     case 'summary': {
       const raw = keptRawItems(message, surroundings.binding);
@@ -95,7 +103,7 @@ function arrangeMessage(message: Message, origin: Origin, surroundings: Surround
       return { kind: 'user', origin, parts, ...(raw === undefined ? {} : { raw }) };
     }
     default:
-      return { kind: 'user', origin, parts: sendParts(message) };
+      return { kind: 'user', origin, parts: sendParts(message, surroundings.inputs) };
   }
 }
 

@@ -1,11 +1,12 @@
 import type { Message } from '../domain/message.ts';
-import { type Part, readParts } from '../domain/parts.ts';
+import type { ModelAbilities } from '../domain/model-options.ts';
+import { type Part, PDF, readParts } from '../domain/parts.ts';
 
 /** Placeholder for an empty or blank text, because providers refuse such texts (wire rule X3). */
 export const EMPTY_TEXT = '(empty)';
 
-/** A message part that every provider accepts. */
-export type SentPart = Exclude<Part, { kind: 'other' }>;
+/** A message part that has a form in the formats of providers. */
+export type SentPart = Exclude<Part, { kind: 'other' | 'reference' }>;
 
 const MEDIA_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
@@ -15,9 +16,12 @@ const WEB_URL = /^https?:\/\/./i;
  * Returns the parts of a message that are sent, at least one. Blank texts are dropped (wire rule X3), lone surrogates
  * are replaced (wire rule X8), and unsupported parts become a line of text.
  */
-export function sendParts(message: Pick<Message, 'content' | 'parts'>): SentPart[] {
+export function sendParts(
+  message: Pick<Message, 'content' | 'parts'>,
+  inputs: ModelAbilities['inputs'] = ALL_INPUTS,
+): SentPart[] {
   const parts = readParts(message).filter((part) => part.kind !== 'text' || !isBlank(part.text));
-  return parts.length === 0 ? [textPart(EMPTY_TEXT)] : parts.map(sendPart);
+  return parts.length === 0 ? [textPart(EMPTY_TEXT)] : parts.map((part) => sendPart(part, inputs));
 }
 
 /** Returns the text with lone surrogates replaced, or a placeholder if the text is blank. */
@@ -41,16 +45,43 @@ export function isBlank(text: string): boolean {
   return text.trim() === '';
 }
 
-function sendPart(part: Part): SentPart {
+const ALL_INPUTS = ['image', 'pdf'] as const;
+
+function sendPart(part: Part, inputs: NonNullable<ModelAbilities['inputs']>): SentPart {
   switch (part.kind) {
     case 'text':
       return textPart(part.text.toWellFormed());
     case 'image':
+      if (!inputs.includes('image')) return textPart(UNREAD_PICTURE);
       if (part.base64 === '') return textPart('(an empty picture is not shown)');
       return MEDIA_TYPES.has(part.mediaType) ? part : textPart(`(a picture of type ${part.mediaType} is not shown)`);
     case 'image_url':
+      if (!inputs.includes('image')) return textPart(UNREAD_PICTURE);
       return WEB_URL.test(part.url) ? part : textPart('(a picture that is not on the web is not shown)');
+    case 'file':
+    case 'file_url':
+      return sendFile(part, inputs);
+    case 'reference':
+      return textPart(`(content of type ${part.mediaType} is kept elsewhere and not shown)`);
     case 'other':
       return textPart(`(a part of type ${part.type} is not shown)`);
   }
+}
+
+const UNREAD_PICTURE = '(a picture is not shown, because the model reads none)';
+
+/** Sends PDFs as files, and plain texts as text. Providers take no other files in their messages. */
+function sendFile(
+  part: Extract<Part, { kind: 'file' | 'file_url' }>,
+  inputs: NonNullable<ModelAbilities['inputs']>,
+): SentPart {
+  const what = `a file of type ${part.mediaType}`;
+  if (part.kind === 'file' && part.mediaType.startsWith('text/')) {
+    const text = Buffer.from(part.base64, 'base64').toString('utf8');
+    return textPart(isBlank(text) ? `(${what} is empty)` : text.toWellFormed());
+  }
+  if (part.mediaType !== PDF) return textPart(`(${what} is not shown)`);
+  if (!inputs.includes('pdf')) return textPart(`(${what} is not shown, because the model reads none)`);
+  if (part.kind === 'file') return part.base64 === '' ? textPart(`(${what} is empty)`) : part;
+  return WEB_URL.test(part.url) ? part : textPart('(a file that is not on the web is not shown)');
 }

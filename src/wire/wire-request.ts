@@ -1,5 +1,6 @@
 import type { Message } from '../domain/message.ts';
 import type { ModelAnswer, ToolDescription } from '../domain/model.ts';
+import type { ModelAbilities } from '../domain/model-options.ts';
 import type { CacheTtl } from '../domain/policy.ts';
 import type { RawItem, WireFormat } from '../domain/raw-items.ts';
 import type { SentPart } from './parts.ts';
@@ -15,6 +16,8 @@ export interface WireRequest {
   readonly maxOutputTokens: number;
   /** Time for which the provider's prompt cache keeps the request's start. Default: the provider's. */
   readonly cacheTtl?: CacheTtl;
+  /** Parts besides text that the model reads. Absent: not known, so all are sent. */
+  readonly inputs?: ModelAbilities['inputs'];
 }
 
 export interface AnswerParts extends Pick<ModelAnswer, 'content' | 'toolCalls'> {

@@ -28,6 +28,12 @@ export function checkTools({ name: agent, tools, recall, model }: Agent): void {
     names.add(name);
   }
   const count = tools.length + (recall === true ? 1 : 0);
+  const { id, toolRefusal, abilities } = model.profile;
+  const refusal = abilities?.tools === false ? `${id} calls no tools. Use another model` : toolRefusal;
+  if (count > 0 && refusal !== undefined) {
+    const field = `agents.${agent}.model`;
+    throw new TurnfoldError('invalid_config', `${field}: ${refusal}`, { field });
+  }
   const isOpenai = model.profile.format?.startsWith('openai') === true;
   if (!isOpenai || count < OPENAI_MAX_TOOLS) return;
   const field = `agents.${agent}.tools`;
@@ -58,7 +64,19 @@ export function describeAgentTools(
   });
 }
 
-function describeInput(input: Tool['input'], field: string): ToolDescription['parameters'] {
+/**
+ * Converts the schema of an agent's final answers to JSON Schema.
+ * @throws invalid_config if the schema is not that of one object, or has no JSON form
+ */
+export function describeAnswer({ name, answer }: Agent): ToolDescription['parameters'] | undefined {
+  if (answer === undefined) return undefined;
+  const field = `agents.${name}.answer`;
+  const schema = describeInput(answer, field);
+  checkParameters(schema, field);
+  return schema;
+}
+
+function describeInput(input: z.ZodType, field: string): ToolDescription['parameters'] {
   try {
     return z.toJSONSchema(input, { io: 'input' });
   } catch (cause) {
@@ -71,6 +89,6 @@ function checkParameters(parameters: ToolDescription['parameters'], field: strin
   const { type = 'object' } = parameters;
   const found = NOT_AT_THE_TOP.find((key) => key in parameters) ?? (type === 'object' ? undefined : String(type));
   if (found === undefined) return;
-  const fault = `the input must be an object schema, but its top level is \`${found}\`. Wrap it: z.object({ input: … })`;
+  const fault = `the schema must be an object schema, but its top level is \`${found}\`. Wrap it: z.object({ value: … })`;
   throw new TurnfoldError('invalid_config', `${field}: ${fault}`, { field });
 }

@@ -35,14 +35,14 @@ export class Calibrations {
   }
 
   /**
-   * The calibration factor of a model, or 1 if no provider count was observed yet. A chain of models (`a|b`) has the
+   * The calibration factor of a model, or `initial` if no provider count was observed yet. A chain of models (`a|b`) has the
    * largest factor of its models, because a request must fit into each of them. A factor that was observed under the
    * chain's own id is used only if none of its models has a factor.
    */
-  factorOf(model: string): number {
+  factorOf(model: string, initial = 1): number {
     const known = model.split('|').map((id) => this.#factors.get(id));
     const isUnknown = known.every((factor) => factor === undefined);
-    return isUnknown ? (this.#factors.get(model) ?? 1) : Math.max(...known.map((factor) => factor ?? 1));
+    return isUnknown ? (this.#factors.get(model) ?? initial) : Math.max(...known.map((factor) => factor ?? initial));
   }
 
   /** Reads the factors from the store now, and then every 15 s until `stop`. */

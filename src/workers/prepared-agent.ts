@@ -6,9 +6,10 @@ import type { ModelProfile, ToolDescription } from '../domain/model.ts';
 import { completePolicy, mergePolicies, type Policy, type PolicyInput } from '../domain/policy.ts';
 import type { ContextReader } from '../domain/ports/context-store.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
+import { type ProviderSchema, toProviderSchema } from '../domain/provider-schema.ts';
 import type { RequestOverhead } from '../domain/size.ts';
 import { bytesOfMessage, countMessage, countMessageSync } from '../tokens/message-tokens.ts';
-import { checkTools, describeAgentTools } from './agent-tools.ts';
+import { checkTools, describeAgentTools, describeAnswer } from './agent-tools.ts';
 import { hashOf } from './content-hash.ts';
 import { LineIndexes } from './turn/line-indexes.ts';
 import { Recall } from './turn/recall.ts';
@@ -26,6 +27,8 @@ export interface PreparedAgent {
   /** The agent's own tools and the built-in recall tool. */
   readonly tools: readonly ToolDescription[];
   readonly recall?: Recall;
+  /** Schema of the final answers, for a provider that holds its model to a schema. */
+  readonly answerSchema?: ProviderSchema;
   readonly counter: TokenCounter;
   readonly hashes: FixedTexts['hashes'] & { readonly policy: string };
   readonly texts: FixedTexts['byHash'];
@@ -40,10 +43,12 @@ export interface PreparedAgents {
   find(name: string): PreparedAgent | undefined;
 }
 
+export type FactorOf = (model: string, initial?: number) => number;
+
 export interface AgentSurroundings {
   readonly loadCounter: (encoding: ModelProfile['encoding']) => Promise<TokenCounter>;
-  /** Returns a model's current calibration factor. Default: 1. */
-  readonly factorOf?: (model: string) => number;
+  /** Returns a model's current calibration factor, or `initial` (1) if none is known. Default: `initial`. */
+  readonly factorOf?: FactorOf;
   /** Indexes for the recall tool, which all agents of a worker process share. Default: the agent has its own. */
   readonly lineIndexes?: LineIndexes;
 }
@@ -76,7 +81,7 @@ const KEPT_PROMPTS = 32;
 export async function prepareAgent(
   agent: Agent,
   basePolicy: PolicyInput,
-  { loadCounter, factorOf = () => 1, lineIndexes = new LineIndexes() }: AgentSurroundings,
+  { loadCounter, factorOf = (_, initial = 1) => initial, lineIndexes = new LineIndexes() }: AgentSurroundings,
 ): Promise<PreparedAgent> {
   checkTools(agent);
   const counter = await loadCounter(agent.model.profile.encoding);
@@ -85,7 +90,8 @@ export async function prepareAgent(
   const { toolResultMaxTokens = TOOL_RESULT_MAX_TOKENS } = agent;
   const recall = agent.recall === true ? new Recall(counter, toolResultMaxTokens, lineIndexes) : undefined;
   const tools = describeAgentTools(agent.name, [...agent.tools, ...(recall === undefined ? [] : [recall])]);
-  const parts = { agent, policy, limits, tools, counter, factorOf, ...(recall && { recall }) };
+  const answers = prepareAnswers(agent);
+  const parts = { agent, policy, limits, tools, counter, factorOf, ...(recall && { recall }), ...answers };
   const prompts = new Map<string, Promise<PreparedAgent>>();
   const withSystem = async (prompt: string): Promise<PreparedAgent> => {
     const known = prompts.get(prompt);
@@ -102,17 +108,35 @@ export async function prepareAgent(
   return prepared;
 }
 
-interface AgentParts extends Pick<PreparedAgent, 'agent' | 'policy' | 'limits' | 'tools' | 'counter' | 'recall'> {
-  readonly factorOf: (model: string) => number;
+interface AgentParts
+  extends Pick<PreparedAgent, 'agent' | 'policy' | 'limits' | 'tools' | 'counter' | 'recall' | 'answerSchema'> {
+  readonly factorOf: FactorOf;
+  /** Text that asks for the schema of the final answers, at the end of the system prompt. */
+  readonly instruction?: string;
+}
+
+/**
+ * Decides how the model learns the schema of the final answers: by its provider's own means, or else by the system
+ * prompt.
+ */
+function prepareAnswers(agent: Agent): Pick<AgentParts, 'answerSchema' | 'instruction'> {
+  const schema = describeAnswer(agent);
+  if (schema === undefined) return {};
+  const answerSchema = toProviderSchema(schema);
+  if (answerSchema !== undefined && agent.model.profile.abilities?.structured === true) return { answerSchema };
+  const { $schema: _, ...shown } = schema;
+  const instruction = `Your final answer must be one JSON object that matches this JSON Schema, and nothing else:\n${JSON.stringify(shown)}`;
+  return { instruction, ...(answerSchema && { answerSchema }) };
 }
 
 /** Completes an agent for one system prompt: hashes the fixed texts and counts their tokens. */
 async function fixAgent(
-  { factorOf, ...parts }: AgentParts,
-  prompt: string,
+  { factorOf, instruction, ...parts }: AgentParts,
+  written: string,
   withSystem: PreparedAgent['withSystem'],
 ): Promise<{ readonly prepared: PreparedAgent; readonly tokens: Parameters<typeof checkLimits>[2] }> {
   const { agent, policy, tools, counter } = parts;
+  const prompt = [written, instruction ?? ''].filter((text) => text !== '').join('\n\n');
   const texts = fixTexts(prompt, policy, tools);
   const systemTokens = await counter.count(prompt);
   const pinTokens = (await counter.count(texts.system)) - systemTokens;
@@ -122,13 +146,13 @@ async function fixAgent(
     pinTokens,
     bytes: Buffer.byteLength(texts.system) + Buffer.byteLength(texts.tools),
   };
-  const { id } = agent.model.profile;
+  const { id, tokenFactor } = agent.model.profile;
   const fingerprint = hashOf([id, texts.system, texts.tools].join('\n')).slice(0, 12);
   const prepared: PreparedAgent = {
     ...parts,
     system: texts.system,
     get overhead() {
-      return { ...fixed, calibration: factorOf(id), fingerprint };
+      return { ...fixed, calibration: factorOf(id, tokenFactor), fingerprint };
     },
     hashes: { ...texts.hashes, policy: hashOf(JSON.stringify(policy)) },
     texts: texts.byHash,

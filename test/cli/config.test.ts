@@ -33,6 +33,19 @@ describe('config check', () => {
     expect(elsewhere).toMatchObject({ code: 0, stdout: `warning  REDIS_URL: not set, but a worker needs it\n${ok}` });
   });
 
+  test('config check warns of models that are retired soon', async () => {
+    const agents = await writeTemporary(
+      'agents.ts',
+      `import { scriptedModel } from '${SOURCE}/models/scripted.ts';
+const { profile, ...model } = scriptedModel({ decide: () => ({ content: '' }) });
+const retiring = { ...model, profile: { ...profile, id: 'old', retiresOn: '2020-01-31' } };
+export const agents = [{ name: 'agent', system: '', tools: [], policy: {}, model: retiring }];`,
+    );
+    const run = await runTurnfold(['config', 'check', '--agents', agents], { env: SET });
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    expect(run.stdout).toContain(`warning  ${agents}: model old was retired on 2020-01-31`);
+  });
+
   test('config check does not check agents under a policy that cannot be read', async () => {
     const agents = await writeAgents({ tokenThreshold: 7_000 });
     const good = 'max_tokens: 5000';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readParts } from '../../src/domain/parts.ts';
+import { encodeBytes, readParts } from '../../src/domain/parts.ts';
 
 const URL = 'https://images.example/1.png';
 
@@ -68,4 +68,10 @@ test('readParts reads an Anthropic image by its URL, and leaves images without a
   ]) {
     expect(read(part)).toMatchObject({ kind: 'other', type: part.type });
   }
+});
+
+test('encodeBytes writes the bytes of a part as base64, and leaves other parts as they are', () => {
+  const data = new Uint8Array(100_000).map((_, index) => index % 256);
+  expect(encodeBytes({ type: 'file', data })).toEqual({ type: 'file', data: Buffer.from(data).toString('base64') });
+  for (const part of [{ type: 'image', data: 'iVBO' }, 'a', null]) expect(encodeBytes(part)).toBe(part);
 });

@@ -71,6 +71,16 @@ describe('reading', () => {
     }
   });
 
+  test('readPolicy accepts options of a summarizer model in both spellings, and leaves extra fields as they are', () => {
+    const model = { model: 'a/b', maxOutputTokens: 900, thinking: { type: 'budget', budgetTokens: 2_048 } };
+    const models = [{ ...model, extraBody: { top_k: 1 } }, 'c/d'];
+    const snake = { model: 'a/b', max_output_tokens: 900, thinking: { type: 'budget', budget_tokens: 2_048 } };
+    const written = [{ ...snake, extra_body: { top_k: 1 } }, 'c/d'];
+    for (const given of [models, written]) {
+      expect(readPolicy({ summarizer: { models: given } }).policy).toStrictEqual({ summarizer: { models } });
+    }
+  });
+
   test('readPolicy accepts every setting and nested strategies', () => {
     const value = {
       max_tokens: 9_000,
@@ -148,6 +158,11 @@ describe('reading', () => {
     { value: { mode: 'off' }, field: 'mode', why: /auto/ },
     { value: { enabled: 'yes' }, field: 'enabled', why: /boolean/ },
     { value: { summarizer: { models: [] } }, field: 'summarizer.models', why: /./ },
+    {
+      value: { summarizer: { models: [{ model: 'a/b', apiKey: 's3cret' }] } },
+      field: 'summarizer.models[0].apiKey',
+      why: /./,
+    },
     { value: { eviction_window: 0.2 }, field: 'eviction_window', why: /a policy has no such setting/ },
     { value: { compact: { evictionWindow: 1 } }, field: 'compact.evictionWindow', why: /no such setting/ },
     { value: { constructor: 1 }, field: 'constructor', why: /no such setting/ },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { examineQueues } from '../../src/health/database-checks.ts';
-import { examineNode } from '../../src/health/environment-checks.ts';
+import { examineModels, examineNode } from '../../src/health/environment-checks.ts';
 import type { QueueReport } from '../../src/queue/queue-reports.ts';
 
 test('the doctor rejects an outdated Node and names the required version', () => {
@@ -36,3 +36,17 @@ test.each<[string, Partial<QueueReport>, string, string]>([
     ]);
   },
 );
+
+test('doctor warns of a model that is retired within 60 days, and fails for a retired one', () => {
+  const now = Date.parse('2026-11-26');
+  expect(examineModels([{ id: 'new' }], now)).toMatchObject([{ state: 'ok' }]);
+  const models = [
+    { id: 'soon', retiresOn: '2026-12-11' },
+    { id: 'gone', retiresOn: '2026-11-01' },
+  ];
+  expect(examineModels(models, now)).toMatchObject([
+    { name: 'models', state: 'warning', what: expect.stringContaining('soon') },
+    { name: 'models', state: 'wrong', what: expect.stringContaining('gone was retired') },
+  ]);
+  expect(examineModels([], now)).toEqual([]);
+});

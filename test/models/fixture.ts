@@ -23,7 +23,7 @@ export function connect(
 ): Model {
   switch (format) {
     case 'anthropic':
-      return anthropicModel({ profile, apiKey, baseUrl: url, thinking: { type: 'enabled', budget_tokens: 1_024 } });
+      return anthropicModel({ profile, apiKey, baseUrl: url, thinking: { type: 'budget', budgetTokens: 1_024 } });
     case 'openai-chat':
       return chatModel({ profile, apiKey, baseUrl: `${url}/v1` });
     case 'openai-responses':

@@ -123,6 +123,20 @@ describe('every policy is validated by one schema, from any source', () => {
     });
   });
 
+  it('startWorkers reports each model that its provider retires soon', async () => {
+    const events: WorkerEvent[] = [];
+    const ending = new AbortController();
+    const onEvent = (event: WorkerEvent): void => {
+      events.push(event);
+      ending.abort(new Error('enough'));
+    };
+    const { model, ...agent } = agentOf();
+    const retiring = { ...model, profile: { ...model.profile, id: 'old', retiresOn: '2020-01-31' } };
+    const agents = [{ ...agent, model: retiring }];
+    await expect(start({ agents, onEvent, signal: ending.signal })).rejects.toThrow('enough');
+    expect(events[0]).toMatchObject({ type: 'model_retires', model: 'old', retiresOn: '2020-01-31' });
+  });
+
   it('startWorkers warns about retired keys of each policy', async () => {
     const events: WorkerEvent[] = [];
     const ending = new AbortController();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readProviderSettings } from '../../src/config.ts';
-import { CATALOGUE, extendCatalogue, findProfile } from '../../src/models/catalogue.ts';
+import { CATALOGUE, extendCatalogue, findProfile } from '../../src/models/catalogue/catalogue.ts';
 import { resolveModel } from '../../src/runtime/resolve-model.ts';
 import { errorOf } from '../domain/error-of.ts';
 import { ask } from '../models/fixture.ts';
@@ -34,7 +34,8 @@ test('resolveModel uses an extended catalogue, and a profile overrides it', () =
 
 test.each([
   ['claude', 'model', 'anthropic/…'],
-  ['google/gemini', 'model', 'anthropic/…'],
+  ['google/gemini', 'model', 'gemini-3.8-flash'],
+  ['nobody/model', 'model', 'anthropic/…'],
   ['openai/nobody', 'model', 'Pass a profile'],
 ])('resolveModel refuses the model name %s and explains why', (name, field, says) => {
   const error = errorOf(() => resolveModel(name, { settings }));
@@ -42,15 +43,41 @@ test.each([
   expect(error.message).toContain(says);
 });
 
-test('resolveModel enables thinking of an Anthropic model', async () => {
-  await using provider = await startProvider({ answers: [{ thinking: 'Hm.', text: 'So.' }] });
-  const anthropic = { ...settings.anthropic, baseUrl: provider.url };
+test('resolveModel passes the options of a model, its key and its address on', async () => {
+  await using provider = await startProvider({ answers: [{ thinking: 'Hm.', text: 'So.' }], apiKey: 'own' });
   const thinking = { type: 'adaptive' } as const;
-  const model = resolveModel('anthropic/claude-sonnet-5-5', { settings: { ...settings, anthropic }, thinking });
+  const model = resolveModel('anthropic/claude-sonnet-5-5', {
+    settings,
+    apiKey: 'own',
+    baseUrl: provider.url,
+    thinking,
+    effort: 'low',
+  });
   await model.generate(ask([{ role: 'user', content: 'Hi' }]));
-  expect(provider.requests[0]?.body).toMatchObject({ thinking });
-  const error = errorOf(() => resolveModel('openai/gpt-5', { settings, thinking }));
-  expect(error).toMatchObject({ code: 'invalid_config', field: 'thinking' });
+  expect(provider.requests[0]?.body).toMatchObject({ thinking, output_config: { effort: 'low' } });
+});
+
+test('resolveModel calls a provider of the catalogue at its address, with the key of its variable', () => {
+  const error = errorOf(() => resolveModel('deepseek/deepseek-v4-pro'));
+  expect(error).toMatchObject({ code: 'invalid_config', field: 'DEEPSEEK_API_KEY' });
+  const { profile } = resolveModel('deepseek/deepseek-v4-pro', { apiKey: 'own' });
+  const renderOptions = { outputCapField: 'max_tokens' };
+  expect(profile).toMatchObject({ id: 'deepseek-v4-pro', format: 'openai-chat', renderOptions });
+});
+
+test("resolveModel finds the maker's profile of a model behind a gateway", () => {
+  const { profile } = resolveModel('openai-chat/deepseek/deepseek-v4-pro', { settings });
+  expect(profile).toMatchObject({ id: 'deepseek/deepseek-v4-pro', windowTokens: 1_000_000 });
+});
+
+test.each([
+  ['an address without http', { baseUrl: 's3cret' }, 'baseUrl'],
+  ['an unknown option', { temprature: 1 }, 'temprature'],
+  ['a variable that is not set', { apiKeyVariable: 'NOT_SET_KEY' }, 'NOT_SET_KEY'],
+])('resolveModel refuses %s and names the field', (_, options, field) => {
+  const error = errorOf(() => resolveModel('openai/gpt-6-sol', { settings, ...options }));
+  expect(error).toMatchObject({ code: 'invalid_config', field });
+  expect(error.message).not.toContain('s3cret');
 });
 
 test('the error of resolveModel names the environment variable of a missing API key', () => {

@@ -1,5 +1,6 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
+import type { PolicyModel } from '../../src/domain/policy.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
 import { prepareAgents } from '../../src/runtime/agents.ts';
 import { createSummarizers } from '../../src/runtime/summarizers.ts';
@@ -70,7 +71,7 @@ describe('summaries by a model', () => {
 });
 
 describe('the models that a policy names', () => {
-  const open = async (names: readonly string[]) => {
+  const open = async (names: readonly (string | PolicyModel)[]) => {
     const agent = agentOf({ policy: { summarizer: { models: [...names] } } });
     const { all } = await prepareAgents([agent], {}, () => 1);
     const other = scriptedModel({ profile: { id: 'other' }, decide: () => ({}) });
@@ -81,6 +82,18 @@ describe('the models that a policy names', () => {
 
   it('the summarizer chain of a policy has its models in order, and the structural summarizer last', async () => {
     expect(await open(['other', 'scripted'])).toEqual(['other', 'scripted', 'structural']);
+  });
+
+  it('a policy gives a model options of its own, and names the variable of its key', async () => {
+    vi.stubEnv('OWN_KEY', 'k');
+    const model = { model: 'anthropic/claude-haiku-5-5', apiKeyVariable: 'OWN_KEY', effort: 'low' } as const;
+    expect(await open([model])).toEqual(['claude-haiku-5-5', 'structural']);
+    const refused = open([{ ...model, effort: 'none' }]);
+    const field = 'agents.guide.policy.summarizer.models[0]';
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_policy', field });
+    await expect(refused).rejects.toThrow('effort');
+    vi.unstubAllEnvs();
+    await expect(open([model])).rejects.toThrow('OWN_KEY');
   });
 
   it.each(['unknown', 'nobody/model', 'anthropic/claude-unheard-of'])(

@@ -115,6 +115,7 @@ describe('log catalogue', () => {
       'lease_returned',
       'job_reclaimed',
       'redis_nearly_full',
+      'model_retires',
       'policy_warned',
       'record_quarantined',
       'inbox_job_taken',

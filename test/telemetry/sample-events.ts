@@ -124,6 +124,7 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
   lease_returned: { type: 'lease_returned', ...scope, what: 'turn', isCutOff: true },
   job_reclaimed: { type: 'job_reclaimed', queue: 'compaction' },
   redis_nearly_full: { type: 'redis_nearly_full', usedBytes: 900, limitBytes: 1_000 },
+  model_retires: { type: 'model_retires', model: 'claude-sonnet-4-5', retiresOn: '2026-11-30', daysLeft: 4 },
   policy_warned: { type: 'policy_warned', message: 'policy: `transforms` is retired' },
   record_quarantined: {
     type: 'record_quarantined',

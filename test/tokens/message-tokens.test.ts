@@ -39,3 +39,22 @@ describe('size of a message', () => {
     expect(await countMessage(counter, both)).toBe(await countMessage(counter, { content: 'Hello there.' }));
   });
 });
+
+test.each([
+  ['its page objects', { data: Buffer.from('/Type /Page /Type/Page /Type /Pages').toString('base64') }, 2],
+  ['its size, if the pages are hidden', { data: Buffer.alloc(120_000).toString('base64') }, 3],
+  ['ten pages, if only its URL is known', { url: 'https://files.example/a.pdf' }, 10],
+  ['the size of its reference', { reference: 'key', mediaType: 'application/pdf', bytes: 100_001 }, 3],
+])('a PDF is counted by %s', async (_, given, pages) => {
+  const counter = await loadTokenCounter('o200k_base');
+  const part = { type: 'file', mediaType: 'application/pdf', ...given };
+  const empty = await countMessage(counter, { content: '', parts: [{ type: 'text', text: '' }] });
+  expect((await countMessage(counter, { content: '', parts: [part] })) - empty).toBe(pages * 4_600);
+});
+
+test('a text file is counted by its text', async () => {
+  const counter = await loadTokenCounter('o200k_base');
+  const data = Buffer.from('one two three').toString('base64');
+  const file = { content: '', parts: [{ type: 'file', data, mediaType: 'text/plain' }] };
+  expect(await countMessage(counter, file)).toBe(await countMessage(counter, { content: 'one two three' }));
+});

@@ -43,6 +43,7 @@ it('the calibration factor of a model chain is the largest factor of its models'
   const { store, calibrations } = open();
   await calibrations.start(store);
   expect(calibrations.factorOf('m|n')).toBe(1);
+  expect(calibrations.factorOf('m|n', 1.6), 'with an initial factor').toBe(1.6);
   await calibrations.observe('m|n', 1_500, 1_000);
   expect(calibrations.factorOf('m|n'), 'while nothing is known of its models').toBe(1.5);
   await calibrations.observe('m', 800, 1_000);

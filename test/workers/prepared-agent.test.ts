@@ -136,3 +136,30 @@ test('prepareAgent describes the built-in recall tool only to agents that enable
   const refused = prepareWith({ recall: true }, 'read', 'recall');
   await expect(refused).rejects.toMatchObject({ code: 'invalid_config', field, message });
 });
+
+test.each([
+  [{ toolRefusal: 'model-1 calls tools only through the Responses API' }, 'Responses API'],
+  [{ abilities: { tools: false } }, 'calls no tools'],
+])('an agent with tools is refused for a model that cannot call them', async (changes, says) => {
+  const { model, ...agent } = { name: 'guide', system: '', policy: {}, model: scriptedModel({ steps: [] }) };
+  const able = { ...model, profile: { ...model.profile, ...changes } };
+  const tools = [defineTool({ name: 'read', description: '', input: z.object({}) })];
+  const surroundings = { loadCounter: loadTokenCounter };
+  await expect(prepareAgent({ ...agent, model: able, tools: [] }, {}, surroundings)).resolves.toBeDefined();
+  const refused = prepareAgent({ ...agent, model: able, tools }, {}, surroundings);
+  await expect(refused).rejects.toMatchObject({ code: 'invalid_config', field: 'agents.guide.model' });
+  await expect(refused).rejects.toThrow(says);
+});
+
+test('the tokens of a model are counted with the factor of its profile until a provider count is known', async () => {
+  const profile = { ...SCRIPTED_PROFILE, tokenFactor: 1.6 };
+  const agent = {
+    name: 'guide',
+    system: '',
+    tools: [],
+    policy: {},
+    model: { ...scriptedModel({ steps: [] }), profile },
+  };
+  const { overhead } = await prepareAgent(agent, {}, { loadCounter: loadTokenCounter });
+  expect(overhead.calibration).toBe(1.6);
+});

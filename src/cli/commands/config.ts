@@ -5,6 +5,7 @@ import { findText, type SettingSource } from '../../config/read-setting.ts';
 import { readEnvironment } from '../../config.ts';
 import { fieldError, isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
 import { examineAgents, examineShadow } from '../../runtime/agents.ts';
+import { describeRetirements } from '../../runtime/retirements.ts';
 import { examineModule } from '../load-agents.ts';
 import { readRoles } from '../option-values.ts';
 import { type Output, writeJson, writeResult } from '../output.ts';
@@ -135,9 +136,10 @@ async function checkAgents(path: string, { policy, shadow, hasSummarizers }: Pol
     const shadowed = shadow === undefined ? [] : await examineShadow(agents, shadow.policy);
     const sources = { policy: policy ?? NO_FILE, ...(shadow && { shadow }) };
     const placed = [...live, ...shadowed].map((error) => requireCode(placeAgentError(error, agents, sources)));
+    const retiring = describeRetirements({ agents, ...(policy && { policy: policy.policy }) }, Date.now());
     return {
       problems: [...problems, ...placed],
-      warnings: warnings.map((warning) => `${path}: ${warning}`),
+      warnings: [...warnings, ...retiring].map((warning) => `${path}: ${warning}`),
     };
   } catch (error) {
     return { problems: [requireCode(error)], warnings: [] };

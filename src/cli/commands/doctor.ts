@@ -3,6 +3,8 @@ import { fieldError } from '../../domain/errors.ts';
 import { runDoctorChecks } from '../../health/doctor.ts';
 import { type Finding, worstState } from '../../health/finding.ts';
 import { inspectQuarantine, type QuarantineAccess } from '../../health/inspect-quarantine.ts';
+import { listProfiles } from '../../runtime/retirements.ts';
+import { loadAgents } from '../load-agents.ts';
 import { type Output, writeJson, writeResult } from '../output.ts';
 import { COMMAND_WAIT_MS, explainError, waitForRedis } from '../redis-outage.ts';
 import type { CommandContext } from '../run-command.ts';
@@ -10,6 +12,7 @@ import type { CommandContext } from '../run-command.ts';
 export interface DoctorCommandOptions {
   readonly redis?: string;
   readonly providers?: boolean;
+  readonly agents?: string;
   readonly json?: boolean;
 }
 
@@ -19,10 +22,17 @@ export interface DoctorCommandOptions {
  */
 export async function runDoctor(
   { output }: CommandContext,
-  { redis, providers = false, json }: DoctorCommandOptions,
+  { redis, providers = false, agents, json }: DoctorCommandOptions,
 ): Promise<number> {
   const source = readEnvironment();
-  const checks = await runDoctorChecks({ source, redisUrl: redis, asksProviders: providers, explain: explainError });
+  const loaded = agents === undefined ? [] : await loadAgents(agents, output);
+  const checks = await runDoctorChecks({
+    source,
+    redisUrl: redis,
+    asksProviders: providers,
+    models: listProfiles({ agents: loaded }),
+    explain: explainError,
+  });
   const state = worstState(checks);
   if (json) writeJson(output, { state, checks });
   else {

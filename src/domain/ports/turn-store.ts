@@ -183,12 +183,16 @@ export type StepResult =
   /** `known`: the step was recorded before, by an earlier delivery of the job. Nothing was appended. */
   { readonly status: 'recorded' | 'known'; readonly conversation: StepState } | Lost;
 
+interface CompletedTurn {
+  readonly state: 'completed';
+  readonly answerSeq: number;
+  readonly end?: AnswerEnd;
+  /** True if the answer matches the schema of the agent. */
+  readonly isStructured?: boolean;
+}
+
 /** How a turn ends. */
-export type TurnSettlement = IdleTtl &
-  (
-    | { readonly state: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd }
-    | { readonly state: 'failed'; readonly failure: TurnFailure }
-  );
+export type TurnSettlement = IdleTtl & (CompletedTurn | { readonly state: 'failed'; readonly failure: TurnFailure });
 
 export type SettleResult =
   | {

@@ -29,7 +29,12 @@ export const turnSchema = z
     settledAt: time.optional(),
     waiting: waitSchema.optional(),
     answer: z
-      .looseObject({ seq: z.number(), content: z.string(), end: z.enum(ANSWER_ENDS).optional() })
+      .looseObject({
+        seq: z.number(),
+        content: z.string(),
+        end: z.enum(ANSWER_ENDS).optional(),
+        value: z.unknown().optional(),
+      })
       .optional()
       .describe('Present if the turn is completed.'),
     failure: failureSchema.optional().describe('Present if the turn failed.'),

@@ -8,12 +8,14 @@ import {
   type ModelProfile,
   type ModelRequest,
 } from '../../domain/model.ts';
+import type { ModelOptions } from '../../domain/model-options.ts';
 import type { RawItems } from '../../domain/raw-items.ts';
 import { readAnthropicAnswer } from '../../wire/anthropic/answer.ts';
-import type { AnthropicBody, AnthropicThinking } from '../../wire/anthropic/body.ts';
-import { renderAnthropicInSlices } from '../../wire/anthropic/render.ts';
+import type { AnthropicBody } from '../../wire/anthropic/body.ts';
+import { type AnthropicOptions, renderAnthropicInSlices } from '../../wire/anthropic/render.ts';
 import { validateAnthropicInSlices } from '../../wire/anthropic/rules.ts';
 import { pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
+import { checkOptions } from '../check-options.ts';
 import {
   type CheckedBody,
   callOptions,
@@ -30,24 +32,24 @@ import {
   readMessageStream,
   type StreamedAnthropicMessage,
 } from './message-stream.ts';
+import { renderOptionsOf, turnThinkingOff, writeParameters } from './parameters.ts';
 
-export type { AnthropicThinking };
-
-export interface AnthropicModelOptions extends AnthropicConnection {
+export interface AnthropicModelOptions extends AnthropicConnection, ModelOptions {
   /** Properties of the model. `id` is the model's name at Anthropic. */
   readonly profile: ModelProfile;
-  /** Thinking settings. Newer models accept `adaptive` without a budget. If absent, the model does not think. */
-  readonly thinking?: AnthropicThinking;
 }
 
 /**
  * A model of Anthropic's Messages API. Answers are streamed, because networks cut connections that are idle during a
  * long answer. Retries and the deadline are the caller's task.
+ * @throws invalid_config for an option that the model does not accept, with the field
  */
-export function anthropicModel({ profile: given, thinking, ...connection }: AnthropicModelOptions): Model {
-  const rendering = thinking === undefined ? {} : { renderOptions: { thinking } };
-  const profile: ModelProfile = { ...given, format: 'anthropic', ...rendering };
-  const caller = { client: openAnthropicClient(connection), profile, thinking };
+export function anthropicModel({ profile: given, apiKey, baseUrl, ...asked }: AnthropicModelOptions): Model {
+  const { options, profile: limited } = checkOptions(asked, given, 'anthropic');
+  const renderOptions = renderOptionsOf(options, given);
+  const profile: ModelProfile = { ...limited, format: 'anthropic', renderOptions };
+  const client = openAnthropicClient({ apiKey, ...(baseUrl !== undefined && { baseUrl }) });
+  const caller = { client, profile, options, renderOptions };
   return {
     profile,
     generate: (request) => retryWithoutThinking(request, (sent) => answerRequest(caller, sent)),
@@ -56,23 +58,22 @@ export function anthropicModel({ profile: given, thinking, ...connection }: Anth
 }
 
 function renderAnthropicRequest(
-  { profile, thinking }: AnthropicCaller,
+  { profile, renderOptions }: AnthropicCaller,
   request: ModelRequest,
 ): Promise<CheckedBody<AnthropicBody>> {
-  const rendering = renderAnthropicInSlices(
-    toWireRequest(request, profile),
-    thinking === undefined || request.thinking === 'off' ? {} : { thinking },
-  );
+  const asked = request.thinking === 'off' ? turnThinkingOff(renderOptions) : renderOptions;
+  const rendering = renderAnthropicInSlices(toWireRequest(request, profile), asked);
   return renderChecked(rendering, (body) => validateAnthropicInSlices(body, sizeContext(profile)));
 }
 
 async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): Promise<ModelAnswer> {
-  const { client, profile } = caller;
+  const { client, profile, options } = caller;
   const { body, prefix, describe } = await renderAnthropicRequest(caller, request);
-  const { signal, headers } = callOptions(request, body);
-  const options = { signal, headers: { ...headers, ...betaHeader(body) } };
+  const sent = { ...body, ...writeParameters(options, profile, body, request) };
+  const { signal, headers } = callOptions(request, sent);
+  const sending = { signal, headers: { ...headers, ...headersOf(options, hasCompactionBlock(body)) } };
   const events = streamEvents(
-    () => client.messages.create({ ...body, stream: true }, options),
+    () => client.messages.create({ ...sent, stream: true }, sending),
     request,
     (error) => classifyAnthropicError(error, { signal, describe }),
   );
@@ -107,13 +108,29 @@ const END = '(end of what is to be compacted)';
 interface AnthropicCaller {
   readonly client: Anthropic;
   readonly profile: ModelProfile;
-  readonly thinking: AnthropicThinking | undefined;
+  readonly options: ModelOptions;
+  readonly renderOptions: AnthropicOptions;
 }
 
-/** Returns the beta header that the API requires for a request with a compaction block (wire rule A10). */
-function betaHeader({ messages }: AnthropicBody): Readonly<Record<string, string>> {
+/**
+ * Returns the headers of the model's options, and the beta header that the API requires for a request with a compaction
+ * block (wire rule A10).
+ */
+function headersOf({ extraHeaders = {} }: ModelOptions, hasCompaction: boolean): Record<string, string> {
+  const { [BETA_HEADER]: beta, ...others } = lowerNames(extraHeaders);
+  const betas = [beta, hasCompaction ? COMPACTION_BETA : undefined].filter((name) => name !== undefined);
+  return { ...others, ...(betas.length === 0 ? {} : { [BETA_HEADER]: betas.join(',') }) };
+}
+
+const BETA_HEADER = 'anthropic-beta';
+
+function hasCompactionBlock({ messages }: AnthropicBody): boolean {
   const types: string[] = messages.flatMap(({ content }) => content.map(({ type }) => type));
-  return types.includes('compaction') ? { 'anthropic-beta': COMPACTION_BETA } : {};
+  return types.includes('compaction');
+}
+
+function lowerNames(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 /**
@@ -122,12 +139,16 @@ function betaHeader({ messages }: AnthropicBody): Readonly<Record<string, string
  * @throws ModelError if the call fails
  */
 async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest): Promise<ModelCompaction> {
-  const { client, profile } = caller;
+  const { client, profile, options } = caller;
   const answerable = { ...request, messages: endWithUser(request.messages) };
   const { body, describe } = await renderAnthropicRequest(caller, answerable);
-  const sent = { ...body, compaction: { type: 'summarize' as const } };
+  // A compaction calls no tool, so none may be forced.
+  const { toolChoice: _, ...others } = options;
+  const parameters = writeParameters(others, profile, body, request);
+  const sent = { ...body, ...parameters, compaction: { type: 'summarize' as const } };
+  const { signal, headers } = callOptions(request, sent);
   const message = await client.beta.messages
-    .stream({ ...sent, betas: [COMPACTION_BETA] }, callOptions(request, sent))
+    .stream(sent, { signal, headers: { ...headers, ...headersOf(options, true) } })
     .finalMessage()
     .catch((error: unknown) => Promise.reject(classifyAnthropicError(error, { signal: request.signal, describe })));
   return readCompaction(message, profile.id);

@@ -1,25 +1,40 @@
 import type OpenAI from 'openai';
 import { type Model, ModelError, type ModelProfile, type ModelUsage, type ToolCallPiece } from '../../domain/model.ts';
+import type { ModelOptions } from '../../domain/model-options.ts';
 import { readChatAnswer } from '../../wire/openai-chat/answer.ts';
 import { type ChatOptions, renderChatInSlices } from '../../wire/openai-chat/render.ts';
 import { validateChatInSlices } from '../../wire/openai-chat/rules.ts';
 import { type PieceListeners, pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
+import { checkOptions } from '../check-options.ts';
 import { callOptions, recordAnswer, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
 import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient } from './client.ts';
+import { findToolRefusal, writeChatParameters } from './parameters.ts';
 import { knowsHints, writeHints } from './request-hints.ts';
 
-export type { ChatOptions };
+export type ServerOptions = Omit<ChatOptions, 'outputCapField'>;
 
-export interface ChatModelOptions extends OpenAiOptions {
+export interface ChatModelOptions extends OpenAiOptions, ModelOptions {
   /** Rendering options for an OpenAI-compatible server. */
-  readonly chat?: ChatOptions;
+  readonly chat?: ServerOptions;
 }
 
-/** A model of the Chat Completions API, from OpenAI or an OpenAI-compatible server. */
-export function chatModel({ profile: given, chat = {}, ...connection }: ChatModelOptions): Model {
-  const { hasRequestHints = knowsHints(connection.baseUrl) } = connection;
-  const profile: ModelProfile = { ...given, format: 'openai-chat', renderOptions: chat };
-  const client = openOpenAiClient(connection);
+/**
+ * A model of the Chat Completions API, from OpenAI or an OpenAI-compatible server.
+ * @throws invalid_config for an option that the model does not accept, with the field
+ */
+export function chatModel(model: ChatModelOptions): Model {
+  const { profile: given, apiKey, baseUrl, hasRequestHints = knowsHints(baseUrl), chat: server = {}, ...asked } = model;
+  const { options, profile: limited } = checkOptions(asked, given, 'openai-chat');
+  const { outputCapField, streamOptions = true, extraHeaders } = options;
+  const chat: ChatOptions = { ...server, ...(outputCapField !== undefined && { outputCapField }) };
+  const toolRefusal = findToolRefusal(given, options);
+  const profile: ModelProfile = {
+    ...limited,
+    format: 'openai-chat',
+    renderOptions: chat,
+    ...(toolRefusal !== undefined && { toolRefusal }),
+  };
+  const client = openOpenAiClient({ apiKey, ...(baseUrl !== undefined && { baseUrl }) });
   return {
     profile,
     async generate(request: WatchedRequest) {
@@ -29,10 +44,15 @@ export function chatModel({ profile: given, chat = {}, ...connection }: ChatMode
         (rendered) => validateChatInSlices(rendered, context),
       );
       const { signal, version } = request;
-      const sent = { ...body, ...writeHints(request, hasRequestHints) };
-      const streamed = { ...sent, stream: true as const, stream_options: { include_usage: true } };
+      const sent = {
+        ...body,
+        ...writeHints(request, hasRequestHints),
+        stream: true as const,
+        ...(streamOptions && { stream_options: { include_usage: true } }),
+        ...writeChatParameters(options, profile, request),
+      };
       const chunks = streamEvents(
-        () => client.chat.completions.create(streamed, callOptions(request, sent)),
+        () => client.chat.completions.create(sent, callOptions(request, sent, extraHeaders)),
         request,
         (error) => classifyOpenAiError(error, { signal, describe }),
       );

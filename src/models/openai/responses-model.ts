@@ -8,19 +8,22 @@ import {
   type ModelRequest,
   type ModelUsage,
 } from '../../domain/model.ts';
+import type { ModelOptions } from '../../domain/model-options.ts';
 import type { RawItems } from '../../domain/raw-items.ts';
 import { readResponsesAnswer } from '../../wire/openai-responses/answer.ts';
 import { renderResponsesInSlices } from '../../wire/openai-responses/render.ts';
 import { validateResponsesInSlices } from '../../wire/openai-responses/rules.ts';
 import { type PieceListeners, pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
+import { checkOptions } from '../check-options.ts';
 import { callOptions, recordAnswer, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
 import { classifyFailure, retryWithoutThinking } from '../provider-errors.ts';
 import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient } from './client.ts';
+import { writeResponsesParameters } from './parameters.ts';
 import { knowsHints, writeHints } from './request-hints.ts';
 
 type Response = OpenAI.Responses.Response;
 
-export interface ResponsesModelOptions extends OpenAiOptions {
+export interface ResponsesModelOptions extends OpenAiOptions, ModelOptions {
   /**
    * Set to false for a model without reasoning, because such a model refuses a request for encrypted reasoning. Default
    * true.
@@ -31,11 +34,21 @@ export interface ResponsesModelOptions extends OpenAiOptions {
 /**
  * A model of OpenAI's Responses API. The server stores nothing: each request sends the whole history, with encrypted
  * reasoning.
+ * @throws invalid_config for an option that the model does not accept, with the field
  */
-export function responsesModel({ profile: given, isReasoning = true, ...connection }: ResponsesModelOptions): Model {
-  const profile: ModelProfile = { ...given, format: 'openai-responses', renderOptions: { isReasoning } };
-  const { hasRequestHints = knowsHints(connection.baseUrl) } = connection;
-  const caller = { client: openOpenAiClient(connection), profile, isReasoning, hasRequestHints };
+export function responsesModel(model: ResponsesModelOptions): Model {
+  const {
+    profile: given,
+    apiKey,
+    baseUrl,
+    hasRequestHints = knowsHints(baseUrl),
+    isReasoning = true,
+    ...asked
+  } = model;
+  const { options, profile: limited } = checkOptions(asked, given, 'openai-responses');
+  const profile: ModelProfile = { ...limited, format: 'openai-responses', renderOptions: { isReasoning } };
+  const client = openOpenAiClient({ apiKey, ...(baseUrl !== undefined && { baseUrl }) });
+  const caller = { client, profile, isReasoning, hasRequestHints, options };
   return {
     profile,
     generate: (request) => retryWithoutThinking(request, (sent) => answerRequest(caller, sent)),
@@ -44,7 +57,7 @@ export function responsesModel({ profile: given, isReasoning = true, ...connecti
 }
 
 async function answerRequest(
-  { client, profile, isReasoning, hasRequestHints }: ResponsesCaller,
+  { client, profile, isReasoning, hasRequestHints, options }: ResponsesCaller,
   request: WatchedRequest,
 ): Promise<ModelAnswer> {
   const rendering = renderResponsesInSlices(toWireRequest(request, profile), { isReasoning });
@@ -52,9 +65,13 @@ async function answerRequest(
     validateResponsesInSlices(sent, sizeContext(profile)),
   );
   const { signal, version } = request;
-  const sent = { ...body, ...writeHints(request, hasRequestHints) };
+  const sent = {
+    ...body,
+    ...writeHints(request, hasRequestHints),
+    ...writeResponsesParameters(options, profile, request),
+  };
   const events = streamEvents(
-    () => client.responses.create({ ...sent, stream: true }, callOptions(request, sent)),
+    () => client.responses.create({ ...sent, stream: true }, callOptions(request, sent, options.extraHeaders)),
     request,
     (error) => classifyOpenAiError(error, { signal, describe }),
   );
@@ -122,6 +139,7 @@ interface ResponsesCaller {
   readonly profile: ModelProfile;
   readonly isReasoning: boolean;
   readonly hasRequestHints: boolean;
+  readonly options: ModelOptions;
 }
 
 /**
@@ -130,7 +148,7 @@ interface ResponsesCaller {
  * @throws ModelError if the call fails or returns no compaction
  */
 async function compactResponses(
-  { client, profile, isReasoning }: ResponsesCaller,
+  { client, profile, isReasoning, options }: ResponsesCaller,
   request: ModelRequest,
 ): Promise<ModelCompaction> {
   const rendering = renderResponsesInSlices(toWireRequest(request, profile), { isReasoning });
@@ -141,7 +159,7 @@ async function compactResponses(
   const { model, input, instructions } = body;
   const sent = { model, input, ...(instructions === undefined ? {} : { instructions }) };
   const response = await client.responses
-    .compact(sent, callOptions(request, sent))
+    .compact(sent, callOptions(request, sent, options.extraHeaders))
     .catch((error: unknown) => Promise.reject(classifyOpenAiError(error, { signal: request.signal, describe })));
   return readCompaction(response, profile.id);
 }

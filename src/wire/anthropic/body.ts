@@ -24,6 +24,15 @@ export interface ImageBlock {
   readonly cache_control?: CacheControl;
 }
 
+export interface DocumentBlock {
+  readonly type: 'document';
+  readonly source:
+    | { readonly type: 'base64'; readonly media_type: 'application/pdf'; readonly data: string }
+    | { readonly type: 'url'; readonly url: string };
+  readonly title?: string;
+  readonly cache_control?: CacheControl;
+}
+
 export type ImageMediaType = 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp';
 
 export interface ToolUseBlock {
@@ -37,7 +46,7 @@ export interface ToolUseBlock {
 export interface ToolResultBlock {
   readonly type: 'tool_result';
   readonly tool_use_id: string;
-  readonly content: (TextBlock | ImageBlock)[];
+  readonly content: (TextBlock | ImageBlock | DocumentBlock)[];
   readonly is_error?: true;
   readonly cache_control?: CacheControl;
 }
@@ -60,6 +69,7 @@ export interface RedactedThinkingBlock {
 export type AnthropicBlock =
   | TextBlock
   | ImageBlock
+  | DocumentBlock
   | ToolUseBlock
   | ToolResultBlock
   | ThinkingBlock
@@ -77,13 +87,18 @@ export interface AnthropicTool {
   readonly cache_control?: CacheControl;
 }
 
+type ThinkingDisplay = 'summarized' | 'omitted';
+
 export type AnthropicThinking =
   | {
       readonly type: 'enabled';
       /** Tokens that the model may spend on thinking. Must be less than `max_tokens`. */
       readonly budget_tokens: number;
+      readonly display?: ThinkingDisplay;
     }
-  | { readonly type: 'adaptive' };
+  | { readonly type: 'adaptive'; readonly display?: ThinkingDisplay }
+  | { readonly type: 'disabled' }
+  | { readonly type: 'between_tools' };
 
 export interface AnthropicBody {
   readonly model: string;

@@ -1,3 +1,4 @@
+import { PDF } from '../../domain/parts.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { hasBigNumber } from '../calls.ts';
@@ -8,6 +9,7 @@ import type {
   AnthropicBlock,
   AnthropicMessage,
   AnthropicThinking,
+  DocumentBlock,
   ImageBlock,
   ImageMediaType,
   TextBlock,
@@ -118,7 +120,7 @@ function hasCall(blocks: readonly AnthropicBlock[]): boolean {
  */
 const COMPACTION = 'compaction';
 
-function writePart(part: SentPart): TextBlock | ImageBlock {
+function writePart(part: SentPart): TextBlock | ImageBlock | DocumentBlock {
   switch (part.kind) {
     case 'text':
       return { type: 'text', text: part.text };
@@ -128,7 +130,17 @@ function writePart(part: SentPart): TextBlock | ImageBlock {
       const media_type = part.mediaType as ImageMediaType;
       return { type: 'image', source: { type: 'base64', media_type, data: part.base64 } };
     }
+    case 'file': {
+      const source = { type: 'base64', media_type: PDF, data: part.base64 } as const;
+      return { type: 'document', source, ...titleOf(part.name) };
+    }
+    case 'file_url':
+      return { type: 'document', source: { type: 'url', url: part.url }, ...titleOf(part.name) };
   }
+}
+
+function titleOf(title: string | undefined): { readonly title?: string } {
+  return title === undefined ? {} : { title };
 }
 
 function writeResult(item: ArrangedResult): ToolResultBlock {

@@ -6,8 +6,13 @@ import type { AnthropicBlock, AnthropicBody, AnthropicThinking, AnthropicTool, C
 import { hasLostThinking, type LaidTurns, layTurns, type Turn } from './layout.ts';
 
 export interface AnthropicOptions {
-  /** Thinking settings of the request. If absent, the model does not think. */
+  /** Thinking settings of the request. If absent, the request has none, and the model does what it does by default. */
   readonly thinking?: AnthropicThinking;
+  /**
+   * How a request says that the model must not think. `omit`: without thinking settings, because the model thinks only
+   * if asked. `never`: the model always thinks. Default `omit`.
+   */
+  readonly off?: 'omit' | 'disabled' | 'between_tools' | 'never';
   /** If true, adds cache breakpoints for the provider's prompt cache (wire rule A9). Default true. */
   readonly hasCacheMarks?: boolean;
 }
@@ -30,7 +35,7 @@ export function* renderAnthropicInSlices(
   const laid = yield* layTurns(arranged.items);
   yield;
   const { turns } = laid;
-  const thinking = fitThinking(options.thinking, laid, request.maxOutputTokens);
+  const thinking = fitThinking(options, laid, request.maxOutputTokens);
   const mark = options.hasCacheMarks === false ? undefined : markFor(request.cacheTtl);
   if (mark !== undefined) markMessages(turns, mark, (origin) => request.messages[origin]?.role === 'summary');
   const body: AnthropicBody = {
@@ -68,14 +73,24 @@ function writeTool({ name, description, parameters }: ToolDescription): Anthropi
  * sent. Otherwise the API would refuse the request.
  */
 function fitThinking(
-  thinking: AnthropicThinking | undefined,
+  { thinking, off = 'omit' }: AnthropicOptions,
   laid: LaidTurns,
   maxTokens: number,
 ): AnthropicThinking | undefined {
-  if (thinking === undefined || hasLostThinking(laid, thinking)) return undefined;
-  if (thinking.type !== 'enabled' || thinking.budget_tokens < maxTokens) return thinking;
+  const asked = thinking ?? (off === 'omit' ? undefined : { type: 'adaptive' as const });
+  if (asked?.type !== 'enabled' && asked?.type !== 'adaptive') return thinking;
+  if (hasLostThinking(laid, asked)) return withoutThinking(thinking, off);
+  if (asked.type !== 'enabled' || asked.budget_tokens < maxTokens) return thinking;
   const budget = maxTokens - 1;
-  return budget < MIN_THINKING_TOKENS ? undefined : { ...thinking, budget_tokens: budget };
+  return budget < MIN_THINKING_TOKENS ? withoutThinking(thinking, off) : { ...asked, budget_tokens: budget };
+}
+
+function withoutThinking(
+  thinking: AnthropicThinking | undefined,
+  off: NonNullable<AnthropicOptions['off']>,
+): AnthropicThinking | undefined {
+  if (off === 'never') return thinking;
+  return off === 'omit' ? undefined : { type: off };
 }
 
 interface CacheMark {
@@ -93,6 +108,7 @@ function markFor(ttl: WireRequest['cacheTtl']): CacheMark {
 const MARKABLE: ReadonlySet<string> = new Set([
   'text',
   'image',
+  'document',
   'tool_use',
   'tool_result',
 ] satisfies AnthropicBlock['type'][]);

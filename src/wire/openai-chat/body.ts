@@ -13,6 +13,13 @@ export interface ChatImagePart {
   readonly image_url: { readonly url: string };
 }
 
+export interface ChatFilePart {
+  readonly type: 'file';
+  readonly file: { readonly filename: string; readonly file_data: string };
+}
+
+export type ChatPart = ChatTextPart | ChatImagePart | ChatFilePart;
+
 export interface ChatCall {
   readonly id: string;
   readonly type: 'function';
@@ -26,7 +33,7 @@ export interface ChatSystemMessage {
 
 export interface ChatUserMessage {
   readonly role: 'user';
-  readonly content: string | (ChatTextPart | ChatImagePart)[];
+  readonly content: string | ChatPart[];
 }
 
 /**

@@ -3,7 +3,7 @@ import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { readCallArguments } from '../calls.ts';
 import { isTextOf, type SentPart } from '../parts.ts';
 import type { ArrangedAssistant, ArrangedItem, ArrangedResult, Origin, WireCall } from '../wire-request.ts';
-import type { ChatAssistantMessage, ChatImagePart, ChatMessage, ChatTextPart } from './body.ts';
+import type { ChatAssistantMessage, ChatFilePart, ChatImagePart, ChatMessage, ChatPart } from './body.ts';
 
 export interface LaidMessage {
   readonly message: ChatMessage;
@@ -44,7 +44,7 @@ export function* layMessages(items: readonly ArrangedItem[]): Sliced<LaidMessage
   return messages;
 }
 
-type Pictures = { readonly origin: Origin; readonly part: ChatImagePart }[];
+type Pictures = { readonly origin: Origin; readonly part: ChatImagePart | ChatFilePart }[];
 
 function writeAssistant({ text, calls }: ArrangedAssistant): ChatAssistantMessage {
   const toolCalls = calls.map(({ id, name, arguments: given }) => ({
@@ -64,7 +64,10 @@ function writeAssistant({ text, calls }: ArrangedAssistant): ChatAssistantMessag
  * list of parts.
  */
 function textOf({ parts }: ArrangedResult): string {
-  const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
+  const texts = parts.flatMap((part) => {
+    const written = writePart(part);
+    return written.type === 'text' ? [written.text] : [];
+  });
   return texts.length === 0 ? PICTURE_TEXT : texts.join('\n');
 }
 
@@ -79,11 +82,11 @@ function showPictures(pictures: Pictures): LaidMessage {
 function picturesOf({ origin, parts }: ArrangedResult): Pictures {
   return parts.flatMap((part) => {
     const written = writePart(part);
-    return written.type === 'image_url' ? [{ origin, part: written }] : [];
+    return part.kind === 'text' || written.type === 'text' ? [] : [{ origin, part: written }];
   });
 }
 
-function writePart(part: SentPart): ChatTextPart | ChatImagePart {
+function writePart(part: SentPart): ChatPart {
   switch (part.kind) {
     case 'text':
       return { type: 'text', text: part.text };
@@ -91,6 +94,13 @@ function writePart(part: SentPart): ChatTextPart | ChatImagePart {
       return { type: 'image_url', image_url: { url: part.url } };
     case 'image':
       return { type: 'image_url', image_url: { url: `data:${part.mediaType};base64,${part.base64}` } };
+    case 'file': {
+      const file_data = `data:${part.mediaType};base64,${part.base64}`;
+      return { type: 'file', file: { filename: part.name ?? 'file.pdf', file_data } };
+    }
+    case 'file_url':
+      // The API takes no file by its URL.
+      return { type: 'text', text: `(a file that is only known by its URL is not shown: ${part.url})` };
   }
 }
 
@@ -98,7 +108,7 @@ function writePart(part: SentPart): ChatTextPart | ChatImagePart {
  * Returns the text if the content is one text part, otherwise undefined. Every OpenAI-compatible server accepts a
  * string, but some refuse a list of parts.
  */
-export function plainText(parts: readonly (ChatTextPart | ChatImagePart)[]): string | undefined {
+export function plainText(parts: readonly ChatPart[]): string | undefined {
   const [only] = parts;
   return parts.length === 1 && only?.type === 'text' ? only.text : undefined;
 }

@@ -99,7 +99,8 @@ class ChatReading extends BodyReader {
     const images: string[] = [];
     if (content !== undefined && content !== null) {
       this.readContent(content, { path: `${path}.content`, position }, (part, at) => {
-        if (this.#readPart(part, at, position) === 'image_url') images.push(at);
+        const kind = this.#readPart(part, at, position);
+        if (kind === 'image_url' || kind === 'file') images.push(at);
       });
     }
     const hasCalls = tool_calls !== undefined && tool_calls !== null;

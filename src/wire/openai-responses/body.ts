@@ -14,10 +14,19 @@ export interface InputImage {
   readonly detail: 'auto';
 }
 
+export interface InputFile {
+  readonly type: 'input_file';
+  readonly filename?: string;
+  readonly file_data?: string;
+  readonly file_url?: string;
+}
+
+export type InputPart = InputText | InputImage | InputFile;
+
 export interface UserItem {
   readonly type: 'message';
   readonly role: 'user' | 'developer';
-  readonly content: (InputText | InputImage)[];
+  readonly content: InputPart[];
 }
 
 /**
@@ -39,7 +48,7 @@ export interface FunctionCallItem {
 export interface FunctionOutputItem {
   readonly type: 'function_call_output';
   readonly call_id: string;
-  readonly output: string | (InputText | InputImage)[];
+  readonly output: string | InputPart[];
 }
 
 /**

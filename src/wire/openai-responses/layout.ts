@@ -3,7 +3,7 @@ import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { readCallArguments } from '../calls.ts';
 import { EMPTY_TEXT, isBlank, isTextOf, type SentPart } from '../parts.ts';
 import type { ArrangedAssistant, ArrangedItem, Origin, WireCall } from '../wire-request.ts';
-import type { InputImage, InputText, ResponsesItem } from './body.ts';
+import type { InputPart, ResponsesItem } from './body.ts';
 
 export interface LaidItem {
   readonly item: ResponsesItem;
@@ -63,7 +63,7 @@ function writeAssistant({ text, calls }: ArrangedAssistant): ResponsesItem[] {
   ];
 }
 
-function writePart(part: SentPart): InputText | InputImage {
+function writePart(part: SentPart): InputPart {
   switch (part.kind) {
     case 'text':
       return { type: 'input_text', text: part.text };
@@ -71,6 +71,12 @@ function writePart(part: SentPart): InputText | InputImage {
       return { type: 'input_image', image_url: part.url, detail: 'auto' };
     case 'image':
       return { type: 'input_image', image_url: `data:${part.mediaType};base64,${part.base64}`, detail: 'auto' };
+    case 'file': {
+      const file_data = `data:${part.mediaType};base64,${part.base64}`;
+      return { type: 'input_file', filename: part.name ?? 'file.pdf', file_data };
+    }
+    case 'file_url':
+      return { type: 'input_file', file_url: part.url };
   }
 }
 

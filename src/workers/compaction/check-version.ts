@@ -49,6 +49,7 @@ export function* checkVersion(
     messages: [...after, PROBE],
     version: number,
     maxOutputTokens: profile.outputCapTokens,
+    ...(profile.abilities?.inputs && { inputs: profile.abilities.inputs }),
   };
   const context = contextOf(prepared, settled);
   const formats = profile.format === undefined ? WIRE_FORMATS : [profile.format];

@@ -1,11 +1,14 @@
+import { askForRepair, checkFinalAnswer, isAskedForRepair } from '../../domain/final-answer.ts';
 import type { Message } from '../../domain/message.ts';
 import type { ModelAnswer } from '../../domain/model.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import { type AnswerEnd, TURN_LIMITS } from '../../domain/turn.ts';
 import { countPictures } from '../../tokens/message-tokens.ts';
 import { reportBackoff } from '../pass-request.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';
 import type { SentContext } from './context-cache.ts';
+import { withContents } from './load-contents.ts';
 import { failAsRefused, failIfInfeasible, requestUnderLease, waitForRoom } from './make-room.ts';
 import { type AnsweredRequest, readAnswer } from './model-answer.ts';
 import { callModel, type ModelCallResult, type ModelFailure } from './model-call.ts';
@@ -26,6 +29,8 @@ export interface Answered {
   readonly message: Message;
   /** Why the answer is incomplete. Undefined if it is complete. */
   readonly end?: AnswerEnd | undefined;
+  /** True if a message behind this answer asks the model for a corrected one. */
+  readonly isRefused?: boolean;
 }
 
 /** Runs the turn's next model step: checks the thresholds, calls the model, records the answer. */
@@ -72,7 +77,11 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
     countedTokens: countRequest(run),
     pictureTokens: countPictures(sent.messages),
   };
-  return recordAnswer(run, request, result.answer, tokens);
+  return recordAnswer(
+    run,
+    { ...request, requestTokens: tokens, mayRepair: !isAskedForRepair(sent.messages) },
+    result.answer,
+  );
 }
 
 function checkThresholds({ journal, prepared }: RunningTurn, step: string): StepDecision {
@@ -112,12 +121,13 @@ async function sendRequest(
 ): Promise<ModelCallResult> {
   const { prepared, keeper, ports, settings, journal } = run;
   const { timers, clock, onEvent, onContent, tracing, shutdown } = ports;
+  const { tenant, id } = keeper.lease.conversation;
   const streamed = { seq: journal.conversation.head + 1, step: number };
   let stream = run.stream.open(streamed);
   try {
     return await callModel({
       lease: keeper.lease,
-      model: prepared.agent.model,
+      model: withContents(prepared.agent, { tenant, conversation: id }),
       limits: prepared.limits,
       request: {
         system: prepared.system,
@@ -126,6 +136,7 @@ async function sendRequest(
         tokens,
         version,
         ...hintProvider(prepared, keeper.lease.conversation, run.turnContext),
+        ...(prepared.answerSchema && { answerSchema: prepared.answerSchema }),
         idempotencyKey: idempotencyKey(run, modelKey(number)),
         onText: (piece) => stream.addText(piece),
         onReasoning: (piece) => stream.addReasoning(piece),
@@ -147,11 +158,17 @@ async function sendRequest(
   }
 }
 
+interface RecordedRequest extends AnsweredRequest {
+  /** Size of the request in tokens, which is stored with the turn. */
+  readonly requestTokens: number;
+  /** True if the model may be asked for a corrected answer. */
+  readonly mayRepair: boolean;
+}
+
 async function recordAnswer(
   run: RunningTurn,
-  request: AnsweredRequest,
+  { requestTokens, mayRepair, ...request }: RecordedRequest,
   answer: ModelAnswer,
-  requestTokens: number,
 ): Promise<Answered | TurnEnd> {
   const { journal, prepared, ports } = run;
   const read = await readAnswer(answer, request, prepared);
@@ -160,8 +177,27 @@ async function recordAnswer(
   const { usage } = outcome;
   const model = answer.model ?? prepared.agent.model.profile.id;
   if (usage !== undefined) void ports.calibrations.observe(model, usage.inputTokens, request.countedTokens);
-  await journal.record({ ...outcome, requestTokens });
-  return { kind: 'answered', step: request.key, seq: request.head + 1, message, end: outcome.end };
+  const repair = mayRepair ? findRepair(prepared, message, outcome.end) : undefined;
+  // The provider's token count does not cover the added message.
+  const { anchor: _, ...uncounted } = outcome;
+  const written =
+    repair === undefined
+      ? outcome
+      : { ...uncounted, messages: [...outcome.messages, await prepared.weigh(askForRepair(repair))] };
+  await journal.record({ ...written, requestTokens });
+  const answered = { kind: 'answered', step: request.key, seq: request.head + 1, message, end: outcome.end } as const;
+  return repair === undefined ? answered : { ...answered, isRefused: true };
+}
+
+/** Returns what is wrong with a final answer that does not match the agent's schema. */
+function findRepair(
+  { agent }: PreparedAgent,
+  { toolCalls, content }: Message,
+  end: AnswerEnd | undefined,
+): string | undefined {
+  if (agent.answer === undefined || toolCalls !== undefined || end !== undefined) return undefined;
+  const checked = checkFinalAnswer(agent.answer, content);
+  return checked.status === 'invalid' ? checked.why : undefined;
 }
 
 /** turnfold's own token count of the request, before any correction by a provider's counts. */

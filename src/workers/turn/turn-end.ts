@@ -11,7 +11,13 @@ import type { TurnPorts } from './turn-ports.ts';
  * How the work on a claimed turn ends. Any step can decide this, but only `endTurn` writes the decision to the store.
  */
 export type TurnEnd =
-  | { readonly kind: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd | undefined }
+  | {
+      readonly kind: 'completed';
+      readonly answerSeq: number;
+      readonly end?: AnswerEnd | undefined;
+      /** True if the answer matches the schema of the agent. */
+      readonly isStructured?: boolean;
+    }
   | { readonly kind: 'failed'; readonly failure: TurnFailure }
   | {
       readonly kind: 'suspended';
@@ -69,8 +75,9 @@ export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<Clai
     case 'suspended':
       return await suspend(ports, work, end);
     case 'completed': {
-      const { answerSeq, end: answerEnd } = end;
-      return await settle(ports, work, { state: 'completed', answerSeq, ...(answerEnd && { end: answerEnd }) });
+      const { answerSeq, end: answerEnd, isStructured } = end;
+      const how = { ...(answerEnd && { end: answerEnd }), ...(isStructured && { isStructured }) };
+      return await settle(ports, work, { state: 'completed', answerSeq, ...how });
     }
     case 'failed':
       return await settle(ports, work, { state: 'failed', failure: end.failure });

@@ -1,5 +1,6 @@
 import type { SystemFunction } from '../../domain/agent.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
+import { checkFinalAnswer } from '../../domain/final-answer.ts';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { settlesSize } from '../../domain/pass.ts';
 import { isLost } from '../../domain/ports/turn-store.ts';
@@ -47,15 +48,26 @@ async function takeSteps(run: RunningTurn): Promise<TurnEnd> {
   let last = await readLastAnswer(run);
   for (;;) {
     if (last !== undefined) {
-      const { message, seq, end } = last;
-      if (message.toolCalls === undefined) return { kind: 'completed', answerSeq: seq, end };
-      const round = await takeToolSteps(run, last);
+      if (last.isRefused !== true && last.message.toolCalls === undefined) return endWithAnswer(run, last);
+      const round = last.isRefused === true ? CLOSED : await takeToolSteps(run, last);
       if (round.kind !== 'closed') return round;
     }
     const next = await takeModelStep(run);
     if (next.kind !== 'answered') return next;
     last = next;
   }
+}
+
+const CLOSED = { kind: 'closed' } as const;
+
+/** Ends the turn with its final answer, which must match the agent's schema, if it has one. */
+function endWithAnswer({ prepared }: RunningTurn, { message, seq, end }: Answered): TurnEnd {
+  const { answer: schema, name } = prepared.agent;
+  if (schema === undefined || end !== undefined) return { kind: 'completed', answerSeq: seq, end };
+  const checked = checkFinalAnswer(schema, message.content);
+  if (checked.status === 'valid') return { kind: 'completed', answerSeq: seq, isStructured: true };
+  const why = `agent ${name}: the final answer does not match the schema of \`answer\`, also after one correction`;
+  return failTurn('answer_invalid', why, { agent: name, fields: checked.fields });
 }
 
 /** A step took longer than the time that its turn had left. The step's outcome is not recorded, and the turn fails. */
@@ -214,5 +226,8 @@ async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise
       details: { step, seq },
     });
   }
-  return { kind: 'answered', step, seq: entry.seq, message: entry.message, end: done?.end };
+  const { message } = entry;
+  // Only a message that asks for a correction follows a complete answer without calls in the same step.
+  const isRefused = done?.end === undefined && message.toolCalls === undefined && done?.seqs?.to !== seq;
+  return { kind: 'answered', step, seq: entry.seq, message, end: done?.end, isRefused };
 }

@@ -34,6 +34,17 @@ export function describeEnd(given: Given): void {
     expect(shape.log).toHaveLength(6);
   });
 
+  test('readTurn returns the JSON value of an answer that was settled as structured', async () => {
+    const { store, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    const { lease, conversation: state } = await claimHead(store, conversation);
+    await store.recordStep(lease, textStep('s', state.head, '{"city":"Oslo"}'));
+    const answerSeq = state.head + 1;
+    await store.settle(lease, { state: 'completed', answerSeq, isStructured: true }, 'w1');
+    const { answer } = (await store.readTurn(conversation, 't1')) ?? {};
+    expect(answer).toEqual({ seq: answerSeq, content: '{"city":"Oslo"}', value: { city: 'Oslo' } });
+  });
+
   test('the settledAt of a turn is never before the turn’s acceptance or before the previous settlement in its conversation', async () => {
     const { store, turnClockBack, conversation } = given.nothing();
     const settled = { state: 'completed', answerSeq: 1 } as const;

@@ -1,0 +1,74 @@
+import { isMapping } from './parse.ts';
+
+/** A JSON Schema as providers take it to hold an answer to its form. */
+export interface ProviderSchema {
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** True if every object requires all its fields, which OpenAI demands of a schema that it enforces. */
+  readonly isStrict: boolean;
+}
+
+/** Keywords that all providers take. */
+const KEPT: ReadonlySet<string> = new Set(['type', 'description', 'title', 'enum', 'const', 'required']);
+/** Keywords that only narrow a value. They are left out, and the worker checks them in the answer. */
+const LOOSENED: ReadonlySet<string> = new Set([
+  ...[
+    '$schema',
+    '$id',
+    '$comment',
+    'id',
+    'default',
+    'examples',
+    'readOnly',
+    'writeOnly',
+    'deprecated',
+    'format',
+    'pattern',
+  ],
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength', 'maxLength'],
+  ...['minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties', 'contentEncoding', 'contentMediaType'],
+]);
+
+class UnsupportedSchema extends Error {}
+
+/**
+ * Rewrites a JSON Schema so that Anthropic and OpenAI take it for structured answers.
+ * @returns undefined if the schema needs a keyword that one of them does not take: those of records with free keys, tuples
+ * and recursion
+ */
+export function toProviderSchema(schema: Readonly<Record<string, unknown>>): ProviderSchema | undefined {
+  const found = { isStrict: true };
+  try {
+    return { schema: rewrite(schema, found), ...found };
+  } catch (error) {
+    if (error instanceof UnsupportedSchema) return undefined;
+    throw error;
+  }
+}
+
+function rewrite(schema: unknown, found: { isStrict: boolean }): Record<string, unknown> {
+  if (!isMapping(schema)) throw new UnsupportedSchema();
+  const written: Record<string, unknown> = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (KEPT.has(keyword)) written[keyword] = value;
+    else if (keyword === 'items') written[keyword] = rewrite(value, found);
+    else if (keyword === 'properties') written[keyword] = rewriteEach(value, found);
+    else if (keyword === 'anyOf' || keyword === 'oneOf') written['anyOf'] = rewriteList(value, found);
+    else if (keyword === 'additionalProperties' ? value !== false : !LOOSENED.has(keyword))
+      throw new UnsupportedSchema();
+  }
+  if (schema['type'] !== 'object') return written;
+  const { properties = {}, required = [] } = schema;
+  const names = Object.keys(isMapping(properties) ? properties : {});
+  if (!Array.isArray(required) || required.length < names.length) found.isStrict = false;
+  return { ...written, properties: written['properties'] ?? {}, additionalProperties: false };
+}
+
+function rewriteEach(schemas: unknown, found: { isStrict: boolean }): Record<string, unknown> {
+  if (!isMapping(schemas)) throw new UnsupportedSchema();
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, rewrite(schema, found)]));
+}
+
+function rewriteList(schemas: unknown, found: { isStrict: boolean }): Record<string, unknown>[] {
+  if (!Array.isArray(schemas)) throw new UnsupportedSchema();
+  return schemas.map((schema) => rewrite(schema, found));
+}

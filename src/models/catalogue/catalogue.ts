@@ -1,0 +1,78 @@
+import { TurnfoldError } from '../../domain/errors.ts';
+import type { ModelProfile } from '../../domain/model.ts';
+import type { ModelAbilities, ModelOptions } from '../../domain/model-options.ts';
+import data from './models.json' with { type: 'json' };
+
+/** Model profiles by `provider/model`. Add your own with `extendCatalogue`. */
+export type Catalogue = ReadonlyMap<string, Omit<ModelProfile, 'id'>>;
+
+/** A provider whose models are called through the Chat Completions API. */
+export interface CatalogueProvider {
+  readonly baseUrl: string;
+  /** Environment variable that holds the API key. */
+  readonly keyVariable: string;
+  readonly outputCapField?: NonNullable<ModelOptions['outputCapField']>;
+}
+
+type Facts = Partial<Omit<ModelProfile, 'id' | 'abilities'>> & { readonly abilities?: ModelAbilities };
+
+/** Facts about models, with their sources. test/models/catalogue.test.ts checks the file. */
+export interface CatalogueData {
+  /** Day on which the sources were read. */
+  readonly readOn: string;
+  /** Addresses by the names that `models` uses. */
+  readonly sources: Readonly<Record<string, string>>;
+  readonly providers: Readonly<Record<string, CatalogueProvider>>;
+  /** Facts that several models share. A model replaces single facts, and single abilities. */
+  readonly families: Readonly<Record<string, Facts>>;
+  readonly models: Readonly<Record<string, Facts & { readonly family: string; readonly sources: readonly string[] }>>;
+}
+
+/**
+ * The facts of `models.json`.
+ * - Prices are in US dollars per million tokens. `cacheWrite` is the price for the shortest retention.
+ * - OpenAI's newer models have separate limits for input (922,000 or 272,000 tokens) and output. Their window is the
+ *   input limit plus the tokens that turnfold reserves for output.
+ * - Anthropic and others publish no tokenizer. Token counts of Claude models up to 4.6 are 20 to 33 % higher than those of
+ *   o200k_base, so their `tokenFactor` is 1.25. Newer ones count about 30 % more, so theirs is 1.6.
+ */
+export const CATALOGUE_DATA = data as unknown as CatalogueData;
+
+/** Built-in model profiles. */
+export const CATALOGUE: Catalogue = new Map(
+  Object.entries(CATALOGUE_DATA.models).map(([name, { family, sources: _, abilities, ...facts }]) => {
+    const { abilities: shared, ...familyFacts } = CATALOGUE_DATA.families[family] ?? {};
+    const profile = { ...familyFacts, ...facts, abilities: { ...shared, ...abilities } };
+    return [name, profile as Omit<ModelProfile, 'id'>];
+  }),
+);
+
+/** Returns the built-in catalogue with entries added or replaced. */
+export function extendCatalogue(
+  entries: Readonly<Record<string, Omit<ModelProfile, 'id'>>>,
+  base: Catalogue = CATALOGUE,
+): Catalogue {
+  return new Map([...base, ...Object.entries(entries)]);
+}
+
+/**
+ * Returns the profile of a model. A model name with a date (`claude-sonnet-4-5-20250929`, `gpt-4o-2024-08-06`) uses the
+ * profile of the name without the date. A gateway's name that holds the maker (`deepseek/deepseek-v4-pro`) uses the
+ * maker's profile.
+ * @throws invalid_config with the field
+ */
+export function findProfile(provider: string, model: string, catalogue: Catalogue = CATALOGUE): ModelProfile {
+  const family = model.replace(/-\d{4}-?\d{2}-?\d{2}$/, '').replace(/-latest$/, '');
+  const names = [`${provider}/${model}`, `${provider}/${family}`, ...(model.includes('/') ? [model, family] : [])];
+  const found = names.map((name) => catalogue.get(name)).find((profile) => profile !== undefined);
+  if (found !== undefined) return { ...found, id: model };
+  const field = 'model';
+  const all = [...catalogue.keys()];
+  const known = all.filter((name) => name.startsWith(`${provider}/`));
+  const wanted = provider === '' ? model : `${provider}/${model}`;
+  throw new TurnfoldError(
+    'invalid_config',
+    `${field}: the model catalogue has no profile for ${wanted}. Pass a profile with windowTokens, outputCapTokens and encoding. Known models: ${(known.length > 0 ? known : all).join(', ')}`,
+    { field },
+  );
+}

@@ -1,0 +1,144 @@
+import { TurnfoldError } from '../domain/errors.ts';
+import type { ModelProfile } from '../domain/model.ts';
+import { EFFORTS, type Effort, type ModelOptions, modelOptionsSchema, type Thinking } from '../domain/model-options.ts';
+import { parseInput } from '../domain/parse.ts';
+import type { WireFormat } from '../domain/raw-items.ts';
+
+/** Options that were checked, with the profile that they change. */
+export interface CheckedOptions {
+  readonly options: ModelOptions;
+  readonly profile: ModelProfile;
+}
+
+/** A model with its options, as the checks need them. */
+interface Asked {
+  readonly options: ModelOptions;
+  readonly profile: ModelProfile;
+  readonly format: WireFormat;
+}
+
+/**
+ * Checks the options of a model against its profile, so that a mistake stops the worker at its start and not a turn.
+ * An ability that the profile does not have is not checked.
+ * @throws invalid_config with the field, such as `thinking.type`
+ */
+export function checkOptions(given: ModelOptions, profile: ModelProfile, format: WireFormat): CheckedOptions {
+  const options = parseInput(modelOptionsSchema, given, '', 'invalid_config');
+  const asked = { options, profile, format };
+  checkFormat(asked);
+  if (format === 'anthropic') checkAnthropic(asked);
+  else checkOpenAi(asked);
+  checkSampling(asked);
+  checkToolChoice(asked);
+  const { maxOutputTokens = profile.outputCapTokens } = options;
+  if (maxOutputTokens > profile.outputCapTokens)
+    throw refuse('maxOutputTokens', `${profile.id} writes at most ${profile.outputCapTokens} tokens`);
+  return { options, profile: { ...profile, outputCapTokens: maxOutputTokens } };
+}
+
+/** Effort of the requests, as far as options and profile say it. Reasoning of OpenAI's models is off with `none`. */
+export function effortOf(
+  { effort, thinking }: ModelOptions,
+  { abilities }: Pick<ModelProfile, 'abilities'>,
+): Effort | undefined {
+  return effort ?? (thinking?.type === 'off' ? 'none' : abilities?.defaultEffort);
+}
+
+/** True if one effort asks for more work than another. */
+export function isMoreEffort(effort: Effort, than: Effort): boolean {
+  return EFFORTS.indexOf(effort) > EFFORTS.indexOf(than);
+}
+
+/** Options that only one API has. */
+function checkFormat({ options, format }: Asked): void {
+  const { outputCapField, streamOptions, stop } = options;
+  if (format !== 'openai-chat') {
+    if (outputCapField !== undefined) throw refuse('outputCapField', 'only openai-chat/… models have this option');
+    if (streamOptions !== undefined) throw refuse('streamOptions', 'only openai-chat/… models have this option');
+  }
+  if (format === 'openai-responses' && stop !== undefined)
+    throw refuse('stop', 'the Responses API has no stop texts. Use an openai-chat/… model');
+}
+
+function checkAnthropic({ options, profile }: Asked): void {
+  const { thinking, effort, serviceTier } = options;
+  const { thinking: types, efforts, maxEffortWithoutThinking: most } = profile.abilities ?? {};
+  if (thinking !== undefined) requireMember('thinking.type', thinking.type, types, profile);
+  if (thinking?.type === 'budget' && thinking.budgetTokens >= (options.maxOutputTokens ?? profile.outputCapTokens))
+    throw refuse('thinking.budgetTokens', 'must be less than the maximum tokens of an answer');
+  if (effort === 'none' || effort === 'minimal')
+    throw refuse('effort', `Anthropic's API has no effort ${effort}. Set thinking to turn thinking off`);
+  if (effort !== undefined) {
+    requireMember('effort', effort, efforts, profile);
+    if (thinking?.type === 'off' && most !== undefined && isMoreEffort(effort, most))
+      throw refuse('effort', `with thinking off, ${profile.id} accepts at most ${most}`);
+  }
+  if (serviceTier !== undefined && serviceTier !== 'auto' && serviceTier !== 'standard_only')
+    throw refuse('serviceTier', 'expected auto or standard_only');
+}
+
+function checkOpenAi({ options, profile, format }: Asked): void {
+  const { thinking, effort } = options;
+  const { efforts, chatTools } = profile.abilities ?? {};
+  checkOpenAiThinking(thinking, effort, format);
+  if (effort !== undefined) requireMember('effort', effort, efforts, profile);
+  if (thinking?.type === 'off' && efforts !== undefined && !efforts.includes('none'))
+    throw refuse('thinking.type', `${profile.id} cannot turn reasoning off. It accepts the efforts ${list(efforts)}`);
+  if (format === 'openai-chat' && effort === 'max' && chatTools !== undefined)
+    throw refuse('effort', `Chat Completions accepts at most xhigh. Use openai/${profile.id}, the Responses API`);
+}
+
+function checkOpenAiThinking(thinking: Thinking | undefined, effort: Effort | undefined, format: WireFormat): void {
+  if (thinking === undefined) return;
+  const { type } = thinking;
+  if (type === 'budget' || type === 'between_tools')
+    throw refuse('thinking.type', `the API has no thinking of type ${type}. Use off or adaptive, and effort`);
+  if (type === 'off' ? effort !== undefined && effort !== 'none' : effort === 'none')
+    throw refuse('effort', `${effort} contradicts thinking ${type}. Remove one of them`);
+  if (format === 'openai-chat' && type === 'adaptive' && thinking.display !== undefined)
+    throw refuse('thinking.display', 'only anthropic/… and openai/… models have this option');
+}
+
+/** Some models refuse `temperature` and `topP` always, others while they think. */
+function checkSampling({ options, profile, format }: Asked): void {
+  const field = options.temperature === undefined ? 'topP' : 'temperature';
+  const { sampling = 'always' } = profile.abilities ?? {};
+  if (options[field] === undefined || sampling === 'always') return;
+  if (sampling === 'never') throw refuse(field, `${profile.id} does not accept it. Remove it`);
+  if (format === 'anthropic' ? isThinkingOn(options, profile) : effortOf(options, profile) !== 'none')
+    throw refuse(field, `${profile.id} accepts it only while it does not think. Set thinking to {type: 'off'}`);
+}
+
+function checkToolChoice({ options, profile, format }: Asked): void {
+  const { toolChoice } = options;
+  if (toolChoice === undefined || toolChoice === 'auto' || toolChoice === 'none') return;
+  if (profile.abilities?.forcedTools === false)
+    throw refuse('toolChoice', `${profile.id} refuses a forced tool call. Use auto or none`);
+  if (format === 'anthropic' && isThinkingOn(options, profile))
+    throw refuse('toolChoice', "a model that thinks cannot be forced to call a tool. Set thinking to {type: 'off'}");
+}
+
+/** True if an Anthropic model thinks before its answers. */
+function isThinkingOn({ thinking }: ModelOptions, { abilities }: ModelProfile): boolean {
+  const type = thinking?.type ?? abilities?.defaultThinking ?? 'off';
+  return type === 'adaptive' || type === 'budget';
+}
+
+function requireMember<Value extends string>(
+  field: string,
+  value: Value,
+  accepted: readonly Value[] | undefined,
+  { id }: ModelProfile,
+): void {
+  if (accepted === undefined || accepted.includes(value)) return;
+  const accepts = accepted.length === 0 ? 'It has no such option' : `It accepts ${list(accepted)}`;
+  throw refuse(field, `${id} does not accept ${value}. ${accepts}`);
+}
+
+function list(values: readonly string[]): string {
+  return values.join(', ');
+}
+
+function refuse(field: string, why: string): TurnfoldError {
+  return new TurnfoldError('invalid_config', `${field}: ${why}`, { field });
+}

@@ -1,0 +1,122 @@
+import type OpenAI from 'openai';
+import { ModelError, type ModelProfile, type ModelRequest } from '../../domain/model.ts';
+import type { ModelAbilities, ModelOptions } from '../../domain/model-options.ts';
+import type { ProviderSchema } from '../../domain/provider-schema.ts';
+import { effortOf } from '../check-options.ts';
+import { holdsFor, isForced } from '../tool-choice.ts';
+
+type ResponsesParameters = Partial<
+  Pick<
+    OpenAI.Responses.ResponseCreateParams,
+    'reasoning' | 'temperature' | 'top_p' | 'tool_choice' | 'service_tier' | 'text'
+  >
+>;
+
+/** Writes the fields of a Responses request that follow from the model's options, besides the output limit. */
+export function writeResponsesParameters(
+  options: ModelOptions,
+  profile: ModelProfile,
+  request: ModelRequest,
+): ResponsesParameters {
+  const { thinking, temperature, topP, serviceTier, extraBody } = options;
+  const effort = effortFor(options, profile, request);
+  const isSummarized = thinking?.type === 'adaptive' && thinking.display === 'summarized';
+  const reasoning = { ...(effort !== undefined && { effort }), ...(isSummarized && { summary: 'auto' as const }) };
+  const choice = findChoice(options, request);
+  const format = findFormat(profile, request);
+  return {
+    ...(Object.keys(reasoning).length > 0 && { reasoning }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(choice !== undefined && {
+      tool_choice: typeof choice === 'string' ? choice : { type: 'function' as const, name: choice.tool },
+    }),
+    ...(format !== undefined && { text: { format: { type: 'json_schema' as const, ...writeFormat(format) } } }),
+    ...(serviceTier !== undefined && { service_tier: serviceTier as NonNullable<ResponsesParameters['service_tier']> }),
+    ...extraBody,
+  };
+}
+
+type ChatParameters = Partial<
+  Pick<
+    OpenAI.ChatCompletionCreateParams,
+    'reasoning_effort' | 'temperature' | 'top_p' | 'stop' | 'tool_choice' | 'service_tier' | 'response_format'
+  >
+>;
+
+/**
+ * Writes the fields of a Chat Completions request that follow from the model's options, besides the output limit.
+ * @throws ModelError if the model calls tools only in the Responses API
+ */
+export function writeChatParameters(
+  options: ModelOptions,
+  profile: ModelProfile,
+  request: ModelRequest,
+): ChatParameters {
+  const { temperature, topP, stop, serviceTier, extraBody } = options;
+  const { toolRefusal: refusal } = profile;
+  if (request.tools.length > 0 && refusal !== undefined)
+    throw new ModelError('fatal', refusal, { code: 'tools_need_responses' });
+  const isWithoutReasoning = request.tools.length > 0 && readChatTools(profile) === 'without_reasoning';
+  const effort = isWithoutReasoning ? 'none' : effortFor(options, profile, request);
+  const choice = findChoice(options, request);
+  const format = findFormat(profile, request);
+  return {
+    ...(effort !== undefined && { reasoning_effort: effort }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(stop !== undefined && { stop }),
+    ...(choice !== undefined && {
+      tool_choice: typeof choice === 'string' ? choice : { type: 'function' as const, function: { name: choice.tool } },
+    }),
+    ...(format !== undefined && {
+      response_format: { type: 'json_schema' as const, json_schema: writeFormat(format) },
+    }),
+    ...(serviceTier !== undefined && { service_tier: serviceTier as NonNullable<ChatParameters['service_tier']> }),
+    ...extraBody,
+  };
+}
+
+/**
+ * Returns why the model cannot call tools through Chat Completions, or undefined if it can. From GPT-5.4 on, OpenAI
+ * accepts tools there only without reasoning, and for some models not at all.
+ */
+export function findToolRefusal(profile: ModelProfile, { effort }: ModelOptions): string | undefined {
+  const { id } = profile;
+  const chatTools = readChatTools(profile);
+  const instead = `Use openai/${id}, the Responses API`;
+  if (chatTools === 'never') return `${id} calls tools only through the Responses API. ${instead}`;
+  return chatTools === 'without_reasoning' && effort !== undefined && effort !== 'none'
+    ? `${id} calls tools through Chat Completions only with effort none, but its effort is ${effort}. ${instead}`
+    : undefined;
+}
+
+/** OpenAI's models from GPT-5.6 on, which reason unless the request says otherwise. */
+const REASONS = /^gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])/;
+
+function readChatTools({ id, abilities }: ModelProfile): NonNullable<ModelAbilities['chatTools']> {
+  return abilities?.chatTools ?? (REASONS.test(id) ? 'without_reasoning' : 'always');
+}
+
+/** Returns the schema of the final answer, if the provider holds its models to one. */
+function findFormat({ abilities }: ModelProfile, { answerSchema }: ModelRequest): ProviderSchema | undefined {
+  return abilities?.structured === true ? answerSchema : undefined;
+}
+
+function writeFormat({ schema, isStrict }: ProviderSchema) {
+  return { name: 'answer', schema: { ...schema }, strict: isStrict };
+}
+
+function effortFor(
+  options: ModelOptions,
+  { abilities }: ModelProfile,
+  { thinking }: ModelRequest,
+): ModelOptions['effort'] {
+  const isOff = thinking === 'off' && abilities?.efforts?.includes('none') === true;
+  return isOff ? 'none' : effortOf(options, {});
+}
+
+function findChoice({ toolChoice }: ModelOptions, request: ModelRequest): ModelOptions['toolChoice'] {
+  if (toolChoice === undefined || request.tools.length === 0) return undefined;
+  return isForced(toolChoice) && !holdsFor(toolChoice, request) ? undefined : toolChoice;
+}

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { toProviderSchema } from '../../src/domain/provider-schema.ts';
+
+const convert = (schema: z.ZodType) => toProviderSchema(z.toJSONSchema(schema, { io: 'input' }));
+
+test('a schema for providers closes its objects and leaves the limits of values out', () => {
+  const schema = z.object({
+    count: z.int().min(1),
+    kind: z.discriminatedUnion('t', [z.object({ t: z.literal('a') }), z.object({ t: z.literal('b') })]),
+    names: z.array(z.string().describe('A name.')).min(1),
+  });
+  const kinds = ['a', 'b'].map((name) => ({
+    type: 'object',
+    properties: { t: { type: 'string', const: name } },
+    required: ['t'],
+    additionalProperties: false,
+  }));
+  expect(convert(schema)).toEqual({
+    isStrict: true,
+    schema: {
+      type: 'object',
+      properties: {
+        count: { type: 'integer' },
+        kind: { anyOf: kinds },
+        names: { type: 'array', items: { type: 'string', description: 'A name.' } },
+      },
+      required: ['count', 'kind', 'names'],
+      additionalProperties: false,
+    },
+  });
+});
+
+test('a schema with an optional field is not strict', () => {
+  expect(convert(z.object({ a: z.string().optional() }))?.isStrict).toBe(false);
+  expect(convert(z.object({ a: z.object({ b: z.string().optional() }) }))?.isStrict).toBe(false);
+});
+
+const node = z.object({
+  get children() {
+    return z.array(node);
+  },
+});
+
+test.each([
+  ['a record', z.object({ a: z.record(z.string(), z.number()) })],
+  ['a tuple', z.object({ a: z.tuple([z.string()]) })],
+  ['a recursive value', node],
+])('providers cannot hold an answer to %s', (_, schema) => {
+  expect(convert(schema)).toBeUndefined();
+});
