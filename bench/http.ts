@@ -1,7 +1,7 @@
 /**
  * Measures HTTP: `node bench/http.ts [--runs 3] [--requests 1000] [--lanes 16] [--rate 100] [--json]`. The server runs in a
  * process of its own, without keys. Runs of turns accepted over HTTP alternate with runs of raw `queue.add` of BullMQ on
- * the same Redis: first as fast as both go, then at a fixed rate. Then come the first piece of text at a reader of a
+ * the same Redis. Both go as fast as they can, then at a fixed rate. Then come the first piece of text at a reader of a
  * stream, and the replay of 64,000 characters.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

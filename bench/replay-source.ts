@@ -12,7 +12,7 @@ const TEXT = 'word '.repeat(12_800);
 const BATCH_CHARACTERS = 20;
 
 /** A turn in progress, whose 64,000 characters are in the stream. No worker must use the same Redis. */
-export interface ReplaySource {
+interface ReplaySource {
   readonly conversation: string;
   readonly turn: string;
   readonly characters: number;

@@ -153,7 +153,7 @@ interface Figures {
 
 function describe(figures: Figures): string {
   const { firstPieceMs, replayMs } = figures;
-  const row = (name: string, spread: Spread): string => `${name.padEnd(34)}${describeSpread(spread)}`;
+  const row = (name: string, spread: Spread): string => `${name.padEnd(37)}${describeSpread(spread)}`;
   return [
     `${turns} turns a run, ${concurrency} at a time, ${tokens} tokens every ${msPerToken} ms, ${runs} pairs of runs`,
     row('worker, not streamed, ms a turn', figures.silentWorkerMs),

@@ -13,7 +13,7 @@ const STATED_VALUE =
   /^\W{0,4}([\p{L}_][\p{L}\p{N}_ .-]{0,40})["'`*]{0,3}\s?[:=：]["'`*\s]{0,4}\S{1,40}(?: \S{1,20}){0,2}$/u;
 /** Keys of a result: `"status":`, `status: `, `status=`. */
 const KEYS = /(?<![\p{L}\p{N}_-])([\p{L}_][\p{L}\p{N}_-]{0,60})["'`]?\s?[:=：]/gu;
-/** What both patterns need. Most lines have none. */
+/** Both patterns need one of these characters. Most lines have none. */
 const SEPARATOR = /[:=：]/;
 /** An argument value that may name what a call is about: one word, such as a path or the id of an order. */
 const NAME = /^\S{1,200}$/;
