@@ -235,7 +235,7 @@ type InboxOutcome = 'moved' | 'repeated' | 'refused' | 'postponed';
 export interface InboxDelivery {
   /** Id of the job in its queue. */
   readonly job: string;
-  /** What became of the job. */
+  /** Outcome of the delivery. */
   readonly outcome: InboxOutcome;
   /** Code of the error, if the turn was not accepted. */
   readonly code?: ErrorCode;

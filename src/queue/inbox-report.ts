@@ -4,6 +4,7 @@ import { INBOX_QUEUE, queuePrefix } from '../jobs/queues.ts';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
 import { countWorkers, databaseOf } from './queue-reports.ts';
 import { reportErrors } from './queue-set.ts';
+import type { QueueReader } from './shard-waits.ts';
 
 /** State of the inbox, as a report for operators. */
 export interface InboxReport {
@@ -33,10 +34,13 @@ export async function reportInbox({ connection, namespace, onError }: InboxPlace
     prefix: queuePrefix(0, namespace),
     // A report must not change the settings that the producers of the queue have stored.
     skipMetasUpdate: true,
+    // A user without INFO could not start the queue otherwise.
+    skipWaitingForReady: true,
+    skipVersionCheck: true,
   });
   jobs.on('error', reportErrors(INBOX_QUEUE, onError));
   try {
-    const counts = await jobs.getJobCounts('waiting', 'paused', 'prioritized', 'delayed', 'failed');
+    const counts = await jobs.getJobCounts('waiting', 'prioritized', 'delayed', 'failed');
     const { failed = 0, ...waiting } = counts;
     const [lastFailed] = await connection.zrevrange(jobs.toKey('failed'), 0, 0);
     const reason = lastFailed === undefined ? null : await connection.hget(jobs.toKey(lastFailed), 'failedReason');
@@ -54,15 +58,15 @@ export async function reportInbox({ connection, namespace, onError }: InboxPlace
 }
 
 /** The oldest job without a priority is the last of its list. Jobs with a priority come after all of those. */
-async function readWait(jobs: Queue, redis: QueueConnection): Promise<number | undefined> {
-  const heads = await Promise.all([
+async function readWait(jobs: Queue, redis: QueueReader): Promise<number | undefined> {
+  const [[waiting], [prioritized], [delayed]] = await Promise.all([
     redis.lrange(jobs.toKey('wait'), -1, -1),
-    redis.lrange(jobs.toKey('paused'), -1, -1),
-    redis.zrange(jobs.toKey('prioritized'), 0, 0),
-    redis.zrange(jobs.toKey('delayed'), 0, 0),
+    redis.zrangebyscore(jobs.toKey('prioritized'), 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1),
+    redis.zrangebyscore(jobs.toKey('delayed'), 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1),
   ]);
-  const added = await Promise.all(heads.flat().map((id) => redis.hget(jobs.toKey(id), 'timestamp')));
-  const times = added.flatMap((time) => (time === null ? [] : [Number(time)]));
+  const ids = [waiting, prioritized, delayed].filter((id) => id !== undefined);
+  const added = await Promise.all(ids.map((id) => redis.hmget(jobs.toKey(id), 'timestamp')));
+  const times = added.flatMap(([time]) => (time === null || time === undefined ? [] : [Number(time)]));
   return times.length === 0 ? undefined : Math.max(0, Date.now() - Math.min(...times));
 }
 

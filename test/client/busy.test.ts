@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { EnqueueInput, TurnView } from '../../src/client/index.ts';
+import type { EnqueueInput, EventOrLoss, TurnView } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { type Fixture, openFixture } from './fixture.ts';
@@ -149,8 +149,9 @@ test('the stream and the events of a turn say where a steering message entered i
   ];
   expect(await read).toEqual(expected);
   expect(await readTypes('c-place', 'held'), 'a reader that comes late').toEqual(expected);
-  const events = await Array.fromAsync(fixture.client.events('c-place', { after: '0', waitMs: 0 }));
-  expect(events.slice(0, 1)).toMatchObject([{ type: 'turn_steered', turn: 's1', into: 'held', seq: 4 }]);
+  const events: EventOrLoss[] = [];
+  for await (const event of fixture.client.events('c-place', { after: '0', waitMs: 0 })) events.push(event);
+  expect(events[0]).toMatchObject({ type: 'turn_steered', turn: 's1', into: 'held', seq: 4 });
 });
 
 /** Reads the parts of a turn to its end, one line for each. The pieces of a text are one line, previews are none. */
