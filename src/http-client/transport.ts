@@ -3,7 +3,7 @@ import type { HttpClientSettings } from './client-options.ts';
 import { isPassing, readProblem } from './problem-error.ts';
 import { Retries } from './retries.ts';
 
-type QueryValue = string | number | undefined;
+type QueryValue = string | number | boolean | undefined;
 
 /** Id under which a write can be repeated. */
 export interface RepeatableWrite {

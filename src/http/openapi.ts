@@ -71,7 +71,13 @@ export function describeRoute(route: Route): RouteDescription {
     ...(resultType === EVENT_STREAM && { 'last-event-id': lastEventIdSchema.optional() }),
   };
   return {
-    ...{ operation, method, path, scopes: [scope], summary, isBodyOptional, status },
+    operation,
+    method,
+    path,
+    scopes: [scope],
+    summary,
+    isBodyOptional,
+    status,
     ...(query && { query }),
     ...(body && { body }),
     headers: z.object(headers),

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
 import { fieldError } from '../domain/errors.ts';
 import type { HttpApp } from './app-options.ts';
 import { describeProblem, HTTP_CODES, type HttpCode, PROBLEM_TYPE } from './problem.ts';
@@ -35,7 +36,10 @@ const CLOSE_PAUSE_MS = 50;
  * @throws invalid_config if the address cannot be bound
  */
 export async function serveHttp({ app, host, port }: ServeOptions): Promise<HttpServer> {
-  const fetch = (request: Request, { outgoing }: Pick<HttpBindings, 'outgoing'>): Promise<Response> => {
+  const fetch = (
+    request: Request,
+    { outgoing }: { readonly outgoing: Pick<Writable, 'destroy'> },
+  ): Promise<Response> => {
     return app.fetch(request, { cut: () => void outgoing.destroy() });
   };
   const listener = getRequestListener(fetch, {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Scope } from '../../src/domain/access-key.ts';
 import { authenticateByKey } from '../../src/http/bearer-keys.ts';
 import { createProtocols } from '../../src/http/protocols.ts';
-import { openPage, type Page, textsOf } from './chat-page.ts';
+import { fetchWithKey, openPage, type Page, textsOf } from './chat-page.ts';
 import { type HttpFixture, openHttpFixture } from './fixture.ts';
 import { createFrontEndAgent } from './front-end-agent.ts';
 
@@ -21,10 +21,7 @@ afterAll(() => http.close());
 
 async function openWithKey(id: string, scopes: readonly Scope[], messages: Page['chat']['messages'] = []) {
   const { token } = await http.client.keys.create({ tenant: '_', scopes: [...scopes] });
-  const withKey: typeof fetch = (input, init) => {
-    return fetch(input, { ...init, headers: { ...init?.headers, authorization: `Bearer ${token}` } });
-  };
-  return openPage({ sdk: 7, url, id, messages, fetch: withKey });
+  return openPage({ sdk: 7, url, id, messages, fetch: fetchWithKey(token) });
 }
 
 const shownIn = ({ chat }: Page) => chat.messages.map((message) => textsOf(message).join(''));

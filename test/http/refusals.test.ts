@@ -1,10 +1,10 @@
 import { HttpAgent } from '@ag-ui/client';
 import { OpenAI } from 'openai';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Scope } from '../../src/domain/access-key.ts';
 import { authenticateByKey } from '../../src/http/bearer-keys.ts';
 import { createProtocols } from '../../src/http/protocols.ts';
-import { openPage } from './chat-page.ts';
+import { fetchWithKey, openPage } from './chat-page.ts';
 import { type HttpFixture, openHttpFixture } from './fixture.ts';
 
 const BODY_BYTES = 2_000;
@@ -47,10 +47,6 @@ async function keyFor({ scopes }: Refusal): Promise<string> {
   return (await http.client.keys.create({ tenant: '_', scopes })).token;
 }
 
-afterEach(async () => {
-  expect(await http.client.conversations({}), 'a refused request changes nothing').toEqual({ conversations: [] });
-});
-
 test.for(refusals)('the OpenAI SDK throws its error for status $status, with the code', async (refusal) => {
   const { status, code, text: input } = refusal;
   const openai = new OpenAI({ baseURL: `${urlFor(refusal)}/v1`, apiKey: await keyFor(refusal), maxRetries: 0 });
@@ -64,14 +60,11 @@ test.for(refusals)('the OpenAI SDK throws its error for status $status, with the
 
 test.for(refusals)('a page of the AI SDK gets the problem as its error for status $status', async (refusal) => {
   const { status, code, text } = refusal;
-  const token = await keyFor(refusal);
-  const withKey: typeof fetch = (input, init) => {
-    return fetch(input, { ...init, headers: { ...init?.headers, authorization: `Bearer ${token}` } });
-  };
-  const { chat, errors } = openPage({ sdk: 7, url: urlFor(refusal), id: `chat-${status}`, fetch: withKey });
+  const fetch = fetchWithKey(await keyFor(refusal));
+  const { chat, errors } = openPage({ sdk: 7, url: urlFor(refusal), id: `chat-${status}`, fetch });
   await chat.sendMessage({ text });
   expect(chat.status).toBe('error');
-  expect(errors.map(({ message }) => JSON.parse(message))).toMatchObject([
+  expect(errors.map(({ message }) => JSON.parse(message) as unknown)).toMatchObject([
     { status, code, detail: expect.any(String) },
   ]);
 });
@@ -90,4 +83,8 @@ test.for(refusals)('an agent of AG-UI fails with status $status and the problem'
   const run = agent.runAgent({}, { onRunFailed: ({ error }) => void failures.push(error) });
   await expect(run).rejects.toMatchObject({ status, payload: expect.stringContaining(`"code":"${code}"`) });
   expect(failures).toMatchObject([{ status }]);
+});
+
+test('a refused request changes nothing', async () => {
+  expect(await http.client.conversations({})).toEqual({ conversations: [] });
 });

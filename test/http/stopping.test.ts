@@ -57,7 +57,7 @@ test('a server that stops ends each stream as its protocol says, prints nothing,
       .at(-1)
       ?.replace(/^(event: .*\n)?data: /, '') ?? '';
   const last = (outcome: typeof failed) =>
-    JSON.parse(outcome?.status === 'fulfilled' ? lastFrame(outcome.value) : '{}');
+    JSON.parse(outcome?.status === 'fulfilled' ? lastFrame(outcome.value) : '{}') as { sequence_number?: number };
   expect(last(failed)).toMatchObject({ type: 'RUN_ERROR', code: 'server_stopping' });
   expect(last(error)).toMatchObject({ type: 'error', code: 'server_stopping' });
   expect(state).toMatchObject({ status: 'fulfilled', value: { object: 'response', status: 'in_progress' } });
@@ -71,7 +71,7 @@ test('a server that stops ends each stream as its protocol says, prints nothing,
   expect(await readAll(await post(`${next.url}/v1/ag-ui`, RUN), () => undefined)).toContain('"delta":"One two."');
   const id = /"id":"(resp_[^"]+)"/.exec(error?.status === 'fulfilled' ? error.value : '')?.[1] ?? '';
   const openai = new OpenAI({ baseURL: `${next.url}/v1`, apiKey: 'none' });
-  const after = last(error).sequence_number as number;
+  const after = last(error).sequence_number ?? 0;
   let rest = '';
   for await (const event of await openai.responses.retrieve(id, { stream: true, starting_after: after })) {
     if (event.type === 'response.output_text.delta') rest += event.delta;

@@ -132,9 +132,16 @@ async function checkIsLast({ client, nameOf }: Backend, { id, message, replaced,
   throw new HttpProblem('forbidden', why, { field: 'messageId' });
 }
 
+/** Attempts follow each other, so a search that doubles its steps finds the last of n with about 2 log n reads. */
 async function findLastAttempt(backend: Backend, id: string, message: string): Promise<number> {
-  let last = 1;
-  while ((await readTurn(backend, id, nameTurn(message, last + 1))) !== undefined) last += 1;
+  const exists = async (attempt: number) => (await readTurn(backend, id, nameTurn(message, attempt))) !== undefined;
+  let [last, missing] = [1, 2];
+  while (await exists(missing)) [last, missing] = [missing, missing * 2];
+  while (missing - last > 1) {
+    const middle = Math.floor((last + missing) / 2);
+    if (await exists(middle)) last = middle;
+    else missing = middle;
+  }
   return last;
 }
 
