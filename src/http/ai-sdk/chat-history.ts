@@ -20,9 +20,11 @@ type UiPart = { readonly type: string } & Record<string, unknown>;
  */
 export async function listChatMessages({ client, nameOf }: Backend, id: string): Promise<UiMessage[]> {
   try {
+    const before = await client.openTurns(nameOf(id), { limit: 1_000 });
     const [log, versions] = await Promise.all([client.log(nameOf(id)), client.versions(nameOf(id))]);
-    const { turns } = await client.openTurns(nameOf(id), { limit: 1_000 });
-    const open = new Set(turns.map(({ turn }) => turn));
+    // A turn may begin or end while the log is read. The log may then hold a part of its answer, or nothing.
+    const after = await client.openTurns(nameOf(id), { limit: 1_000 });
+    const open = new Set([...before.turns, ...after.turns].map(({ turn }) => turn));
     const dropped = versions.flatMap(findRolledBack);
     const kept = log.filter(({ seq }) => !dropped.some(({ from, to }) => seq >= from && seq <= to));
     return buildMessages(kept.filter(({ turn = '', message }) => message.role === 'user' || !open.has(turn)));
