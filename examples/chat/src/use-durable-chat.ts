@@ -26,7 +26,7 @@ export function useDurableChat(id: string, loaded: readonly UIMessage[]): UseCha
       if (finishReason === undefined || !hasQuestion) setCutOff(true);
     },
   });
-  const { error, messages, sendMessage, setMessages, resumeStream } = chat;
+  const { error, messages, status, sendMessage, setMessages, resumeStream } = chat;
   const hasFailed = error !== undefined && !isRefusal(error);
 
   useEffect(() => {
@@ -46,7 +46,35 @@ export function useDurableChat(id: string, loaded: readonly UIMessage[]): UseCha
     return () => left.abort();
     // The messages are those at the moment of the failure.
   }, [isCutOff, hasFailed, error, id]);
+
+  // If the user asks again before an answer was replayed, the stream has the answer to the new question alone.
+  const unanswered = status === 'ready' ? findUnanswered(messages).join(' ') : '';
+  useEffect(() => {
+    if (unanswered === '') return;
+    const left = new AbortController();
+    loadMessages(id, left.signal).then(
+      (known) => setMessages((shown) => addAnswers(shown, known)),
+      () => undefined,
+    );
+    return () => left.abort();
+  }, [unanswered, id]);
   return chat;
+}
+
+/** Ids of the user's messages that no answer follows. A turn that failed has none. */
+function findUnanswered(messages: readonly UIMessage[]): string[] {
+  const asked = messages.filter(({ role }, index) => role === 'user' && messages[index + 1]?.role !== 'assistant');
+  return asked.map(({ id }) => id);
+}
+
+/** Adds the answers of the log that the page lacks, each behind its question. */
+function addAnswers(shown: UIMessage[], known: readonly UIMessage[]): UIMessage[] {
+  const unanswered = new Set(findUnanswered(shown));
+  return shown.flatMap((message) => {
+    const at = known.findIndex(({ id }) => unanswered.has(id) && id === message.id);
+    const next = at === -1 ? undefined : known[at + 1];
+    return next?.role === 'assistant' && !shown.some(({ id }) => id === next.id) ? [message, next] : [message];
+  });
 }
 
 /** A problem of the caller, e.g. a message that is too large. The same request would be refused again. */
