@@ -5,13 +5,19 @@ import { loadMessages } from './load-messages.ts';
 
 const RETRY_MS = 500;
 
+export interface DurableChat extends UseChatHelpers<UIMessage> {
+  /** The page repairs its messages. A question that is asked now would mix its answer with the one before. */
+  readonly isUnsure: boolean;
+}
+
 /**
  * The stock `useChat`, which reads on by itself after a lost connection. A message that did not arrive is sent again under
  * its id, and a repeated message begins no second turn. An answer that did not end is streamed again from its start.
  * @param loaded messages of the log when the page was opened
  */
-export function useDurableChat(id: string, loaded: readonly UIMessage[]): UseChatHelpers<UIMessage> {
+export function useDurableChat(id: string, loaded: readonly UIMessage[]): DurableChat {
   const [isCutOff, setCutOff] = useState(false);
+  const [isUnsure, setUnsure] = useState(false);
   const chat = useChat({
     id,
     messages: [...loaded],
@@ -32,6 +38,7 @@ export function useDurableChat(id: string, loaded: readonly UIMessage[]): UseCha
   useEffect(() => {
     if (!isCutOff && !hasFailed) return;
     const left = new AbortController();
+    setUnsure(true);
     const readOn = async () => {
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       const known = await loadMessages(id, left.signal);
@@ -42,23 +49,27 @@ export function useDurableChat(id: string, loaded: readonly UIMessage[]): UseCha
       setMessages(known);
       await resumeStream();
     };
-    readOn().catch(() => undefined);
+    readOn().catch(() => setUnsure(left.signal.aborted));
     return () => left.abort();
     // The messages are those at the moment of the failure.
   }, [isCutOff, hasFailed, error, id]);
 
-  // If the user asks again before an answer was replayed, the stream has the answer to the new question alone.
-  const unanswered = status === 'ready' ? findUnanswered(messages).join(' ') : '';
+  // The answer may have been neither in the messages nor in the stream, if its turn ended in between.
+  const check =
+    status === 'ready' && !isCutOff ? [isUnsure ? 'unsure' : '', ...findUnanswered(messages)].join(' ') : '';
   useEffect(() => {
-    if (unanswered === '') return;
+    if (check === '') return;
     const left = new AbortController();
     loadMessages(id, left.signal).then(
-      (known) => setMessages((shown) => addAnswers(shown, known)),
-      () => undefined,
+      (known) => {
+        setMessages((shown) => mergeLog(shown, known));
+        setUnsure(false);
+      },
+      () => setUnsure(left.signal.aborted),
     );
     return () => left.abort();
-  }, [unanswered, id]);
-  return chat;
+  }, [check, id]);
+  return { ...chat, isUnsure: isUnsure || isCutOff || hasFailed };
 }
 
 /** Ids of the user's messages that no answer follows. A turn that failed has none. */
@@ -67,14 +78,11 @@ function findUnanswered(messages: readonly UIMessage[]): string[] {
   return asked.map(({ id }) => id);
 }
 
-/** Adds the answers of the log that the page lacks, each behind its question. */
-function addAnswers(shown: UIMessage[], known: readonly UIMessage[]): UIMessage[] {
-  const unanswered = new Set(findUnanswered(shown));
-  return shown.flatMap((message) => {
-    const at = known.findIndex(({ id }) => unanswered.has(id) && id === message.id);
-    const next = at === -1 ? undefined : known[at + 1];
-    return next?.role === 'assistant' && !shown.some(({ id }) => id === next.id) ? [message, next] : [message];
-  });
+/** Takes the messages of the log, and keeps what the page has behind them. */
+function mergeLog(shown: UIMessage[], known: readonly UIMessage[]): UIMessage[] {
+  const logged = new Set(known.map(({ id }) => id));
+  const last = shown.findLastIndex(({ id }) => logged.has(id));
+  return [...known, ...shown.slice(last + 1)];
 }
 
 /** A problem of the caller, e.g. a message that is too large. The same request would be refused again. */
