@@ -10,6 +10,14 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
 };
 
+/** A bundler writes the hash of a file into its name, e.g. `assets/index-DrJ-jrom.js`. A word has no such capitals. */
+const HASHED = /\/assets\/[^/]+-(?=[\w-]*[A-Z])(?=[\w-]*[a-z\d])[\w-]{8}\.\w+$/;
+
+/** A page that loads again needs only its small HTML file from the server. */
+function keepFor(path: string): string {
+  return HASHED.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache';
+}
+
 /**
  * Serves the files of a folder, e.g. a built page, beside the routes.
  * @param answer answers a request for which the folder has no file
@@ -21,7 +29,7 @@ export function withPage(folder: string, answer: HttpApp['fetch']): HttpApp['fet
     await next();
     for (const [name, value] of Object.entries(HEADERS)) context.res.headers.set(name, value);
   });
-  app.use(serveStatic({ root: folder }));
+  app.use(serveStatic({ root: folder, onFound: (path, { res }) => res.headers.set('cache-control', keepFor(path)) }));
   app.notFound(({ req, env }) => answer(req.raw, env));
   return async (request, connection) => await app.fetch(request, connection);
 }

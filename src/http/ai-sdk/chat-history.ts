@@ -18,15 +18,20 @@ type UiPart = { readonly type: string } & Record<string, unknown>;
  * Lists the messages of a conversation for a page that opens it: the whole log, without what was regenerated. Behind it
  * come the users' messages of turns that wait for a worker. The answer of an open turn is left out, because its stream has it.
  */
-export async function listChatMessages({ client, nameOf }: Backend, id: string): Promise<UiMessage[]> {
+export async function listChatMessages(
+  { client, nameOf }: Pick<Backend, 'client' | 'nameOf'>,
+  id: string,
+): Promise<UiMessage[]> {
   try {
     // First the open turns: a turn that begins between the reads then has its message in both, and not in none.
-    const { turns } = await client.openTurns(nameOf(id), { limit: 1_000, inputs: true });
+    const before = await client.openTurns(nameOf(id), { limit: 1_000, inputs: true });
     const [log, versions] = await Promise.all([client.log(nameOf(id)), client.versions(nameOf(id))]);
-    const open = new Set(turns.map(({ turn }) => turn));
+    // A turn may begin or end while the log is read. The log may then hold a part of its answer, or nothing.
+    const after = await client.openTurns(nameOf(id), { limit: 1_000 });
+    const open = new Set([...before.turns, ...after.turns].map(({ turn }) => turn));
     const kept = omitRolledBack(log, versions);
     const logged = new Set(log.map(({ turn }) => turn));
-    const unclaimed = turns.filter(({ turn, input }) => input !== undefined && !logged.has(turn));
+    const unclaimed = before.turns.filter(({ turn, input }) => input !== undefined && !logged.has(turn));
     return [
       ...buildMessages(kept.filter(({ turn = '', message }) => message.role === 'user' || !open.has(turn))),
       ...unclaimed.map(({ turn, input = '' }) => writeUserMessage(nameUserMessage(turn), input)),
