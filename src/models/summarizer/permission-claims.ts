@@ -57,7 +57,7 @@ const UNSPACED_NEGATION = /不得|不要|不能|请勿|严禁|禁止|ない|않|
 
 const NEGATIONS = new Set(
   [
-    "not never nobody cannot don't doesn't didn't won't can't isn't wasn't aren't weren't mustn't shouldn't nicht nie niemals",
+    "not never cannot don't doesn't didn't won't can't isn't wasn't aren't weren't mustn't shouldn't nicht nie niemals",
     'kein keine keinen ne pas jamais nunca jamás não mai non не нельзя никогда only nur',
   ]
     .join(' ')
@@ -67,7 +67,8 @@ const NEGATIONS = new Set(
 const FRAME = new Set(
   [
     'the and has have had was were been that this for with already explicitly to agent assistant they you der die das den dem',
-    'für und est une les des ont pour los las una para al del el la le il also now fully l utilisateur hat haben wurde',
+    'für und est une les des ont pour los las una para al del',
+    'el la le il also now fully l utilisateur hat haben wurde',
   ]
     .join(' ')
     .split(' '),
