@@ -1,14 +1,14 @@
 /** A claim: one of the first words, and soon behind it a word that begins as one of the others. */
 interface ClaimRule {
   readonly first: ReadonlySet<string>;
-  readonly then: readonly string[];
+  readonly starts: readonly string[];
   /** Words between the two, at most. */
   readonly apart: number;
 }
 
-const rule = (first: string, then: string, apart: number): ClaimRule => ({
+const rule = (first: string, starts: string, apart: number): ClaimRule => ({
   first: new Set(first.split(' ')),
-  then: then.split(' '),
+  starts: starts.split(' '),
   apart,
 });
 
@@ -95,11 +95,11 @@ export function isPermissionClaim(sentence: string): boolean {
 }
 
 /** Finds the first word of a claim. A negation between its words makes it a restriction. */
-function findClaim(words: readonly string[], { first, then, apart }: ClaimRule): number | undefined {
+function findClaim(words: readonly string[], { first, starts, apart }: ClaimRule): number | undefined {
   for (const [at, word] of words.entries()) {
     if (!first.has(word)) continue;
     const next = words.slice(at + 1, at + 2 + apart);
-    const end = next.findIndex((other) => then.some((start) => other.startsWith(start)));
+    const end = next.findIndex((other) => starts.some((start) => other.startsWith(start)));
     if (end === -1 || next.slice(0, end).some((other) => NEGATIONS.has(other))) continue;
     if (!NEGATIONS.has(words[at + 2 + end] ?? '')) return at;
   }
@@ -109,8 +109,12 @@ function findClaim(words: readonly string[], { first, then, apart }: ClaimRule):
 /** Removes the words that say who permitted, and that it was permitted. The rest says what is permitted. */
 export function withoutClaim(sentence: string): string {
   const plain = sentence.replace(UNSPACED_CLAIM, ' ').replace(UNSPACED_UNASKED, ' ');
-  const isClaiming = (word: string): boolean =>
-    FRAME.has(word) ||
-    [...CLAIMS, ...UNASKED].some(({ first, then }) => first.has(word) || then.some((start) => word.startsWith(start)));
-  return plain.replace(WORD, (word) => (isClaiming(word.toLowerCase()) ? ' ' : word));
+  return plain.replace(WORD, (word) => (isOfClaim(word.toLowerCase()) ? ' ' : word));
+}
+
+function isOfClaim(word: string): boolean {
+  if (FRAME.has(word)) return true;
+  return [...CLAIMS, ...UNASKED].some(
+    ({ first, starts }) => first.has(word) || starts.some((start) => word.startsWith(start)),
+  );
 }
