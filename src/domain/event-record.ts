@@ -76,6 +76,7 @@ const SCHEMAS = {
       const usage = joinUsage({ inputTokens, outputTokens }, { ...NO_USAGE, cachedTokens, costMicros });
       return inputTokens + outputTokens === 0 ? event : { ...event, usage };
     }),
+  turn_steered: z.object({ type: z.literal('turn_steered'), turn: z.string(), into: z.string(), seq: numeric }),
   turn_waiting: z
     .object({
       type: z.literal('turn_waiting'),
