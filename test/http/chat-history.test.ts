@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ConversationName } from '../../src/client/index.ts';
 import { listChatMessages } from '../../src/http/ai-sdk/chat-history.ts';
-import type { Backend } from '../../src/http/front-end/backend.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { createFrontEndAgent } from './front-end-agent.ts';
 
@@ -16,13 +16,11 @@ test('leaves out the answer of a turn that ends while its log is read', async ()
   const conversation = 'ends-meanwhile';
   const { turn } = await client.enqueueTurn({ conversation, agent: 'guide', input: 'call locate' });
   await expect.poll(() => client.result(conversation, turn)).toMatchObject({ state: 'waiting' });
-  const backend: Backend = {
-    agent: 'guide',
-    tenant: undefined,
-    nameOf: (id) => id,
+  const backend = {
+    nameOf: (id: string) => id,
     client: {
       ...client,
-      log: async (name) => {
+      log: async (name: ConversationName) => {
         const read = await client.log(name);
         const { waiting } = await client.result(conversation, turn);
         await client.answer(conversation, turn, { [waiting?.calls?.[0]?.id ?? '']: { content: 'at home' } });

@@ -18,7 +18,10 @@ type UiPart = { readonly type: string } & Record<string, unknown>;
  * Lists the messages of a conversation for a page that opens it: the whole log, without what was regenerated. Behind it
  * come the users' messages of turns that wait for a worker. The answer of an open turn is left out, because its stream has it.
  */
-export async function listChatMessages({ client, nameOf }: Backend, id: string): Promise<UiMessage[]> {
+export async function listChatMessages(
+  { client, nameOf }: Pick<Backend, 'client' | 'nameOf'>,
+  id: string,
+): Promise<UiMessage[]> {
   try {
     // First the open turns: a turn that begins between the reads then has its message in both, and not in none.
     const before = await client.openTurns(nameOf(id), { limit: 1_000, inputs: true });
