@@ -1,8 +1,9 @@
 /**
  * Measures how much of a request's start stays the same byte for byte, so that a provider reads it from its cache:
- * `node bench/prefix.ts [--json]`. Between two requests without a compaction, all of it must stay. Over a compaction, the
+ * `node bench/prefix.ts [--families=chat,service] [--json]`. Between two requests without a compaction, all of it must stay. Over a compaction, the
  * kept bytes are compared with those of the cheapest cut, which removes messages before the retention window only.
  */
+import { parseArgs } from 'node:util';
 import type { Message } from '../src/domain/message.ts';
 import { WIRE_FORMATS, type WireFormat } from '../src/domain/raw-items.ts';
 import {
@@ -14,12 +15,12 @@ import {
 import { RememberedCounts } from '../src/evaluation/remembered-counts.ts';
 import { Replay } from '../src/evaluation/replay.ts';
 import { wireFormats } from '../src/wire/formats.ts';
-import { type BenchRecording, readRecordings } from './context/points.ts';
+import { type BenchRecording, FAMILIES, type Family, familyOf, readRecordings } from './context/points.ts';
 
 const MAX_TOKENS = 8_000;
 const THRESHOLD_SHARE = 1.3;
 /** Requests of a recording of which each is compared with the one before. */
-const COMPARED_REQUESTS = 12;
+const COMPARED_REQUESTS = 6;
 const SHARES = [0, 0.2, 0.4, 0.6];
 
 /** Requests of a recording, each with the number of messages that it holds. */
@@ -96,11 +97,15 @@ async function measurePasses(recordings: readonly BenchRecording[], keepPrefix: 
   return { keepPrefix, passes, kept: percent(kept, bytes), ofCheapest: percent(kept, cheapest) };
 }
 
-const recordings = readRecordings();
+const { values } = parseArgs({
+  options: { families: { type: 'string', default: FAMILIES.join() }, json: { type: 'boolean', default: false } },
+});
+const families = values.families.split(',') as Family[];
+const recordings = readRecordings().filter(({ group }) => families.includes(familyOf(group)));
 const turns = measureTurns(recordings);
 const rows: PrefixRow[] = [];
 for (const share of SHARES) rows.push(await measurePasses(recordings, share));
-if (process.argv.includes('--json')) console.log(JSON.stringify({ turns, rows }));
+if (values.json) console.log(JSON.stringify({ turns, rows }));
 else {
   console.log('least share of a request that the next request begins with, in %, without a compaction between them');
   console.table(turns);

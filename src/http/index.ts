@@ -1,5 +1,6 @@
 export type { Scope } from '../domain/access-key.ts';
 export type {
+  CachedPrefix,
   EarlierSummary,
   Summarizer,
   SummaryAnswer,

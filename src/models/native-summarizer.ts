@@ -19,7 +19,7 @@ export interface NativeSummarizerOptions {
   readonly tracing?: Tracing | undefined;
   /** Summarizer that writes a text beside the provider's encrypted compaction, for people and for other models. */
   readonly fallback: Summarizer;
-  /** Milliseconds of a call besides those that its size needs. The default is that of every summarizer. */
+  /** Milliseconds that a call may take, whose answer is no stream. Default: derived from its size. */
   readonly callTimeoutMs?: number;
 }
 

@@ -20,6 +20,7 @@ const figures = {
   tokensPeak: 5_000,
   tokensEnd: 3_000,
   recall: { compacted: 0.9, window: 0.8, needles: 10 },
+  prefix: { bytes: 900, kept: 90, cheapest: 180 },
 };
 const replayed = { id: `recording-${'x'.repeat(80)}-7`, figures, sizes: [1_000, 5_000, 3_000] };
 
@@ -49,7 +50,7 @@ it('replay prints no progress without a terminal', async () => {
 it('the replay table shortens long names in the middle, never figures', () => {
   const tried = { name: 'p.yaml', replayed: [replayed], usableTokens: 8_000 };
   const [wide, narrow] = [describePolicy(tried, 120), describePolicy(tried, 90)];
-  expect(wide[3]).toMatch(/^recording-x+…x+-7 /);
-  expect(narrow[3]?.length).toBeLessThanOrEqual(90);
-  expect(narrow[3]).toMatch(/^recording.*…x+-7 +2000 +0 +0 +12 +4000000 +5000 +3000 +90.0% +80.0%$/);
+  expect(wide[4]).toMatch(/^recording-x+…x+-7 /);
+  expect(narrow[4]?.length).toBeLessThanOrEqual(90);
+  expect(narrow[4]).toMatch(/^record.*…x+-7 +2000 +0 +0 +12 +4000000 +5000 +3000 +90.0% +80.0% +50.0%$/);
 });

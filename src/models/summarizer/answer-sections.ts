@@ -8,7 +8,7 @@ export function tagOf(section: Section, mark: string): string {
   return `${section}-${mark}`;
 }
 
-const TAG = /<\s*(\/?)\s*([\p{L}][\p{L} _]{0,38}?)\s*(?:-\s*(\w{1,16})\s*)?>/giu;
+const TAG = /<(\/?)([\p{L}_ ]{1,39})(?:-(\w{1,16}))?>/giu;
 
 /** Removes the tags around sections, so that only the text counts that the model wrote. */
 export function withoutTags(text: string, mark: string): string {
@@ -51,7 +51,7 @@ function readMarked(text: string, mark: string): Sections | undefined {
   };
   for (const match of text.matchAll(TAG)) {
     const [tag, slash, name = '', given] = match;
-    const section = given === mark ? ASKED_SECTIONS.find((asked) => asked === name.toLowerCase()) : undefined;
+    const section = given === mark ? ASKED_SECTIONS.find((asked) => asked === name.trim().toLowerCase()) : undefined;
     if (section === undefined) continue;
     if (slash === '' || open?.section === section) close(match.index);
     if (slash === '') open = { section, start: match.index + tag.length };
@@ -79,7 +79,9 @@ function isTagLine(line: string): boolean {
 }
 
 function withoutFence(text: string): string {
-  return /^\s*```\w*\n([\s\S]*?)\n```\s*$/.exec(text)?.[1] ?? text;
+  const said = text.trim();
+  const [start, end] = [said.indexOf('\n'), said.lastIndexOf('\n')];
+  return said.startsWith('```') && said.slice(end).trim() === '```' && start < end ? said.slice(start + 1, end) : text;
 }
 
 function readObject(text: string): Sections | undefined {
@@ -117,35 +119,57 @@ interface Heading {
 
 type HeadingFinder = (line: string) => Heading | undefined;
 
-const MARKED_HEADINGS = [
-  /^ {0,3}#{1,6}\s+(.{1,80}?)\s*#*$()/,
-  /^\s*(?:\d{1,2}[.)、]\s*)?\*\*([^*]{1,80})\*\*\s*[:：]?\s*$()/,
-  /^\s*【([^】]{1,40})】\s*(.*)$/,
-  /^\s*<([\p{L}][\p{L} _]{0,38})>\s*(.*)$/u,
-];
+/** Characters of the longest name of a section. Longer lines are no headings. */
+const MAX_NAME_CHARS = 80;
+const NUMBER = /^\d{1,2}[.)、]/;
 
+/** `## Goal`, `**Goal:**`, `1. **Goal**`, `【目标】 …`, `<goal>…` */
 function findMarkedHeading(line: string): Heading | undefined {
-  return matchAny(line, MARKED_HEADINGS);
+  const said = line.trim();
+  if (said.startsWith('#')) return { name: said.slice(0, MAX_NAME_CHARS), rest: '' };
+  const open = /^<[\p{L}_ ]{1,39}>/u.exec(said)?.[0];
+  if (open !== undefined) return { name: open, rest: said.slice(open.length).trim() };
+  if (said.startsWith('【')) return splitAt(said, '】');
+  const bold = findBold(said);
+  return bold !== undefined && /^[:：]?$/.test(bold.rest) ? { ...bold, rest: '' } : undefined;
+}
+
+function findBold(said: string): Heading | undefined {
+  const plain = said.replace(NUMBER, '').trim();
+  if (!plain.startsWith('**')) return undefined;
+  const found = splitAt(plain.slice(2), '**');
+  return found && { name: found.name, rest: found.rest };
 }
 
 /** A name before a colon, or in a numbered line: `**Goal:** Move`, `目标：`, `1. Goal`. */
-const LABELS = [
-  /^\s*(?:\d{1,2}[.)、]\s*)?\*\*([^*:：]{1,80})[:：]?\*\*\s*[:：]?\s*(.*)$/,
-  /^\s*(?:\d{1,2}[.)、]\s*)?([^:：*#<>]{1,60})[:：]\s*(.*)$/,
-  /^\s*\d{1,2}[.)、]\s*(.{1,60})$()/,
-];
-
 function findLabel(line: string): Heading | undefined {
-  const label = findMarkedHeading(line) ?? matchAny(line, LABELS);
-  return label !== undefined && (sectionNamed(label.name) ?? isCodeWritten(label.name)) ? label : undefined;
+  const said = line.trim();
+  const plain = said.replace(NUMBER, '').trim();
+  const bold = findBold(said);
+  const candidates = [
+    findMarkedHeading(line),
+    bold && { ...bold, rest: bold.rest.replace(/^[:：]/, '').trim() },
+    splitAt(plain, ':'),
+    splitAt(plain, '：'),
+    plain === said ? undefined : { name: plain.slice(0, MAX_NAME_CHARS), rest: '' },
+  ];
+  return candidates.find((label) => label && (sectionNamed(label.name) !== undefined || isCodeWritten(label.name)));
 }
 
-function matchAny(line: string, patterns: readonly RegExp[]): Heading | undefined {
-  for (const pattern of patterns) {
-    const [, name, rest = ''] = pattern.exec(line) ?? [];
-    if (name !== undefined) return { name, rest };
-  }
-  return undefined;
+/** Splits a line at the end of a name. */
+function splitAt(said: string, mark: string): Heading | undefined {
+  const at = said.indexOf(mark);
+  return at < 1 || at > MAX_NAME_CHARS
+    ? undefined
+    : { name: said.slice(0, at), rest: said.slice(at + mark.length).trim() };
+}
+
+/** Splits a line from the closing tag at its end. */
+function splitClosing(line: string): { readonly said: string; readonly isClosed: boolean } {
+  const said = line.trimEnd();
+  const at = said.lastIndexOf('</');
+  const isClosed = at !== -1 && /^<\/[\p{L} _]{1,39}>$/u.test(said.slice(at));
+  return { said: isClosed ? said.slice(0, at) : line, isClosed };
 }
 
 /** @returns the sections, and the number of headings, also of those that name no section */
@@ -163,9 +187,9 @@ function readHeadings(
     const section = heading && sectionNamed(heading.name);
     const follows = heading && [heading.rest, ...lines.slice(index + 1, index + 4)].find((next) => next.trim() !== '');
     if (heading === undefined || (section !== undefined && quoted.holdsSection(headOf(line, heading), follows ?? ''))) {
-      const [, said = '', closed] = /^(.*?)(<\/[\p{L} _]{1,39}>)?\s*$/u.exec(line) ?? [];
+      const { said, isClosed } = splitClosing(line);
       body.push(said);
-      if (closed !== undefined) body = [];
+      if (isClosed) body = [];
       continue;
     }
     headings += 1;
@@ -174,11 +198,11 @@ function readHeadings(
       else body.push(line);
       continue;
     }
-    const [, rest = '', closed] = /^(.*?)(<\/[\p{L} _]{1,39}>)?\s*$/u.exec(heading.rest) ?? [];
+    const { said, isClosed } = splitClosing(heading.rest);
     body = bodies.get(section) ?? [];
     bodies.set(section, body);
-    if (rest !== '') body.push(rest);
-    if (closed !== undefined) body = [];
+    if (said !== '') body.push(said);
+    if (isClosed) body = [];
   }
   return { sections: orderSections(new Map([...bodies].map(([name, said]) => [name, said.join('\n')]))), headings };
 }

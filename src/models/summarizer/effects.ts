@@ -3,7 +3,7 @@ import { readOutcome } from '../../domain/evidence/outcome.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { foldLine } from '../structural/text.ts';
-import { isPermissionClaim } from './permissions.ts';
+import { isPermissionClaim } from './permission-claims.ts';
 import { describeAttachments } from './pictures.ts';
 
 /** All calls of one tool with the same arguments. */

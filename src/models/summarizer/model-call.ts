@@ -171,7 +171,9 @@ async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
 
 function limitCall({ isStreamed = true, ...size }: TimedInput, callTimeoutMs: number | undefined): SummaryCallLimits {
   const limits = limitSummaryCall(size, callTimeoutMs);
-  return isStreamed ? limits : { ...limits, silenceMs: limits.totalMs };
+  if (isStreamed) return limits;
+  const totalMs = callTimeoutMs ?? limits.totalMs;
+  return { totalMs, silenceMs: totalMs };
 }
 
 /**

@@ -4,7 +4,8 @@ import { type Part, readParts } from '../../domain/parts.ts';
 
 /** Fields in which providers and tools put the name of a file. */
 const NAME_FIELDS = ['filename', 'file_name', 'name', 'title', 'path'];
-const FILE_NAME = /[^\s"'<>|*?]{1,200}\.(?:png|jpe?g|gif|webp|svg|bmp|tiff?|heic|pdf|mp[34]|wav|csv|docx?|xlsx?)\b/i;
+const ENDING = /\.(?:png|jpe?g|gif|webp|svg|bmp|tiff?|heic|pdf|mp[34]|wav|csv|docx?|xlsx?)\b/i;
+const NO_FILE_NAME = /[\s"'<>|*?]/;
 const MAX_NAME_CHARS = 120;
 const BYTES_A_BASE64_CHARACTER = 0.75;
 
@@ -54,7 +55,14 @@ function nameOfUrl(part: Part): string | undefined {
 }
 
 function nameInCall(call: ToolCall | undefined): string | undefined {
-  return call === undefined ? undefined : FILE_NAME.exec(call.arguments.slice(0, 16_384))?.[0];
+  const given = call?.arguments.slice(0, 16_384) ?? '';
+  const ending = ENDING.exec(given);
+  if (ending === null) return undefined;
+  const before = given
+    .slice(Math.max(0, ending.index - MAX_NAME_CHARS), ending.index)
+    .split(NO_FILE_NAME)
+    .at(-1);
+  return `${before}${ending[0]}`;
 }
 
 function fold(text: string): string {

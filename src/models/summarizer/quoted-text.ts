@@ -66,7 +66,7 @@ function startOf(text: string): string {
 /** Checks for a heading, a tag or a label: `## Next step`, `<next>`, `Next step: `. */
 function namesSection(line: string, section: Section): boolean {
   const said = line.slice(0, 120);
-  const tag = /<\s*\/?\s*([\p{L} _]{2,40}?)(?:-\w{1,16})?\s*>/u.exec(said)?.[1];
+  const tag = /<\/?([\p{L} _]{1,40})(?:-\w{1,16})?>/u.exec(said)?.[1];
   const label = said.replace(LINE_MARKS, '').split(/[:：]/u, 1)[0] ?? '';
   return [tag, label].some((name) => name !== undefined && sectionNamed(name) === section);
 }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { runToEnd } from '../../../src/domain/sliced.ts';
-import { dropUngranted, isPermissionClaim } from '../../../src/models/summarizer/permissions.ts';
+import { isPermissionClaim } from '../../../src/models/summarizer/permission-claims.ts';
+import { dropUngranted } from '../../../src/models/summarizer/permissions.ts';
 import type { Section } from '../../../src/models/summarizer/sections.ts';
 
 function check(body: string, texts: readonly string[], section: Section = 'facts'): string | undefined {

@@ -65,6 +65,7 @@ const SETTLED: SettledContext = {
   archived: 2,
   explained: [],
   isFloorRelaxed: false,
+  prefix: { kept: NO_WEIGHT, cheapest: NO_WEIGHT },
   summaryKeys: [],
   steps: [],
 };

@@ -1,8 +1,12 @@
 import { expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
+import { scriptedModel } from '../../../src/models/scripted.ts';
+import type { PreparedAgent } from '../../../src/workers/prepared-agent.ts';
 import { readAnswer } from '../../../src/workers/turn/model-answer.ts';
 
+const { profile } = scriptedModel({ decide: () => ({}) });
 const prepared = {
+  agent: { model: { profile } } as PreparedAgent['agent'],
   weigh: async (message: Message) => ({ message, tokens: 1, bytes: message.content.length }),
 };
 
