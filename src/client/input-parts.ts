@@ -27,7 +27,7 @@ const isShortList = (value: unknown): boolean => Array.isArray(value) && value.l
 export const inputPartsSchema = z
   .unknown()
   .refine(isShortList, `expected a list of at most ${MAX_INPUT_PARTS} images and files`)
-  .transform((parts) => (parts as readonly unknown[]).map(encodeBytes))
+  .transform((parts): unknown => (parts as readonly unknown[]).map(encodeBytes))
   .pipe(jsonSchema)
   .transform((parts) => parts as InputPart[])
   .refine(
