@@ -20,7 +20,7 @@ export type {
   ToolOutcome,
   WorkerEvent,
 } from './domain/events.ts';
-
+export type { AnswerSchema } from './domain/final-answer.ts';
 export type { NamedConversation } from './domain/ids.ts';
 export type { ModelWindow } from './domain/limits.ts';
 export type { Message, Role as MessageRole, ToolCall } from './domain/message.ts';
@@ -40,7 +40,14 @@ export {
   type ToolCallPiece,
   type ToolDescription,
 } from './domain/model.ts';
-export type { ModelAbilities, ModelOptions, Thinking, ThinkingType, ToolChoice } from './domain/model-options.ts';
+export type {
+  Effort,
+  ModelAbilities,
+  ModelOptions,
+  Thinking,
+  ThinkingType,
+  ToolChoice,
+} from './domain/model-options.ts';
 export type { ContentReference } from './domain/parts.ts';
 export type { PassOutcome } from './domain/pass.ts';
 export type { BackoffCause, PassEvent, PassFallback, PassMeasure, SummaryOutcome } from './domain/pass-events.ts';
@@ -48,6 +55,7 @@ export type { EvictionStrategy, Policy, PolicyInput } from './domain/policy.ts';
 export type { ReadPolicy } from './domain/policy-input.ts';
 export type { QuarantineEntry, QuarantineSet } from './domain/ports/sweep-store.ts';
 export type { ApprovalRefusal } from './domain/proposal.ts';
+export type { ProviderSchema } from './domain/provider-schema.ts';
 export type { WireFormat } from './domain/raw-items.ts';
 export type { WaitKind } from './domain/turn.ts';
 export type { TurnContext } from './domain/turn-context.ts';

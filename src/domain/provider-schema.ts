@@ -2,6 +2,7 @@ import { isMapping } from './parse.ts';
 
 /** A JSON Schema as providers take it to hold an answer to its form. */
 export interface ProviderSchema {
+  /** JSON Schema with the keywords that all providers take. */
   readonly schema: Readonly<Record<string, unknown>>;
   /** True if every object requires all its fields, which OpenAI demands of a schema that it enforces. */
   readonly isStrict: boolean;
