@@ -16,6 +16,7 @@ export type {
   DeferredWrite,
   EventListener,
   EventScope,
+  InboxDelivery,
   ModelOutcome,
   ToolOutcome,
   WorkerEvent,
