@@ -61,6 +61,7 @@ export type { WireFormat } from './domain/raw-items.ts';
 export type { WaitKind } from './domain/turn.ts';
 export type { TurnContext } from './domain/turn-context.ts';
 export type { WebhookEventName } from './domain/webhook.ts';
+export type { WebhookEndEvent, WebhookEvent } from './domain/webhook-events.ts';
 export type { Delays } from './models/answer-stream.ts';
 export {
   type AnthropicModelOptions,
