@@ -23,6 +23,7 @@ export type {
   WorkerEvent,
 } from './domain/events.ts';
 export type { EvictionStrategy } from './domain/eviction-strategy.ts';
+export type { AnswerSchema } from './domain/final-answer.ts';
 export type { NamedConversation } from './domain/ids.ts';
 export type { ModelWindow } from './domain/limits.ts';
 export type { Message, Role as MessageRole, ToolCall } from './domain/message.ts';
@@ -42,7 +43,14 @@ export {
   type ToolCallPiece,
   type ToolDescription,
 } from './domain/model.ts';
-export type { ModelAbilities, ModelOptions, Thinking, ThinkingType, ToolChoice } from './domain/model-options.ts';
+export type {
+  Effort,
+  ModelAbilities,
+  ModelOptions,
+  Thinking,
+  ThinkingType,
+  ToolChoice,
+} from './domain/model-options.ts';
 export type { ContentReference } from './domain/parts.ts';
 export type { PassOutcome } from './domain/pass.ts';
 export type { BackoffCause, PassEvent, PassFallback, PassMeasure, SummaryOutcome } from './domain/pass-events.ts';
@@ -50,10 +58,12 @@ export type { CacheTtl, Policy, PolicyInput } from './domain/policy.ts';
 export type { ReadPolicy } from './domain/policy-input.ts';
 export type { QuarantineEntry, QuarantineSet } from './domain/ports/sweep-store.ts';
 export type { ApprovalRefusal } from './domain/proposal.ts';
+export type { ProviderSchema } from './domain/provider-schema.ts';
 export type { WireFormat } from './domain/raw-items.ts';
 export type { WaitKind } from './domain/turn.ts';
 export type { TurnContext } from './domain/turn-context.ts';
 export type { WebhookEventName } from './domain/webhook.ts';
+export type { WebhookEndEvent, WebhookEvent } from './domain/webhook-events.ts';
 export type { Delays } from './models/answer-stream.ts';
 export {
   type AnthropicModelOptions,

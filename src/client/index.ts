@@ -13,6 +13,7 @@ export type {
 export type { VersionChange } from '../domain/diff.ts';
 export type { Durability } from '../domain/durability.ts';
 export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+export type { AnswerSchema } from '../domain/final-answer.ts';
 export type { OpenCall } from '../domain/history.ts';
 export type { NamedConversation } from '../domain/ids.ts';
 export type { LogEntry, Message, ToolCall, WeighedMessage, Weight } from '../domain/message.ts';
@@ -53,6 +54,7 @@ export type {
   ConversationsFor,
   EnqueueFor,
   TurnOf,
+  ViewFor,
 } from './agent-types.ts';
 export type { Appended } from './appends.ts';
 export type { Authentication, Grant, Refusal } from './authentication.ts';
@@ -63,7 +65,7 @@ export type { EventOptions, EventOrLoss } from './events.ts';
 export type { FailedInput, RedriveInput } from './failed-turns.ts';
 export type { Fork, ForkInput } from './forks.ts';
 export type { AppendInput, CallAnswer, ContextPoint, ConversationName, EnqueueInput } from './input.ts';
-export type { InputPart } from './input-parts.ts';
+export type { ForeignPart, InputPart, ReferencedPart, StoredPart, WebPart } from './input-parts.ts';
 export type {
   ConversationPage,
   ConversationsInput,

@@ -6,28 +6,57 @@ import { encodeBytes, readParts } from '../domain/parts.ts';
 const MAX_INPUT_PARTS = 1_000;
 
 /** An image or a file beside the text of a turn. Parts in the formats of Anthropic and OpenAI are taken, too. */
-export type InputPart =
-  | { readonly type: 'image'; readonly url: string }
-  | { readonly type: 'image'; readonly data: Uint8Array | string; readonly mediaType: string }
-  | { readonly type: 'file'; readonly url: string; readonly mediaType?: string; readonly name?: string }
-  | { readonly type: 'file'; readonly data: Uint8Array | string; readonly mediaType: string; readonly name?: string }
-  | {
-      readonly type: 'image' | 'file';
-      /** Name of the content for `loadContent` of the workers. turnfold does not store the content itself. */
-      readonly reference: string;
-      readonly mediaType: string;
-      /** Size of the content in bytes. */
-      readonly bytes?: number;
-      readonly name?: string;
-    }
-  | { readonly type: string; readonly [field: string]: unknown };
+export type InputPart = WebPart | StoredPart | ReferencedPart | ForeignPart;
+
+/** An image or a file in the format of Anthropic or OpenAI. */
+export interface ForeignPart {
+  /** Type of the part in that format, such as `image_url` or `document`. */
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+/** An image or a file by its URL, which the provider reads. */
+export interface WebPart {
+  /** `image`, or `file` for a PDF. */
+  readonly type: 'image' | 'file';
+  /** Address of the content, http or https. */
+  readonly url: string;
+  /** Name of the file, which the model may see. */
+  readonly name?: string;
+}
+
+/** An image or a file by its bytes, which are stored with the message. */
+export interface StoredPart {
+  /** `image`, or `file` for a PDF or a text file. */
+  readonly type: 'image' | 'file';
+  /** The bytes, as such or as base64. */
+  readonly data: Uint8Array | string;
+  /** Type of the content, such as `image/png` or `application/pdf`. */
+  readonly mediaType: string;
+  /** Name of the file, which the model may see. */
+  readonly name?: string;
+}
+
+/** An image or a file that is kept elsewhere. turnfold stores only its name. */
+export interface ReferencedPart {
+  /** `image`, or `file` for a PDF or a text file. */
+  readonly type: 'image' | 'file';
+  /** Name of the content for `loadContent` of the agent. */
+  readonly reference: string;
+  /** Type of the content, such as `image/png` or `application/pdf`. */
+  readonly mediaType: string;
+  /** Size of the content in bytes (0). */
+  readonly bytes?: number;
+  /** Name of the file, which the model may see. */
+  readonly name?: string;
+}
 
 const isShortList = (value: unknown): boolean => Array.isArray(value) && value.length <= MAX_INPUT_PARTS;
 
 export const inputPartsSchema = z
   .unknown()
   .refine(isShortList, `expected a list of at most ${MAX_INPUT_PARTS} images and files`)
-  .transform((parts) => (parts as readonly unknown[]).map(encodeBytes))
+  .transform((parts): unknown => (parts as readonly unknown[]).map(encodeBytes))
   .pipe(jsonSchema)
   .transform((parts) => parts as InputPart[])
   .refine(

@@ -2,14 +2,7 @@ import { z } from 'zod';
 import type { ToolOutput } from '../domain/agent.ts';
 import { fieldError } from '../domain/errors.ts';
 import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../domain/ids.ts';
-import {
-  boundedList,
-  jsonSchema,
-  MAX_MESSAGE_BYTES,
-  type Message,
-  messageSchema,
-  type WeighedMessage,
-} from '../domain/message.ts';
+import { boundedList, MAX_MESSAGE_BYTES, type Message, messageSchema, type WeighedMessage } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { StoredAnswer } from '../domain/ports/turn-answers.ts';

@@ -4,7 +4,7 @@ import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
 import type { QuarantineEntry } from './ports/sweep-store.ts';
 import type { WaitKind } from './turn.ts';
-import type { WebhookEventName } from './webhook.ts';
+import type { WebhookEndEvent, WebhookEvent } from './webhook-events.ts';
 
 /** Ids for log lines. These ids are never metric labels, because each label value would be a new time series. */
 export interface EventScope extends NamedConversation {
@@ -255,36 +255,6 @@ export interface InboxDelivery {
 
 /** A worker took a job of the inbox. */
 type InboxEvent = { readonly type: 'inbox_job_taken' } & InboxDelivery;
-/** Outcomes of a request to a webhook. */
-export const WEBHOOK_OUTCOMES = ['delivered', 'failed'] as const;
-
-type WebhookEvent =
-  | {
-      readonly type: 'webhook_sent';
-      /** Id of the webhook. */
-      readonly webhook: string;
-      /** Name of the event that was sent, such as `turn.settled`. */
-      readonly event: WebhookEventName;
-      readonly outcome: (typeof WEBHOOK_OUTCOMES)[number];
-      /** Why the request failed, without parts of the response. */
-      readonly why?: string;
-      readonly durationMs: number;
-    }
-  /** Events of a conversation expired before they could be sent to a webhook. */
-  | {
-      readonly type: 'webhook_events_lost';
-      /** Id of the webhook. */
-      readonly webhook: string;
-    };
-
-/** A webhook failed for too long, or its receiver wants no more requests. Nothing is sent until an operator retries it. */
-type WebhookEndEvent = {
-  readonly type: 'webhook_set_aside';
-  /** Id of the webhook. */
-  readonly webhook: string;
-  /** Why the last request failed. */
-  readonly why: string;
-};
 
 type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; readonly error: unknown };
 

@@ -15,11 +15,16 @@ export const thinkingSchema = z.discriminatedUnion('type', [
   /** The model answers at once. */
   z.strictObject({ type: z.literal('off') }),
   /** The model decides when and how long it thinks. `effort` guides it. */
-  z.strictObject({ type: z.literal('adaptive'), display }),
+  z.strictObject({
+    type: z.literal('adaptive'),
+    /** Form of the thinking in an answer: `summarized` or `omitted`. */
+    display,
+  }),
   z.strictObject({
     type: z.literal('budget'),
     /** Maximum tokens of thinking, part of the answer's tokens. */
     budgetTokens: z.number().int().min(1_024),
+    /** Form of the thinking in an answer: `summarized` or `omitted`. */
     display,
   }),
   /** The model does not think before its answer, and may write notes between tool calls. */
@@ -30,7 +35,13 @@ export const thinkingSchema = z.discriminatedUnion('type', [
 export type Thinking = z.infer<typeof thinkingSchema>;
 
 const toolChoiceSchema = z.union(
-  [z.enum(['auto', 'none', 'required']), z.strictObject({ tool: z.string().min(1) })],
+  [
+    z.enum(['auto', 'none', 'required']),
+    z.strictObject({
+      /** Name of the tool that the model must call. */
+      tool: z.string().min(1),
+    }),
+  ],
   "expected 'auto', 'none', 'required' or {tool: '…'}",
 );
 
@@ -55,9 +66,11 @@ const headerValue = z
  * models lists what that means for each model.
  */
 export const modelOptionsSchema = z.strictObject({
+  /** How the model thinks before and between its answers. */
   thinking: thinkingSchema.optional(),
   /** How much work the model puts into an answer. `none` turns the reasoning of OpenAI's models off. */
   effort: z.enum(EFFORTS).optional(),
+  /** Randomness of the answer. Newer models do not accept it. */
   temperature: z.number().min(0).max(2).optional(),
   /** Share of the most likely tokens to choose from. */
   topP: z.number().gt(0).max(1).optional(),
@@ -77,6 +90,7 @@ export const modelOptionsSchema = z.strictObject({
     .record(z.string(), jsonSchema)
     .refine(isFree(OWN_FIELDS), `turnfold writes these fields itself: ${OWN_FIELDS.join(', ')}`)
     .optional(),
+  /** Headers that are added to each request. */
   extraHeaders: z
     .record(headerName, headerValue)
     .refine(isFree(OWN_HEADERS), `turnfold writes these headers itself: ${OWN_HEADERS.join(', ')}`)
@@ -98,6 +112,7 @@ export interface ModelAbilities {
   readonly thinking?: readonly ThinkingType[];
   /** How the model thinks if a request does not say it. */
   readonly defaultThinking?: 'off' | 'adaptive';
+  /** Efforts that the model accepts. Empty: the model has no such option. */
   readonly efforts?: readonly Effort[];
   /** Effort of a request that does not say it. */
   readonly defaultEffort?: Effort;

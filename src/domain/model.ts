@@ -21,6 +21,7 @@ export interface ModelPrices {
 
 /** Prices of requests with more than a number of input tokens. */
 export interface PriceStep extends Omit<ModelPrices, 'steps'> {
+  /** Number of input tokens above which the prices apply, cached ones included. */
   readonly aboveInputTokens: number;
 }
 

@@ -5,6 +5,7 @@ import { isMapping } from './parse.ts';
 export interface ContentReference {
   /** Name of the content for `loadContent`, such as a key in an object store. */
   readonly reference: string;
+  /** Type of the content, such as `image/png` or `application/pdf`. */
   readonly mediaType: string;
   /** Size of the content in bytes, which counts towards the size of a request (0). */
   readonly bytes: number;

@@ -2,6 +2,7 @@ import { isMapping } from './parse.ts';
 
 /** A JSON Schema as providers take it to hold an answer to its form. */
 export interface ProviderSchema {
+  /** JSON Schema with the keywords that all providers take. */
   readonly schema: Readonly<Record<string, unknown>>;
   /** True if every object requires all its fields, which OpenAI demands of a schema that it enforces. */
   readonly isStrict: boolean;
@@ -10,23 +11,13 @@ export interface ProviderSchema {
 /** Keywords that all providers take. */
 const KEPT: ReadonlySet<string> = new Set(['type', 'description', 'title', 'enum', 'const', 'required']);
 /** Keywords that only narrow a value. They are left out, and the worker checks them in the answer. */
-const LOOSENED: ReadonlySet<string> = new Set([
-  ...[
-    '$schema',
-    '$id',
-    '$comment',
-    'id',
-    'default',
-    'examples',
-    'readOnly',
-    'writeOnly',
-    'deprecated',
-    'format',
-    'pattern',
-  ],
-  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength', 'maxLength'],
-  ...['minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties', 'contentEncoding', 'contentMediaType'],
-]);
+const LOOSENED: ReadonlySet<string> = new Set(
+  (
+    '$schema $id $comment id default examples readOnly writeOnly deprecated format pattern minimum maximum ' +
+    'exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems uniqueItems minProperties ' +
+    'maxProperties contentEncoding contentMediaType'
+  ).split(' '),
+);
 
 class UnsupportedSchema extends Error {}
 
@@ -45,30 +36,47 @@ export function toProviderSchema(schema: Readonly<Record<string, unknown>>): Pro
   }
 }
 
-function rewrite(schema: unknown, found: { isStrict: boolean }): Record<string, unknown> {
+function rewrite(schema: unknown, found: Found): Record<string, unknown> {
   if (!isMapping(schema)) throw new UnsupportedSchema();
-  const written: Record<string, unknown> = {};
-  for (const [keyword, value] of Object.entries(schema)) {
-    if (KEPT.has(keyword)) written[keyword] = value;
-    else if (keyword === 'items') written[keyword] = rewrite(value, found);
-    else if (keyword === 'properties') written[keyword] = rewriteEach(value, found);
-    else if (keyword === 'anyOf' || keyword === 'oneOf') written['anyOf'] = rewriteList(value, found);
-    else if (keyword === 'additionalProperties' ? value !== false : !LOOSENED.has(keyword))
-      throw new UnsupportedSchema();
-  }
-  if (schema['type'] !== 'object') return written;
-  const { properties = {}, required = [] } = schema;
-  const names = Object.keys(isMapping(properties) ? properties : {});
-  if (!Array.isArray(required) || required.length < names.length) found.isStrict = false;
-  return { ...written, properties: written['properties'] ?? {}, additionalProperties: false };
+  const written = Object.fromEntries(
+    Object.entries(schema).flatMap(([keyword, value]) => rewriteKeyword(keyword, value, found)),
+  );
+  return schema['type'] === 'object' ? closeObject(written, found) : written;
 }
 
-function rewriteEach(schemas: unknown, found: { isStrict: boolean }): Record<string, unknown> {
+interface Found {
+  isStrict: boolean;
+}
+
+function rewriteKeyword(keyword: string, value: unknown, found: Found): [string, unknown][] {
+  if (KEPT.has(keyword)) return [[keyword, value]];
+  switch (keyword) {
+    case 'items':
+      return [[keyword, rewrite(value, found)]];
+    case 'properties':
+      return [[keyword, rewriteEach(value, found)]];
+    case 'anyOf':
+    case 'oneOf':
+      return [['anyOf', rewriteList(value, found)]];
+    default:
+      if (LOOSENED.has(keyword) || (keyword === 'additionalProperties' && value === false)) return [];
+      throw new UnsupportedSchema();
+  }
+}
+
+function closeObject(written: Record<string, unknown>, found: Found): Record<string, unknown> {
+  const { properties = {}, required = [] } = written;
+  const names = Object.keys(isMapping(properties) ? properties : {});
+  if (!Array.isArray(required) || required.length < names.length) found.isStrict = false;
+  return { ...written, properties, additionalProperties: false };
+}
+
+function rewriteEach(schemas: unknown, found: Found): Record<string, unknown> {
   if (!isMapping(schemas)) throw new UnsupportedSchema();
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, rewrite(schema, found)]));
 }
 
-function rewriteList(schemas: unknown, found: { isStrict: boolean }): Record<string, unknown>[] {
+function rewriteList(schemas: unknown, found: Found): Record<string, unknown>[] {
   if (!Array.isArray(schemas)) throw new UnsupportedSchema();
   return schemas.map((schema) => rewrite(schema, found));
 }

@@ -48,6 +48,8 @@ const DESCRIPTIONS: Readonly<Record<keyof EnqueueInput, string>> = {
   tenant: 'Tenant of the conversation.',
   agent: 'Name of the agent that answers. Every turn of a conversation has the same agent.',
   input: 'Text of the user message that starts the turn, at most 1 MiB.',
+  parts:
+    'Images, PDFs and text files, as {type, url}, {type, data, mediaType} or {type, reference, mediaType}. `data` is base64.',
   turn: 'Id of the turn. Without one, the id follows from the id of the job. Two jobs with one turn id are one turn.',
   context: `Object of at most ${MAX_CONTEXT_BYTES} bytes as JSON for the agent's tools and system prompt, which the model never sees.`,
   delayMs: 'Time until the turn may start, in ms.',

@@ -78,11 +78,8 @@ function readContent({ content, toolCalls = [], parts = [] }: CountedMessage): C
 
 /** Returns the text of a text file, which is sent as text. */
 function readTextFile(part: Part): string {
-  return isTextFile(part) ? Buffer.from(part.base64, 'base64').toString('utf8') : '';
-}
-
-function isTextFile(part: Part): part is Extract<Part, { kind: 'file' }> {
-  return part.kind === 'file' && part.mediaType.startsWith('text/');
+  const isText = part.kind === 'file' && part.mediaType.startsWith('text/');
+  return isText ? Buffer.from(part.base64, 'base64').toString('utf8') : '';
 }
 
 function readPicture(part: Part): Picture[] {
@@ -92,7 +89,7 @@ function readPicture(part: Part): Picture[] {
     case 'image_url':
       return [{ tokens: PICTURE_TOKENS, bytes: part.url.length }];
     case 'file':
-      if (isTextFile(part)) return [];
+      if (part.mediaType.startsWith('text/')) return [];
       return [{ tokens: countPages(part.base64) * PAGE_TOKENS, bytes: part.base64.length }];
     case 'file_url':
       return [{ tokens: UNKNOWN_PAGES * PAGE_TOKENS, bytes: part.url.length }];

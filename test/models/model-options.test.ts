@@ -255,7 +255,7 @@ const refused: readonly [Format, string, object, string, string][] = [
 
 test.each(refused)('a model refuses an option that it does not have (%s, %s, %j)', (...row) => {
   const [format, name, options, field, says] = row;
-  const error = errorOf(() => create(format, name, options as ModelOptions));
+  const error = errorOf(() => create(format, name, options));
   expect(error).toMatchObject({ code: 'invalid_config', field });
   expect(error.message).toContain(says);
 });

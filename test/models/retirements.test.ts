@@ -37,7 +37,7 @@ test('the models that a policy names are found with their options', () => {
 
 test('a chain retires with the first of its models', () => {
   const part = (retiresOn: string) => {
-    const scripted = scriptedModel([]);
+    const scripted = scriptedModel({ steps: [] });
     return { ...scripted, profile: { ...scripted.profile, retiresOn } };
   };
   expect(modelChain([part('2027-01-14'), part('2026-12-11')]).profile.retiresOn).toBe('2026-12-11');

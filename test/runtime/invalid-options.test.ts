@@ -130,8 +130,8 @@ describe('every policy is validated by one schema, from any source', () => {
       events.push(event);
       ending.abort(new Error('enough'));
     };
-    const { model, ...agent } = agentOf();
-    const retiring = { ...model, profile: { ...model.profile, id: 'old', retiresOn: '2020-01-31' } };
+    const agent = agentOf();
+    const retiring = { ...agent.model, profile: { ...agent.model.profile, id: 'old', retiresOn: '2020-01-31' } };
     const agents = [{ ...agent, model: retiring }];
     await expect(start({ agents, onEvent, signal: ending.signal })).rejects.toThrow('enough');
     expect(events[0]).toMatchObject({ type: 'model_retires', model: 'old', retiresOn: '2020-01-31' });

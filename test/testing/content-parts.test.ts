@@ -24,7 +24,7 @@ async function open(loadContent?: Agent['loadContent']) {
 }
 
 const BYTES = new Uint8Array([1, 2, 3]);
-const turn = { conversation: 'c', agent: 'eye', turn: 't', input: 'Look.' };
+const turn = { conversation: 'c', agent: 'eye', turn: 't', input: 'Look.' } as const;
 
 test('a turn takes images and files by URL and by bytes, which its log keeps', async () => {
   const { client, requests } = await open();

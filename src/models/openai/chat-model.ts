@@ -2,7 +2,7 @@ import type OpenAI from 'openai';
 import { type Model, ModelError, type ModelProfile, type ModelUsage, type ToolCallPiece } from '../../domain/model.ts';
 import type { ModelOptions } from '../../domain/model-options.ts';
 import { readChatAnswer } from '../../wire/openai-chat/answer.ts';
-import { type ChatOptions, renderChatInSlices } from '../../wire/openai-chat/render.ts';
+import { type ChatOptions, renderChatInSlices, type ServerOptions } from '../../wire/openai-chat/render.ts';
 import { validateChatInSlices } from '../../wire/openai-chat/rules.ts';
 import { type PieceListeners, pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
 import { checkOptions } from '../check-options.ts';
@@ -11,7 +11,7 @@ import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient } from './cli
 import { findToolRefusal, writeChatParameters } from './parameters.ts';
 import { knowsHints, writeHints } from './request-hints.ts';
 
-export type ServerOptions = Omit<ChatOptions, 'outputCapField'>;
+export type { ServerOptions };
 
 export interface ChatModelOptions extends OpenAiOptions, ModelOptions {
   /** Rendering options for an OpenAI-compatible server. */

@@ -1,6 +1,7 @@
-import { DEFERRED_WRITES, WEBHOOK_OUTCOMES } from '../../domain/events.ts';
+import { DEFERRED_WRITES } from '../../domain/events.ts';
 import { QUARANTINE_SETS } from '../../domain/ports/sweep-store.ts';
 import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
+import { WEBHOOK_OUTCOMES } from '../../domain/webhook-events.ts';
 import { INBOX_QUEUE, QUEUES } from '../../jobs/queues.ts';
 import { counter, gauge } from './metric-spec.ts';
 

@@ -5,7 +5,8 @@ import { NO_ORIGIN, type Rendered, type WireRequest } from '../wire-request.ts';
 import type { ChatBody, ChatMessage, ChatTextPart, ChatTool, ChatUserMessage } from './body.ts';
 import { dropReasoning, type LaidMessage, layMessages, plainText } from './layout.ts';
 
-export interface ChatOptions {
+/** Needs of a server with the Chat Completions API. */
+export interface ServerOptions {
   /**
    * Role of the system prompt. OpenAI's reasoning models call this role `developer`. Default `system`, which every
    * server accepts.
@@ -13,6 +14,9 @@ export interface ChatOptions {
   readonly systemRole?: 'system' | 'developer';
   /** True if the server's chat template requires user and assistant messages to alternate. Default false. */
   readonly isStrict?: boolean;
+}
+
+export interface ChatOptions extends ServerOptions {
   /** Name of the output limit on this server. Default `max_completion_tokens`. */
   readonly outputCapField?: 'max_completion_tokens' | 'max_tokens';
 }

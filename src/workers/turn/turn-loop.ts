@@ -1,10 +1,11 @@
 import type { SystemFunction } from '../../domain/agent.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import { checkFinalAnswer } from '../../domain/final-answer.ts';
-import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
+import { MAX_MESSAGE_BYTES, type Message } from '../../domain/message.ts';
 import { settlesSize } from '../../domain/pass.ts';
 import { isLost } from '../../domain/ports/turn-store.ts';
 import { describeThrown } from '../../domain/thrown.ts';
+import type { StepRecord } from '../../domain/turn.ts';
 import { readContext } from '../../domain/turn-context.ts';
 import { StoppedWork } from '../shutdown.ts';
 import { type Answered, takeModelStep } from './model-step.ts';
@@ -227,7 +228,11 @@ async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise
     });
   }
   const { message } = entry;
-  // Only a message that asks for a correction follows a complete answer without calls in the same step.
-  const isRefused = done?.end === undefined && message.toolCalls === undefined && done?.seqs?.to !== seq;
-  return { kind: 'answered', step, seq: entry.seq, message, end: done?.end, isRefused };
+  return { kind: 'answered', step, seq: entry.seq, message, end: done?.end, isRefused: isRefused(message, done) };
+}
+
+/** Only a message that asks for a correction follows a complete answer without calls in the same step. */
+function isRefused({ toolCalls }: Message, done: Extract<StepRecord, { status: 'done' }> | undefined): boolean {
+  if (done?.seqs === undefined || done.end !== undefined || toolCalls !== undefined) return false;
+  return done.seqs.to > done.seqs.from;
 }
