@@ -156,13 +156,6 @@ export function* checkEnds(body: JsonObject): Iterable<Refusal> {
   if (last !== undefined && last.item['role'] !== 'user' && !isOutput(last)) {
     yield refuse('X4', "Invalid 'input': nothing to answer after the last item.", { param: 'input' });
   }
-  const tools = new Set(readObjects(body['tools']).map(({ name }) => name));
-  for (const { item, type, index } of items) {
-    if (type === 'function_call' && !tools.has(item['name'])) {
-      const param = `input[${index}].name`;
-      yield refuseValue('X6', param, `'${readText(item['name'])}' is not one of 'tools'.`, 'invalid_value');
-    }
-  }
 }
 
 export function* checkSize(body: JsonObject, context: CheckContext): Iterable<Refusal> {
