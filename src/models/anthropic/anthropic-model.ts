@@ -11,7 +11,7 @@ import {
 import type { RawItems } from '../../domain/raw-items.ts';
 import { readAnthropicAnswer } from '../../wire/anthropic/answer.ts';
 import type { AnthropicBody, AnthropicThinking } from '../../wire/anthropic/body.ts';
-import { renderAnthropicInSlices } from '../../wire/anthropic/render.ts';
+import { type AnthropicOptions, renderAnthropicInSlices } from '../../wire/anthropic/render.ts';
 import { validateAnthropicInSlices } from '../../wire/anthropic/rules.ts';
 import { pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
 import {
@@ -22,7 +22,8 @@ import {
   sizeContext,
   toWireRequest,
 } from '../provider-call.ts';
-import { retryWithoutThinking } from '../provider-errors.ts';
+import { LearnedHabits } from '../provider-habits.ts';
+import { FormMemory } from '../refused-form.ts';
 import { type AnthropicConnection, classifyAnthropicError, openAnthropicClient } from './client.ts';
 import {
   type AnthropicUsage,
@@ -45,25 +46,28 @@ export interface AnthropicModelOptions extends AnthropicConnection {
  * long answer. Retries and the deadline are the caller's task.
  */
 export function anthropicModel({ profile: given, thinking, ...connection }: AnthropicModelOptions): Model {
-  const rendering = thinking === undefined ? {} : { renderOptions: { thinking } };
-  const profile: ModelProfile = { ...given, format: 'anthropic', ...rendering };
-  const caller = { client: openAnthropicClient(connection), profile, thinking };
+  const habits = new LearnedHabits(given);
+  const renderOptions = (): AnthropicOptions => ({
+    ...habits.current,
+    ...(thinking === undefined ? {} : { thinking }),
+  });
+  const profile: ModelProfile = { ...given, format: 'anthropic', renderOptions: renderOptions() };
+  const caller = { client: openAnthropicClient(connection), profile, renderOptions };
+  const memory = new FormMemory(habits);
   return {
     profile,
-    generate: (request) => retryWithoutThinking(request, (sent) => answerRequest(caller, sent)),
-    compact: (request) => retryWithoutThinking(request, (sent) => compactAnthropic(caller, sent)),
+    generate: (request) => memory.send(request, (sent) => answerRequest(caller, sent)),
+    compact: (request) => memory.send(request, (sent) => compactAnthropic(caller, sent)),
   };
 }
 
 function renderAnthropicRequest(
-  { profile, thinking }: AnthropicCaller,
+  { profile, renderOptions }: AnthropicCaller,
   request: ModelRequest,
 ): Promise<CheckedBody<AnthropicBody>> {
-  const rendering = renderAnthropicInSlices(
-    toWireRequest(request, profile),
-    thinking === undefined ? {} : { thinking },
-  );
-  return renderChecked(rendering, (body) => validateAnthropicInSlices(body, sizeContext(profile)));
+  const habits = renderOptions();
+  const rendering = renderAnthropicInSlices(toWireRequest(request, profile), habits);
+  return renderChecked(rendering, (body) => validateAnthropicInSlices(body, { ...sizeContext(profile), habits }));
 }
 
 async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): Promise<ModelAnswer> {
@@ -107,7 +111,7 @@ const END = '(end of what is to be compacted)';
 interface AnthropicCaller {
   readonly client: Anthropic;
   readonly profile: ModelProfile;
-  readonly thinking: AnthropicThinking | undefined;
+  readonly renderOptions: () => AnthropicOptions;
 }
 
 /** Returns the beta header that the API requires for a request with a compaction block (wire rule A10). */

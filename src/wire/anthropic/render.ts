@@ -1,11 +1,11 @@
-import type { ToolDescription } from '../../domain/model.ts';
+import type { ProviderHabits, ToolDescription } from '../../domain/model.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import { type ArrangedRequest, arrangeInSlices } from '../arrange.ts';
 import type { Rendered, WireRequest } from '../wire-request.ts';
 import type { AnthropicBlock, AnthropicBody, AnthropicThinking, AnthropicTool, CacheControl } from './body.ts';
 import { hasLostThinking, type LaidTurns, layTurns, type Turn } from './layout.ts';
 
-export interface AnthropicOptions {
+export interface AnthropicOptions extends Pick<ProviderHabits, 'callIds' | 'isThinkingUnsigned' | 'needsReasoning'> {
   /** Thinking settings of the request. If absent, the model does not think. */
   readonly thinking?: AnthropicThinking;
   /** If true, adds cache breakpoints for the provider's prompt cache (wire rule A9). Default true. */
@@ -26,8 +26,8 @@ export function* renderAnthropicInSlices(
   request: WireRequest,
   options: AnthropicOptions = {},
 ): Sliced<Rendered<AnthropicBody>> {
-  const arranged = yield* arrangeInSlices(request, 'anthropic');
-  const laid = yield* layTurns(arranged.items);
+  const arranged = yield* arrangeInSlices(request, 'anthropic', options.callIds);
+  const laid = yield* layTurns(arranged.items, options);
   yield;
   const { turns } = laid;
   const thinking = fitThinking(options.thinking, laid, request.maxOutputTokens);

@@ -1,5 +1,6 @@
 import type { Message } from '../../domain/message.ts';
 import type { ModelAnswer } from '../../domain/model.ts';
+import { EMPTY_ANSWER } from '../../domain/model-answer.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import { type AnswerEnd, TURN_LIMITS } from '../../domain/turn.ts';
 import { countPictures } from '../../tokens/message-tokens.ts';
@@ -168,6 +169,9 @@ function countRequest({ journal, prepared }: RunningTurn): number {
   return contextSize(size, { ...prepared.overhead, calibration: 1 }).tokens;
 }
 
+/** Retries after an answer in which the model said nothing. Each retry costs the whole request. */
+const MAX_EMPTY_RETRIES = 2;
+
 interface FailedRequest {
   readonly step: string;
   /** Number of the context version that the model request contains. */
@@ -196,6 +200,8 @@ async function continueAfterFailure(
       return end.kind === 'again' ? takeModelStep(run) : end;
     }
     case 'retry': {
+      if (failure.code === EMPTY_ANSWER && journal.waitsOf(step).retries >= MAX_EMPTY_RETRIES)
+        return failModel(run, failure);
       const retryAfterMs = failure.retryAt === undefined ? undefined : failure.retryAt - ports.clock.now();
       return { kind: 'suspended', wait: waitForRetry(journal.waitsOf(step), retryAfterMs), why: failure };
     }
