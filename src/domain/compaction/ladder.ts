@@ -20,6 +20,7 @@ import {
 } from './layout.ts';
 import { isMaskable } from './mask.ts';
 import { maskWithNotes } from './mask-notes.ts';
+import { maskOldPictures } from './mask-pictures.ts';
 import { isShortenable, type ShortenRequest, shortenLargest } from './shorten.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 import { hasHardReason, hasTokenReason } from './thresholds.ts';
@@ -44,7 +45,8 @@ const MIN_FILL = 0.7;
 /**
  * The steps that make a context smaller, from the cheapest loss to the most expensive:
  * 1. drop: remove groups that their author marked as droppable.
- * 2. mask: replace results that a later one superseded by a short note, and all old results if the policy says so.
+ * 2. mask: replace results that a later one superseded by a short note, and all old results if the policy says so. After
+ *    the provider refused a request's size, also old pictures.
  * 3. summarize: replace sequences by their summaries.
  * 4. clip: shorten the largest messages to what matters in them.
  * 5. evict: remove the groups that the agent will least likely need.
@@ -124,6 +126,8 @@ export class Ladder {
   /** Takes the steps that need no choice: drop and mask. */
   *trim(): Sliced<void> {
     yield* this.#drop();
+    if (this.#request.reasons.includes('overflow'))
+      this.#take('mask', yield* maskOldPictures(yield* this.layOut(), this.#request.weigh));
     yield* this.#mask();
   }
 
