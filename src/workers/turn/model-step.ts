@@ -4,6 +4,7 @@ import { EMPTY_ANSWER } from '../../domain/model-answer.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import { type AnswerEnd, TURN_LIMITS } from '../../domain/turn.ts';
 import { countPictures } from '../../tokens/message-tokens.ts';
+import { findPictureFormula } from '../../tokens/picture-tokens.ts';
 import { reportBackoff } from '../pass-request.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';
 import type { SentContext } from './context-cache.ts';
@@ -70,7 +71,7 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
     version,
     fingerprint: prepared.overhead.fingerprint,
     countedTokens: countRequest(run),
-    pictureTokens: countPictures(sent.messages),
+    pictureTokens: countPictures(sent.messages, findPictureFormula(prepared.agent.model.profile)),
   };
   return recordAnswer(run, request, result.answer, tokens);
 }
