@@ -36,7 +36,7 @@ export const providerFetch: typeof globalThis.fetch = async (input, init) => {
   const response = await fetch(input, init);
   if (!response.ok) return readError(response);
   if (response.body === null || !isStreamRequest(init?.body)) return response;
-  return isJson(response) ? toStream(response) : watchEnd(response, response.body);
+  return isJson(response) ? readStream(response, response.body) : watchEnd(response, response.body);
 };
 
 /** The text cannot occur inside a string of the body, because JSON escapes the quotes in a string. */
@@ -97,9 +97,25 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** Reads a response that its server labels as JSON. It may be a stream nevertheless, which the first byte shows. */
+async function readStream(response: Response, body: ReadableStream<Uint8Array>): Promise<Response> {
+  const reader = body.getReader();
+  const { value: first = new Uint8Array() } = await reader.read();
+  const whole = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(first),
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  const isJsonText = /^\s*[[{]/.test(new TextDecoder().decode(first.subarray(0, 64)));
+  return isJsonText ? toStream(await new Response(whole).text()) : watchEnd(response, whole);
+}
+
 /** Turns a JSON body into a stream of one event, because the caller asked for a stream. */
-async function toStream(response: Response): Promise<Response> {
-  const text = await response.text();
+function toStream(text: string): Response {
   const body = parseJson(text);
   const isError = isMapping(body) && body['error'] !== undefined && body['error'] !== null;
   const data = isError ? JSON.stringify({ type: 'error', error: readErrorBody(text) }) : JSON.stringify(body ?? null);

@@ -389,6 +389,21 @@ const empty: readonly OneCall[] = [
     then: { error: 'fatal', code: 'empty_answer' },
   },
   {
+    ...CHAT,
+    id: 'empty-length-full-window',
+    provider: 'Xiaomi MiMo',
+    source: 'https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts',
+    does: 'accepts a request that fills the window, and ends with `length` and no content',
+    must: 'The call asks for a compaction.',
+    reply: {
+      body: [
+        chunk({ role: 'assistant' }),
+        chunk({}, 'length', { usage: { prompt_tokens: 199_990, completion_tokens: 0, total_tokens: 199_990 } }),
+      ],
+    },
+    then: { error: 'overflow' },
+  },
+  {
     ...ANTHROPIC,
     id: 'empty-end-turn',
     provider: 'Anthropic',

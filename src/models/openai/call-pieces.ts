@@ -99,7 +99,7 @@ function readPiece({ index, id, type: _, function: called, custom, ...own }: Rec
   const { name, input } = isMapping(custom) ? custom : fields;
   const text = isMapping(custom) ? JSON.stringify({ input: input ?? '' }) : writePiece(fields['arguments']);
   return {
-    number: typeof index === 'number' ? index : undefined,
+    number: index === undefined || index === null || index === '' ? undefined : Number(index),
     id: typeof id === 'string' ? id : '',
     name: typeof name === 'string' ? name : '',
     text,

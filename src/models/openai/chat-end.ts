@@ -21,8 +21,14 @@ const END_ERRORS: readonly EndError[] = [
   },
 ];
 
+/** Share of the window from which an answer without text was cut off because the request fills the window. */
+const FULL = 0.98;
+
 export interface ChatEnd {
   readonly finishReason: string | null;
+  /** True if the answer has neither text nor calls. */
+  readonly isEmpty: boolean;
+  readonly windowTokens: number;
   /** True if the server marked the end of the stream with `data: [DONE]`. */
   readonly isMarked: boolean;
   readonly usage: ModelUsage | undefined;
@@ -30,10 +36,10 @@ export interface ChatEnd {
 
 /**
  * Returns the reason why the model stopped. A server that gives no reason, but marks the end of its stream, has sent the
- * whole answer.
+ * whole answer. Some servers accept a request that fills the window, and answer nothing.
  * @throws ModelError if the stream ended too early, or the reason is an error
  */
-export function readChatEnd({ finishReason, isMarked, usage }: ChatEnd): string {
+export function readChatEnd({ finishReason, isEmpty, windowTokens, isMarked, usage }: ChatEnd): string {
   const paid = usage === undefined ? {} : { usage };
   if (finishReason === null) {
     if (isMarked) return 'stop';
@@ -41,5 +47,8 @@ export function readChatEnd({ finishReason, isMarked, usage }: ChatEnd): string 
   }
   const error = END_ERRORS.find(({ reason }) => reason.test(finishReason));
   if (error !== undefined) throw new ModelError(error.kind, error.words, { code: finishReason, ...paid });
+  const usedTokens = (usage?.inputTotal ?? 0) + (usage?.output ?? 0);
+  if (finishReason === 'length' && isEmpty && usedTokens >= FULL * windowTokens)
+    throw new ModelError('overflow', 'the request fills the context window', { code: finishReason, ...paid });
   return finishReason;
 }

@@ -58,7 +58,10 @@ async function answerRequest(
   if (error !== undefined) throw classifyFailure(readFailure(error), Date.now(), describe);
   const usage = read.usage && readChatUsage(read.usage, isThoughtKept(message, options));
   const isMarked = hasAnswer && response !== undefined && hasEndMark(response);
-  const answer = readChatAnswer({ finish_reason: readChatEnd({ finishReason, isMarked, usage }), message });
+  const isEmpty = message.tool_calls === undefined && (message.content ?? '').trim() === '';
+  const { windowTokens } = profile;
+  const reason = readChatEnd({ finishReason, isEmpty, windowTokens, isMarked, usage });
+  const answer = readChatAnswer({ finish_reason: reason, message });
   return recordAnswer(answer, profile, { version }, usage);
 }
 
