@@ -1,5 +1,6 @@
 import { ModelError } from '../domain/model.ts';
-import { ERROR_TABLE, type ErrorRow } from './error-table.ts';
+import type { ErrorRow } from './error-row.ts';
+import { ERROR_TABLE } from './error-table.ts';
 import { TeachingError } from './refused-form.ts';
 
 export interface ProviderFailure {
