@@ -14,7 +14,7 @@ export function tabulateBehaviours(): string {
       const cells = [`[${provider}](${source})`, FORMATS[format], does, must, `\`${id}\``];
       return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
     });
-    const head = ['| provider | format | what it does | what turnfold does | behaviour |', '|---|---|---|---|---|'];
+    const head = ['| provider | format | behaviour | effect | id |', '|---|---|---|---|---|'];
     return [`## ${title}`, '', ...head, ...rows].join('\n');
   }).join('\n\n');
 }

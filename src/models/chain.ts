@@ -17,8 +17,8 @@ const FIRST_EVENT_MS = 120_000;
 
 /**
  * Returns a model that tries several models in order.
- * - The chain tries the next model if one is overloaded, rate limited, unreachable or silent, or says nothing in its
- *   answer, or if the provider refuses the key, the quota or a setting.
+ * - The chain tries the next model if one is overloaded, rate limited, unreachable or silent, or if its answer is empty.
+ * - The chain also tries the next model if the provider refuses the key, the quota or a setting.
  * - The chain does not try the next model if the request is too large or malformed. The next provider would refuse it
  *   for the same reason.
  * - If all models fail, the chain throws the `retry` error with the earliest retry time, or else the last error.

@@ -20,7 +20,7 @@ export function findHabits({ id, habits }: Pick<ModelProfile, 'id' | 'habits'>):
   return { ...HABITS.find(([name]) => name.test(id))?.[1], ...habits };
 }
 
-/** What a refusal says about the requirements of its provider. */
+/** Requirement of a provider that its refusal names. */
 export type Lesson = 'send_reasoning' | 'drop_reasoning' | 'nine_ids' | 'sign_calls';
 
 const LESSONS: Readonly<Record<Lesson, ProviderHabits>> = {

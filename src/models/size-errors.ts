@@ -25,36 +25,36 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
       /Invalid '(?:messages|input)(?:\[\d+\][^']*\.(?:content|output|text|arguments)(?:\[\d+\])?)?': (?:array|string) too long/,
       /maximum (?:context|prompt) length/i, // OpenAI, Mistral, DeepSeek, xAI
       /context window of this model/i, // OpenAI Responses
-      /model's context length is only/i, // vLLM
+      /model's context length is only/i, // vLLM.
       /reduce the length of the (?:messages|input|prompt)/i, // Groq, Cerebras
       /input token count .{0,40}exceeds the maximum/i, // Gemini
       /input is too long/i, // Bedrock
-      /too many total text bytes/i, // Bedrock
+      /too many total text bytes/i, // Bedrock.
       /exceeded model token limit/i, // Moonshot
       /context window exceeds limit/i, // MiniMax
       /range of input length should be/i, // DashScope
-      /prompt exceeds max length/i, // GLM
+      /prompt exceeds max length/i, // GLM.
       /`inputs` tokens \+ `max_new_tokens` must be <=/i, // Together, TGI
       /too many tokens: total number/i, // Cohere
       /loaded with context length of only/i, // LM Studio
-      /cannot truncate prompt with n_keep/i, // LM Studio
+      /cannot truncate prompt with n_keep/i, // LM Studio.
       /greater than the context length/i, // LM Studio
       /reached context length of/i, // LM Studio
       /context (?:size|length|window) (?:has been |was )?exceeded/i, // LM Studio, llama.cpp
       /prompt (?:is )?too long/i, // Ollama, z.ai
       /prompt 超长/, // z.ai
       /longer than the (?:model'?s context length|maximum model length)/i, // SGLang, Together, Novita, vLLM
-      /exceeds? (?:the )?maximum (?:allowed )?input length/i, // SGLang, DeepInfra
+      /exceeds? (?:the )?maximum (?:allowed )?input length/i, // SGLang, DeepInfra.
       /max_(?:completion_)?tokens must be at least 1, got -/i, // vLLM: the prompt fills the window
       /exceeded this model context window limit/i, // Cloudflare
       /\b(?:model_)?context_(?:length|window)_exceeded\b|ContextWindowExceeded/, // gateways: the code of the provider
-      /number of input tokens exceeds maximum length/i, // Bedrock
+      /number of input tokens exceeds maximum length/i, // Bedrock.
       /tokens in request more than max tokens allowed/i,
       /(?:exceeds|has exceed) (?:the )?(?:context limit|configured limit of \d+ tokens)/i, // Azure, Bedrock
       /configured context size is [\d,]+ tokens/i,
       /inputs must have less than \d+ tokens/i, // TGI
       /total message size \d+ exceeds limit/i, // Moonshot
-      /max size: \d+ tokens/i, // GitHub Models
+      /max size: \d+ tokens/i, // GitHub Models.
       /model_max_prompt_tokens_exceeded/,
     ],
   },
@@ -75,7 +75,7 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
       /at most \d+ image/i, // vLLM
       /exceeding the maximum of \d+ (?:images )?allowed/i,
       /maximum (?:number|amount) of images/i,
-      /image dimensions exceed/i, // Anthropic: also "many-image requests"
+      /image dimensions exceed/i, // Anthropic: also "many-image requests".
       /many-image requests/i,
       /image exceeds .{0,20} maximum/i, // Anthropic
       /image (?:is too large|size exceeds|too large)/i,

@@ -3,7 +3,7 @@ import type { ModelErrorKind, ModelProfile, ToolDescription } from '../../src/do
 import type { WireFormat } from '../../src/domain/raw-items.ts';
 import type { RawAnswer } from '../provider/fault.ts';
 
-/** What one reply of the provider leads to. */
+/** Effect of one reply of the provider. */
 export type Expectation =
   /** The call fails with this kind of error. `code` is the provider's code, if the error must have it. */
   | { readonly error: ModelErrorKind; readonly code?: string }
@@ -14,15 +14,15 @@ export type Expectation =
       readonly end?: 'complete' | 'cut_off' | 'refusal';
     };
 
-/** One behaviour of a real provider, gateway or local server, and what turnfold must make of it. */
+/** One behaviour of a real provider, gateway or local server, with its effect. */
 export interface Behaviour {
   readonly id: string;
   readonly provider: string;
   /** Address of the documentation, source or report that shows the behaviour. */
   readonly source: string;
-  /** What the provider does, as one sentence for the reference page. */
+  /** Behaviour of the provider, as a part of a sentence for the reference page. */
   readonly does: string;
-  /** What turnfold must do, as one sentence for the reference page. */
+  /** Effect in turnfold, as a sentence for the reference page. */
   readonly must: string;
   readonly format: WireFormat;
   /** The model's name at the provider. Default `model-1`. */
@@ -46,7 +46,7 @@ export interface Step {
   readonly omits?: readonly RegExp[];
 }
 
-/** A behaviour of one call: what its only reply leads to. */
+/** A behaviour of one call, with the effect of its only reply. */
 export type OneCall = Omit<Behaviour, 'replies' | 'steps'> & { readonly reply: RawAnswer; readonly then: Expectation };
 
 export function oneCall({ reply, then, ...behaviour }: OneCall): Behaviour {

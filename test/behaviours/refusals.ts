@@ -60,7 +60,7 @@ const overflows: readonly Row[] = [
     'overflow-ollama',
     'Ollama',
     PI,
-    '"prompt too long; exceeded max context length"',
+    '"prompt too long"',
     refusal(400, 'prompt too long; exceeded max context length by 4021 tokens'),
   ],
   [

@@ -270,7 +270,7 @@ describe('pictures', () => {
       .items.filter(({ content }) => content.includes('pictures masked'))
       .map(({ content }) => content);
 
-  test('after the provider refused the size of a request, a pass masks old pictures, and keeps those of the floor and of the last user message', () => {
+  test('after an overflow, a pass masks old pictures, and keeps those of the floor and of the last user message', () => {
     expect(masks(talk(0, 3, 5, 7), 'overflow')).toEqual([
       'One\n[2 pictures masked, message 1 of the log]',
       'found\n[2 pictures masked, message 4 of the log]',

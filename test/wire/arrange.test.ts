@@ -95,7 +95,7 @@ describe('ids of calls', () => {
 describe('tools', () => {
   const read = { name: 'read', description: 'Read a file.', parameters: { type: 'object' } };
 
-  test('a call of a tool that does not exist leaves the tools and the prefix hash of the request unchanged, and has a legal name (wire rule X6)', () => {
+  test('a call of a tool that does not exist has a legal name, and leaves tools and prefix hash unchanged (wire rule X6)', () => {
     const known = arrange([user('Go')], 'anthropic', '', [read]);
     const { items, tools, prefix } = arrange(
       [user('Go'), calls({ name: 'made up.tool' }), result('a')],

@@ -29,8 +29,11 @@ interface Piece {
 
 /**
  * Builds the tool calls of a Chat Completions stream from their pieces. OpenAI numbers each call and sends its id and
- * name once. Compatible servers send no number or 0 for all calls, no id, one id for all calls, the name in every
- * piece, or whole calls in one chunk.
+ * name once. Compatible servers differ from this form:
+ * - no number, or 0 for all calls
+ * - no id, or one id for all calls
+ * - the name in every piece
+ * - whole calls in one chunk
  */
 export class CallPieces {
   readonly #calls: OpenCall[] = [];
