@@ -13,8 +13,9 @@ export const SETTING_ERRORS: readonly ErrorRow[] = [
       'available_tools_limit_exceeded',
     ],
     decidingTexts: [
-      /tool names must be unique/i, // Anthropic
-      /duplicate (?:tool|function)/i, // Gemini and others
+      /(?:tool|function) names? (?:must be|are not|is not) unique|unique (?:tool |function )?names/i, // Anthropic
+      /duplicated? (?:tool|function)/i, // Gemini and others
+      /(?:tools?|tool (?:use|calling|calls)|functions?) (?:is|are) not supported/i,
       /does ?n[o']t support (?:tools|tool[ _-]?(?:use|calling|calls?)|function)/i, // Ollama
       /no endpoints found that support tool use/i, // OpenRouter
       /function calling is not (?:enabled|supported)/i, // Gemini
@@ -30,9 +31,11 @@ export const SETTING_ERRORS: readonly ErrorRow[] = [
       /max_(?:completion_)?tokens is too large/i, // OpenAI
       /Invalid '(?:tools|instructions)\b[^']*': (?:array|string) too long/, // OpenAI
       // Unknown fields outside of the messages: OpenAI, Groq, Mistral, Gemini, FastAPI
-      /unrecognized request arguments?/i,
+      /unrecognized (?:request arguments?|key\(?s?\)?|fields?)/i,
+      /argument not supported on this model/i, // xAI
+      /^(?!.*messages).*additional properties are not allowed/is,
       /unknown parameter: '(?!messages|input)/i,
-      /^\D{0,8}\d{0,3} ?property '\w+' is unsupported/i,
+      /^(?!.*'messages\.).*property '[\w.]+' is unsupported/is, // Groq, Cerebras
       /"loc": ?\["body", ?"(?!messages)\w+"/,
       /unknown name "\w+": cannot find field/i,
       /^(?:\d{3} )?\w+: extra inputs are not permitted/im,

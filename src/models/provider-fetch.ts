@@ -117,7 +117,7 @@ async function readStream(response: Response, body: ReadableStream<Uint8Array>):
 /** Turns a JSON body into a stream of one event, because the caller asked for a stream. */
 function toStream(text: string): Response {
   const body = parseJson(text);
-  const isError = isMapping(body) && body['error'] !== undefined && body['error'] !== null;
+  const isError = isMapping(body) && (body['error'] ?? body['errors'] ?? undefined) !== undefined;
   const data = isError ? JSON.stringify({ type: 'error', error: readErrorBody(text) }) : JSON.stringify(body ?? null);
   const name = isError ? 'error' : isMapping(body) && typeof body['type'] === 'string' ? body['type'] : 'message';
   const headers = { 'content-type': 'text/event-stream' };

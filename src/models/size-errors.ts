@@ -40,12 +40,12 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
       /cannot truncate prompt with n_keep/i, // LM Studio.
       /greater than the context length/i, // LM Studio
       /reached context length of/i, // LM Studio
-      /context (?:size|length|window) (?:has been |was )?exceeded/i, // LM Studio, llama.cpp
-      /prompt (?:is )?too long/i, // Ollama, z.ai
+      /context (?:size|length|window) (?:has been |was )?exceeded/i, // LM Studio, llama.cpp.
+      /prompt (?:is )?too long/i, // Ollama, z.ai.
       /prompt 超长/, // z.ai
       /longer than the (?:model'?s context length|maximum model length)/i, // SGLang, Together, Novita, vLLM
       /exceeds? (?:the )?maximum (?:allowed )?input length/i, // SGLang, DeepInfra.
-      /max_(?:completion_)?tokens must be at least 1, got -/i, // vLLM: the prompt fills the window
+      /max_(?:completion_)?tokens must be at least 1, got -/i, // vLLM: the prompt fills the window.
       /exceeded this model context window limit/i, // Cloudflare
       /\b(?:model_)?context_(?:length|window)_exceeded\b|ContextWindowExceeded/, // gateways: the code of the provider
       /number of input tokens exceeds maximum length/i, // Bedrock.
@@ -74,11 +74,11 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
       /too much media/i, // Anthropic
       /at most \d+ image/i, // vLLM
       /exceeding the maximum of \d+ (?:images )?allowed/i,
-      /maximum (?:number|amount) of images/i,
+      /(?:number|amount) of images/i, // Gemini
       /image dimensions exceed/i, // Anthropic: also "many-image requests".
       /many-image requests/i,
       /image exceeds .{0,20} maximum/i, // Anthropic
-      /image (?:is too large|size exceeds|too large)/i,
+      /image.{0,60}(?:too large|too big|exceeds)/i, // OpenAI
     ],
   },
 ];

@@ -478,6 +478,13 @@ const chatPictures: readonly Row[] = [
     openAi(400, 'request contains 52 images, exceeding the maximum of 50 allowed per request'),
   ],
   [
+    'pictures-openai-bytes',
+    'OpenAI',
+    'https://platform.openai.com/docs/guides/images-vision#image-input-requirements',
+    '"Total image size is 52.00 MB, which exceeds the allowed limit"',
+    openAi(400, 'Total image size is 52.00 MB, which exceeds the allowed limit of 50.00 MB.'),
+  ],
+  [
     'pictures-new-api',
     'New API',
     'https://github.com/QuantumNous/new-api/issues/1233',
@@ -708,6 +715,25 @@ const chatFatals: readonly Row[] = [
       message: 'Invalid JSON payload received. Unknown name "store": Cannot find field.',
       status: 'INVALID_ARGUMENT',
     }),
+  ],
+  [
+    'unknown-field-cerebras',
+    'Cerebras',
+    'https://inference-docs.cerebras.ai/support/error',
+    'status 422 and `wrong_api_format`',
+    refusal(422, {
+      message: "body.store: property 'body.store' is unsupported",
+      type: 'invalid_request_error',
+      param: 'validation_error',
+      code: 'wrong_api_format',
+    }),
+  ],
+  [
+    'unknown-field-openrouter',
+    'OpenRouter',
+    OPENROUTER,
+    '"Unrecognized key(s) in object"',
+    refusal(400, { code: 400, message: "Unrecognized key(s) in object: 'store'" }),
   ],
   [
     'moderation-dashscope',
