@@ -35,6 +35,8 @@ export {
   type ModelProfile,
   type ModelRequest,
   type ModelUsage,
+  type PictureFormula,
+  type ProviderHabits,
   type ToolCallPiece,
   type ToolDescription,
 } from './domain/model.ts';

@@ -31,6 +31,7 @@ export interface ModelProfile extends ModelWindow {
    */
   readonly renderOptions?: object;
   readonly prices?: ModelPrices;
+  /** Requirements of the provider beyond its wire format. They win over those of the model's name. */
   readonly habits?: ProviderHabits;
   /** How the provider counts the tokens of a picture. Without a formula, turnfold takes that of the model's name. */
   readonly pictures?: PictureFormula;
