@@ -16,7 +16,7 @@ const HABITS: readonly (readonly [name: RegExp, habits: ProviderHabits])[] = [
   [/(?:^|\/)(?:mistral|ministral|magistral|devstral|codestral|pixtral|(?:open-)?mixtral)/i, { callIds: 'nine' }],
 ];
 
-export function findHabits({ id, habits }: Pick<ModelProfile, 'id' | 'habits'>): ProviderHabits {
+function findHabits({ id, habits }: Pick<ModelProfile, 'id' | 'habits'>): ProviderHabits {
   return { ...HABITS.find(([name]) => name.test(id))?.[1], ...habits };
 }
 
