@@ -81,17 +81,19 @@ function findRow(
 ): ErrorRow | undefined {
   const byText = (list: 'decidingTexts' | 'texts'): ErrorRow | undefined =>
     ERROR_TABLE.find((row) => row[list]?.some((text) => text.test(message)));
-  const byName = (list: readonly string[]): ErrorRow | undefined =>
-    list.map((name) => ERROR_TABLE.find(({ types }) => types?.includes(name))).find((row) => row !== undefined);
   const byStatus = ERROR_TABLE.find(({ statuses }) => status !== undefined && statuses?.includes(status));
   return (
     byText('decidingTexts') ??
-    byName(names.filter((name) => !BROAD_NAMES.has(name))) ??
+    findByName(names.filter((name) => !BROAD_NAMES.has(name))) ??
     (BROAD_STATUSES.has(status) ? undefined : byStatus) ??
     byText('texts') ??
-    byName(names) ??
+    findByName(names) ??
     byStatus
   );
+}
+
+function findByName(names: readonly string[]): ErrorRow | undefined {
+  return names.map((name) => ERROR_TABLE.find(({ types }) => types?.includes(name))).find((row) => row !== undefined);
 }
 
 /**

@@ -39,7 +39,7 @@ export interface Step {
   readonly messages?: readonly Message[];
   readonly tools?: readonly ToolDescription[];
   readonly version?: number;
-  readonly then: Expectation;
+  readonly effect: Expectation;
   /** Patterns that the last request of the step must contain, as JSON text. */
   readonly sends?: readonly RegExp[];
   /** Patterns that the last request of the step must not contain. */
@@ -47,8 +47,11 @@ export interface Step {
 }
 
 /** A behaviour of one call, with the effect of its only reply. */
-export type OneCall = Omit<Behaviour, 'replies' | 'steps'> & { readonly reply: RawAnswer; readonly then: Expectation };
+export type OneCall = Omit<Behaviour, 'replies' | 'steps'> & {
+  readonly reply: RawAnswer;
+  readonly effect: Expectation;
+};
 
-export function oneCall({ reply, then, ...behaviour }: OneCall): Behaviour {
-  return { ...behaviour, replies: [reply], steps: [{ then }] };
+export function oneCall({ reply, effect, ...behaviour }: OneCall): Behaviour {
+  return { ...behaviour, replies: [reply], steps: [{ effect }] };
 }

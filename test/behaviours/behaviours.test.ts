@@ -5,7 +5,7 @@ import { BEHAVIOURS } from './table.ts';
 it.each(
   BEHAVIOURS.flatMap(({ behaviours }) => behaviours).map((one) => [one.id, one.provider, one.does, one] as const),
 )('turnfold handles the behaviour %s: %s %s', async (_id, _provider, _does, behaviour) => {
-  await playBehaviour(behaviour);
+  await expect(playBehaviour(behaviour)).resolves.toBeUndefined();
 });
 
 it('the table has at least 120 behaviours, each with its own id', () => {

@@ -22,7 +22,7 @@ const ends: readonly OneCall[] = [
     does: 'sends `finish_reason: ""` in every chunk, then the connection is cut',
     must: RETRY,
     reply: { body: [chunk({ content: 'The files' }, ''), chunk({ content: ' are' }, '')], isCut: true },
-    then: { error: 'retry' },
+    effect: { error: 'retry' },
   },
   {
     ...CHAT,
@@ -32,7 +32,7 @@ const ends: readonly OneCall[] = [
     does: 'sends `finish_reason: ""` in every chunk but the last',
     must: COMPLETE,
     reply: { body: [chunk({ content: 'Two' }, ''), chunk({ content: ' files.' }, 'stop')] },
-    then: { text: 'Two files.' },
+    effect: { text: 'Two files.' },
   },
   {
     ...CHAT,
@@ -42,7 +42,7 @@ const ends: readonly OneCall[] = [
     does: 'sends no `finish_reason`, but ends the stream with `data: [DONE]`',
     must: COMPLETE,
     reply: { body: [chunk({ content: 'Two files.' })] },
-    then: { text: 'Two files.' },
+    effect: { text: 'Two files.' },
   },
   {
     ...CHAT,
@@ -52,7 +52,7 @@ const ends: readonly OneCall[] = [
     does: 'sends a tool call without `finish_reason`, and ends the stream with `data: [DONE]`',
     must: 'The tool call runs.',
     reply: { body: [calls({ index: 0, id: 'a', function: { name: 'read', arguments: '{"path":"a"}' } })] },
-    then: { calls: [['read', '{"path":"a"}']] },
+    effect: { calls: [['read', '{"path":"a"}']] },
   },
   {
     ...CHAT,
@@ -62,7 +62,7 @@ const ends: readonly OneCall[] = [
     does: 'sends `finish_reason: ""` in every chunk, and ends the stream with `data: [DONE]`',
     must: COMPLETE,
     reply: { body: [chunk({ content: 'Two files.' }, '')] },
-    then: { text: 'Two files.' },
+    effect: { text: 'Two files.' },
   },
   {
     ...CHAT,
@@ -72,7 +72,7 @@ const ends: readonly OneCall[] = [
     does: 'is cut off before `finish_reason` and `data: [DONE]`',
     must: RETRY,
     reply: { body: [chunk({ content: 'The files' })], isCut: true },
-    then: { error: 'retry' },
+    effect: { error: 'retry' },
   },
   {
     ...CHAT,
@@ -85,7 +85,7 @@ const ends: readonly OneCall[] = [
       body: [calls({ index: 0, id: 'a', function: { name: 'read', arguments: '{"pa' } })],
       isCut: true,
     },
-    then: { error: 'retry' },
+    effect: { error: 'retry' },
   },
   {
     ...CHAT,
@@ -95,7 +95,7 @@ const ends: readonly OneCall[] = [
     does: 'ends the answer with `finish_reason: error`, without an error body',
     must: RETRY,
     reply: { body: [chunk({ content: 'The files' }), chunk({ content: '' }, 'error')] },
-    then: { error: 'retry', code: 'error' },
+    effect: { error: 'retry', code: 'error' },
   },
   {
     ...CHAT,
@@ -110,7 +110,7 @@ const ends: readonly OneCall[] = [
         chunk({ content: '' }, 'error', { error: { code: 502, message: 'Provider disconnected unexpectedly' } }),
       ],
     },
-    then: { error: 'retry' },
+    effect: { error: 'retry' },
   },
   {
     ...CHAT,
@@ -134,7 +134,7 @@ const ends: readonly OneCall[] = [
         },
       ],
     },
-    then: { error: 'overflow' },
+    effect: { error: 'overflow' },
   },
   {
     ...CHAT,
@@ -144,7 +144,7 @@ const ends: readonly OneCall[] = [
     does: 'ends the answer with `finish_reason: model_context_window_exceeded`',
     must: 'The call asks for a compaction.',
     reply: { body: [chunk({ content: 'The' }), chunk({ content: '' }, 'model_context_window_exceeded')] },
-    then: { error: 'overflow', code: 'model_context_window_exceeded' },
+    effect: { error: 'overflow', code: 'model_context_window_exceeded' },
   },
   {
     ...CHAT,
@@ -154,7 +154,7 @@ const ends: readonly OneCall[] = [
     does: 'ends the answer with `finish_reason: network_error`',
     must: RETRY,
     reply: { body: [chunk({ content: 'The' }), chunk({ content: '' }, 'network_error')] },
-    then: { error: 'retry', code: 'network_error' },
+    effect: { error: 'retry', code: 'network_error' },
   },
   {
     ...CHAT,
@@ -164,7 +164,7 @@ const ends: readonly OneCall[] = [
     does: 'ends the answer with `finish_reason: sensitive`',
     must: 'The answer is a refusal.',
     reply: { body: [chunk({ content: 'The' }), chunk({ content: '' }, 'sensitive')] },
-    then: { text: 'The', end: 'refusal' },
+    effect: { text: 'The', end: 'refusal' },
   },
   {
     ...CHAT,
@@ -174,7 +174,7 @@ const ends: readonly OneCall[] = [
     does: 'interrupts the answer with `finish_reason: insufficient_system_resource`',
     must: RETRY,
     reply: { body: [chunk({ content: 'The' }), chunk({ content: '' }, 'insufficient_system_resource')] },
-    then: { error: 'retry', code: 'insufficient_system_resource' },
+    effect: { error: 'retry', code: 'insufficient_system_resource' },
   },
   {
     ...CHAT,
@@ -184,7 +184,7 @@ const ends: readonly OneCall[] = [
     does: 'ends the answer of an aborted request with `finish_reason: abort`',
     must: RETRY,
     reply: { body: [chunk({ content: 'The' }), chunk({ content: '' }, 'abort')] },
-    then: { error: 'retry', code: 'abort' },
+    effect: { error: 'retry', code: 'abort' },
   },
   {
     ...CHAT,
@@ -194,7 +194,7 @@ const ends: readonly OneCall[] = [
     does: 'ends the answer with `function_call_filter: MALFORMED_FUNCTION_CALL` and no content',
     must: RETRY,
     reply: { body: [chunk({ role: 'assistant' }, 'function_call_filter: MALFORMED_FUNCTION_CALL')] },
-    then: { error: 'retry' },
+    effect: { error: 'retry' },
   },
   {
     ...CHAT,
@@ -204,7 +204,7 @@ const ends: readonly OneCall[] = [
     does: 'ends the answer with `content_filter: PROHIBITED_CONTENT`',
     must: 'The answer is a refusal.',
     reply: { body: [chunk({ content: 'The' }, 'content_filter: PROHIBITED_CONTENT')] },
-    then: { end: 'refusal' },
+    effect: { end: 'refusal' },
   },
   {
     ...CHAT,
@@ -214,7 +214,7 @@ const ends: readonly OneCall[] = [
     does: 'ends the answer with `MAX_TOKENS` in place of `length`',
     must: 'The answer counts as cut off. Its tool calls do not run.',
     reply: { body: [chunk({ content: 'The files' }), chunk({}, 'MAX_TOKENS')] },
-    then: { text: 'The files', end: 'cut_off' },
+    effect: { text: 'The files', end: 'cut_off' },
   },
   {
     ...CHAT,
@@ -224,7 +224,7 @@ const ends: readonly OneCall[] = [
     does: 'ends the answer with `max_tokens` in place of `length`',
     must: 'The answer counts as cut off. Its tool calls do not run.',
     reply: { body: [chunk({ content: 'The files' }), chunk({}, 'max_tokens')] },
-    then: { text: 'The files', end: 'cut_off' },
+    effect: { text: 'The files', end: 'cut_off' },
   },
   {
     ...CHAT,
@@ -239,7 +239,7 @@ const ends: readonly OneCall[] = [
         chunk({}, 'stop'),
       ],
     },
-    then: { calls: [['read', '{"path":"a"}']] },
+    effect: { calls: [['read', '{"path":"a"}']] },
   },
   {
     ...CHAT,
@@ -255,7 +255,7 @@ const ends: readonly OneCall[] = [
         choices: [{ index: 0, message: { role: 'assistant', content: 'Two files.' }, finish_reason: 'stop' }],
       },
     },
-    then: { text: 'Two files.' },
+    effect: { text: 'Two files.' },
   },
   {
     ...ANTHROPIC,
@@ -274,7 +274,7 @@ const ends: readonly OneCall[] = [
         usage: { input_tokens: 20, output_tokens: 5 },
       },
     },
-    then: { text: 'Two files.' },
+    effect: { text: 'Two files.' },
   },
   {
     ...RESPONSES,
@@ -293,7 +293,7 @@ const ends: readonly OneCall[] = [
         ],
       },
     },
-    then: { text: 'Two files.' },
+    effect: { text: 'Two files.' },
   },
   {
     ...ANTHROPIC,
@@ -303,7 +303,7 @@ const ends: readonly OneCall[] = [
     does: 'is cut off before `message_stop`',
     must: RETRY,
     reply: { body: anthropicMessage([{ type: 'text', text: 'The files' }]).slice(0, -2), isCut: true },
-    then: { error: 'retry' },
+    effect: { error: 'retry' },
   },
   {
     ...ANTHROPIC,
@@ -313,7 +313,7 @@ const ends: readonly OneCall[] = [
     does: 'stops with `model_context_window_exceeded`',
     must: 'The call asks for a compaction.',
     reply: { body: anthropicMessage([{ type: 'text', text: 'The' }], 'model_context_window_exceeded') },
-    then: { error: 'overflow', code: 'model_context_window_exceeded' },
+    effect: { error: 'overflow', code: 'model_context_window_exceeded' },
   },
   {
     ...ANTHROPIC,
@@ -323,7 +323,7 @@ const ends: readonly OneCall[] = [
     does: 'stops with `pause_turn` inside its own tools',
     must: 'The answer counts as cut off.',
     reply: { body: anthropicMessage([{ type: 'text', text: 'I search.' }], 'pause_turn') },
-    then: { text: 'I search.', end: 'cut_off' },
+    effect: { text: 'I search.', end: 'cut_off' },
   },
   {
     ...ANTHROPIC,
@@ -333,7 +333,7 @@ const ends: readonly OneCall[] = [
     does: 'stops with `refusal` and no content',
     must: 'The answer is a refusal.',
     reply: { body: anthropicMessage([], 'refusal') },
-    then: { end: 'refusal' },
+    effect: { end: 'refusal' },
   },
 ];
 
@@ -346,7 +346,7 @@ const empty: readonly OneCall[] = [
     does: 'ends the answer with `stop` and no content',
     must: EMPTY,
     reply: { body: [chunk({ role: 'assistant', content: '' }), chunk({}, 'stop')] },
-    then: { error: 'retry', code: 'empty_answer' },
+    effect: { error: 'retry', code: 'empty_answer' },
   },
   {
     ...CHAT,
@@ -356,7 +356,7 @@ const empty: readonly OneCall[] = [
     does: 'sends only `data: [DONE]`',
     must: EMPTY,
     reply: { body: [] },
-    then: { error: 'retry' },
+    effect: { error: 'retry' },
   },
   {
     ...CHAT,
@@ -366,7 +366,7 @@ const empty: readonly OneCall[] = [
     does: 'answers a prompt beyond the window of a GGUF model with status 200 and no content',
     must: EMPTY,
     reply: { body: [chunk({ role: 'assistant' }), chunk({}, 'stop')] },
-    then: { error: 'retry', code: 'empty_answer' },
+    effect: { error: 'retry', code: 'empty_answer' },
   },
   {
     ...CHAT,
@@ -376,7 +376,7 @@ const empty: readonly OneCall[] = [
     does: 'puts the whole answer into `reasoning_content` and ends with `stop`',
     must: EMPTY,
     reply: { body: [chunk({ reasoning_content: 'Two files.' }), chunk({}, 'stop')] },
-    then: { error: 'retry', code: 'empty_answer' },
+    effect: { error: 'retry', code: 'empty_answer' },
   },
   {
     ...CHAT,
@@ -386,7 +386,7 @@ const empty: readonly OneCall[] = [
     does: 'uses the whole output limit for reasoning, and ends with `length` and no content',
     must: 'The turn fails with the code `empty_answer`. A chain tries its next model.',
     reply: { body: [chunk({ reasoning_content: 'Let me think' }), chunk({}, 'length')] },
-    then: { error: 'fatal', code: 'empty_answer' },
+    effect: { error: 'fatal', code: 'empty_answer' },
   },
   {
     ...CHAT,
@@ -401,7 +401,7 @@ const empty: readonly OneCall[] = [
         chunk({}, 'length', { usage: { prompt_tokens: 199_990, completion_tokens: 0, total_tokens: 199_990 } }),
       ],
     },
-    then: { error: 'overflow' },
+    effect: { error: 'overflow' },
   },
   {
     ...ANTHROPIC,
@@ -411,7 +411,7 @@ const empty: readonly OneCall[] = [
     does: 'ends the turn with `end_turn` and no content',
     must: EMPTY,
     reply: { body: anthropicMessage([]) },
-    then: { error: 'retry', code: 'empty_answer' },
+    effect: { error: 'retry', code: 'empty_answer' },
   },
   {
     ...RESPONSES,
@@ -421,7 +421,7 @@ const empty: readonly OneCall[] = [
     does: 'completes the response with a reasoning item only',
     must: EMPTY,
     reply: { body: [completed([{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' }])] },
-    then: { error: 'retry', code: 'empty_answer' },
+    effect: { error: 'retry', code: 'empty_answer' },
   },
 ];
 

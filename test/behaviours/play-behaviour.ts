@@ -17,7 +17,7 @@ export async function playBehaviour({ format, model: id = PROFILE.id, profile, r
   for (const [index, step] of (steps ?? []).entries()) {
     history.push(...(step.messages ?? (index === 0 ? [QUESTION] : [])));
     const outcome = await callModel(model, history, step);
-    checkOutcome(outcome, step.then);
+    checkOutcome(outcome, step.effect);
     checkSent(provider, step);
     if (!(outcome instanceof ModelError)) history.push(toMessage(outcome, index), ...answerCalls(outcome, index));
   }
@@ -38,15 +38,15 @@ async function callModel(
   }
 }
 
-function checkOutcome(outcome: ModelAnswer | ModelError, then: Expectation): void {
-  if ('error' in then) {
+function checkOutcome(outcome: ModelAnswer | ModelError, effect: Expectation): void {
+  if ('error' in effect) {
     expect(outcome).toBeInstanceOf(ModelError);
-    const { error, code } = then;
+    const { error, code } = effect;
     expect(outcome).toMatchObject({ kind: error, ...(code !== undefined && { code }) });
     return;
   }
   if (outcome instanceof ModelError) throw outcome;
-  const { text, calls, end } = then;
+  const { text, calls, end } = effect;
   if (text !== undefined) expect(outcome.content).toBe(text);
   if (calls !== undefined) expect(outcome.toolCalls.map((call) => [call.name, call.arguments])).toEqual(calls);
   expect(outcome.end ?? 'complete').toBe(end ?? 'complete');

@@ -32,9 +32,9 @@ function talk(thought: JsonObject): RawAnswer[] {
 /** The steps of `talk`. The last step also runs under a new version of the context, as after a compaction. */
 function steps(inLoop: Partial<Step>, later: Partial<Step>): Step[] {
   return [
-    { then: CALLED },
-    { then: { text: 'Two files.' }, ...inLoop },
-    { messages: [SURE], version: 1, then: { text: 'Yes.' }, ...later },
+    { effect: CALLED },
+    { effect: { text: 'Two files.' }, ...inLoop },
+    { messages: [SURE], version: 1, effect: { text: 'Yes.' }, ...later },
   ];
 }
 
@@ -194,7 +194,7 @@ const replayed: readonly Behaviour[] = [
     steps: [
       {
         messages: FOREIGN,
-        then: { text: 'One.' },
+        effect: { text: 'One.' },
         sends: [/"thought_signature":"skip_thought_signature_validator"/],
       },
     ],
@@ -224,8 +224,8 @@ const replayed: readonly Behaviour[] = [
       { body: [chunk({ content: 'Yes.' }, 'stop')] },
     ],
     steps: [
-      { messages: FOREIGN, then: { text: 'One.' }, sends: [/skip_thought_signature_validator/] },
-      { messages: [SURE], then: { text: 'Yes.' }, sends: [/skip_thought_signature_validator/] },
+      { messages: FOREIGN, effect: { text: 'One.' }, sends: [/skip_thought_signature_validator/] },
+      { messages: [SURE], effect: { text: 'Yes.' }, sends: [/skip_thought_signature_validator/] },
     ],
   },
   {
@@ -247,8 +247,8 @@ const replayed: readonly Behaviour[] = [
       { body: [chunk({ content: 'Yes.' }, 'stop')] },
     ],
     steps: [
-      { messages: FOREIGN, then: { text: 'One.' }, sends: [/"reasoning_content":"\(not recorded\)"/] },
-      { messages: [SURE], then: { text: 'Yes.' }, sends: [/"reasoning_content":"\(not recorded\)"/] },
+      { messages: FOREIGN, effect: { text: 'One.' }, sends: [/"reasoning_content":"\(not recorded\)"/] },
+      { messages: [SURE], effect: { text: 'Yes.' }, sends: [/"reasoning_content":"\(not recorded\)"/] },
     ],
   },
   {
@@ -268,8 +268,8 @@ const replayed: readonly Behaviour[] = [
       { body: [chunk({ content: 'Yes.' }, 'stop')] },
     ],
     steps: [
-      { messages: FOREIGN, then: { text: 'One.' }, sends: [/"reasoning_content":/] },
-      { messages: [SURE], then: { text: 'Yes.' }, sends: [/"reasoning_content":/] },
+      { messages: FOREIGN, effect: { text: 'One.' }, sends: [/"reasoning_content":/] },
+      { messages: [SURE], effect: { text: 'Yes.' }, sends: [/"reasoning_content":/] },
     ],
   },
   ...(
@@ -325,9 +325,9 @@ const replayed: readonly Behaviour[] = [
         { body: [chunk({ content: 'Two files.' }, 'stop')] },
       ],
       steps: [
-        { then: CALLED },
-        { then: CALLED, omits: [/reasoning_content/] },
-        { then: { text: 'Two files.' }, omits: [/reasoning_content/] },
+        { effect: CALLED },
+        { effect: CALLED, omits: [/reasoning_content/] },
+        { effect: { text: 'Two files.' }, omits: [/reasoning_content/] },
       ],
     }),
   ),
@@ -370,8 +370,8 @@ const unsigned: readonly Behaviour[] = [
       { body: anthropicMessage([{ type: 'text', text: 'Yes.' }]) },
     ],
     steps: [
-      { messages: FOREIGN, then: { text: 'One.' }, sends: [/"type":"thinking","thinking":"\(not recorded\)"/] },
-      { messages: [SURE], then: { text: 'Yes.' }, sends: [/"type":"thinking","thinking":"\(not recorded\)"/] },
+      { messages: FOREIGN, effect: { text: 'One.' }, sends: [/"type":"thinking","thinking":"\(not recorded\)"/] },
+      { messages: [SURE], effect: { text: 'Yes.' }, sends: [/"type":"thinking","thinking":"\(not recorded\)"/] },
     ],
   },
 ];
@@ -409,9 +409,9 @@ function refusedReasoning(id: string, does: string, refused: RawAnswer): Behavio
       { body: [completed([DONE])] },
     ],
     steps: [
-      { then: CALLED },
-      { then: CALLED, omits: [/gAAA/, /"fc_1"/], sends: [/"call_1"/] },
-      { then: { text: 'Two files.' }, omits: [/gAAA/], sends: [/gBBB/] },
+      { effect: CALLED },
+      { effect: CALLED, omits: [/gAAA/, /"fc_1"/], sends: [/"call_1"/] },
+      { effect: { text: 'Two files.' }, omits: [/gAAA/], sends: [/gBBB/] },
     ],
   };
 }
@@ -449,7 +449,11 @@ const refused: readonly Behaviour[] = [
       { body: anthropicMessage([{ ...USE, id: 'toolu_2' }], 'tool_use') },
       { body: anthropicMessage([{ type: 'text', text: 'Two files.' }]) },
     ],
-    steps: [{ then: CALLED }, { then: CALLED, omits: [/old=/] }, { then: { text: 'Two files.' }, omits: [/old=/] }],
+    steps: [
+      { effect: CALLED },
+      { effect: CALLED, omits: [/old=/] },
+      { effect: { text: 'Two files.' }, omits: [/old=/] },
+    ],
   },
 ];
 

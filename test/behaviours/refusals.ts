@@ -16,8 +16,8 @@ type Row = readonly [id: string, provider: string, source: string, does: string,
 
 function behaviours(kind: ModelErrorKind, format: WireFormat, rows: readonly Row[]): Behaviour[] {
   return rows.map(([id, provider, source, does, reply, code]) => {
-    const then = { error: kind, ...(code !== undefined && { code }) };
-    return oneCall({ id, provider, source, does: `answers ${does}`, must: MUST[kind], format, reply, then });
+    const effect = { error: kind, ...(code !== undefined && { code }) };
+    return oneCall({ id, provider, source, does: `answers ${does}`, must: MUST[kind], format, reply, effect });
   });
 }
 

@@ -1,3 +1,4 @@
+import type { Message } from '../../src/domain/message.ts';
 import { type Behaviour, type OneCall, oneCall } from './behaviour.ts';
 import { anthropicMessage, calls, chunk, completed } from './wire-texts.ts';
 
@@ -30,7 +31,7 @@ const single: readonly OneCall[] = [
     reply: {
       body: [calls({ index: 0, id: null, function: read('a') }, { index: 1, id: null, function: read('b') }), END],
     },
-    then: both,
+    effect: both,
   },
   {
     ...CHAT,
@@ -40,7 +41,7 @@ const single: readonly OneCall[] = [
     does: 'sends tool calls with `id: ""`',
     must: TWO,
     reply: { body: [calls({ index: 0, id: '', function: read('a') }, { index: 1, id: '', function: read('b') }), END] },
-    then: both,
+    effect: both,
   },
   {
     ...CHAT,
@@ -56,7 +57,7 @@ const single: readonly OneCall[] = [
         END,
       ],
     },
-    then: both,
+    effect: both,
   },
   {
     ...CHAT,
@@ -68,7 +69,7 @@ const single: readonly OneCall[] = [
     reply: {
       body: [calls({ index: 0, id: 'x', function: read('a') }), calls({ index: 0, id: 'x', function: read('b') }), END],
     },
-    then: both,
+    effect: both,
   },
   {
     ...CHAT,
@@ -80,7 +81,7 @@ const single: readonly OneCall[] = [
     reply: {
       body: [calls({ index: 0, function: read('a') }), calls({ index: 0, function: read('b') }), END],
     },
-    then: both,
+    effect: both,
   },
   {
     ...CHAT,
@@ -92,7 +93,7 @@ const single: readonly OneCall[] = [
     reply: {
       body: [calls({ index: 0, id: 'a', function: read('a') }), calls({ index: 0, id: 'b', function: read('b') }), END],
     },
-    then: both,
+    effect: both,
   },
   {
     ...CHAT,
@@ -102,7 +103,7 @@ const single: readonly OneCall[] = [
     does: 'sends two whole calls in one chunk, both with index 0 and no id',
     must: TWO,
     reply: { body: [calls({ index: 0, function: read('a') }, { index: 0, function: read('b') }), END] },
-    then: both,
+    effect: both,
   },
   {
     ...CHAT,
@@ -112,7 +113,7 @@ const single: readonly OneCall[] = [
     does: 'sends tool calls without an index',
     must: TWO,
     reply: { body: [calls({ id: 'a', function: read('a') }), calls({ id: 'b', function: read('b') }), END] },
-    then: both,
+    effect: both,
   },
   {
     ...CHAT,
@@ -122,7 +123,7 @@ const single: readonly OneCall[] = [
     does: 'sends two whole calls in one chunk, without index and id',
     must: TWO,
     reply: { body: [calls({ function: read('a') }, { function: read('b') }), END] },
-    then: both,
+    effect: both,
   },
   {
     ...CHAT,
@@ -138,7 +139,7 @@ const single: readonly OneCall[] = [
         END,
       ],
     },
-    then: {
+    effect: {
       calls: [
         ['list', '{}'],
         ['list', '{}'],
@@ -153,7 +154,7 @@ const single: readonly OneCall[] = [
     does: 'sends the arguments as an object',
     must: 'The call runs with these arguments.',
     reply: { body: [calls({ index: 0, id: 'a', function: { name: 'read', arguments: { path: 'a' } } }), END] },
-    then: { calls: [['read', '{"path":"a"}']] },
+    effect: { calls: [['read', '{"path":"a"}']] },
   },
   {
     ...CHAT,
@@ -163,7 +164,7 @@ const single: readonly OneCall[] = [
     does: 'sends `arguments: null` for a call without arguments',
     must: 'The call runs with no arguments.',
     reply: { body: [calls({ index: 0, id: 'a', function: { name: 'list', arguments: null } }), END] },
-    then: { calls: [['list', '']] },
+    effect: { calls: [['list', '']] },
   },
   {
     ...CHAT,
@@ -173,7 +174,7 @@ const single: readonly OneCall[] = [
     does: 'sends the text `null` for a call without arguments',
     must: 'The call runs with no arguments.',
     reply: { body: [calls({ index: 0, id: 'a', function: { name: 'list', arguments: 'null' } }), END] },
-    then: { calls: [['list', '']] },
+    effect: { calls: [['list', '']] },
   },
   {
     ...CHAT,
@@ -185,7 +186,7 @@ const single: readonly OneCall[] = [
     reply: {
       body: [calls({ index: 0, id: 'a', function: { name: 'read', arguments: '"{\\"path\\":\\"a\\"}"' } }), END],
     },
-    then: { calls: [['read', '{"path":"a"}']] },
+    effect: { calls: [['read', '{"path":"a"}']] },
   },
   {
     ...CHAT,
@@ -213,7 +214,7 @@ const single: readonly OneCall[] = [
         ],
       },
     },
-    then: both,
+    effect: both,
   },
   {
     ...CHAT,
@@ -229,7 +230,7 @@ const single: readonly OneCall[] = [
         chunk({}, 'function_call'),
       ],
     },
-    then: { calls: [['read', '{"path":"a"}']] },
+    effect: { calls: [['read', '{"path":"a"}']] },
   },
   {
     ...CHAT,
@@ -245,7 +246,7 @@ const single: readonly OneCall[] = [
         END,
       ],
     },
-    then: { calls: [['read', '{"path":"a"}']] },
+    effect: { calls: [['read', '{"path":"a"}']] },
   },
   {
     ...ANTHROPIC,
@@ -257,7 +258,7 @@ const single: readonly OneCall[] = [
     reply: {
       body: anthropicMessage([{ type: 'tool_use', id: 'toolu_1', name: 'read', input: { path: 'a' } }], 'tool_use'),
     },
-    then: { calls: [['read', '{"path":"a"}']] },
+    effect: { calls: [['read', '{"path":"a"}']] },
   },
   {
     ...ANTHROPIC,
@@ -275,7 +276,7 @@ const single: readonly OneCall[] = [
         'tool_use',
       ),
     },
-    then: both,
+    effect: both,
   },
   {
     ...ANTHROPIC,
@@ -287,7 +288,7 @@ const single: readonly OneCall[] = [
     reply: {
       body: anthropicMessage([{ type: 'tool_use', id: '', name: 'read', input: { path: 'a' } }], 'tool_use'),
     },
-    then: { calls: [['read', '{"path":"a"}']] },
+    effect: { calls: [['read', '{"path":"a"}']] },
   },
   {
     ...RESPONSES,
@@ -299,7 +300,7 @@ const single: readonly OneCall[] = [
     reply: {
       body: [completed([{ type: 'function_call', id: 'fc_1', call_id: '', name: 'read', arguments: '{"path":"a"}' }])],
     },
-    then: { calls: [['read', '{"path":"a"}']] },
+    effect: { calls: [['read', '{"path":"a"}']] },
   },
   {
     ...RESPONSES,
@@ -311,7 +312,7 @@ const single: readonly OneCall[] = [
     reply: {
       body: [completed([{ type: 'function_call', id: 'fc_1', call_id: 'a', name: 'read', arguments: { path: 'a' } }])],
     },
-    then: { calls: [['read', '{"path":"a"}']] },
+    effect: { calls: [['read', '{"path":"a"}']] },
   },
 ];
 
@@ -342,7 +343,7 @@ const outputs: readonly OneCall[] = [
         completed([]),
       ],
     },
-    then: { text: 'Two files.' },
+    effect: { text: 'Two files.' },
   },
   {
     ...RESPONSES,
@@ -358,7 +359,7 @@ const outputs: readonly OneCall[] = [
         completed([]),
       ],
     },
-    then: { calls: [['read', '{"path":"a"}']] },
+    effect: { calls: [['read', '{"path":"a"}']] },
   },
   {
     ...RESPONSES,
@@ -368,7 +369,7 @@ const outputs: readonly OneCall[] = [
     does: 'ends with `output: []`, after text deltas and no whole item',
     must: 'The answer is the text of the deltas.',
     reply: { body: [{ ...DELTA, delta: 'Two ' }, { ...DELTA, delta: 'files.' }, completed([])] },
-    then: { text: 'Two files.' },
+    effect: { text: 'Two files.' },
   },
   {
     ...RESPONSES,
@@ -385,7 +386,7 @@ const outputs: readonly OneCall[] = [
         completed([]),
       ],
     },
-    then: { calls: [['read', '{"path":"a"}']] },
+    effect: { calls: [['read', '{"path":"a"}']] },
   },
   {
     ...RESPONSES,
@@ -400,7 +401,7 @@ const outputs: readonly OneCall[] = [
         { type: 'response.completed', response: { id: 'resp_1', status: 'completed' } },
       ],
     },
-    then: { text: 'Two files.' },
+    effect: { text: 'Two files.' },
   },
   {
     ...RESPONSES,
@@ -410,7 +411,7 @@ const outputs: readonly OneCall[] = [
     does: 'ends with `response.completed` without the field `status`',
     must: 'The answer is complete.',
     reply: { body: [{ type: 'response.completed', response: { id: 'resp_1', output: [MESSAGE] } }] },
-    then: { text: 'Two files.' },
+    effect: { text: 'Two files.' },
   },
   {
     ...RESPONSES,
@@ -428,7 +429,7 @@ const outputs: readonly OneCall[] = [
         },
       ],
     },
-    then: { text: 'Two', end: 'cut_off' },
+    effect: { text: 'Two', end: 'cut_off' },
   },
   {
     ...RESPONSES,
@@ -438,12 +439,12 @@ const outputs: readonly OneCall[] = [
     does: 'is cut off after a whole item, before `response.completed`',
     must: 'The call is retried. The cut answer is never used.',
     reply: { body: [{ type: 'response.output_item.done', output_index: 0, item: MESSAGE }], isCut: true },
-    then: { error: 'retry' },
+    effect: { error: 'retry' },
   },
 ];
 
 /** A history with a call whose id comes from another provider. */
-const foreign = [
+const foreign: readonly Message[] = [
   { role: 'user', content: 'Which files?' },
   {
     role: 'assistant',
@@ -451,7 +452,7 @@ const foreign = [
     toolCalls: [{ id: 'c2_0', name: 'read', arguments: '{"path":"a"}', providerId: 'toolu_01A09q90qw90lq917835lq9' }],
   },
   { role: 'tool', content: 'found', toolCallId: 'c2_0' },
-] as const;
+];
 
 const MISTRAL =
   'https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py';
@@ -468,8 +469,8 @@ const ids: readonly Behaviour[] = [
     replies: [{ body: [chunk({ content: 'One.' }, 'stop')] }],
     steps: [
       {
-        messages: [...foreign],
-        then: { text: 'One.' },
+        messages: foreign,
+        effect: { text: 'One.' },
         sends: [/"tool_calls":\[\{"id":"([a-zA-Z0-9]{9})".*"tool_call_id":"\1"/],
         omits: [/toolu_01/, /c2_0/],
       },
@@ -497,10 +498,10 @@ const ids: readonly Behaviour[] = [
       { body: [chunk({ content: 'Two.' }, 'stop')] },
     ],
     steps: [
-      { messages: [...foreign], then: { text: 'One.' }, sends: [/"tool_call_id":"[a-zA-Z0-9]{9}"/] },
+      { messages: foreign, effect: { text: 'One.' }, sends: [/"tool_call_id":"[a-zA-Z0-9]{9}"/] },
       {
         messages: [{ role: 'user', content: 'Sure?' }],
-        then: { text: 'Two.' },
+        effect: { text: 'Two.' },
         sends: [/"tool_call_id":"[a-zA-Z0-9]{9}"/],
       },
     ],
@@ -518,9 +519,9 @@ const ids: readonly Behaviour[] = [
       { body: [chunk({ content: 'Done.' }, 'stop')] },
     ],
     steps: [
-      { then: { calls: [['read', '{"path":"a"}']] } },
-      { then: { calls: [['read', '{"path":"b"}']] } },
-      { then: { text: 'Done.' }, omits: [/"id":"(\w+)".*"id":"\1"/] },
+      { effect: { calls: [['read', '{"path":"a"}']] } },
+      { effect: { calls: [['read', '{"path":"b"}']] } },
+      { effect: { text: 'Done.' }, omits: [/"id":"(\w+)".*"id":"\1"/] },
     ],
   },
   {
@@ -542,7 +543,7 @@ const ids: readonly Behaviour[] = [
           },
           { role: 'tool', content: 'found', toolCallId: 'functions.read:0' },
         ],
-        then: { text: 'One.' },
+        effect: { text: 'One.' },
         omits: [/functions\.read:0/],
       },
     ],
@@ -550,11 +551,11 @@ const ids: readonly Behaviour[] = [
 ];
 
 const UNKNOWN = 'The call goes back under its name, with an error as its result. `tools` stays the same.';
-const INVENTED = [
+const INVENTED: readonly Message[] = [
   { role: 'user', content: 'Which files?' },
   { role: 'assistant', content: '', toolCalls: [{ id: 'c2_0', name: 'open_file', arguments: '{}' }] },
   { role: 'tool', content: 'there is no tool "open_file"', toolCallId: 'c2_0', isError: true },
-] as const;
+];
 const ONLY_READ = /"name":"read"/;
 const DESCRIBED =
   /"(?:description|input_schema|parameters)":[^}]*\}[^}]*"name":"open_file"|"name":"open_file","description"/;
@@ -568,7 +569,7 @@ const inventedNames: readonly Behaviour[] = [
     does: 'lets the model call a tool that does not exist',
     must: UNKNOWN,
     replies: [{ body: [chunk({ content: 'One.' }, 'stop')] }],
-    steps: [{ messages: [...INVENTED], then: { text: 'One.' }, sends: [/open_file/, ONLY_READ], omits: [DESCRIBED] }],
+    steps: [{ messages: INVENTED, effect: { text: 'One.' }, sends: [/open_file/, ONLY_READ], omits: [DESCRIBED] }],
   },
   {
     ...ANTHROPIC,
@@ -578,7 +579,7 @@ const inventedNames: readonly Behaviour[] = [
     does: 'lets the model call a tool that does not exist',
     must: UNKNOWN,
     replies: [{ body: anthropicMessage([{ type: 'text', text: 'One.' }]) }],
-    steps: [{ messages: [...INVENTED], then: { text: 'One.' }, sends: [/open_file/, ONLY_READ], omits: [DESCRIBED] }],
+    steps: [{ messages: INVENTED, effect: { text: 'One.' }, sends: [/open_file/, ONLY_READ], omits: [DESCRIBED] }],
   },
   {
     ...RESPONSES,
@@ -589,7 +590,7 @@ const inventedNames: readonly Behaviour[] = [
     must: UNKNOWN,
     replies: [{ body: [completed([MESSAGE])] }],
     steps: [
-      { messages: [...INVENTED], then: { text: 'Two files.' }, sends: [/open_file/, ONLY_READ], omits: [DESCRIBED] },
+      { messages: INVENTED, effect: { text: 'Two files.' }, sends: [/open_file/, ONLY_READ], omits: [DESCRIBED] },
     ],
   },
 ];

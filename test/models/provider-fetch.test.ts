@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text as readAll } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import type { ModelAnswer } from '../../src/domain/model.ts';
 import { ask, connect } from './fixture.ts';
@@ -11,11 +12,13 @@ const WORDS = `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { 
 
 /** Sends a stream in the given pieces of bytes, and asks a Chat Completions model for it. */
 async function hear(pieces: readonly (string | Uint8Array)[], type = 'text/event-stream'): Promise<ModelAnswer> {
-  const server = createServer(async (request, response) => {
-    for await (const _ of request);
-    response.writeHead(200, { 'content-type': type });
-    for (const piece of pieces) await new Promise((sent) => response.write(piece, sent));
-    response.end();
+  const server = createServer((request, response) => {
+    void (async () => {
+      await readAll(request);
+      response.writeHead(200, { 'content-type': type });
+      for (const piece of pieces) await new Promise((sent) => response.write(piece, sent));
+      response.end();
+    })();
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -94,19 +94,19 @@ const behaviours = new Map(BEHAVIOURS.flatMap((topic) => topic.behaviours).map((
 
 it.each(WORST)('a turn in a worker over Redis handles the behaviour %s', async (id) => {
   const behaviour = behaviours.get(id) as Behaviour;
-  const then = behaviour.steps?.[0]?.then ?? {};
+  const effect = behaviour.steps?.[0]?.effect ?? {};
   const { view, provider } = await playTurn(behaviour);
   const versions = await fixture.client.versions(id);
   // No behaviour voids the version that the conversation already had.
   expect(versions.map(({ cause }) => cause)).not.toContain('rollback');
   const sent = provider.requests.map(({ body }) => JSON.stringify(body));
-  if (!('error' in then)) {
-    const hasCalls = (then.calls ?? []).length > 0;
-    const content = hasCalls ? 'And more.' : then.text;
+  if (!('error' in effect)) {
+    const hasCalls = (effect.calls ?? []).length > 0;
+    const content = hasCalls ? 'And more.' : effect.text;
     expect(view).toMatchObject({ state: 'completed', answer: { content } });
-    if (hasCalls) expect(sent.at(-1)?.match(/found/g)).toHaveLength(then.calls?.length ?? 0);
-  } else if (then.error === 'fatal') {
-    const { code } = then;
+    if (hasCalls) expect(sent.at(-1)?.match(/found/g)).toHaveLength(effect.calls?.length ?? 0);
+  } else if (effect.error === 'fatal') {
+    const { code } = effect;
     expect(view).toMatchObject({
       state: 'failed',
       failure: { code: 'model_failed', ...(code !== undefined && { details: { code } }) },
@@ -114,7 +114,7 @@ it.each(WORST)('a turn in a worker over Redis handles the behaviour %s', async (
     expect(sent).toHaveLength(1);
   } else {
     expect(view).toMatchObject({ state: 'completed', answer: { content: 'And more.' } });
-    expect(versions.some(({ reasons }) => reasons.includes('overflow'))).toBe(then.error === 'overflow');
-    if (then.error === 'overflow') expect(sent.at(-1)).not.toContain('x.test/a.png');
+    expect(versions.some(({ reasons }) => reasons.includes('overflow'))).toBe(effect.error === 'overflow');
+    if (effect.error === 'overflow') expect(sent.at(-1)).not.toContain('x.test/a.png');
   }
 });

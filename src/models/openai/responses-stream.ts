@@ -145,7 +145,7 @@ class OutputItems {
     const call = isCall ? this.#calls : undefined;
     if (isCall) {
       this.#calls += 1;
-      this.#listeners.onToolCall({ call: this.#calls - 1, name: String(item['name'] ?? '') });
+      this.#listeners.onToolCall({ call: this.#calls - 1, name: typeof item['name'] === 'string' ? item['name'] : '' });
     }
     const open: OpenItem = { item, isWhole: false, text: '', arguments: '', call };
     this.#items.set(place, open);

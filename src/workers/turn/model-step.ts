@@ -173,6 +173,15 @@ function countRequest({ journal, prepared }: RunningTurn): number {
 /** Retries after an answer in which the model said nothing. Each retry costs the whole request. */
 const MAX_EMPTY_RETRIES = 2;
 
+/** Waits before the next attempt, unless the model has said nothing too often. */
+function waitOrFail(run: RunningTurn, step: string, failure: ModelFailure): TurnEnd {
+  const { journal, ports } = run;
+  const waits = journal.waitsOf(step);
+  if (failure.code === EMPTY_ANSWER && waits.retries >= MAX_EMPTY_RETRIES) return failModel(run, failure);
+  const retryAfterMs = failure.retryAt === undefined ? undefined : failure.retryAt - ports.clock.now();
+  return { kind: 'suspended', wait: waitForRetry(waits, retryAfterMs), why: failure };
+}
+
 interface FailedRequest {
   readonly step: string;
   /** Number of the context version that the model request contains. */
@@ -189,7 +198,7 @@ async function continueAfterFailure(
   { step, version, tokens }: FailedRequest,
   failure: ModelFailure,
 ): Promise<Answered | TurnEnd> {
-  const { prepared, journal, ports } = run;
+  const { prepared, journal } = run;
   switch (failure.kind) {
     case 'overflow': {
       if (!prepared.policy.enabled || !mayWaitForPass(journal.waitsOf(step), 'overflow')) {
@@ -200,12 +209,8 @@ async function continueAfterFailure(
       const end = await waitForRoom(run, step, { reasons: ['overflow'], refusedTokens });
       return end.kind === 'again' ? takeModelStep(run) : end;
     }
-    case 'retry': {
-      if (failure.code === EMPTY_ANSWER && journal.waitsOf(step).retries >= MAX_EMPTY_RETRIES)
-        return failModel(run, failure);
-      const retryAfterMs = failure.retryAt === undefined ? undefined : failure.retryAt - ports.clock.now();
-      return { kind: 'suspended', wait: waitForRetry(journal.waitsOf(step), retryAfterMs), why: failure };
-    }
+    case 'retry':
+      return waitOrFail(run, step, failure);
     case 'invalid': {
       const isRolledBack = await rollBackRefused(run, { step, version }, failure);
       // If the older context version is too large, and the step is not allowed to wait again, the turn fails with the

@@ -2,7 +2,7 @@
  * Checks the order of roles, tool calls, results and reasoning (wire rules X1, X4, X5, X6, C1, C2,
  * C4, C5, C7).
  */
-import { type JsonObject, readObjects, readText } from '../json.ts';
+import { type JsonObject, readText } from '../json.ts';
 import { refuse, refuseLongText, refuseMissing, refuseType } from '../openai/refuse.ts';
 import { checkArguments, checkName } from '../openai/shared-checks.ts';
 import type { CheckContext, Refusal } from '../refusal.ts';

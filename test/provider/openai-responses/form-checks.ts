@@ -1,5 +1,5 @@
 /** Checks of the request's and its items' schema, and of sizes (wire rules X3, X4, X5, X6, X7, X9, R7, R9). */
-import { type JsonObject, readObjects, readText } from '../json.ts';
+import { type JsonObject, readText } from '../json.ts';
 import {
   refuse,
   refuseChoice,
