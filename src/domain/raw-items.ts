@@ -10,6 +10,7 @@ export type WireFormat = (typeof WIRE_FORMATS)[number];
  * reasoning and the provider's own compaction exist only there. Another wire format or model cannot use them.
  */
 export const rawItemsSchema = z.object({
+  /** Provider format of the items. */
   format: z.enum(WIRE_FORMATS),
   /** Model that wrote the items, by the provider's name for it. */
   model: z.string().min(1),
