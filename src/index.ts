@@ -39,7 +39,9 @@ export {
   type ModelProfile,
   type ModelRequest,
   type ModelUsage,
+  type PictureFormula,
   type PriceStep,
+  type ProviderHabits,
   type ToolCallPiece,
   type ToolDescription,
 } from './domain/model.ts';

@@ -46,6 +46,22 @@ export function checkAnswer(answer: unknown): ModelAnswer {
   };
 }
 
+/** Error code of an answer without text and calls. */
+export const EMPTY_ANSWER = 'empty_answer';
+
+/**
+ * Refuses an answer in which the model said nothing, because a reader would take it for the end of the work. Another
+ * attempt may help, unless the output limit was used up. A refusal may be empty.
+ * @throws ModelError with the code `empty_answer`
+ */
+export function refuseEmptyAnswer({ content, toolCalls, end, usage }: ModelAnswer): void {
+  if (toolCalls.length > 0 || content.trim() !== '' || end === 'refusal') return;
+  const options = { code: EMPTY_ANSWER, ...(usage && { usage }) };
+  throw end === 'cut_off'
+    ? new ModelError('fatal', 'the model reached its output limit before it wrote any text. Raise the limit', options)
+    : new ModelError('retry', 'the model ended its answer without text and without tool calls', options);
+}
+
 const compactionSchema = z.object({ text: z.string().max(MAX_MESSAGE_BYTES).nullish(), raw: jsonSchema });
 
 /**

@@ -53,6 +53,42 @@ export interface ModelProfile extends ModelWindow {
   readonly toolRefusal?: string;
   /** Day on which the provider retires the model, as `YYYY-MM-DD`. Absent: none is announced. */
   readonly retiresOn?: string;
+  /** Requirements of the provider beyond its wire format. They win over those of the model's name. */
+  readonly habits?: ProviderHabits;
+  /** How the provider counts the tokens of a picture. Without a formula, turnfold takes that of the model's name. */
+  readonly pictures?: PictureFormula;
+}
+
+/** A picture counts one token for each square of pixels, times a factor, up to a maximum. */
+export interface PictureFormula {
+  /** Edge of a square in pixels. */
+  readonly patchPixels: number;
+  /** Tokens of one square. Default 1. */
+  readonly factor?: number;
+  /** Tokens of the largest picture. Larger ones are scaled down. */
+  readonly maxTokens: number;
+  /** Longest edge in pixels, to which larger pictures are scaled down. */
+  readonly maxPixels?: number;
+}
+
+/**
+ * Requirements of a provider beyond its wire format. A row of the catalogue may hold them. Without a row, turnfold knows
+ * them by the model's name, and learns them from a refusal.
+ */
+export interface ProviderHabits {
+  /**
+   * Answers whose reasoning goes back in later requests (Chat Completions): `none`, those of the current tool `loop`, also
+   * earlier ones with `calls`, or `all`. Default `loop`.
+   */
+  readonly reasoning?: 'none' | 'loop' | 'calls' | 'all';
+  /** True if every answer with calls must have reasoning. An answer without recorded reasoning gets a placeholder. */
+  readonly needsReasoning?: boolean;
+  /** True if thinking without a signature goes back (Anthropic Messages of other makers). */
+  readonly isThinkingUnsigned?: boolean;
+  /** Form of tool call ids: `nine` letters or digits (Mistral). */
+  readonly callIds?: 'nine';
+  /** True if every tool call needs a thought signature (Gemini 3). A call without one gets a placeholder. */
+  readonly needsSignatures?: boolean;
 }
 
 export interface ToolDescription {

@@ -1,5 +1,5 @@
 import { isModelError, type Model, type ModelError, type ModelPrices, type ModelProfile } from '../domain/model.ts';
-import { checkAnswer, readModelError } from '../domain/model-answer.ts';
+import { checkAnswer, readModelError, refuseEmptyAnswer } from '../domain/model-answer.ts';
 import { pricesAt } from '../domain/usage.ts';
 import { type Delays, generateUnlessSilent, systemDelays } from './answer-stream.ts';
 
@@ -18,8 +18,8 @@ const FIRST_EVENT_MS = 120_000;
 
 /**
  * Returns a model that tries several models in order.
- * - The chain tries the next model if one is overloaded, rate limited, unreachable or silent, or if the provider
- *   refuses the key or the quota.
+ * - The chain tries the next model if one is overloaded, rate limited, unreachable or silent, or if its answer is empty.
+ * - The chain also tries the next model if the provider refuses the key, the quota or a setting.
  * - The chain does not try the next model if the request is too large or malformed. The next provider would refuse it
  *   for the same reason.
  * - If all models fail, the chain throws the `retry` error with the earliest retry time, or else the last error.
@@ -40,6 +40,7 @@ export function modelChain(
           const answer = checkAnswer(
             await (isLast ? model.generate(request) : generateUnlessSilent(model, request, { firstEventMs, timers })),
           );
+          if (!isLast) refuseEmptyAnswer(answer);
           return { ...answer, model: answer.model ?? model.profile.id };
         } catch (thrown) {
           // After an abort, the error was caused by the abort and not by the model.

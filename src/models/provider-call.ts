@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Agent, type Dispatcher, fetch as undiciFetch } from 'undici';
+import { Agent, type Dispatcher } from 'undici';
 import { MAX_RESERVE_TOKENS } from '../domain/limits.ts';
 import {
   type ModelAnswer,
@@ -14,6 +14,7 @@ import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import { outlineRequest } from '../wire/request-outline.ts';
 import type { RuleContext } from '../wire/rules/rule.ts';
 import type { AnswerParts, Rendered, Violation, WireRequest } from '../wire/wire-request.ts';
+import { providerFetch } from './provider-fetch.ts';
 
 /**
  * Converts a model request into the input of the renderers. The output limit is the window minus our upper bound of the
@@ -119,17 +120,17 @@ export function openAgent(): Agent {
 }
 
 /**
- * The `fetch` of the undici package, because Node bundles a different version that does not accept this package's
- * agent. The cast is safe: the types differ only in iterator methods.
- */
-const fetch = undiciFetch as unknown as typeof globalThis.fetch;
-
-/**
  * Options of every SDK client. The SDKs do not retry, because the turn retries: it records each attempt, and frees its
  * worker slot while it waits.
  */
 export function commonOptions(dispatcher: Dispatcher) {
-  return { maxRetries: 0, logLevel: 'off', timeout: NEVER_MS, fetch, fetchOptions: { dispatcher } } as const;
+  return {
+    maxRetries: 0,
+    logLevel: 'off',
+    timeout: NEVER_MS,
+    fetch: providerFetch,
+    fetchOptions: { dispatcher },
+  } as const;
 }
 
 /**

@@ -1,8 +1,7 @@
-import type { Message } from '../domain/message.ts';
-import { ModelError, type ModelRequest } from '../domain/model.ts';
-import { readRawItems } from '../domain/raw-items.ts';
-import { isThinking } from '../wire/raw-items.ts';
-import { ERROR_TABLE, type ErrorRow } from './error-table.ts';
+import { ModelError } from '../domain/model.ts';
+import type { ErrorRow } from './error-row.ts';
+import { ERROR_TABLE } from './error-table.ts';
+import { TeachingError } from './refused-form.ts';
 
 export interface ProviderFailure {
   /** HTTP status. Absent if no response came, or if the failure was reported inside a stream. */
@@ -22,9 +21,9 @@ export interface ProviderFailure {
  * hold message contents or a key.
  */
 const NAME = /^(?:[a-z][\w.-]{0,63}|\d{4})$/i;
-/** Error type that is less specific than the provider's message, as are the statuses below. */
-const BROAD_NAME = 'invalid_request_error';
-const BROAD_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 422]);
+/** Error types that are less specific than the provider's message, as are the statuses below. */
+const BROAD_NAMES: ReadonlySet<string> = new Set(['invalid_request_error', 'api_error', 'server_error']);
+const BROAD_STATUSES: ReadonlySet<number | undefined> = new Set([undefined, 400, 404, 422, 500, 502, 503]);
 const STATUS = /^[45]\d\d$/;
 /**
  * Maximum length of an error message that is compared with patterns. Some providers append the whole request to their
@@ -33,6 +32,9 @@ const STATUS = /^[45]\d\d$/;
 const SEARCHED_CHARS = 16_384;
 /** Matches a path in the request, such as `messages[3].content`, in a provider's error message. */
 const PLACE = /\b(?:messages|input|tools|system)(?:[.[]\d+\]?)(?:[.[](?:\d+\]?|[a-z_]+))*/;
+
+/** Matches the ids of Responses items in an error message. */
+const ITEM_ID = /\b(?:rs|msg|fc)_\w{1,80}/g;
 
 /**
  * Converts a failed model request into a `ModelError`.
@@ -48,18 +50,20 @@ export function classifyFailure(
   const message = failure.message.slice(0, SEARCHED_CHARS);
   const status = failure.status ?? readStatus(failure.code);
   const names = [failure.code, failure.type].filter((name): name is string => isName(name));
-  const { kind, words, isOfThinking } = findRow({ status, message }, names) ?? unknownFailure(status);
+  const { kind, words, lesson } = findRow({ status, message }, names) ?? unknownFailure(status);
   const [code] = names;
   const place = kind === 'retry' ? undefined : PLACE.exec(message)?.[0];
   const retryAt = kind === 'retry' ? readRetryAt({ headers, message, isRateLimit: status === 429 }, now) : undefined;
   const form = kind === 'invalid' ? describe(message) : '';
   const signs = [status, code].filter((sign) => sign !== undefined).join(' ');
-  const Failure = isOfThinking === true ? ThinkingRefusedError : ModelError;
-  return new Failure(kind, `${words}${signs === '' ? '' : ` (${signs})`}${place === undefined ? '' : ` at ${place}`}`, {
+  const text = `${words}${signs === '' ? '' : ` (${signs})`}${place === undefined ? '' : ` at ${place}`}`;
+  const options = {
     ...(code === undefined ? {} : { code }),
     ...(form === '' ? {} : { form }),
     ...(retryAt === undefined ? {} : { retryAt }),
-  });
+  };
+  if (lesson === undefined) return new ModelError(kind, text, options);
+  return new TeachingError(kind, text, { ...options, lesson, itemIds: message.match(ITEM_ID) ?? [] });
 }
 
 function isName(value: unknown): value is string {
@@ -75,14 +79,21 @@ function findRow(
   { status, message }: Pick<ProviderFailure, 'status' | 'message'>,
   names: readonly string[],
 ): ErrorRow | undefined {
-  const byName = names
-    .filter((name) => name !== BROAD_NAME)
-    .map((name) => ERROR_TABLE.find(({ types }) => types?.includes(name)))
-    .find((row) => row !== undefined);
-  if (byName !== undefined) return byName;
+  const byText = (list: 'decidingTexts' | 'texts'): ErrorRow | undefined =>
+    ERROR_TABLE.find((row) => row[list]?.some((text) => text.test(message)));
   const byStatus = ERROR_TABLE.find(({ statuses }) => status !== undefined && statuses?.includes(status));
-  if (byStatus !== undefined && !BROAD_STATUSES.has(status)) return byStatus;
-  return ERROR_TABLE.find(({ texts }) => texts?.some((text) => text.test(message))) ?? byStatus;
+  return (
+    byText('decidingTexts') ??
+    findByName(names.filter((name) => !BROAD_NAMES.has(name))) ??
+    (BROAD_STATUSES.has(status) ? undefined : byStatus) ??
+    byText('texts') ??
+    findByName(names) ??
+    byStatus
+  );
+}
+
+function findByName(names: readonly string[]): ErrorRow | undefined {
+  return names.map((name) => ERROR_TABLE.find(({ types }) => types?.includes(name))).find((row) => row !== undefined);
 }
 
 /**
@@ -176,39 +187,4 @@ function readReset(given: (name: string) => string | undefined, now: number): nu
     .map(({ reset }) => readDuration(given(reset)) ?? readDate(given(reset), now))
     .filter((wait) => wait !== undefined);
   return waits.length === 0 ? undefined : Math.max(...waits);
-}
-
-/**
- * The provider refused thinking that the provider wrote itself, because the API key changed or the history was
- * imported.
- */
-class ThinkingRefusedError extends ModelError {}
-
-/**
- * Sends a request again without any thinking if the provider refuses the thinking in it. Failing the turn could block
- * the conversation: before the first compaction, there is no context version to roll back to.
- * @throws the error of the second attempt
- */
-export async function retryWithoutThinking<Request extends ModelRequest, Answer>(
-  request: Request,
-  ask: (request: Request) => Promise<Answer>,
-): Promise<Answer> {
-  try {
-    return await ask(request);
-  } catch (error) {
-    if (!(error instanceof ThinkingRefusedError)) throw error;
-    const messages = request.messages.map(withoutThinking);
-    if (messages.every((message, index) => message === request.messages[index])) throw error;
-    return await ask({ ...request, messages });
-  }
-}
-
-/**
- * Returns the message without its thinking, or the same object if it has none. The verbatim items are edited directly,
- * because an imported history records no version by which thinking could be dropped.
- */
-function withoutThinking(message: Message): Message {
-  const raw = readRawItems(message);
-  if (raw === undefined || !raw.items.some(isThinking)) return message;
-  return { ...message, raw: { ...raw, items: raw.items.filter((item) => !isThinking(item)) } };
 }

@@ -11,7 +11,10 @@ import { untilAborted } from './answer-stream.ts';
 
 /** An answer that a scripted model gives. Fields of `ModelAnswer` that are missing here have defaults. */
 export interface ScriptedAnswer {
-  /** Text of the answer. A string is streamed word by word. An async iterable is streamed piece by piece. */
+  /**
+   * Text of the answer. A string is streamed word by word. An async iterable is streamed piece by piece. Default `done`,
+   * or no text beside tool calls.
+   */
   readonly content?: string | AsyncIterable<string>;
   /** Reasoning that is streamed before the text. It is not part of the answer. */
   readonly reasoning?: string;
@@ -127,7 +130,7 @@ function findDifference(
 async function speak(outcome: ScriptedOutcome, request: ModelRequest): Promise<ModelAnswer> {
   const given = await outcome;
   if (given instanceof Error) throw given;
-  const { content = '', reasoning = '', ...others } = given;
+  const { content = given.toolCalls === undefined ? 'done' : '', reasoning = '', ...others } = given;
   if (reasoning !== '') request.onReasoning?.(reasoning);
   const pieces = typeof content === 'string' ? (content.match(/\s*\S+|\s+$/g) ?? []) : content;
   let text = '';

@@ -4,10 +4,10 @@ import type { ToolDescription } from '../domain/model.ts';
 import type { WireFormat } from '../domain/raw-items.ts';
 import { forEachInSlices, runToEnd, type Sliced } from '../domain/sliced.ts';
 import { renderSummary } from '../domain/summary.ts';
-import { CallIds, readCallArguments } from './calls.ts';
+import { type CallIdForm, CallIds, readCallArguments } from './calls.ts';
 import { isBlank, sendParts, sendText, textPart } from './parts.ts';
 import { type Binding, countThoughts, keptRawItems } from './raw-items.ts';
-import { describeTools, type SentTools } from './tools.ts';
+import { fingerprintPrefix, nameCall, sendTools } from './tools.ts';
 import { type ArrangedItem, NO_ORIGIN, type Origin, type WireCall, type WireRequest } from './wire-request.ts';
 
 /** Text of the user message that is put first if the history starts with another role (wire rule X5). */
@@ -28,7 +28,7 @@ export interface ArrangedRequest {
    * them between other messages.
    */
   readonly system: readonly ArrangedSystem[];
-  /** Tools of the agent, and placeholder descriptions of called tools that no longer exist (wire rule X6). */
+  /** Tools of the agent, or a placeholder if the agent has none and the history has calls (wire rule X6). */
   readonly tools: readonly ToolDescription[];
   readonly items: readonly ArrangedItem[];
   readonly prefix: string;
@@ -39,7 +39,7 @@ export interface ArrangedRequest {
  * - system messages come first, then a user message (wire rule X5)
  * - tool results come directly after the message with their call (wire rule X10)
  * - no content is empty (wire rule X3)
- * - every called tool is described (wire rule X6)
+ * - a request with tool calls has tools (wire rule X6)
  * - tool call ids are legal
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
@@ -47,18 +47,24 @@ export function arrangeRequest(request: WireRequest, format: WireFormat): Arrang
   return runToEnd(arrangeInSlices(request, format));
 }
 
-export function* arrangeInSlices(request: WireRequest, format: WireFormat): Sliced<ArrangedRequest> {
+export function* arrangeInSlices(
+  request: WireRequest,
+  format: WireFormat,
+  callIds?: CallIdForm,
+): Sliced<ArrangedRequest> {
   const { messages, model, version } = request;
   const order = (yield* groupInSlices(messages)).flatMap(({ positions }) => positions);
   yield;
-  const ids = new CallIds(messages, format);
+  const ids = new CallIds(messages, format, callIds);
   yield;
   const system = arrangeSystem(request);
   const texts = system.map(({ text }) => text);
   yield;
-  const { tools, nameOf, prefix } = describeTools(request, { format, system: texts, order });
+  const tools = sendTools(request.tools, messages);
+  const prefix = fingerprintPrefix(texts, tools);
+  const toolNames = new Set(request.tools.map(({ name }) => name));
   const { inputs } = request;
-  const surroundings = { ids, nameOf, inputs, binding: { format, model, version, prefix } };
+  const surroundings = { ids, toolNames, inputs, binding: { format, model, version, prefix } };
   const items: ArrangedItem[] = [];
   yield* forEachInSlices(order, (origin) => {
     const message = messages[origin] as Message;
@@ -78,7 +84,7 @@ function arrangeSystem({ system, messages }: WireRequest): ArrangedSystem[] {
 
 interface Surroundings {
   readonly ids: CallIds;
-  readonly nameOf: SentTools['nameOf'];
+  readonly toolNames: ReadonlySet<string>;
   readonly binding: Binding;
   readonly inputs: WireRequest['inputs'];
 }
@@ -115,15 +121,15 @@ function textOfSummary({ content, summary }: Message): string {
  * Converts an assistant message to its text and calls. Pictures are dropped, because no format accepts pictures from a
  * model.
  */
-function arrangeAssistant(message: Message, origin: Origin, { ids, nameOf, binding }: Surroundings): ArrangedItem {
+function arrangeAssistant(message: Message, origin: Origin, { ids, toolNames, binding }: Surroundings): ArrangedItem {
   const { content, toolCalls = [] } = message;
-  const calls = toolCalls.map((call) => arrangeCall(call, ids, nameOf));
+  const calls = toolCalls.map((call) => arrangeCall(call, ids, toolNames));
   const raw = keptRawItems(message, binding);
   const text = calls.length > 0 && isBlank(content) ? '' : sendText(content);
   const thoughts = countThoughts(message, binding.format);
   return { kind: 'assistant', origin, text, calls, thoughts, ...(raw === undefined ? {} : { raw }) };
 }
 
-function arrangeCall(call: ToolCall, ids: CallIds, nameOf: SentTools['nameOf']): WireCall {
-  return { id: ids.sentOf(call.id) ?? call.id, name: nameOf(call.name), ...readCallArguments(call) };
+function arrangeCall(call: ToolCall, ids: CallIds, toolNames: ReadonlySet<string>): WireCall {
+  return { id: ids.sentOf(call.id) ?? call.id, name: nameCall(call.name, toolNames), ...readCallArguments(call) };
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Message, ToolCall } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { WireFormat } from '../domain/raw-items.ts';
@@ -94,6 +95,12 @@ const LEGAL_IDS: Readonly<Record<WireFormat, RegExp>> = {
   'openai-responses': /^[a-zA-Z0-9_-]{1,64}$/,
 };
 
+/** Form of tool call ids that a provider requires: `nine` letters or digits (Mistral). */
+export type CallIdForm = 'nine';
+
+const NINE = /^[a-zA-Z0-9]{9}$/;
+const NINE_LENGTH = 9;
+
 /**
  * Chooses the id under which each tool call is sent. The first of these ids that is legal and not yet used is taken:
  * 1. The provider's id, because signed items of the provider may refer to it.
@@ -102,6 +109,7 @@ const LEGAL_IDS: Readonly<Record<WireFormat, RegExp>> = {
  */
 export class CallIds {
   readonly #legal: RegExp;
+  readonly #form: CallIdForm | undefined;
   readonly #taken = new Set<string>();
   /** The id that is sent for each tool call, by its id in the log. */
   readonly #sent = new Map<string, string>();
@@ -111,8 +119,10 @@ export class CallIds {
    */
   readonly #numbers = new Map<string, number>();
 
-  constructor(messages: readonly Message[], format: WireFormat) {
-    this.#legal = LEGAL_IDS[format];
+  /** @param form form of ids that the provider requires beyond its format */
+  constructor(messages: readonly Message[], format: WireFormat, form?: CallIdForm) {
+    this.#form = form;
+    this.#legal = form === 'nine' ? NINE : LEGAL_IDS[format];
     for (const { toolCalls = [] } of messages) for (const call of toolCalls) this.#choose(call);
   }
 
@@ -136,10 +146,15 @@ export class CallIds {
   #make(id: string): string {
     const stem = id.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 32);
     for (let number = (this.#numbers.get(stem) ?? 0) + 1; ; number += 1) {
-      const candidate = `${stem}_${number}`;
+      const candidate = this.#form === 'nine' ? hashToNine(`${id} ${number}`) : `${stem}_${number}`;
       if (!this.#isFree(candidate)) continue;
       this.#numbers.set(stem, number);
       return candidate;
     }
   }
+}
+
+/** Returns nine hexadecimal digits, the same for the same text. */
+function hashToNine(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, NINE_LENGTH);
 }

@@ -32,12 +32,13 @@ export interface WireFormatTools extends FormatFunctions {
 export const wireFormats: Readonly<Record<WireFormat, WireFormatTools>> = {
   anthropic: formatTools({
     renderInSlices: (request, options?: AnthropicOptions) => renderAnthropicInSlices(request, options),
-    validateInSlices: validateAnthropicInSlices,
+    validateInSlices: (body, context, habits: AnthropicOptions = {}) =>
+      validateAnthropicInSlices(body, { ...context, habits }),
   }),
   'openai-chat': formatTools({
     renderInSlices: (request, options?: ChatOptions) => renderChatInSlices(request, options),
     validateInSlices: (body, context, options: ChatOptions = {}) =>
-      validateChatInSlices(body, options.isStrict === true ? { ...context, hasStrictTemplate: true } : context),
+      validateChatInSlices(body, { ...context, habits: options, hasStrictTemplate: options.isStrict === true }),
   }),
   'openai-responses': formatTools({
     renderInSlices: (request, options?: ResponsesOptions) => renderResponsesInSlices(request, options),

@@ -8,6 +8,16 @@ export function isThinking(item: { readonly type?: unknown }): boolean {
   return THINKING_TYPES.has(item.type);
 }
 
+/** Returns true if a thinking block has a signature. Only Anthropic signs its thinking. */
+export function isSigned({ signature }: { readonly signature?: unknown }): boolean {
+  return typeof signature === 'string' && signature !== '';
+}
+
+/** Returns true for thinking that is valid only in the context in which it was written (wire rule A8). */
+export function isBound(item: { readonly type?: unknown; readonly signature?: unknown }): boolean {
+  return isThinking(item) && (item.type !== 'thinking' || isSigned(item));
+}
+
 export function countThoughts(message: Message, format: WireFormat): number {
   const raw = readRawItems(message);
   return raw?.format === format ? raw.items.filter(isThinking).length : 0;
@@ -30,7 +40,7 @@ export interface Binding {
 export function keptRawItems(message: Message, binding: Binding): readonly RawItem[] | undefined {
   const raw = readRawItems(message);
   if (raw === undefined || !isOfModel(raw, binding)) return undefined;
-  return isThinkingValid(raw, binding) ? raw.items : raw.items.filter((item) => !isThinking(item));
+  return isThinkingValid(raw, binding) ? raw.items : raw.items.filter((item) => !isBound(item));
 }
 
 function isOfModel({ format, model }: RawItems, binding: Binding): boolean {

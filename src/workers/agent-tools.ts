@@ -35,9 +35,9 @@ export function checkTools({ name: agent, tools, recall, model }: Agent): void {
     throw new TurnfoldError('invalid_config', `${field}: ${refusal}`, { field });
   }
   const isOpenai = model.profile.format?.startsWith('openai') === true;
-  if (!isOpenai || count < OPENAI_MAX_TOOLS) return;
+  if (!isOpenai || count <= OPENAI_MAX_TOOLS) return;
   const field = `agents.${agent}.tools`;
-  const most = `${model.profile.id} accepts ${OPENAI_MAX_TOOLS}, and turnfold reserves one for calls of removed tools`;
+  const most = `${model.profile.id} accepts at most ${OPENAI_MAX_TOOLS}`;
   throw new TurnfoldError('invalid_config', `${field}: the agent has ${count} tools, but ${most}`, { field });
 }
 

@@ -9,6 +9,7 @@ import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import { type ProviderSchema, toProviderSchema } from '../domain/provider-schema.ts';
 import type { RequestOverhead } from '../domain/size.ts';
 import { bytesOfMessage, countMessage, countMessageSync } from '../tokens/message-tokens.ts';
+import { findPictureFormula } from '../tokens/picture-tokens.ts';
 import { checkTools, describeAgentTools, describeAnswer } from './agent-tools.ts';
 import { hashOf } from './content-hash.ts';
 import { LineIndexes } from './turn/line-indexes.ts';
@@ -147,6 +148,7 @@ async function fixAgent(
     bytes: Buffer.byteLength(texts.system) + Buffer.byteLength(texts.tools),
   };
   const { id, tokenFactor } = agent.model.profile;
+  const pictures = findPictureFormula(agent.model.profile);
   const fingerprint = hashOf([id, texts.system, texts.tools].join('\n')).slice(0, 12);
   const prepared: PreparedAgent = {
     ...parts,
@@ -158,10 +160,10 @@ async function fixAgent(
     texts: texts.byHash,
     weigh: async (message) => ({
       message,
-      tokens: await countMessage(counter, message),
+      tokens: await countMessage(counter, message, pictures),
       bytes: bytesOfMessage(message),
     }),
-    weighNow: (message) => ({ tokens: countMessageSync(counter, message), bytes: bytesOfMessage(message) }),
+    weighNow: (message) => ({ tokens: countMessageSync(counter, message, pictures), bytes: bytesOfMessage(message) }),
     withSystem,
   };
   return { prepared, tokens: { systemTokens, toolTokens, pinTokens } };

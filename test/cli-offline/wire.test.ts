@@ -39,7 +39,7 @@ describe('render', () => {
     expect(one).toMatchObject({
       model: 'claude',
       system: [{ text: 'Help.' }, { text: 'Be brief.' }],
-      tools: [{ name: 'read' }],
+      tools: [{ name: 'unknown_tool' }],
       messages: [
         { role: 'user', content: [{ type: 'text', text: 'Read it.' }] },
         { role: 'assistant', content: [{ type: 'tool_use', name: 'read', input: { path: 'a' } }] },

@@ -250,3 +250,39 @@ describe('the settling of a plan', () => {
     expect(settlePass({ ...shorter, plan, summaries: [summary] })).toEqual({ kind: 'none' });
   });
 });
+
+describe('pictures', () => {
+  const picture = { type: 'image_url', image_url: { url: 'https://x.test/a.png' } };
+  const shows = (message: Message): Message => ({ ...message, parts: [picture, picture] });
+  const talk = (...shown: readonly number[]): Message[] =>
+    [
+      user('One'),
+      says('Yes.'),
+      calls('a'),
+      result('a', 'found'),
+      says('So.'),
+      user('Two'),
+      says('No.'),
+      user('Now'),
+    ].map((message, index) => (shown.includes(index) ? shows(message) : message));
+  const masks = (messages: readonly Message[], ...reasons: Reason[]): string[] =>
+    settle(messages, { maxTokens: 10_000, retentionWindow: 3, keepFirstUser: false }, ...reasons)
+      .items.filter(({ content }) => content.includes('pictures masked'))
+      .map(({ content }) => content);
+
+  test('after an overflow, a pass masks old pictures, and keeps those of the floor and of the last user message', () => {
+    expect(masks(talk(0, 3, 5, 7), 'overflow')).toEqual([
+      'One\n[2 pictures masked, message 1 of the log]',
+      'found\n[2 pictures masked, message 4 of the log]',
+    ]);
+  });
+
+  test('a pass masks the pictures of the floor if no others are left, but not those of the last user message', () => {
+    expect(masks(talk(5, 7), 'overflow')).toEqual(['Two\n[2 pictures masked, message 6 of the log]']);
+    expect(masks(talk(7), 'overflow')).toEqual([]);
+  });
+
+  test('a pass for another reason keeps all pictures', () => {
+    expect(masks(talk(0, 3, 5, 7), 'hard_limit')).toEqual([]);
+  });
+});

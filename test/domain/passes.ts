@@ -32,9 +32,10 @@ export interface PassSetting {
 }
 
 /** Counts four letters as one token. */
-export function weighText({ content, toolCalls = [] }: Message): Weight {
+export function weighText({ content, toolCalls = [], parts = [] }: Message): Weight {
   const text = content + toolCalls.map((call) => call.name + call.arguments).join('');
-  return { tokens: Math.ceil(text.length / 4) + 4, bytes: Buffer.byteLength(text) };
+  // Each part counts as a picture.
+  return { tokens: Math.ceil(text.length / 4) + 4 + 100 * parts.length, bytes: Buffer.byteLength(text) + parts.length };
 }
 
 export function requestOver(context: Context, setting: PassSetting = {}): PlanRequest {

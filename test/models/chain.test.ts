@@ -213,16 +213,20 @@ describe('a model that hangs', () => {
   const streams: Readonly<Record<WireFormat, readonly object[]>> = {
     anthropic: [
       { type: 'message_start', message },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'So.' } },
       { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } },
       { type: 'message_stop' },
     ],
     'openai-chat': [
       { id: 'c', choices: [{ index: 0, delta: { role: 'assistant' } }] },
-      { id: 'c', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+      { id: 'c', choices: [{ index: 0, delta: { content: 'So.' }, finish_reason: 'stop' }] },
     ],
     'openai-responses': [
       { type: 'response.created', response: {} },
-      { type: 'response.completed', response: { output: [] } },
+      {
+        type: 'response.completed',
+        response: { output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'So.' }] }] },
+      },
     ],
   };
   it.each(WIRE_FORMATS)(
@@ -236,7 +240,7 @@ describe('a model that hangs', () => {
       await expect.poll(() => timers.pending).toBe(0);
       await timers.advance(3_600_000);
       end.resolve();
-      expect(await answered).toMatchObject({ model: 'model-1', content: '' });
+      expect(await answered).toMatchObject({ model: 'model-1', content: 'So.' });
       expect(second.callCount).toBe(0);
     },
   );

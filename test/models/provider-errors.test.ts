@@ -63,19 +63,7 @@ const overflows = (
 const fatals = (
   [
     [anthropic, anthropicError('Output blocked by content filtering policy')],
-    [
-      anthropic,
-      anthropicError(
-        'messages.4.content.1.image.source.base64: image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes',
-      ),
-    ],
     [anthropic, anthropicError('Could not process image')],
-    [
-      anthropic,
-      anthropicError(
-        'messages.0.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels',
-      ),
-    ],
     [anthropic, anthropicError('Unable to download the file. Please verify the URL and try again.')],
     [
       anthropic,
@@ -303,7 +291,7 @@ it.each<[ModelErrorKind, string, string]>([
   ['invalid', 'messages.3.content.0: unexpected field', 'messages.3.content.0'],
   ['fatal', 'tools.3.custom.input_schema: does not support oneOf', 'tools.3.custom.input_schema'],
   [
-    'fatal',
+    'overflow',
     'messages.0.content.1.image.source.base64: image exceeds 5 MB maximum',
     'messages.0.content.1.image.source',
   ],
@@ -343,12 +331,12 @@ const responseFailures: Readonly<Record<OpenAI.Responses.ResponseError['code'], 
   invalid_image_format: 'fatal',
   invalid_base64_image: 'fatal',
   invalid_image_url: 'fatal',
-  image_too_large: 'fatal',
+  image_too_large: 'overflow',
   image_too_small: 'fatal',
   image_parse_error: 'fatal',
   image_content_policy_violation: 'fatal',
   invalid_image_mode: 'fatal',
-  image_file_too_large: 'fatal',
+  image_file_too_large: 'overflow',
   unsupported_image_media_type: 'fatal',
   empty_image_file: 'fatal',
   failed_to_download_image: 'fatal',

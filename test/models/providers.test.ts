@@ -92,7 +92,8 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
   const decisions: Readonly<Record<ErrorName, ModelError['kind']>> = {
     rate_limit: 'retry',
     token_rate_limit: 'retry',
-    too_large_for_rate: 'retry',
+    // OpenAI says that one request is above the limit of a minute, so that waiting would not help.
+    too_large_for_rate: format === 'anthropic' ? 'retry' : 'overflow',
     quota: 'fatal',
     overloaded: 'retry',
     server_error: 'retry',

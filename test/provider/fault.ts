@@ -21,8 +21,19 @@ export const ERROR_NAMES = [
 ] as const;
 export type ErrorName = (typeof ERROR_NAMES)[number];
 
+/** A response byte for byte as a gateway or a local server sends it. */
+export interface RawAnswer {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Response body: the data of the events of a stream, JSON, or a page. */
+  readonly body: readonly (JsonObject | string)[] | JsonObject | string;
+  /** True if the stream ends without `data: [DONE]`. */
+  readonly isCut?: boolean;
+}
+
 /** A fault that the test server sends in place of an answer. */
 export type Fault =
+  | { readonly fault: 'raw'; readonly answer: RawAnswer }
   | {
       readonly fault: ErrorName;
       /** Time after which the client may retry, sent in the provider's own headers. */

@@ -45,7 +45,7 @@ const openAi: Readonly<Record<ErrorName, Seen>> = {
   unauthorized: { status: 401, name: 'invalid_api_key' },
   forbidden: { status: 403, name: 'model_not_found' },
   unknown_model: { status: 404, name: 'model_not_found' },
-  invalid: { status: 400, name: 'unknown_parameter' },
+  invalid: { status: 400, name: 'invalid_value' },
 };
 
 const seenBy: Readonly<Record<Format, Readonly<Record<ErrorName, Seen>>>> = {

@@ -132,11 +132,6 @@ const broken: readonly BrokenRule[] = [
   },
   {
     rule: 'X6',
-    body: bodyOf(question, assistant(call('a', 'gone')), result('a')),
-    words: "'gone' is not one of 'tools'.",
-  },
-  {
-    rule: 'X6',
     body: { ...bodyOf(question), tools: [{ type: 'function', function: { name: 'read', parameters: {} } }] },
     words: `schema must be a JSON Schema of 'type: "object"', got 'type: "None"'.`,
     code: 'invalid_function_parameters',

@@ -149,11 +149,6 @@ const broken: readonly BrokenRule[] = [
     words: "Invalid type for 'input[1].arguments': expected a string, but got an object instead.",
   },
   {
-    rule: 'X6',
-    body: bodyOf(question, call('a', { name: 'gone' }), output('a')),
-    words: "'gone' is not one of 'tools'.",
-  },
-  {
     rule: 'request',
     body: bodyOf(question, { role: 'assistant', content: [{ type: 'input_text', text: 'So.' }] }, question),
     words: "Invalid value: 'input_text'. Supported values are: 'output_text' and 'refusal'.",

@@ -47,6 +47,8 @@ async function playFault(fault: Fault, stage: Stage): Promise<void> {
   const { sender, request } = stage;
   if (isErrorFault(fault)) return sender.sendError(writeError(fault, stage));
   switch (fault.fault) {
+    case 'raw':
+      return sender.sendRaw(fault.answer);
     case 'garbage':
       return sender.sendGarbage(fault.as, request.isStream);
     case 'reset':

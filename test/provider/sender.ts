@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ServerEvent } from './dialect.ts';
-import { type ErrorReply, writePage } from './fault.ts';
+import { type ErrorReply, type RawAnswer, writePage } from './fault.ts';
 import type { JsonObject } from './json.ts';
 
 const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
@@ -54,6 +54,15 @@ export class Sender {
     return this.sendEvents([{ event: 'message_start', data: '{"type": "mess' }]);
   }
 
+  /** Sends a response exactly as given. An event has its name in the field `type`. */
+  async sendRaw({ status = 200, headers = {}, body, isCut = false }: RawAnswer): Promise<void> {
+    for (const [name, value] of Object.entries(headers)) this.#response.setHeader(name, value);
+    if (typeof body === 'string') return this.#send(status, body, 'text/html; charset=UTF-8');
+    if (!isEventList(body)) return this.#send(status, JSON.stringify(body));
+    const events = body.map((data) => ({ ...nameOf(data), data }));
+    return this.sendEvents(isCut ? events : [...events, { data: '[DONE]' }]);
+  }
+
   /** Sends half of the body. The header declares the length of the whole body, unless `isOrderly` is true. */
   async sendHalf(body: JsonObject, isOrderly: boolean): Promise<void> {
     const text = JSON.stringify(body);
@@ -92,4 +101,12 @@ export class Sender {
       this.#response.write(text, () => resolve());
     });
   }
+}
+
+function isEventList(body: RawAnswer['body']): body is readonly (JsonObject | string)[] {
+  return Array.isArray(body);
+}
+
+function nameOf(data: JsonObject | string): { readonly event?: string } {
+  return typeof data !== 'string' && typeof data['type'] === 'string' ? { event: data['type'] } : {};
 }

@@ -54,7 +54,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
 
   it('a turn waits for the end of a rate limit, without a compaction pass', async () => {
     await using provider = await startProvider({
-      answers: [{ fault: 'too_large_for_rate', retryAfterMs: 300 }, { text: 'Later.' }],
+      answers: [{ fault: 'token_rate_limit', retryAfterMs: 300 }, { text: 'Later.' }],
     });
     const workers = await startGuide(format, provider);
     const conversation = `limit-${format}`;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { bytesOfMessage, countMessage, countMessageSync, PICTURE_TOKENS } from '../../src/tokens/message-tokens.ts';
+import { bytesOfMessage, countMessage, countMessageSync } from '../../src/tokens/message-tokens.ts';
+import { PICTURE_TOKENS } from '../../src/tokens/picture-tokens.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
 
 const message = {

@@ -96,7 +96,7 @@ test('prepareAgent appends pins to the system prompt, counts them, and refuses p
   await expect(tooLarge).rejects.toThrow(/pins 3\d = /);
 });
 
-test('prepareAgent refuses 128 tools for an OpenAI model, because one of the 128 places is kept for removed tools', async () => {
+test('prepareAgent refuses more than 128 tools for an OpenAI model', async () => {
   const prepareFor = (format: WireFormat | undefined, count: number, recall = false) => {
     const tools = Array.from({ length: count }, (_, index) =>
       defineTool({ name: `t${index}`, description: '', input: z.object({}) }),
@@ -106,10 +106,10 @@ test('prepareAgent refuses 128 tools for an OpenAI model, because one of the 128
     return prepareAgent(agent, {}, { loadCounter: loadTokenCounter });
   };
   for (const format of ['openai-chat', 'openai-responses'] as const) {
-    await expect(prepareFor(format, 127)).resolves.toBeDefined();
+    await expect(prepareFor(format, 128)).resolves.toBeDefined();
     const refusal = { code: 'invalid_config', field: 'agents.guide.tools' };
-    await expect(prepareFor(format, 128)).rejects.toMatchObject(refusal);
-    await expect(prepareFor(format, 127, true)).rejects.toMatchObject(refusal);
+    await expect(prepareFor(format, 129)).rejects.toMatchObject(refusal);
+    await expect(prepareFor(format, 128, true)).rejects.toMatchObject(refusal);
   }
   await expect(prepareFor('anthropic', 200)).resolves.toBeDefined();
   await expect(prepareFor(undefined, 200)).resolves.toBeDefined();

@@ -19,6 +19,7 @@ import {
 } from './layout.ts';
 import { isMaskable } from './mask.ts';
 import { maskWithNotes } from './mask-notes.ts';
+import { maskOldPictures } from './mask-pictures.ts';
 import { findLandmarks } from './prefix.ts';
 import { isShortenable, type ShortenRequest, shortenLargest } from './shorten.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
@@ -32,19 +33,17 @@ export interface StepTaken extends Weight {
   readonly step: LadderStep;
 }
 
-/** Smallest size in the first clip of a message. */
+/** Smallest sizes in the first clip of a message, and in the last clip, after everything removable is gone. */
 const WIDE_TOKENS = 64;
-/** Smallest size in the last clip, after everything removable is gone. */
 const NARROW_TOKENS = 24;
-/** Share of the budget from which a context is full enough. */
+/** Shares of the budget: a context is full enough from the first, and a strategy leaves the second filled. */
 const GOOD_FILL = 0.95;
-/** Share of the budget that a strategy leaves filled. */
 const MIN_FILL = 0.7;
 
 /**
  * The steps that make a context smaller, from the cheapest loss to the most expensive:
  * 1. drop: remove groups that their author marked as droppable.
- * 2. mask: replace results that a later one superseded by a short note, and all old results if the policy says so.
+ * 2. mask: replace superseded results by a short note, all old results if the policy says so, pictures after an overflow.
  * 3. summarize: replace sequences by their summaries.
  * 4. clip: shorten the largest messages to what matters in them.
  * 5. evict: remove the groups that the agent will least likely need.
@@ -102,7 +101,6 @@ export class Ladder {
   get excess(): Weight {
     return this.#excessOf(this.#items, this.#weight);
   }
-
   #excessOf(items: readonly ContextItem[], weight: Weight): Weight {
     return excessWeight(this.#request, weighSent(items, weight));
   }
@@ -121,7 +119,7 @@ export class Ladder {
     return hasHardReason(this.#request.reasons);
   }
 
-  /** Takes the steps that need no choice: drop and mask. */
+  /** Takes the steps that need no choice. */
   *trim(): Sliced<void> {
     yield* this.#drop();
     yield* this.#mask();
@@ -197,8 +195,10 @@ export class Ladder {
     yield* this.#remove('drop', new Set(dropped));
   }
 
-  /** Masks old results that a later one superseded. Masks all old results if the policy says so. */
+  /** Masks old results that a later one superseded, or all if the policy says so. Masks pictures after an overflow. */
   *#mask(): Sliced<void> {
+    const { reasons, weigh } = this.#request;
+    if (reasons.includes('overflow')) this.#take('mask', yield* maskOldPictures(yield* this.layOut(), weigh));
     const { maskToolResults } = this.#request.policy;
     const { groupOf, callOf, protections } = yield* this.layOut();
     const isError = (position: number): boolean => this.#items[position]?.message.isError === true;
@@ -211,7 +211,7 @@ export class Ladder {
       if (isStale && mayChange && isMaskable(item)) chosen.push(position);
     });
     if (chosen.length === 0) return;
-    this.#take('mask', yield* maskWithNotes({ items: this.#items, callOf, chosen }, this.#request.weigh));
+    this.#take('mask', yield* maskWithNotes({ items: this.#items, callOf, chosen }, weigh));
     yield;
   }
 

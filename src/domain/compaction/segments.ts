@@ -1,7 +1,7 @@
 import type { ContextItem } from '../context.ts';
 import { addWeights, NO_WEIGHT } from '../message.ts';
 import type { ItemSegment, Segment, SeqRange, Version } from '../version.ts';
-import { isMaskable } from './mask.ts';
+import { hasPictures, isMaskable } from './mask.ts';
 
 /** Builds the segments over seqs 1…head for the items of a context. Seqs without an item are evicted. Neighbours join. */
 export function segmentItems(items: readonly ContextItem[], head: number): Segment[] {
@@ -33,7 +33,7 @@ function pushItem(segments: Segment[], item: ContextItem): void {
 function kindOf(item: ContextItem): 'whole' | 'masked' | 'raw' | 'any' {
   if (item.segment?.kind === 'masked') return item.segment.note === undefined ? 'masked' : 'whole';
   if (item.segment !== undefined) return 'whole';
-  return isMaskable(item) ? 'raw' : 'any';
+  return isMaskable(item) || hasPictures(item.message) ? 'raw' : 'any';
 }
 
 function joins(segment: Segment, item: 'masked' | 'raw' | 'any'): boolean {

@@ -24,7 +24,8 @@ import {
   sizeContext,
   toWireRequest,
 } from '../provider-call.ts';
-import { retryWithoutThinking } from '../provider-errors.ts';
+import { LearnedHabits } from '../provider-habits.ts';
+import { FormMemory } from '../refused-form.ts';
 import { type AnthropicConnection, classifyAnthropicError, openAnthropicClient } from './client.ts';
 import {
   type AnthropicUsage,
@@ -46,14 +47,16 @@ export interface AnthropicModelOptions extends AnthropicConnection, ModelOptions
  */
 export function anthropicModel({ profile: given, apiKey, baseUrl, ...asked }: AnthropicModelOptions): Model {
   const { options, profile: limited } = checkOptions(asked, given, 'anthropic');
-  const renderOptions = renderOptionsOf(options, given);
-  const profile: ModelProfile = { ...limited, format: 'anthropic', renderOptions };
+  const habits = new LearnedHabits(given);
+  const renderOptions = (): AnthropicOptions => ({ ...habits.current, ...renderOptionsOf(options, given) });
+  const profile: ModelProfile = { ...limited, format: 'anthropic', renderOptions: renderOptions() };
   const client = openAnthropicClient({ apiKey, ...(baseUrl !== undefined && { baseUrl }) });
   const caller = { client, profile, options, renderOptions };
+  const memory = new FormMemory(habits);
   return {
     profile,
-    generate: (request) => retryWithoutThinking(request, (sent) => answerRequest(caller, sent)),
-    compact: (request) => retryWithoutThinking(request, (sent) => compactAnthropic(caller, sent)),
+    generate: (request) => memory.send(request, (sent) => answerRequest(caller, sent)),
+    compact: (request) => memory.send(request, (sent) => compactAnthropic(caller, sent)),
   };
 }
 
@@ -61,9 +64,10 @@ function renderAnthropicRequest(
   { profile, renderOptions }: AnthropicCaller,
   request: ModelRequest,
 ): Promise<CheckedBody<AnthropicBody>> {
-  const asked = request.thinking === 'off' ? turnThinkingOff(renderOptions) : renderOptions;
-  const rendering = renderAnthropicInSlices(toWireRequest(request, profile), asked);
-  return renderChecked(rendering, (body) => validateAnthropicInSlices(body, sizeContext(profile)));
+  const asked = renderOptions();
+  const habits = request.thinking === 'off' ? turnThinkingOff(asked) : asked;
+  const rendering = renderAnthropicInSlices(toWireRequest(request, profile), habits);
+  return renderChecked(rendering, (body) => validateAnthropicInSlices(body, { ...sizeContext(profile), habits }));
 }
 
 async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): Promise<ModelAnswer> {
@@ -109,7 +113,7 @@ interface AnthropicCaller {
   readonly client: Anthropic;
   readonly profile: ModelProfile;
   readonly options: ModelOptions;
-  readonly renderOptions: AnthropicOptions;
+  readonly renderOptions: () => AnthropicOptions;
 }
 
 /**

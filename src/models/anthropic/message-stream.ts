@@ -1,5 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type { ModelUsage } from '../../domain/model.ts';
+import { isMapping } from '../../domain/parse.ts';
 import type { AnthropicAnswer } from '../../wire/anthropic/answer.ts';
 import { isToolUse } from '../../wire/anthropic/layout.ts';
 import type { PieceListeners } from '../answer-stream.ts';
@@ -29,6 +30,8 @@ export async function readMessageStream(
   let reason: string | null = null;
   let isWhole = false;
   for await (const event of events) {
+    // A server that ignores `stream` sends the message in place of events.
+    if (isWholeMessage(event)) return event;
     switch (event?.type) {
       case 'message_start':
         usage = updateUsage(usage, event.message?.usage);
@@ -61,6 +64,12 @@ export async function readMessageStream(
     stop_reason: isWhole ? reason : null,
     usage,
   };
+}
+
+function isWholeMessage(event: unknown): event is StreamedAnthropicMessage {
+  return (
+    isMapping(event) && event['type'] === 'message' && Array.isArray(event['content']) && isMapping(event['usage'])
+  );
 }
 
 interface OpenBlock {

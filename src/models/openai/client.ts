@@ -1,6 +1,7 @@
 import OpenAI, { APIError } from 'openai';
 import type { Dispatcher } from 'undici';
 import type { ModelError, ModelProfile } from '../../domain/model.ts';
+import { isMapping } from '../../domain/parse.ts';
 import { commonOptions, dropForeignHeaders, type FailedCall, openAgent } from '../provider-call.ts';
 import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
 
@@ -53,6 +54,16 @@ export function classifyOpenAiError(error: unknown, { signal, describe }: Failed
 function readApiError(error: unknown): ProviderFailure {
   // Any other error may quote model output, which must not be matched against the table of provider errors.
   if (!(error instanceof APIError)) return { message: '' };
-  const { status, type, code, message, headers } = error as APIError;
-  return { status, type, code, message, headers };
+  const { status, headers, message } = error as APIError;
+  const read = readFailure(isMapping(error.error) ? error.error : {});
+  // The SDK's own message lacks the error of the provider behind a gateway.
+  return { ...read, message: `${message}\n${read.message}`, status, headers };
+}
+
+/** Reads the error that a response body, an event or a chunk holds. */
+export function readFailure({ code, type, message, metadata }: Readonly<Record<string, unknown>>): ProviderFailure {
+  // OpenRouter has the error of the provider behind it in `metadata.raw`.
+  const raw = isMapping(metadata) ? metadata['raw'] : undefined;
+  const texts = [message, raw].filter((text) => typeof text === 'string');
+  return { code, type, message: texts.join('\n') };
 }

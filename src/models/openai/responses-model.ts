@@ -13,15 +13,15 @@ import type { RawItems } from '../../domain/raw-items.ts';
 import { readResponsesAnswer } from '../../wire/openai-responses/answer.ts';
 import { renderResponsesInSlices } from '../../wire/openai-responses/render.ts';
 import { validateResponsesInSlices } from '../../wire/openai-responses/rules.ts';
-import { type PieceListeners, pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
+import { pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
 import { checkOptions } from '../check-options.ts';
 import { callOptions, recordAnswer, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
-import { classifyFailure, retryWithoutThinking } from '../provider-errors.ts';
+import { LearnedHabits } from '../provider-habits.ts';
+import { FormMemory } from '../refused-form.ts';
 import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient } from './client.ts';
 import { writeResponsesParameters } from './parameters.ts';
 import { knowsHints, writeHints } from './request-hints.ts';
-
-type Response = OpenAI.Responses.Response;
+import { readResponsesStream } from './responses-stream.ts';
 
 export interface ResponsesModelOptions extends OpenAiOptions, ModelOptions {
   /**
@@ -49,10 +49,11 @@ export function responsesModel(model: ResponsesModelOptions): Model {
   const profile: ModelProfile = { ...limited, format: 'openai-responses', renderOptions: { isReasoning } };
   const client = openOpenAiClient({ apiKey, ...(baseUrl !== undefined && { baseUrl }) });
   const caller = { client, profile, isReasoning, hasRequestHints, options };
+  const memory = new FormMemory(new LearnedHabits(profile));
   return {
     profile,
-    generate: (request) => retryWithoutThinking(request, (sent) => answerRequest(caller, sent)),
-    compact: (request) => retryWithoutThinking(request, (sent) => compactResponses(caller, sent)),
+    generate: (request) => memory.send(request, (sent) => answerRequest(caller, sent)),
+    compact: (request) => memory.send(request, (sent) => compactResponses(caller, sent)),
   };
 }
 
@@ -75,61 +76,9 @@ async function answerRequest(
     request,
     (error) => classifyOpenAiError(error, { signal, describe }),
   );
-  const response = await readStream(events, describe, pieceListeners(request));
-  if (!Array.isArray((response as Partial<Response> | undefined)?.output))
-    throw new ModelError('retry', 'the response is not a model answer: a proxy may have replaced it');
+  const response = await readResponsesStream(events, describe, pieceListeners(request));
   const usage = response.usage ? readResponsesUsage(response.usage) : undefined;
   return recordAnswer(readResponsesAnswer(response), profile, { version }, usage);
-}
-
-/**
- * Returns the whole response, which the last event of the stream contains. A failure inside the stream is an event
- * without an HTTP status.
- * @throws ModelError if the stream fails or ends too early
- */
-async function readStream(
-  events: AsyncIterable<OpenAI.Responses.ResponseStreamEvent>,
-  describe: (refusal: string) => string,
-  { onText, onReasoning, onToolCall }: PieceListeners,
-): Promise<Response> {
-  let lastIndex: number | undefined;
-  /** Places of the function calls in the output. */
-  const calls: number[] = [];
-  for await (const event of events) {
-    switch (event?.type) {
-      case 'response.output_text.delta':
-      case 'response.refusal.delta':
-        if (event.delta === '') break;
-        // Adds the same separator between two messages as `joinOutputTexts`.
-        if (lastIndex !== undefined && lastIndex !== event.output_index) onText('\n\n');
-        lastIndex = event.output_index;
-        onText(event.delta);
-        break;
-      case 'response.reasoning_summary_text.delta':
-      case 'response.reasoning_text.delta':
-        onReasoning(event.delta);
-        break;
-      case 'response.output_item.added':
-        if (event.item?.type !== 'function_call') break;
-        calls.push(event.output_index);
-        onToolCall({ call: calls.length - 1, name: event.item.name });
-        break;
-      case 'response.function_call_arguments.delta':
-        onToolCall({ call: calls.indexOf(event.output_index), arguments: event.delta });
-        break;
-      case 'response.completed':
-      case 'response.incomplete':
-        return event.response;
-      case 'response.failed': {
-        const { code, type, message = '' } = event.response?.error ?? {};
-        throw classifyFailure({ code, type, message }, Date.now(), describe);
-      }
-      case 'error':
-        throw classifyFailure({ code: event.code, message: event.message }, Date.now(), describe);
-      default:
-    }
-  }
-  throw new ModelError('retry', 'the stream ended before the answer was complete');
 }
 
 type CompactedResponse = OpenAI.Responses.CompactedResponse;

@@ -1,4 +1,7 @@
+import type { ToolCall } from '../../domain/message.ts';
+import { isMapping } from '../../domain/parse.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
+import { completeCalls, writeArguments } from '../answer-calls.ts';
 import { readCallArguments } from '../calls.ts';
 import type { AnswerParts } from '../wire-request.ts';
 import { isToolUse, joinTextBlocks } from './layout.ts';
@@ -32,15 +35,22 @@ const ENDS: Readonly<Record<string, AnswerParts['end']>> = {
  */
 export function readAnthropicAnswer({ content, stop_reason, inputs = [] }: AnthropicAnswer): AnswerParts {
   const read = content.map((block, place) => readBlock(block, inputs[place] ?? ''));
-  const items = read.map(({ item }) => item);
+  const uses = read.filter(({ item }) => isToolUse(item));
+  const toolCalls = completeCalls(uses.map(({ item: { id, name }, input }) => ({ id, name, arguments: input })));
+  const callOf = new Map(uses.map(({ item }, index) => [item, toolCalls[index] as ToolCall]));
+  const items = read.map(({ item }) => completeItem(item, callOf.get(item)));
   return {
     content: joinTextBlocks(items),
-    toolCalls: read
-      .filter(({ item }) => isToolUse(item))
-      .map(({ item: { id, name }, input }) => ({ id: String(id), name: String(name), arguments: input })),
+    toolCalls,
     end: stop_reason === null ? 'cut_off' : (ENDS[stop_reason] ?? 'complete'),
     items,
   };
+}
+
+/** Puts the completed id and name of a call into its block, so that the block can be sent back. */
+function completeItem(item: RawItem, call: ToolCall | undefined): RawItem {
+  if (call === undefined || (item['id'] === call.id && item['name'] === call.name)) return item;
+  return { ...item, id: call.id, name: call.name };
 }
 
 interface ReadBlock {
@@ -51,7 +61,14 @@ interface ReadBlock {
 
 function readBlock(block: object, written: string): ReadBlock {
   const item: RawItem = { ...block };
-  if (written.trim() === '') return { item, input: JSON.stringify(item['input'] ?? {}) };
+  if (written.trim() === '') return readWholeBlock(item);
   const sent: unknown = JSON.parse(readCallArguments({ arguments: written }).arguments);
   return { item: { ...item, input: sent }, input: written };
+}
+
+/** Reads a block whose input was sent whole. Some gateways send null or text in place of an object. */
+function readWholeBlock(item: RawItem): ReadBlock {
+  if (!isToolUse(item) || isMapping(item['input'])) return { item, input: JSON.stringify(item['input'] ?? {}) };
+  const { input, arguments: text } = readCallArguments({ arguments: writeArguments(item['input']) });
+  return { item: { ...item, input }, input: text };
 }

@@ -1,9 +1,10 @@
+import type { ProviderHabits } from '../../domain/model.ts';
 import { PDF } from '../../domain/parts.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { hasBigNumber } from '../calls.ts';
 import { EMPTY_TEXT, isBlank, isTextOf, type SentPart, textPart } from '../parts.ts';
-import { isThinking } from '../raw-items.ts';
+import { isSigned, isThinking } from '../raw-items.ts';
 import type { ArrangedAssistant, ArrangedItem, ArrangedResult, Origin, WireCall } from '../wire-request.ts';
 import type {
   AnthropicBlock,
@@ -37,11 +38,11 @@ export interface LaidTurns {
  * Converts the log's messages into Anthropic messages with alternating roles (wire rules A2, A3). Earlier code has
  * already put tool results directly after their call and before later user text (wire rule A4).
  */
-export function* layTurns(items: readonly ArrangedItem[]): Sliced<LaidTurns> {
+export function* layTurns(items: readonly ArrangedItem[], habits: ProviderHabits = {}): Sliced<LaidTurns> {
   const turns: Turn[] = [];
   const withoutThinking = new Set<Origin>();
   yield* forEachInSlices(items, (item, index) => {
-    const { role, blocks: written } = writeItem(item, index === 0);
+    const { role, blocks: written } = writeItem(item, { isFirst: index === 0, habits });
     const last = turns.at(-1);
     const turn = last?.role === role ? last : { role, blocks: [], origins: [] };
     const blocks = beginsOtherwise(turn) ? written.filter((block) => !isThinking(block)) : written;
@@ -62,10 +63,15 @@ function beginsOtherwise({ role, blocks: [first] }: Turn): boolean {
   return role === 'assistant' && first !== undefined && !isThinking(first);
 }
 
-function writeItem(item: ArrangedItem, isFirst: boolean): Pick<Turn, 'role' | 'blocks'> {
+function writeItem(
+  item: ArrangedItem,
+  { isFirst, habits }: { readonly isFirst: boolean; readonly habits: ProviderHabits },
+): Pick<Turn, 'role' | 'blocks'> {
   switch (item.kind) {
-    case 'assistant':
-      return { role: 'assistant', blocks: writeOwnBlocks(item) ?? writeAssistant(item) };
+    case 'assistant': {
+      const blocks = writeOwnBlocks(item, habits) ?? writeAssistant(item);
+      return { role: 'assistant', blocks: habits.needsReasoning === true ? addThinking(blocks) : blocks };
+    }
     case 'result':
       return { role: 'user', blocks: [writeResult(item)] };
     case 'user': {
@@ -169,13 +175,13 @@ function writeAssistant({ text, calls }: ArrangedAssistant): AnthropicBlock[] {
  * - a compaction that is not the first block (wire rule A10), because the earlier messages hold the same content
  * @returns undefined if the message has no verbatim blocks, or was edited and no longer matches them
  */
-function writeOwnBlocks(item: ArrangedAssistant): AnthropicBlock[] | undefined {
+function writeOwnBlocks(item: ArrangedAssistant, habits: ProviderHabits): AnthropicBlock[] | undefined {
   const { raw, calls } = item;
   if (raw === undefined || !saysTheSame(raw, item)) return undefined;
   const uses = raw.filter(isToolUse);
   const callOf = new Map(uses.map((use, index) => [use, calls[index] as WireCall]));
   const answered = new Set(raw.map((given) => given.tool_use_id));
-  const kept = placeThinking(raw.filter((given) => isReadable(given, answered))).map((given) => {
+  const kept = placeThinking(raw.filter((given) => isReadable(given, { answered, habits }))).map((given) => {
     const call = callOf.get(given);
     return call === undefined ? given : fitUse(given, call);
   });
@@ -230,19 +236,32 @@ function findCompactionBlock(raw: readonly RawItem[] = []): AnthropicBlock | und
   return block === undefined ? undefined : asBlock(block);
 }
 
-/** @param answered ids of server tool calls whose result is in the same answer */
-function isReadable(item: RawItem, answered: ReadonlySet<unknown>): boolean {
+/**
+ * @param place.answered ids of server tool calls whose result is in the same answer
+ * @param place.habits requirements of the provider
+ */
+function isReadable(
+  item: RawItem,
+  { answered, habits }: { readonly answered: ReadonlySet<unknown>; readonly habits: ProviderHabits },
+): boolean {
   switch (item.type) {
     case 'text':
       return typeof item.text === 'string' && !isBlank(item.text);
     case 'thinking':
-      return typeof item.signature === 'string' && item.signature !== '';
+      return isSigned(item) || habits.isThinkingUnsigned === true;
     case 'server_tool_use':
     case 'mcp_tool_use':
       return answered.has(item.id);
     default:
       return item.type !== COMPACTION;
   }
+}
+
+/** Thinking of an answer that has none, for a server that requires it in every answer with calls. */
+const NOT_RECORDED = { type: 'thinking', thinking: '(not recorded)', signature: '' };
+
+function addThinking(blocks: readonly AnthropicBlock[]): AnthropicBlock[] {
+  return hasCall(blocks) && !blocks.some(isThinking) ? [asBlock(NOT_RECORDED), ...blocks] : [...blocks];
 }
 
 /** The cast is safe: the provider wrote this block and accepts its own block types back. */

@@ -1,11 +1,11 @@
-import type { ToolDescription } from '../../domain/model.ts';
+import type { ProviderHabits, ToolDescription } from '../../domain/model.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import { type ArrangedRequest, arrangeInSlices } from '../arrange.ts';
 import type { Rendered, WireRequest } from '../wire-request.ts';
 import type { AnthropicBlock, AnthropicBody, AnthropicThinking, AnthropicTool, CacheControl } from './body.ts';
 import { hasLostThinking, type LaidTurns, layTurns, type Turn } from './layout.ts';
 
-export interface AnthropicOptions {
+export interface AnthropicOptions extends Pick<ProviderHabits, 'callIds' | 'isThinkingUnsigned' | 'needsReasoning'> {
   /** Thinking settings of the request. If absent, the request has none, and the model does what it does by default. */
   readonly thinking?: AnthropicThinking;
   /**
@@ -31,8 +31,8 @@ export function* renderAnthropicInSlices(
   request: WireRequest,
   options: AnthropicOptions = {},
 ): Sliced<Rendered<AnthropicBody>> {
-  const arranged = yield* arrangeInSlices(request, 'anthropic');
-  const laid = yield* layTurns(arranged.items);
+  const arranged = yield* arrangeInSlices(request, 'anthropic', options.callIds);
+  const laid = yield* layTurns(arranged.items, options);
   yield;
   const { turns } = laid;
   const thinking = fitThinking(options, laid, request.maxOutputTokens);

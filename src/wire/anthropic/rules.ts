@@ -1,3 +1,4 @@
+import type { ProviderHabits } from '../../domain/model.ts';
 import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 import { findOpenable } from '../rules/body-view.ts';
 import { applyRules, type Breach, type RuleContext, type Rules } from '../rules/rule.ts';
@@ -146,7 +147,7 @@ const MIN_BUDGET_TOKENS = 1_024;
  * thinking and ends with another block. With thinking type `enabled`, every message with tool calls in the current tool
  * loop starts with thinking. Only the provider can check whether a thinking block is unmodified.
  */
-function* keepsThinking(view: AnthropicView): Generator<Breach> {
+function* keepsThinking(view: AnthropicView, { habits = {} }: RuleContext): Generator<Breach> {
   const { turns, loopStart, blocks, requiresThinking, thinkingBudget } = view;
   if (thinkingBudget !== undefined && !isBudget(thinkingBudget)) {
     yield {
@@ -155,7 +156,7 @@ function* keepsThinking(view: AnthropicView): Generator<Breach> {
     };
   }
   for (const block of blocks) {
-    if (!isWhole(block)) yield { path: block.path, message: 'the thinking block has no text or no signature' };
+    if (!isWhole(block, habits)) yield { path: block.path, message: 'the thinking block has no text or no signature' };
   }
   const loop = new Set(requiresThinking ? turns.slice(loopStart) : []);
   for (const turn of turns.filter(({ role }) => role === 'assistant')) {
@@ -183,8 +184,9 @@ function isThinking(block: PlacedBlock | undefined): boolean {
   return block?.type === 'thinking' || block?.type === 'redacted_thinking';
 }
 
-function isWhole(block: PlacedBlock): boolean {
-  if (block.type === 'thinking') return typeof block.thinking === 'string' && isFilled(block.signature);
+function isWhole(block: PlacedBlock, { isThinkingUnsigned = false }: ProviderHabits): boolean {
+  if (block.type === 'thinking')
+    return typeof block.thinking === 'string' && (isThinkingUnsigned || isFilled(block.signature));
   return block.type !== 'redacted_thinking' || isFilled(block.data);
 }
 

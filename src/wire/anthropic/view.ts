@@ -61,17 +61,12 @@ export function* viewAnthropic(body: unknown): Sliced<AnthropicView> {
   const turns = yield* mapInSlices(messages, (message, index) => reading.readTurn(message, index));
   reading.seeMark(read ?? {}, '');
   const loopStart = 1 + turns.findLastIndex(({ role, blocks }) => role === 'user' && !blocks.some(isResult));
-  const calls = yield* mapInSlices(reading.calls, (call) => ({
-    ...call,
-    mayBeUndescribed: call.position >= loopStart,
-  }));
   const viewed = yield* mapInSlices(turns, viewTurn);
   const blocks = turns.flatMap((turn) => turn.blocks);
   yield;
   const written = yield* writeInSlices(body, 'messages');
   return {
     ...reading.seen,
-    calls,
     body,
     written,
     messages: viewed,

@@ -21,17 +21,16 @@ interface ChatAnswerCall {
   readonly custom?: { readonly name: string; readonly input: string };
 }
 
-/**
- * Maps `finish_reason` to how the answer ended. Unlisted reasons mean `complete`. Only OpenAI-compatible servers, not
- * OpenAI, send the last three.
- */
-const ENDS: Readonly<Record<string, AnswerParts['end']>> = {
-  length: 'cut_off',
-  content_filter: 'refusal',
-  model_length: 'cut_off',
-  insufficient_system_resource: 'cut_off',
-  error: 'cut_off',
-};
+/** Ends by the name in `finish_reason`. Other names mean `complete`. Gateways also send the names of other providers. */
+const ENDS: readonly (readonly [name: RegExp, end: AnswerParts['end']])[] = [
+  [/^(?:length|model_length|max_tokens|max_output_tokens|error|insufficient_system_resource)$/i, 'cut_off'],
+  // `sensitive` of z.ai. Gemini sends names such as `content_filter: PROHIBITED_CONTENT`.
+  [/^(?:content_filter\b.*|sensitive|safety|recitation|refusal|prohibited_content|blocklist|spii)$/i, 'refusal'],
+];
+
+function readEnd(reason: string): AnswerParts['end'] {
+  return ENDS.find(([name]) => name.test(reason))?.[1] ?? 'complete';
+}
 
 /**
  * Reads the text, tool calls and verbatim message of a Chat Completions answer. If the model refused, the text of its
@@ -48,7 +47,7 @@ export function readChatAnswer({ finish_reason, message }: ChatAnswer): AnswerPa
       arguments: called?.arguments ?? JSON.stringify({ input: custom?.input ?? '' }),
     })),
     // A stream that broke off has no finish reason.
-    end: isRefusal ? 'refusal' : finish_reason === null ? 'cut_off' : (ENDS[finish_reason] ?? 'complete'),
+    end: isRefusal ? 'refusal' : finish_reason === null ? 'cut_off' : readEnd(finish_reason),
     items: [dropEmptyFields(message)],
   };
 }

@@ -113,9 +113,6 @@ export function plainText(parts: readonly ChatPart[]): string | undefined {
   return parts.length === 1 && only?.type === 'text' ? only.text : undefined;
 }
 
-/** Fields in which servers of open-weight models return the model's reasoning. */
-const REASONING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
-
 /**
  * Fields that are compared with the logged message, to detect an edit. All other fields go back to the server
  * unchanged.
@@ -149,12 +146,6 @@ function writeOwnMessage(item: ArrangedAssistant): ChatAssistantMessage | undefi
     content: item.text === '' ? null : item.text,
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
-}
-
-export function dropReasoning(message: ChatAssistantMessage): ChatAssistantMessage {
-  if (!REASONING_FIELDS.some((field) => field in message)) return message;
-  const fields = Object.entries(message).filter(([name]) => !REASONING_FIELDS.some((field) => field === name));
-  return Object.fromEntries(fields) as unknown as ChatAssistantMessage;
 }
 
 function areSameCalls(own: readonly OwnCall[], calls: readonly WireCall[]): boolean {

@@ -1,12 +1,13 @@
-import type { ToolDescription } from '../../domain/model.ts';
+import type { ProviderHabits, ToolDescription } from '../../domain/model.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import { type ArrangedSystem, arrangeInSlices } from '../arrange.ts';
 import { NO_ORIGIN, type Rendered, type WireRequest } from '../wire-request.ts';
 import type { ChatBody, ChatMessage, ChatTextPart, ChatTool, ChatUserMessage } from './body.ts';
-import { dropReasoning, type LaidMessage, layMessages, plainText } from './layout.ts';
+import { type LaidMessage, layMessages, plainText } from './layout.ts';
+import { keepReasoning } from './reasoning.ts';
 
 /** Needs of a server with the Chat Completions API. */
-export interface ServerOptions {
+export interface ServerOptions extends ProviderHabits {
   /**
    * Role of the system prompt. OpenAI's reasoning models call this role `developer`. Default `system`, which every
    * server accepts.
@@ -27,11 +28,11 @@ export interface ChatOptions extends ServerOptions {
  */
 export function* renderChatInSlices(request: WireRequest, options: ChatOptions = {}): Sliced<Rendered<ChatBody>> {
   const { systemRole = 'system', isStrict = false, outputCapField = 'max_completion_tokens' } = options;
-  const arranged = yield* arrangeInSlices(request, 'openai-chat');
+  const arranged = yield* arrangeInSlices(request, 'openai-chat', options.callIds);
   const messages = yield* layMessages(arranged.items);
   const alternated = isStrict ? alternateRoles(messages) : messages;
   yield;
-  const laid = [...writeSystem(arranged.system, systemRole), ...keepReasoningInLoop(alternated)];
+  const laid = [...writeSystem(arranged.system, systemRole), ...keepReasoning(alternated, options)];
   yield;
   return {
     format: 'openai-chat',
@@ -115,18 +116,4 @@ function mergeUsers(
 
 function partsOf(content: ChatUserMessage['content']): Exclude<ChatUserMessage['content'], string> {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-}
-
-/**
- * Wire rule C7: sends the reasoning of an open-weight model back only inside its tool loop. The loop starts at the last
- * user message. A user message that shows pictures of tool results does not start a loop.
- */
-function keepReasoningInLoop(laid: readonly LaidMessage[]): LaidMessage[] {
-  const start = laid.findLastIndex(
-    ({ message, isOfResults }, index) =>
-      message.role === 'user' && !(isOfResults === true && laid[index - 1]?.message.role === 'tool'),
-  );
-  return laid.map((given, index) =>
-    index > start || given.message.role !== 'assistant' ? given : { ...given, message: dropReasoning(given.message) },
-  );
 }

@@ -1,8 +1,10 @@
+import type { ProviderHabits } from '../../domain/model.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import { findOpenable } from '../rules/body-view.ts';
 import { applyRules, type Breach, type RuleContext, type Rules } from '../rules/rule.ts';
 import { sharedRules } from '../rules/shared-rules.ts';
 import type { Violation } from '../wire-request.ts';
+import { keepsReasoning } from './reasoning.ts';
 import { type ChatView, type ViewedChatMessage, viewChat } from './view.ts';
 
 const chatRules: Rules<ChatView> = {
@@ -106,19 +108,29 @@ function* showsImagesAsUser({ chat }: ChatView): Generator<Breach> {
   }
 }
 
-/** Wire rule C7: reasoning is sent back only inside the current tool loop. */
-function* keepsReasoningInLoop({ chat }: ChatView): Generator<Breach> {
+/** Wire rule C7: only answers whose reasoning the provider wants back have reasoning: by default, the current tool loop. */
+function* keepsReasoningInLoop({ chat }: ChatView, { habits = {} }: RuleContext): Generator<Breach> {
   const loopStart = chat.findLastIndex((message, index) => message.role === 'user' && !showsResult(chat, index));
-  for (const [index, { path, reasoning, hasReasoning }] of chat.entries()) {
+  for (const [index, message] of chat.entries()) {
+    const { path, reasoning, hasReasoning } = message;
     if (!hasReasoning) continue;
     if (reasoning !== undefined && typeof reasoning !== 'string')
       yield { path, message: 'reasoning_content is not a string' };
-    else if (index < loopStart)
+    else if (!mayReason(habits, message, index > loopStart))
       yield {
         path,
         message: 'the message has reasoning from an earlier turn: only the current tool loop may have reasoning',
       };
   }
+}
+
+function mayReason(
+  { reasoning = 'loop', needsReasoning = false }: ProviderHabits,
+  { hasCalls, hasOnlyDetails }: ViewedChatMessage,
+  isInLoop: boolean,
+): boolean {
+  if (hasCalls && (needsReasoning || (hasOnlyDetails && reasoning !== 'none'))) return true;
+  return keepsReasoning(reasoning, { hasCalls, isInLoop });
 }
 
 /**

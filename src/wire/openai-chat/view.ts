@@ -27,6 +27,8 @@ export interface ViewedChatMessage {
   readonly reasoning: unknown;
   /** True if the message has reasoning, in `reasoning_content` or in another field. */
   readonly hasReasoning: boolean;
+  /** True if the message has reasoning only in `reasoning_details`. */
+  readonly hasOnlyDetails: boolean;
 }
 
 export interface ChatView extends BodyView {
@@ -109,8 +111,10 @@ class ChatReading extends BodyReader {
     if (role === 'tool' && tool_call_id !== undefined) this.results.push({ path, callId: tool_call_id, position });
     const hasContent = read === undefined || (content !== undefined && content !== null);
     const reasoning = reasoning_content ?? undefined;
-    const hasReasoning = (reasoning ?? read?.reasoning ?? read?.reasoning_details ?? undefined) !== undefined;
-    return { path, role, hasContent, hasCalls, images, reasoning, hasReasoning };
+    const hasText = (reasoning ?? read?.reasoning ?? undefined) !== undefined;
+    const hasDetails = (read?.reasoning_details ?? undefined) !== undefined;
+    const hasReasoning = hasText || hasDetails;
+    return { path, role, hasContent, hasCalls, images, reasoning, hasReasoning, hasOnlyDetails: !hasText };
   }
 
   #readPart(value: unknown, path: string, position: Position): string | undefined {

@@ -1,5 +1,7 @@
+import type { ToolCall } from '../../domain/message.ts';
 import { isMapping } from '../../domain/parse.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
+import { completeCalls } from '../answer-calls.ts';
 import type { AnswerParts } from '../wire-request.ts';
 import { isOwnCall, joinOutputTexts } from './layout.ts';
 
@@ -18,17 +20,19 @@ const ANSWER_FIELDS: ReadonlySet<string> = new Set(['parsed_arguments', 'created
  * refusal becomes the answer's text.
  */
 export function readResponsesAnswer(response: ResponsesAnswer): AnswerParts {
-  const items = response.output.map(readItem);
-  return {
-    content: joinOutputTexts(items),
-    toolCalls: items.filter(isOwnCall).map((item) => ({
-      id: String(item['call_id']),
-      name: String(item.name),
-      arguments: String(item['arguments']),
-    })),
-    end: endOf(response, items),
-    items,
-  };
+  const received = response.output.map(readItem);
+  const toolCalls = completeCalls(
+    received.filter(isOwnCall).map((item) => ({ ...item, id: item['call_id'] ?? item['id'] })),
+  );
+  const left = toolCalls.values();
+  const items = received.map((item) => (isOwnCall(item) ? completeItem(item, left.next().value as ToolCall) : item));
+  return { content: joinOutputTexts(items), toolCalls, end: endOf(response, items), items };
+}
+
+/** Puts the completed call into its item, so that the item can be sent back. */
+function completeItem(item: RawItem, { id, name, arguments: given }: ToolCall): RawItem {
+  const fields = { call_id: id, name, arguments: given };
+  return Object.entries(fields).every(([field, value]) => item[field] === value) ? item : { ...item, ...fields };
 }
 
 function readItem(item: object): RawItem {

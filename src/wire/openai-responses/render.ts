@@ -1,11 +1,11 @@
-import type { ToolDescription } from '../../domain/model.ts';
+import type { ProviderHabits, ToolDescription } from '../../domain/model.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import { type ArrangedSystem, arrangeInSlices } from '../arrange.ts';
 import { NO_ORIGIN, type Rendered, type WireRequest } from '../wire-request.ts';
 import type { ResponsesBody, ResponsesTool } from './body.ts';
 import { type LaidItem, layItems } from './layout.ts';
 
-export interface ResponsesOptions {
+export interface ResponsesOptions extends Pick<ProviderHabits, 'callIds'> {
   /**
    * If true, asks the server for the model's encrypted reasoning. A model that does not reason refuses such a request.
    * Default true.
@@ -23,9 +23,9 @@ const MIN_OUTPUT_TOKENS = 16;
  */
 export function* renderResponsesInSlices(
   request: WireRequest,
-  { isReasoning = true }: ResponsesOptions = {},
+  { isReasoning = true, callIds }: ResponsesOptions = {},
 ): Sliced<Rendered<ResponsesBody>> {
-  const arranged = yield* arrangeInSlices(request, 'openai-responses');
+  const arranged = yield* arrangeInSlices(request, 'openai-responses', callIds);
   const items = yield* layItems(arranged.items);
   const [prompt, logged] = splitSystem(arranged.system);
   yield;

@@ -31,11 +31,6 @@ export interface ViewedCall {
    * Name of the called tool. Absent for a call of the provider's own tool, which needs no description in the request.
    */
   readonly name?: string;
-  /**
-   * True for a call in the current tool loop. Its tool may lack a description, because adding one would invalidate the
-   * loop's thinking. The request then needs only some described tool.
-   */
-  readonly mayBeUndescribed?: boolean;
   /** Parsed arguments, or undefined if they are not JSON. Absent for a tool that takes free text. */
   readonly input?: unknown;
 }

@@ -1,3 +1,4 @@
+import type { ProviderHabits } from '../../domain/model.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import type { Violation } from '../wire-request.ts';
 
@@ -18,6 +19,8 @@ export interface RuleContext {
   readonly isUncapped?: boolean;
   /** True if the model's chat template requires user and assistant messages to alternate (wire rule C5). */
   readonly hasStrictTemplate?: boolean;
+  /** Requirements of the provider, with which the body was rendered (wire rules A7, C7). */
+  readonly habits?: ProviderHabits;
 }
 
 export type Breach = Omit<Violation, 'rule'>;

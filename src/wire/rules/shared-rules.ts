@@ -163,7 +163,10 @@ function* startsWithUser({ messages }: BodyView): Generator<Breach> {
 
 const LEGAL_NAME = /^[a-zA-Z0-9_-]+$/;
 
-/** Wire rule X6: every called tool is described in `tools`, exactly once, under a legal name. */
+/**
+ * Wire rule X6: a request with tool calls has tools, each described once. All names are legal. A call may name a tool
+ * that is not described, because a model may invent one.
+ */
 function* describesTools(view: BodyView): Generator<Breach> {
   const { calls, tools, maxNameLength = Number.POSITIVE_INFINITY } = view;
   const described = new Set<string>();
@@ -175,10 +178,11 @@ function* describesTools(view: BodyView): Generator<Breach> {
     if (described.has(name)) yield { path, message: 'two tools have this name' };
     described.add(name);
   }
-  for (const { path, name, mayBeUndescribed } of calls) {
-    if (mayBeUndescribed === true && described.size > 0) continue;
-    if (name !== undefined && !described.has(name))
-      yield { path, message: 'the called tool is not described in tools' };
+  for (const { path, name } of calls) {
+    if (described.size === 0) yield { path, message: 'the request has tool calls but no tools' };
+    if (name === undefined || described.has(name)) continue;
+    if (!LEGAL_NAME.test(name) || name.length > maxNameLength)
+      yield { path, message: 'the called tool has an illegal name, and is not described in tools' };
   }
 }
 

@@ -5,7 +5,7 @@ import { readParts } from '../../domain/parts.ts';
 import { readRawItems, type WireFormat } from '../../domain/raw-items.ts';
 import { endsSlice, forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { isBlank } from '../parts.ts';
-import { isThinking, isThinkingValid } from '../raw-items.ts';
+import { isBound, isThinkingValid } from '../raw-items.ts';
 import { NO_ORIGIN, type Origin, type Rendered, type Violation, type WireRequest } from '../wire-request.ts';
 
 /**
@@ -100,7 +100,7 @@ export function* checkThinking(
   const { format, prefix } = rendered;
   const binding = { format, prefix, model: request.model, version: request.version };
   const checkBlock = (block: { readonly type?: unknown }, { path, place, index }: Place): void => {
-    if (!isThinking(block)) return;
+    if (!isBound(block)) return;
     const origins = rendered.origins[place] ?? [];
     const message = request.messages[origins[index] ?? origins[0] ?? NO_ORIGIN];
     const raw = message && readRawItems(message);

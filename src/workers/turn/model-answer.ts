@@ -10,10 +10,9 @@ import { checkUsage, toTurnUsage } from '../../domain/usage.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
 /**
- * Text that is stored for a model answer without text, because providers refuse later requests that contain an empty
- * message.
+ * Text that is stored for a refusal without text, because providers refuse later requests that contain an empty message.
  */
-const EMPTY_ANSWER = '(empty)';
+const EMPTY_REFUSAL = '(empty)';
 
 /** The model's answer violates the model interface. `why` names the wrong field, but never its content. */
 interface UnusableAnswer {
@@ -127,7 +126,7 @@ function adoptAnswer(
   const hasCalls = toolCalls.length > 0;
   const fields = {
     role: 'assistant',
-    content: hasCalls || content.trim() !== '' ? content : EMPTY_ANSWER,
+    content: hasCalls || content.trim() !== '' ? content : EMPTY_REFUSAL,
     ...(hasCalls ? { toolCalls } : {}),
     ...(raw === undefined ? {} : { raw }),
   };

@@ -17,6 +17,7 @@ import {
   readPassedOver,
   readToolCallPiece,
   readUsage,
+  refuseEmptyAnswer,
 } from '../../domain/model-answer.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
 import type { Tracing } from '../../domain/ports/tracing.ts';
@@ -98,7 +99,9 @@ async function askModel(call: ModelCall): Promise<ModelCallResult> {
  */
 async function generateSafely({ model, clock }: ModelCall, request: ModelRequest): Promise<ModelAnswer> {
   try {
-    return checkAnswer(await model.generate(request));
+    const answer = checkAnswer(await model.generate(request));
+    refuseEmptyAnswer(answer);
+    return answer;
   } catch (error) {
     throw readModelError(error, clock.now());
   }

@@ -1,9 +1,11 @@
 import { askForRepair, checkFinalAnswer, isAskedForRepair } from '../../domain/final-answer.ts';
 import type { Message } from '../../domain/message.ts';
 import type { ModelAnswer } from '../../domain/model.ts';
+import { EMPTY_ANSWER } from '../../domain/model-answer.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import { type AnswerEnd, TURN_LIMITS } from '../../domain/turn.ts';
 import { countPictures } from '../../tokens/message-tokens.ts';
+import { findPictureFormula } from '../../tokens/picture-tokens.ts';
 import { reportBackoff } from '../pass-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';
@@ -75,7 +77,7 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
     version,
     fingerprint: prepared.overhead.fingerprint,
     countedTokens: countRequest(run),
-    pictureTokens: countPictures(sent.messages),
+    pictureTokens: countPictures(sent.messages, findPictureFormula(prepared.agent.model.profile)),
   };
   return recordAnswer(
     run,
@@ -206,6 +208,18 @@ function countRequest({ journal, prepared }: RunningTurn): number {
   return contextSize(size, { ...prepared.overhead, calibration: 1 }).tokens;
 }
 
+/** Retries after an answer in which the model said nothing. Each retry costs the whole request. */
+const MAX_EMPTY_RETRIES = 2;
+
+/** Waits before the next attempt, unless the model has said nothing too often. */
+function waitOrFail(run: RunningTurn, step: string, failure: ModelFailure): TurnEnd {
+  const { journal, ports } = run;
+  const waits = journal.waitsOf(step);
+  if (failure.code === EMPTY_ANSWER && waits.retries >= MAX_EMPTY_RETRIES) return failModel(run, failure);
+  const retryAfterMs = failure.retryAt === undefined ? undefined : failure.retryAt - ports.clock.now();
+  return { kind: 'suspended', wait: waitForRetry(waits, retryAfterMs), why: failure };
+}
+
 interface FailedRequest {
   readonly step: string;
   /** Number of the context version that the model request contains. */
@@ -222,7 +236,7 @@ async function continueAfterFailure(
   { step, version, tokens }: FailedRequest,
   failure: ModelFailure,
 ): Promise<Answered | TurnEnd> {
-  const { prepared, journal, ports } = run;
+  const { prepared, journal } = run;
   switch (failure.kind) {
     case 'overflow': {
       if (!prepared.policy.enabled || !mayWaitForPass(journal.waitsOf(step), 'overflow')) {
@@ -233,10 +247,8 @@ async function continueAfterFailure(
       const end = await waitForRoom(run, step, { reasons: ['overflow'], refusedTokens });
       return end.kind === 'again' ? takeModelStep(run) : end;
     }
-    case 'retry': {
-      const retryAfterMs = failure.retryAt === undefined ? undefined : failure.retryAt - ports.clock.now();
-      return { kind: 'suspended', wait: waitForRetry(journal.waitsOf(step), retryAfterMs), why: failure };
-    }
+    case 'retry':
+      return waitOrFail(run, step, failure);
     case 'invalid': {
       const isRolledBack = await rollBackRefused(run, { step, version }, failure);
       // If the older context version is too large, and the step is not allowed to wait again, the turn fails with the

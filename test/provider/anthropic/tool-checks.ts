@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, readObjects, readText } from '../json.ts';
 import type { Refusal } from '../refusal.ts';
 import { refuse } from './refuse.ts';
-import { blocksOf, readOpenLoop, readTurns, type Turn } from './turns.ts';
+import { blocksOf, readTurns, type Turn } from './turns.ts';
 
 const LEGAL_ID = /^[a-zA-Z0-9_-]+$/;
 
@@ -84,17 +84,9 @@ function* checkCalled(turn: Turn, previous: Turn | undefined): Iterable<Refusal>
 export function* checkDefined(body: JsonObject): Iterable<Refusal> {
   const names = new Set(readObjects(body['tools']).map(({ name }) => name));
   const turns = readTurns(body);
-  const loop = new Set(readOpenLoop(turns).flatMap(({ blocks }) => blocks));
-  for (const placed of turns.flatMap(({ blocks }) => blocks)) {
-    const { block, type, path } = placed;
+  for (const { type } of turns.flatMap(({ blocks }) => blocks)) {
     if (names.size === 0 && (type === 'tool_use' || type === 'tool_result')) {
       yield refuse('X6', 'Requests which include `tool_use` or `tool_result` blocks must define tools');
-    }
-    // Anthropic accepts an undescribed tool name, but gateways for other models do not. This error message is not
-    // Anthropic's. Inside the current tool loop the name is accepted, because describing the tool would change the
-    // prefix of the loop's thinking.
-    if (type === 'tool_use' && !loop.has(placed) && !names.has(block['name'])) {
-      yield refuse('X6', `${path}.tool_use.name: \`${readText(block['name'])}\` is not defined in \`tools\``);
     }
   }
 }

@@ -2,7 +2,7 @@
  * Checks the order of roles, tool calls, results and reasoning (wire rules X1, X4, X5, X6, C1, C2,
  * C4, C5, C7).
  */
-import { type JsonObject, readObjects, readText } from '../json.ts';
+import { type JsonObject, readText } from '../json.ts';
 import { refuse, refuseLongText, refuseMissing, refuseType } from '../openai/refuse.ts';
 import { checkArguments, checkName } from '../openai/shared-checks.ts';
 import type { CheckContext, Refusal } from '../refusal.ts';
@@ -60,22 +60,12 @@ export function* checkTemplate(body: JsonObject, { hasStrictTemplate }: CheckCon
 
 export function* checkCalls(body: JsonObject): Iterable<Refusal> {
   const messages = readMessages(body);
-  const tools = new Set(
-    readObjects(body['tools']).map((tool) => (tool['function'] as JsonObject | undefined)?.['name']),
-  );
   for (const { calls } of messages) {
     for (const { id, function: called, path } of calls) {
       if (id === '') yield refuseMissing('X1', `${path}.id`);
       if (id.length > MAX_ID_LENGTH) yield refuseLongText('X1', `${path}.id`, id, MAX_ID_LENGTH);
       yield* checkName(`${path}.function.name`, readText(called['name']));
       yield* checkArguments('C4', `${path}.function.arguments`, called['arguments']);
-      // OpenAI accepts an undescribed tool name. This error message is not OpenAI's.
-      if (!tools.has(called['name'])) {
-        yield refuse('X6', `Invalid '${path}.function.name': '${readText(called['name'])}' is not one of 'tools'.`, {
-          param: `${path}.function.name`,
-          code: 'invalid_value',
-        });
-      }
     }
   }
   yield* checkUnique(messages);

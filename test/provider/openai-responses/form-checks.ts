@@ -1,5 +1,5 @@
 /** Checks of the request's and its items' schema, and of sizes (wire rules X3, X4, X5, X6, X7, X9, R7, R9). */
-import { type JsonObject, readObjects, readText } from '../json.ts';
+import { type JsonObject, readText } from '../json.ts';
 import {
   refuse,
   refuseChoice,
@@ -155,13 +155,6 @@ export function* checkEnds(body: JsonObject): Iterable<Refusal> {
   const last = spoken.at(-1);
   if (last !== undefined && last.item['role'] !== 'user' && !isOutput(last)) {
     yield refuse('X4', "Invalid 'input': nothing to answer after the last item.", { param: 'input' });
-  }
-  const tools = new Set(readObjects(body['tools']).map(({ name }) => name));
-  for (const { item, type, index } of items) {
-    if (type === 'function_call' && !tools.has(item['name'])) {
-      const param = `input[${index}].name`;
-      yield refuseValue('X6', param, `'${readText(item['name'])}' is not one of 'tools'.`, 'invalid_value');
-    }
   }
 }
 

@@ -80,9 +80,9 @@ const FORMS: Readonly<Record<PlainErrorName, (detail: ErrorDetail) => ErrorForm>
   invalid: () => ({
     status: 400,
     type: 'invalid_request_error',
-    code: 'unknown_parameter',
-    param: 'foo',
-    message: "Unknown parameter: 'foo'.",
+    code: 'invalid_value',
+    param: 'messages[1].content[0].type',
+    message: "Invalid value: 'foo'. Supported values are: 'text' and 'image_url'.",
   }),
 };
 

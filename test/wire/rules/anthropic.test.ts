@@ -116,8 +116,8 @@ const broken: BrokenCase[] = [
   ['X5: an empty list of messages', request([]), ['X5']],
   ['X5: an assistant message at the start', request([says(text('Hi.')), ask]), ['X5 messages[0]', 'A2 messages[0]']],
   [
-    'X6: a call of a tool that is not in tools',
-    request([ask, says(use('a', {}, 'write')), user(result('a')), says(text('Done.')), ask]),
+    'X6: a call of a tool with an illegal name that is not in tools',
+    request([ask, says(use('a', {}, 'write file')), user(result('a')), says(text('Done.')), ask]),
     ['X6 messages[1].content[0]'],
   ],
   [

@@ -96,8 +96,8 @@ const broken: BrokenCase[] = [
   ['X5: only a system message', request([system]), ['X4 messages[0]', 'X5']],
   ['X5: an assistant message at the start', request([system, says('Hi.'), ask]), ['X5 messages[1]']],
   [
-    'X6: a call of a tool that is not in tools',
-    request([ask, calls(call('a', '{}', 'write')), result('a')]),
+    'X6: a call of a tool with an illegal name that is not in tools',
+    request([ask, calls(call('a', '{}', 'write file')), result('a')]),
     ['X6 messages[1].tool_calls[0]'],
   ],
   [

@@ -130,8 +130,8 @@ const broken: BrokenCase[] = [
   ['X5: an empty input', request([]), ['X5']],
   ['X5: an assistant message at the start', request([says('Hi.'), ask]), ['X5 input[0]']],
   [
-    'X6: a call of a tool that is not in tools',
-    request([ask, call('a', { name: 'write' }), output('a')]),
+    'X6: a call of a tool with an illegal name that is not in tools',
+    request([ask, call('a', { name: 'write file' }), output('a')]),
     ['X6 input[1]'],
   ],
   ['X7: arguments that were cut off', request([ask, call('a', { arguments: '{"path' }), output('a')]), ['X7 input[1]']],

@@ -74,13 +74,15 @@ test.each([
   ],
 ])('the check of thinking (wire rule A8) %s', (_, written, expected) => {
   const sentIn = (format: 'anthropic' | 'openai-responses', body: unknown) => {
-    const items = [{ type: 'thinking' }, { type: 'text' }];
+    const items = [{ type: 'thinking', signature: 's=' }, { type: 'text' }];
     const message: Message = { ...done, raw: { format, model: 'm', items, ...written } };
     const rendered = { format, body, prefix: 'p', origins: [[0, 0]] };
     return nameViolations(runToEnd(checkThinking({ messages: [message], model: 'm', version: 3 }, rendered)));
   };
   const found = [
-    ...sentIn('anthropic', { messages: [{ role: 'assistant', content: [{ type: 'thinking' }, { type: 'text' }] }] }),
+    ...sentIn('anthropic', {
+      messages: [{ role: 'assistant', content: [{ type: 'thinking', signature: 's=' }, { type: 'text' }] }],
+    }),
     ...sentIn('openai-responses', { input: [{ type: 'reasoning' }] }),
   ];
   expect(found).toStrictEqual(expected);

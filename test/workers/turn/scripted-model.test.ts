@@ -89,8 +89,8 @@ it('the scripted model streams its text word by word, or in scripted pieces', as
   expect(told.splice(0)).toEqual([' It', '  is', '\nblue.', ' ']);
   expect(await ask()).toMatchObject({ content: 'It is blue.' });
   expect(told.splice(0)).toEqual(['It ', 'is ', 'blue.']);
-  expect(await ask()).toMatchObject({ content: '' });
-  expect(told).toEqual([]);
+  expect(await ask()).toMatchObject({ content: 'done' });
+  expect(told).toEqual(['done']);
 });
 
 it('the scripted model can compute each answer from its request, for any number of requests', async () => {

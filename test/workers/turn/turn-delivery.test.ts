@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { openMemorySweepStore } from '../../../src/memory-store/sweep-store.ts';
-import { scriptedModel } from '../../../src/models/scripted.ts';
+import { type ScriptedStep, scriptedModel } from '../../../src/models/scripted.ts';
 import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { Fixture, ref } from './fixture.ts';
 
@@ -198,9 +198,29 @@ it('the events that a delivered turn job reports contain no text of the conversa
   expect(world.db.find(ref)?.anchor).toMatchObject({ seq: 2, tokens: 140 });
 });
 
-it('a delivered turn job records a model’s answer without text as a message that providers accept later', async () => {
-  const world = await Fixture.open({ model: scriptedModel({ steps: [{ answer: { content: ' \n' } }] }) });
+it('a delivered turn job records a model’s refusal without text as a message that providers accept later', async () => {
+  const world = await Fixture.open({
+    model: scriptedModel({ steps: [{ answer: { content: ' \n', end: 'refusal' } }] }),
+  });
   await world.accept('t1', 'Hi');
   await world.deliver();
   expect(world.log.at(-1)).toEqual({ role: 'assistant', content: '(empty)' });
+});
+
+it('a turn fails with the code `empty_answer` after three answers in which the model says nothing, and completes if a later one has text', async () => {
+  const empty = { answer: { content: ' \n' } };
+  const settle = async (...steps: readonly ScriptedStep[]) => {
+    const world = await Fixture.open({ model: scriptedModel({ steps }) });
+    await world.accept('t1', 'Hi');
+    for (let delivery = 0; delivery < 3; delivery += 1) {
+      await world.deliver();
+      await world.timers.advance(60_000);
+    }
+    return await world.view('t1');
+  };
+  expect(await settle(empty, empty, empty)).toMatchObject({
+    state: 'failed',
+    failure: { code: 'model_failed', details: { code: 'empty_answer' } },
+  });
+  expect(await settle(empty, empty, { answer: { content: 'Two.' } })).toMatchObject({ state: 'completed' });
 });

@@ -1,0 +1,147 @@
+import type OpenAI from 'openai';
+import { isMapping } from '../../domain/parse.ts';
+import type { PieceListeners } from '../answer-stream.ts';
+import { CallPieces, type StreamedCall } from './call-pieces.ts';
+import { addReasoningDetails, textOfDetails } from './reasoning-details.ts';
+
+export interface StreamedChatMessage {
+  readonly role: 'assistant';
+  readonly content: string | null;
+  readonly tool_calls?: readonly StreamedCall[];
+  readonly [field: string]: unknown;
+}
+
+export interface StreamedAnswer {
+  readonly message: StreamedChatMessage;
+  /** Why the model stopped. Null if no chunk said it. */
+  readonly finishReason: string | null;
+  /** False if no chunk was a part of an answer. */
+  readonly hasAnswer: boolean;
+  readonly usage: OpenAI.CompletionUsage | undefined;
+  /** Error that a choice of OpenRouter or a chunk of MiniMax holds. */
+  readonly error: Readonly<Record<string, unknown>> | undefined;
+}
+
+/**
+ * Builds an answer from the chunks of a stream. The SDK's own helper is not used. It keeps only the last piece of
+ * `reasoning_content`, and it relies on call indexes that some OpenAI-compatible servers set wrongly.
+ * @param listeners called with each piece of the answer
+ */
+export async function readChatStream(
+  chunks: AsyncIterable<OpenAI.ChatCompletionChunk>,
+  listeners: PieceListeners,
+): Promise<StreamedAnswer> {
+  const reading = new ChatReading(listeners);
+  for await (const chunk of chunks) if (isMapping(chunk)) reading.add(chunk);
+  return reading.finish();
+}
+
+class ChatReading {
+  readonly #listeners: PieceListeners;
+  readonly #fields: Record<string, unknown> = {};
+  readonly #details: Record<string, unknown>[] = [];
+  readonly #calls = new CallPieces();
+  #finishReason: string | null = null;
+  #hasAnswer = false;
+  #usage: OpenAI.CompletionUsage | undefined;
+  #error: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(listeners: PieceListeners) {
+    this.#listeners = listeners;
+  }
+
+  add({ usage, x_groq, choices, base_resp }: Record<string, unknown>): void {
+    const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+    this.#addUsage(usage ?? readField(x_groq, 'usage') ?? readField(choice, 'usage'));
+    const code = readField(base_resp, 'status_code');
+    if (code !== undefined && code !== 0) this.#error = { message: readField(base_resp, 'status_msg') };
+    if (!isMapping(choice)) return;
+    this.#hasAnswer = true;
+    const { finish_reason, error } = choice;
+    // Some servers send an empty reason in every chunk before the last one.
+    if (typeof finish_reason === 'string' && finish_reason !== '') this.#finishReason = finish_reason;
+    if (isMapping(error)) this.#error = error;
+    // A server that ignores `stream` sends the whole message.
+    const delta = choice['delta'] ?? choice['message'];
+    if (isMapping(delta)) this.#addDelta(delta);
+  }
+
+  #addUsage(usage: unknown): void {
+    // The cast is safe: `checkUsage` drops usage whose fields are not numbers.
+    if (isMapping(usage)) this.#usage = usage as unknown as OpenAI.CompletionUsage;
+  }
+
+  #addDelta({ tool_calls, function_call, role: _, content: given, ...delta }: Record<string, unknown>): void {
+    const { onText, onReasoning, onToolCall } = this.#listeners;
+    const { text: content, thinking } = readContent(given);
+    const details = delta['reasoning_details'];
+    addFields(this.#fields, { ...delta, ...(content !== undefined && { content }) });
+    if (Array.isArray(details)) addReasoningDetails(this.#details, details);
+    // If the model refused and wrote no other text, the text of its refusal is streamed.
+    const text = isEmpty(this.#fields['content']) ? delta['refusal'] : content;
+    if (typeof text === 'string') onText(text);
+    const reasoning = delta['reasoning_content'] ?? delta['reasoning'] ?? thinking;
+    if (typeof reasoning === 'string') onReasoning(reasoning);
+    else if (Array.isArray(details)) onReasoning(textOfDetails(details));
+    const pieces = Array.isArray(tool_calls)
+      ? tool_calls
+      : isMapping(function_call)
+        ? [{ function: function_call }]
+        : [];
+    for (const piece of this.#calls.add(pieces)) onToolCall(piece);
+  }
+
+  finish(): StreamedAnswer {
+    const made = this.#calls.finish();
+    const fields = this.#fields;
+    const message: StreamedChatMessage = {
+      role: 'assistant',
+      content: null,
+      ...fields,
+      // Every stream starts with an empty text. The empty text is removed here, so that it does not hide a refusal.
+      ...(isEmpty(fields['content']) && !isEmpty(fields['refusal']) ? { content: null } : {}),
+      ...(this.#details.length === 0 ? {} : { reasoning_details: this.#details }),
+      ...(made.length === 0 ? {} : { tool_calls: made }),
+    };
+    return {
+      message,
+      finishReason: this.#finishReason,
+      hasAnswer: this.#hasAnswer,
+      usage: this.#usage,
+      error: this.#error,
+    };
+  }
+}
+
+function readField(value: unknown, name: string): unknown {
+  return isMapping(value) ? value[name] : undefined;
+}
+
+/** Mistral's reasoning models send a list of parts, with their thinking in parts of its own. */
+function readContent(content: unknown): { readonly text: string | undefined; readonly thinking: string | undefined } {
+  if (typeof content === 'string') return { text: content, thinking: undefined };
+  if (!Array.isArray(content)) return { text: undefined, thinking: undefined };
+  const parts = content.filter(isMapping);
+  const thoughts = parts.flatMap(({ thinking }) => (Array.isArray(thinking) ? thinking.filter(isMapping) : []));
+  return { text: joinTexts(parts), thinking: joinTexts(thoughts) };
+}
+
+function joinTexts(parts: readonly Record<string, unknown>[]): string {
+  return parts.map(({ text }) => (typeof text === 'string' ? text : '')).join('');
+}
+
+function isEmpty(text: unknown): boolean {
+  return typeof text !== 'string' || text === '';
+}
+
+/**
+ * Merges the fields of a chunk: strings are appended and objects are replaced. Lists are dropped, because no server
+ * documents how to join their pieces (wire rule C7).
+ */
+function addFields(fields: Record<string, unknown>, delta: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(delta)) {
+    const before = fields[name];
+    if (typeof value === 'string') fields[name] = (typeof before === 'string' ? before : '') + value;
+    else if (isMapping(value)) fields[name] = value;
+  }
+}

@@ -1,0 +1,154 @@
+import type OpenAI from 'openai';
+import { ModelError } from '../../domain/model.ts';
+import { isMapping } from '../../domain/parse.ts';
+import type { ResponsesAnswer } from '../../wire/openai-responses/answer.ts';
+import type { PieceListeners } from '../answer-stream.ts';
+import { classifyFailure } from '../provider-errors.ts';
+import { readFailure } from './client.ts';
+
+type StreamEvent = OpenAI.Responses.ResponseStreamEvent;
+
+export interface StreamedResponse extends ResponsesAnswer {
+  readonly usage?: OpenAI.Responses.ResponseUsage | null;
+}
+
+/** An output item, as far as the stream has shown it. */
+interface OpenItem {
+  /** The item of `response.output_item.added`, or of `.done` when the item is whole. */
+  item: Record<string, unknown>;
+  isWhole: boolean;
+  text: string;
+  arguments: string;
+  /** Index of the tool call within the answer. Undefined if the item is no call. */
+  readonly call: number | undefined;
+}
+
+/**
+ * Reads the events of a Responses stream. The last event holds the whole response, but some gateways send an empty
+ * `output` in it. The items are then taken from `response.output_item.done`, and without that event from their pieces.
+ * @param describe describes the structure of the request, for an error that refuses it
+ * @throws ModelError if the stream fails or ends too early
+ */
+export async function readResponsesStream(
+  events: AsyncIterable<StreamEvent>,
+  describe: (refusal: string) => string,
+  listeners: PieceListeners,
+): Promise<StreamedResponse> {
+  const items = new OutputItems(listeners);
+  for await (const event of events) {
+    // A gateway may send other values, and events that the SDK does not know.
+    if (!isMapping(event)) continue;
+    const { type } = event as { readonly type?: unknown };
+    const response: unknown = 'response' in event ? event.response : event;
+    if (type === 'response.failed' || type === 'response.cancelled') throw readFailed(response, describe);
+    if (type === 'error') throw classifyFailure(readFailure({ ...event, type: undefined }), Date.now(), describe);
+    if (isEnd(type, event)) return finish(response, type, items);
+    items.add(event);
+  }
+  throw new ModelError('retry', 'the stream ended before the answer was complete');
+}
+
+/** The Codex backend ends with `response.done`. A server that ignores `stream` sends a response in place of events. */
+function isEnd(type: unknown, event: object): boolean {
+  if (type === 'response.completed' || type === 'response.incomplete' || type === 'response.done') return true;
+  return type === undefined && 'object' in event && event.object === 'response';
+}
+
+function readFailed(response: unknown, describe: (refusal: string) => string): ModelError {
+  const error = isMapping(response) ? response['error'] : undefined;
+  return classifyFailure(readFailure(isMapping(error) ? error : {}), Date.now(), describe);
+}
+
+function finish(given: unknown, type: unknown, items: OutputItems): StreamedResponse {
+  if (!isMapping(given))
+    throw new ModelError('retry', 'the response is not a model answer: a proxy may have replaced it');
+  const { status, output, error } = given;
+  if (status === 'failed' && isMapping(error)) throw readFailed(given, () => '');
+  const list: unknown[] = Array.isArray(output) ? output.filter(isMapping) : [];
+  const whole = list.length > 0 ? list : items.list();
+  if (whole.length === 0 && !Array.isArray(output))
+    throw new ModelError('retry', 'the response is not a model answer: a proxy may have replaced it');
+  // Gateways leave the status out. The type of the event then says how the response ended.
+  const ended = type === 'response.incomplete' ? 'incomplete' : 'completed';
+  // The cast is safe: `readResponsesAnswer` checks every field that it reads.
+  return {
+    ...given,
+    status: typeof status === 'string' ? status : ended,
+    output: whole,
+  } as unknown as StreamedResponse;
+}
+
+class OutputItems {
+  readonly #listeners: PieceListeners;
+  readonly #items = new Map<unknown, OpenItem>();
+  #lastText: unknown;
+  #calls = 0;
+
+  constructor(listeners: PieceListeners) {
+    this.#listeners = listeners;
+  }
+
+  add(event: StreamEvent): void {
+    const { onReasoning, onToolCall } = this.#listeners;
+    switch (event.type) {
+      case 'response.output_text.delta':
+      case 'response.refusal.delta':
+        return this.#addText(event.output_index, event.delta);
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+        return onReasoning(event.delta);
+      case 'response.output_item.added':
+        if (isMapping(event.item)) this.#open(event.output_index, event.item);
+        return;
+      case 'response.function_call_arguments.delta': {
+        const open = this.#find(event.output_index, 'function_call');
+        open.arguments += event.delta;
+        return onToolCall({ call: open.call ?? 0, arguments: event.delta });
+      }
+      case 'response.function_call_arguments.done':
+        this.#find(event.output_index, 'function_call').arguments = event.arguments;
+        return;
+      case 'response.output_item.done': {
+        if (!isMapping(event.item)) return;
+        const open = this.#items.get(event.output_index) ?? this.#open(event.output_index, event.item);
+        Object.assign(open, { item: event.item, isWhole: true });
+        return;
+      }
+      default:
+    }
+  }
+
+  /** Returns the items in the order in which they started. */
+  list(): Record<string, unknown>[] {
+    return [...this.#items.values()].map(({ item, isWhole, text, arguments: given }) => {
+      if (isWhole) return item;
+      if (item['type'] === 'function_call') return { ...item, arguments: given };
+      return item['type'] === 'message' ? { ...item, content: [{ type: 'output_text', text, annotations: [] }] } : item;
+    });
+  }
+
+  #addText(place: unknown, delta: string): void {
+    if (delta === '') return;
+    // Adds the same separator between two messages as `joinOutputTexts`.
+    if (this.#lastText !== undefined && this.#lastText !== place) this.#listeners.onText('\n\n');
+    this.#lastText = place;
+    this.#find(place, 'message').text += delta;
+    this.#listeners.onText(delta);
+  }
+
+  #find(place: unknown, type: string): OpenItem {
+    return this.#items.get(place) ?? this.#open(place, type === 'message' ? { type, role: 'assistant' } : { type });
+  }
+
+  #open(place: unknown, item: Record<string, unknown>): OpenItem {
+    const isCall = item['type'] === 'function_call';
+    const call = isCall ? this.#calls : undefined;
+    if (isCall) {
+      this.#calls += 1;
+      this.#listeners.onToolCall({ call: this.#calls - 1, name: typeof item['name'] === 'string' ? item['name'] : '' });
+    }
+    const open: OpenItem = { item, isWhole: false, text: '', arguments: '', call };
+    this.#items.set(place, open);
+    return open;
+  }
+}

@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto';
+import type { ToolCall } from '../domain/message.ts';
+import { isMapping } from '../domain/parse.ts';
+import { parseObject } from './calls.ts';
+
+/** Name of a call that a server sent without a name. Its result is an error that lists the tools. */
+const UNNAMED = 'unknown_tool';
+
+/** A tool call as a server sent it. Servers leave fields out, or send other types in them. */
+export interface ReceivedCall {
+  readonly id?: unknown;
+  readonly name?: unknown;
+  readonly arguments?: unknown;
+}
+
+/**
+ * Completes the tool calls of one answer. Local servers and gateways send no ids, empty ids, or one id for two calls.
+ * Without an id of its own, a call could not get a result.
+ */
+export function completeCalls(received: readonly ReceivedCall[]): ToolCall[] {
+  const taken = new Set<string>();
+  return received.map(({ id, name, arguments: given }) => {
+    const isOwn = typeof id === 'string' && id !== '' && !taken.has(id);
+    const chosen = isOwn ? id : `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
+    taken.add(chosen);
+    const called = typeof name === 'string' && name !== '' ? name : UNNAMED;
+    return { id: chosen, name: called, arguments: writeArguments(given) };
+  });
+}
+
+/**
+ * Returns the arguments of a tool call as text. Ollama and vLLM send an object, other servers null for no arguments.
+ * Some gateways put `{}` in front of the arguments, or serialize the text twice.
+ */
+export function writeArguments(given: unknown): string {
+  if (given === undefined || given === null) return '';
+  if (typeof given !== 'string') return JSON.stringify(given);
+  const text = given.replace(/^\s*\{\s*\}(?=\s*\{)/, '');
+  if (text.trim() === 'null') return '';
+  return /^\s*"/.test(text) ? (readTwice(text) ?? text) : text;
+}
+
+/** @returns the inner text of an object that was serialized twice, or undefined if the text is something else */
+function readTwice(text: string): string | undefined {
+  const wrapped = parseObject(`{"inner":${text}}`);
+  const inner = wrapped?.['inner'];
+  return typeof inner === 'string' && isMapping(parseObject(inner)) ? inner : undefined;
+}

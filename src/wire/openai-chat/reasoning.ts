@@ -1,0 +1,80 @@
+import type { ProviderHabits } from '../../domain/model.ts';
+import type { ChatAssistantMessage } from './body.ts';
+import type { LaidMessage } from './layout.ts';
+
+/** Fields in which servers return the text of the model's reasoning. */
+const TEXT_FIELDS = ['reasoning_content', 'reasoning'] as const;
+/** Field of OpenRouter and MiniMax, with signatures. It holds the text as well. */
+const DETAILS = 'reasoning_details';
+
+/** Reasoning of an answer that has none, for a server that requires it. Some servers refuse an empty text. */
+const NOT_RECORDED = '(not recorded)';
+
+/** Value that Gemini accepts in place of the signature of a call that another model made. */
+const ANY_SIGNATURE = 'skip_thought_signature_validator';
+
+/**
+ * Wire rule C7: keeps the reasoning that the server wants back, and removes the rest. Most servers want it only inside
+ * the tool loop. DeepSeek, Kimi and Qwen want it for all answers with calls, or refuse the request.
+ */
+export function keepReasoning(
+  laid: readonly LaidMessage[],
+  { reasoning = 'loop', needsReasoning = false, needsSignatures = false }: ProviderHabits,
+): LaidMessage[] {
+  const start = findLoopStart(laid);
+  // A model that reasons in one answer requires the reasoning of all.
+  const isFilled = needsReasoning || (reasoning === 'calls' && laid.some(({ message }) => hasText(message)));
+  return laid.map((given, index) => {
+    const { message } = given;
+    if (message.role !== 'assistant') return given;
+    const hasCalls = message.tool_calls !== undefined;
+    const keepsText = keepsReasoning(reasoning, { hasCalls, isInLoop: index > start });
+    const kept = selectReasoning(message, { keepsText, keepsDetails: keepsText || (hasCalls && reasoning !== 'none') });
+    const filled = hasCalls && isFilled && !hasText(kept) ? { ...kept, reasoning_content: NOT_RECORDED } : kept;
+    return { ...given, message: needsSignatures ? signCalls(filled) : filled };
+  });
+}
+
+/** Returns true if the reasoning of an answer goes back. */
+export function keepsReasoning(
+  replay: NonNullable<ProviderHabits['reasoning']>,
+  { hasCalls, isInLoop }: { readonly hasCalls: boolean; readonly isInLoop: boolean },
+): boolean {
+  if (replay === 'none') return false;
+  return replay === 'all' || isInLoop || (replay === 'calls' && hasCalls);
+}
+
+/** The loop starts at the last user message. A user message that shows pictures of tool results does not start one. */
+function findLoopStart(laid: readonly LaidMessage[]): number {
+  return laid.findLastIndex(
+    ({ message, isOfResults }, index) =>
+      message.role === 'user' && !(isOfResults === true && laid[index - 1]?.message.role === 'tool'),
+  );
+}
+
+function hasText(message: object): boolean {
+  return TEXT_FIELDS.some((field) => field in message) || DETAILS in message;
+}
+
+function selectReasoning(
+  message: ChatAssistantMessage,
+  { keepsText, keepsDetails }: { readonly keepsText: boolean; readonly keepsDetails: boolean },
+): ChatAssistantMessage {
+  if (!hasText(message)) return message;
+  const hasDetails = DETAILS in message && keepsDetails;
+  const fields = Object.entries(message).filter(([name]) => {
+    if (name === DETAILS) return keepsDetails;
+    // OpenRouter's details repeat the text of `reasoning`.
+    if (name === 'reasoning') return keepsText && !hasDetails;
+    return name === 'reasoning_content' ? keepsText : true;
+  });
+  return Object.fromEntries(fields) as unknown as ChatAssistantMessage;
+}
+
+/** Adds a placeholder to calls without a signature. Gemini requires one on the first call of each answer. */
+function signCalls(message: ChatAssistantMessage): ChatAssistantMessage {
+  const [first, ...others] = message.tool_calls ?? [];
+  if (first === undefined || 'extra_content' in first) return message;
+  const signed = { ...first, extra_content: { google: { thought_signature: ANY_SIGNATURE } } };
+  return { ...message, tool_calls: [signed, ...others] };
+}
