@@ -19,7 +19,7 @@ function sortKeys(value: Readonly<Record<string, unknown>>): Record<string, unkn
 
 /**
  * Names the operation of a call for the store.
- * @param id the caller's id. Without one, the call cannot be repeated, so its payload needs no hash.
+ * @param id the caller's id. Without one, the call gets a new id, under which the caller can repeat it.
  * @param payload the kind of the call, and all that the call asks for
  */
 export function nameCall(
@@ -27,7 +27,7 @@ export function nameCall(
   id: string | undefined,
   payload: readonly unknown[],
 ): string {
-  return id === undefined ? ids.next() : nameOperation(id, hashPayload(payload));
+  return nameOperation(id ?? ids.next(), hashPayload(payload));
 }
 
 /** Error for an operation id that an earlier call used for something else. */

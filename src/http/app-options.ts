@@ -48,13 +48,17 @@ export interface AnsweredRequest {
 export interface ProtocolRoute {
   /** Name of the operation in the OpenAPI document, unique. */
   readonly operation: string;
+  /** Method of HTTP. */
   readonly method: 'get' | 'post';
   /** Path with parameters in braces, as in OpenAPI. */
   readonly path: `/${string}`;
   /** Rights that a caller needs, all of them. */
   readonly scopes: readonly Scope[];
+  /** What the route does, as a title of the document. */
   readonly summary: string;
+  /** Schema of the query parameters. */
   readonly query?: z.ZodObject;
+  /** Schema of the headers that the route reads. */
   readonly headers?: z.ZodObject;
   /** Schema of the JSON body, by which the protocol validates it. */
   readonly body?: z.ZodType;
@@ -69,6 +73,7 @@ export type AnswerError = (error: unknown, onDefect: (error: unknown) => void) =
 
 /** Another protocol beside the routes, e.g. that of a front-end library. */
 export interface MountedProtocol {
+  /** Routes that the protocol answers. */
   readonly routes: readonly ProtocolRoute[];
   /** Writes an error in the form of the protocol. Absent: as problem+json. */
   readonly answerError?: AnswerError;

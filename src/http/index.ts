@@ -15,6 +15,7 @@ export { type AiSdkOptions, aiSdkApp } from './ai-sdk/ai-sdk-app.ts';
 export type { SdkVersion } from './ai-sdk/chunks.ts';
 export { createHttpApp } from './app.ts';
 export type {
+  AnswerError,
   AnsweredRequest,
   HttpApp,
   HttpAppOptions,
@@ -26,7 +27,7 @@ export type {
 export { authenticateByKey } from './bearer-keys.ts';
 export type { Authenticate, Caller } from './caller.ts';
 export { type CompactOptions, compactApp } from './compact/compact-app.ts';
-export type { StreamLimits } from './event-stream.ts';
+export type { Connection, StreamLimits } from './event-stream.ts';
 export type { FrontEndOptions } from './front-end/backend.ts';
 export { type HttpCode, HttpProblem, type Problem, type ProblemContext } from './problem.ts';
 export { createProtocols, type ProtocolOptions } from './protocols.ts';
