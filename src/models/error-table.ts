@@ -67,6 +67,7 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
     words: 'the request has more bytes than the provider accepts',
     types: ['request_too_large'],
     statuses: [413],
+    texts: [/request payload size exceeds the limit/i], // Gemini
   },
   {
     kind: 'fatal',

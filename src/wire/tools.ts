@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Message } from '../domain/message.ts';
 import type { ToolDescription } from '../domain/model.ts';
-import type { WireFormat } from '../domain/raw-items.ts';
+import type { RawFormat } from '../domain/raw-items.ts';
 import { type Binding, countThoughts, isThinking, keptRawItems } from './raw-items.ts';
 import type { Origin, WireRequest } from './wire-request.ts';
 
@@ -63,7 +63,7 @@ export interface DescribedTools extends SentTools {
 }
 
 export interface ToolPlace {
-  readonly format: WireFormat;
+  readonly format: RawFormat;
   readonly system: readonly string[];
   /** Indexes of the log's messages in the order in which they are sent, with tool results directly after their call. */
   readonly order: readonly Origin[];
