@@ -52,7 +52,7 @@ function isExported(node: ts.TypeAliasDeclaration): boolean {
   return node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true;
 }
 
-const ENTRIES = ['src/client/index.ts', 'src/index.ts'];
+const ENTRIES = ['src/ai-sdk.ts', 'src/client/index.ts', 'src/index.ts', 'src/mcp.ts'];
 
 function compile(files: readonly string[]): ts.Program {
   const config = ts.getParsedCommandLineOfConfigFile(

@@ -45,6 +45,7 @@ export interface AiSdkModelOptions {
   readonly profile?: Partial<Omit<ModelProfile, 'id' | 'format' | 'renderOptions'>>;
   /** Profiles of models that the built-in catalogue lacks. */
   readonly catalogue?: Catalogue;
+  /** Settings of every request (default: those of the provider). */
   readonly settings?: AiSdkSettings;
   /** Options of single providers, by provider. `thinking` of Anthropic, for example, belongs here. */
   readonly providerOptions?: ProviderOptions;

@@ -18,18 +18,23 @@ import { readSafely } from '../../domain/thrown.ts';
 
 /** A server that a process of its own runs, and that speaks over standard input and output. */
 export interface McpCommand {
+  /** Program that runs the server. */
   readonly command: string;
+  /** Arguments of the program. */
   readonly args?: readonly string[];
   /** Environment of the process. Without it, the process gets only variables that hold no secrets, such as `PATH`. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Working directory of the process (default: that of the worker). */
   readonly cwd?: string;
 }
 
 /** A server that speaks streamable HTTP. */
 export interface McpAddress {
+  /** Address of the server's endpoint, such as `https://tracker.example/mcp`. */
   readonly url: string;
   /** Headers of every request, such as `Authorization`. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Source of tokens, as the official client takes it. */
   readonly authProvider?: AuthProvider | OAuthClientProvider;
 }
 

@@ -8,6 +8,7 @@ import { McpConnection, type McpServerAddress, ServerAway } from './connection.t
 export interface McpToolsOptions {
   /** Name of the server, for error messages. */
   readonly name: string;
+  /** The program or the address of the server. */
   readonly server: McpServerAddress;
   /** Names of the tools to take (default: all). */
   readonly only?: readonly string[];
@@ -25,6 +26,7 @@ export interface McpToolsOptions {
 export interface McpTools extends AsyncDisposable {
   /** Tools for an agent, sorted by name. They do not change while the process runs. */
   readonly tools: readonly Tool[];
+  /** Closes the connection. Later calls get an error result. */
   close(): Promise<void>;
 }
 
