@@ -75,7 +75,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['redis', 'store', 'queue', 'local-redis'],
   openai: ['models'],
   '@anthropic-ai': ['models'],
-  '@ai-sdk': ['models', 'toolsets'],
+  '@ai-sdk': ['models/ai-sdk', 'toolsets'],
   '@modelcontextprotocol': ['toolsets'],
   'prom-client': ['telemetry'],
   pino: ['telemetry'],
@@ -136,6 +136,13 @@ export const rules: readonly IForbiddenRuleType[] = [
     severity: 'error',
     from: { path: roomPath('domain') },
     to: { pathNot: ['^src/', packagePath('zod')] },
+  },
+  {
+    name: 'optional-packages',
+    comment: 'only the entries of optional packages import what needs these packages',
+    severity: 'error',
+    from: { path: '^src/', pathNot: ['^src/(ai-sdk|mcp)\\.ts$', '^src/(toolsets|models/ai-sdk)/'] },
+    to: { path: '^src/(toolsets|models/ai-sdk)/' },
   },
   {
     name: 'src-alone',

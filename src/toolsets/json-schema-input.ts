@@ -10,6 +10,6 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export function inputOfJsonSchema(schema: JsonSchema): z.ZodType<Record<string, unknown>> {
   const input = z.custom<Record<string, unknown>>(isMapping, 'expected a JSON object');
   // A copy, because zod writes into the object that it gets.
-  input._zod.toJSONSchema = () => structuredClone(schema);
+  input['_zod'].toJSONSchema = () => structuredClone(schema);
   return input;
 }

@@ -115,7 +115,7 @@ describe('aiSdkTools', () => {
       retry: 'never',
       needsApproval: false,
     });
-    expect(given.run).toBeUndefined();
+    expect('run' in given).toBe(false);
     expect(
       await onlyTool({ pay: tool({ inputSchema: z.object({}), needsApproval: true, execute: () => 1 }) }),
     ).toMatchObject({ needsApproval: true });

@@ -33,7 +33,7 @@ describe.each(KINDS)('a server over %s that is killed', (kind) => {
     expect(server.calls()).toHaveLength(1);
   });
 
-  it(`a call finds the server over ${kind} again after it was started anew between two calls`, async () => {
+  it(`a call finds the server over ${kind} again after a restart between two calls`, async () => {
     await using server = await startServer(kind);
     await using opened = await openTools(server);
     await runTool(opened.tools, 'write', { path: 'a' });

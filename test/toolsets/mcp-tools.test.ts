@@ -50,14 +50,14 @@ describe.each(KINDS)('an MCP server over %s', (kind) => {
     });
   });
 
-  it(`a call over ${kind} ends when its signal aborts, and the server is told so`, async () => {
+  it(`a call over ${kind} ends when its signal aborts, and the client cancels it at the server`, async () => {
     await using server = await startServer(kind);
     await using opened = await openTools(server);
     const stop = new AbortController();
     const running = runTool(opened.tools, 'hang', {}, { signal: stop.signal });
     await expect.poll(() => server.calls()).toHaveLength(1);
     stop.abort(new Error('the lease is lost'));
-    await expect(running).rejects.toThrow();
+    await expect(running).rejects.toThrow('the lease is lost');
     await expect.poll(() => server.calls().at(-1)?.tool).toBe('canceled');
     expect(await runTool(opened.tools, 'files_read', { path: 'b' })).toEqual({ content: 'contents of b' });
   });

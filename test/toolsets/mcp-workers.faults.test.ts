@@ -5,7 +5,7 @@ import { openFixture, settled } from '../runtime/fixture.ts';
 import { openTools, startServer } from './mcp/fixture.ts';
 
 /** Calls the tool once, and then repeats its result. */
-function modelThatCalls(name: string, given: object) {
+function modelThatCalls(name: string, given: Readonly<Record<string, string>>) {
   return scriptedModel({
     decide: ({ messages }) => {
       const last = messages.at(-1);

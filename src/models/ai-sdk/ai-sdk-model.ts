@@ -179,11 +179,7 @@ async function* readParts(
 
 type Body = LanguageModelV4CallOptions & Required<Pick<LanguageModelV4CallOptions, 'tools'>>;
 
-function writeBody(
-  { options, traits }: Caller,
-  { messages, tools, hasLostThinking }: Prompt,
-  maxOutputTokens: number,
-): Body {
+function writeBody({ options, traits }: Caller, { messages, tools, lacks }: Prompt, maxOutputTokens: number): Body {
   const { settings, providerTools = [] } = options;
   const providerOptions = mergeProviderOptions(traits.defaults, options.providerOptions);
   const described = tools.map(({ name, description, parameters }) => ({
@@ -196,7 +192,7 @@ function writeBody(
     ...settings,
     prompt: [...messages],
     tools: [...described, ...providerTools],
-    ...fitThinking({ providerOptions, maxOutputTokens, ...settings }, traits, hasLostThinking),
+    ...fitThinking({ providerOptions, maxOutputTokens, ...settings }, traits, lacks),
   };
 }
 
@@ -207,7 +203,7 @@ function writeBody(
 function fitThinking(
   given: Required<Pick<Body, 'maxOutputTokens' | 'providerOptions'>> & Pick<Body, 'reasoning'>,
   { thinkingOptions: name }: ProviderTraits,
-  hasLostThinking: boolean,
+  lacks: Prompt['lacks'],
 ): Pick<Body, 'maxOutputTokens' | 'providerOptions' | 'reasoning'> {
   const { maxOutputTokens, providerOptions, reasoning } = given;
   const kept = { maxOutputTokens, providerOptions, ...(reasoning !== undefined && { reasoning }) };
@@ -215,7 +211,9 @@ function fitThinking(
   const thinking = providerOptions[name]?.['thinking'];
   const budget = Number(readSafely(thinking, 'budgetTokens') ?? 0);
   const isOn = thinking !== undefined || reasoning !== undefined;
-  if (isOn && (hasLostThinking || budget >= maxOutputTokens)) {
+  // With adaptive thinking, the model itself may call a tool without thinking.
+  const isRefused = lacks === 'recorded' || (lacks === 'any' && readSafely(thinking, 'type') !== 'adaptive');
+  if (isOn && (isRefused || budget >= maxOutputTokens)) {
     const off = mergeProviderOptions(providerOptions, { [name]: { thinking: { type: 'disabled' } } });
     return { maxOutputTokens, providerOptions: off, reasoning: 'none' };
   }

@@ -45,11 +45,12 @@ function readFailure(error: unknown): ProviderFailure {
   if (!isOfProvider || (error['name'] !== undefined && !isApiError(error['name']))) return { message: '' };
   const body = readErrorBody(responseBody);
   const headers = isMapping(responseHeaders) ? responseHeaders : {};
-  const [awsType] = String(headers['x-amzn-errortype'] ?? '').split(':');
+  const aws = headers['x-amzn-errortype'];
+  const awsType = typeof aws === 'string' ? aws.split(':')[0] : undefined;
   return {
     // A package guesses the status of an error inside a stream, so only that of a whole response counts.
     status: 'name' in error && typeof statusCode === 'number' ? statusCode : undefined,
-    type: body.type ?? type ?? (awsType || undefined),
+    type: body.type ?? type ?? awsType,
     code: body.code ?? code,
     message: body.message ?? (typeof message === 'string' ? message : ''),
     headers: { get: (header) => (typeof headers[header] === 'string' ? headers[header] : null) },

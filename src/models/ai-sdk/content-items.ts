@@ -9,8 +9,8 @@ type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['
 export type AssistantPart = AssistantContent[number];
 
 /**
- * Writes an assistant message as content parts: those of its own provider with their metadata, or turnfold's text and
- * calls if the message has none or was edited.
+ * Writes an assistant message as content parts. These are the parts of its own provider with their metadata. If the
+ * message has none or was edited, they are turnfold's text and calls.
  */
 export function writeAssistant(item: ArrangedAssistant): AssistantContent {
   const { raw, text, calls } = item;

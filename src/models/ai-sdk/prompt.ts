@@ -3,7 +3,7 @@ import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { type ArrangedRequest, arrangeInSlices } from '../../wire/arrange.ts';
 import { type SentPart, textPart } from '../../wire/parts.ts';
 import { isThinking } from '../../wire/raw-items.ts';
-import type { ArrangedItem, ArrangedResult, WireRequest } from '../../wire/wire-request.ts';
+import type { ArrangedAssistant, ArrangedItem, ArrangedResult, WireRequest } from '../../wire/wire-request.ts';
 import { writeAssistant } from './content-items.ts';
 import type { ProviderTraits } from './provider-traits.ts';
 
@@ -18,12 +18,18 @@ export interface PromptOptions {
   readonly hasCacheMarks: boolean;
 }
 
+/**
+ * - `recorded`: thinking that the model wrote in the current tool loop can no longer be sent.
+ * - `any`: a call of the loop has no thinking, because the model or another one wrote none.
+ */
+export type LackingThinking = 'recorded' | 'any' | 'none';
+
 export interface Prompt {
   readonly messages: readonly LanguageModelV4Message[];
   readonly tools: ArrangedRequest['tools'];
   readonly prefix: string;
-  /** True if thinking of the current tool loop can no longer be sent, which some providers require (wire rule A7). */
-  readonly hasLostThinking: boolean;
+  /** Thinking that the current tool loop lacks, which Claude requires (wire rule A7). */
+  readonly lacks: LackingThinking;
 }
 
 /**
@@ -41,7 +47,7 @@ export function* writePromptInSlices(request: WireRequest, options: PromptOption
     texts.length === 0 ? [] : [{ role: 'system', content: texts.join('\n\n') }];
   let pictures: SentPart[] = [];
   yield* forEachInSlices(items, (item, index) => {
-    if (item.kind !== 'result') return messages.push(writeMessage(item, options));
+    if (item.kind !== 'result') return addMessage(messages, item, options);
     const { result, shownLater } = writeResult(item, names.get(item.callId) ?? '', options);
     const last = messages.at(-1);
     if (last?.role === 'tool') last.content.push(result);
@@ -55,26 +61,43 @@ export function* writePromptInSlices(request: WireRequest, options: PromptOption
     messages: options.hasCacheMarks ? markPrefixes(messages, options.traits) : messages,
     tools,
     prefix,
-    hasLostThinking: hasLostThinking(items),
+    lacks: findLacking(items),
   };
 }
 
-function writeMessage(item: Exclude<ArrangedItem, { kind: 'result' }>, options: PromptOptions): LanguageModelV4Message {
-  return item.kind === 'user'
-    ? { role: 'user', content: item.parts.map((part) => writePart(part, options)) }
-    : { role: 'assistant', content: writeAssistant(item) };
+/**
+ * Adds a message. Adjacent assistant messages become one, because Gemini takes a call only behind a user message or
+ * results. Claude takes thinking only at the start of a message (wire rule A7).
+ */
+function addMessage(
+  messages: LanguageModelV4Message[],
+  item: Exclude<ArrangedItem, { kind: 'result' }>,
+  options: PromptOptions,
+): void {
+  const last = messages.at(-1);
+  if (item.kind === 'user') {
+    messages.push({ role: 'user', content: item.parts.map((part) => writePart(part, options)) });
+  } else if (last?.role === 'assistant') {
+    const content = writeAssistant(item);
+    last.content.push(...(options.traits.bindsThinking ? content.filter((part) => !isThinking(part)) : content));
+  } else messages.push({ role: 'assistant', content: writeAssistant(item) });
 }
 
-function writePart(part: SentPart, options: PromptOptions): { type: 'text'; text: string } | LanguageModelV4FilePart {
+/** Returns the part, or a text in place of a picture that the model cannot fetch. */
+function fitPart(part: SentPart, { supportedUrls }: PromptOptions): SentPart {
+  const isShown = part.kind !== 'image_url' || isFetched(part.url, supportedUrls);
+  return isShown ? part : textPart('(a picture that the model cannot fetch is not shown)');
+}
+
+function writePart(given: SentPart, options: PromptOptions): { type: 'text'; text: string } | LanguageModelV4FilePart {
+  const part = fitPart(given, options);
   switch (part.kind) {
     case 'text':
       return { type: 'text', text: part.text };
     case 'image':
       return writeFile(part.mediaType, { type: 'data', data: part.base64 }, options);
     case 'image_url':
-      return isFetched(part.url, options.supportedUrls)
-        ? writeFile('image/*', { type: 'url', url: new URL(part.url) }, options)
-        : { type: 'text', text: '(a picture that the model cannot fetch is not shown)' };
+      return writeFile('image/*', { type: 'url', url: new URL(part.url) }, options);
   }
 }
 
@@ -102,7 +125,7 @@ interface WrittenResult {
 /** The result of a failed call holds only text (wire rule A12). */
 function writeResult(item: ArrangedResult, toolName: string, options: PromptOptions): WrittenResult {
   const { callId, isError } = item;
-  const parts = isError ? item.parts.map(hidePicture) : item.parts;
+  const parts = item.parts.map((part) => (isError ? hidePicture(part) : fitPart(part, options)));
   const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
   const pictures = parts.filter(({ kind }) => kind !== 'text');
   const write = (
@@ -136,8 +159,8 @@ function hidePicture(part: SentPart): SentPart {
 }
 
 /**
- * Marks three prefixes for the provider's cache: the system text with the tools before it, the messages up to the
- * previous user message, and all messages (wire rule A9).
+ * Marks three prefixes for the provider's cache (wire rule A9). They end with the system text, the previous user message,
+ * and the last message.
  */
 function markPrefixes(
   messages: readonly LanguageModelV4Message[],
@@ -153,11 +176,15 @@ function markPrefixes(
   );
 }
 
-/** Looks for calls without their recorded thinking behind the last user message. */
-function hasLostThinking(items: readonly ArrangedItem[]): boolean {
-  const loop = items.slice(items.findLastIndex(({ kind }) => kind === 'user') + 1);
-  return loop.some(
-    (item) =>
-      item.kind === 'assistant' && item.calls.length > 0 && item.thoughts > (item.raw ?? []).filter(isThinking).length,
-  );
+/** Looks at the calls of the current tool loop. A user message directly behind results does not end a loop. */
+function findLacking(items: readonly ArrangedItem[]): LackingThinking {
+  const start = items.findLastIndex(({ kind }, index) => kind === 'user' && items[index - 1]?.kind !== 'result');
+  const calling = items.slice(start + 1).filter((item) => item.kind === 'assistant' && item.calls.length > 0);
+  let lacks: LackingThinking = 'none';
+  for (const item of calling as ArrangedAssistant[]) {
+    const sent = writeAssistant(item).filter(isThinking).length;
+    if (item.thoughts > sent) return 'recorded';
+    if (sent === 0) lacks = 'any';
+  }
+  return lacks;
 }

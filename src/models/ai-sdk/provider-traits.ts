@@ -30,7 +30,8 @@ export function traitsOf({
 }): ProviderTraits {
   const isBedrock = /bedrock/i.test(provider);
   const isClaude = /claude/i.test(modelId) || /anthropic/i.test(provider);
-  const isGemini = /google|vertex|gemini/i.test(provider);
+  // Older Gemini models take only text in results.
+  const isNewGemini = /gemini-(?:[3-9]|\d\d)/i.test(modelId);
   const isResponses = /responses/i.test(provider);
   // Bedrock refuses cache points of models that it does not cache.
   const isMarkedOnBedrock = isBedrock && /claude|nova/i.test(modelId);
@@ -40,7 +41,7 @@ export function traitsOf({
     // Without `store: false`, later requests would refer to items that OpenAI deletes after 30 days.
     defaults: isResponses ? { openai: { store: false }, azure: { store: false } } : {},
     bindsThinking: isClaude,
-    showsPicturesInResults: isClaude || isBedrock || isGemini || isResponses,
+    showsPicturesInResults: isClaude || isBedrock || isNewGemini || isResponses,
     ...(isClaude && !isBedrock && { thinkingOptions: 'anthropic' }),
   };
 }

@@ -92,9 +92,11 @@ export class McpConnection {
   async callTool({ name, arguments: given, idempotencyKey, signal }: McpCall): Promise<CallToolResult> {
     const client = await this.#open().catch((error: unknown) => Promise.reject(new ServerAway(true, error)));
     signal.throwIfAborted();
-    const _meta = { 'turnfold/idempotencyKey': idempotencyKey };
     try {
-      return await client.callTool({ name, arguments: given, _meta }, { signal, timeout: NEVER_MS });
+      return await client.callTool(
+        { name, arguments: given, _meta: { 'turnfold/idempotencyKey': idempotencyKey } },
+        { signal, timeout: NEVER_MS },
+      );
     } catch (error) {
       const loss = readLoss(error);
       if (loss === undefined || signal.aborted) throw error;
@@ -123,6 +125,7 @@ export class McpConnection {
     const timeout = this.#connectTimeoutMs;
     const probe = { timeoutMs: Math.min(PROBE_MS, timeout / 2) };
     const client = new Client({ name: 'turnfold', version: '1' }, { versionNegotiation: { mode: 'auto', probe } });
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client is no event target
     client.onclose = () => this.#drop(client);
     try {
       await client.connect(openTransport(this.#address), { timeout });

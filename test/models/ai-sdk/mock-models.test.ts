@@ -210,7 +210,7 @@ describe('aiSdkModel', () => {
     ],
     ['v3', 'AAAA', { type: 'image-data', mediaType: 'image/png', data: 'AAAA' }],
   ] as const)('pictures in messages and results have the form of version %s', async (version, data, inResult) => {
-    const options = { version, provider: 'google.generative-ai' };
+    const options = { version, provider: 'google.generative-ai', modelId: 'gemini-3-pro' };
     const { model, calls } = mock([[call, finish('tool-calls')], text('Done.').concat(finish())], options);
     const asked: Message = { ...user, parts: [picture, linked] };
     const [, ...rest] = answered(await model.generate(ask([asked])), [{ content: 'A', parts: [picture] }]);
@@ -328,7 +328,7 @@ describe('aiSdkModel', () => {
   });
 
   it('aiSdkModel refuses other values than models of version 3 or 4, and models whose window is not known', () => {
-    const old = { ...new MockLanguageModelV4(), specificationVersion: 'v2' };
+    const old = { specificationVersion: 'v2', doStream: () => {} };
     for (const given of ['openai/gpt-6', old, undefined]) {
       expect(() => aiSdkModel(given as never)).toThrow(
         expect.objectContaining({ code: 'invalid_config', field: 'model' }),

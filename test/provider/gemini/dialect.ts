@@ -1,6 +1,6 @@
 import type { Dialect } from '../dialect.ts';
 import { isObject, type JsonObject, readObjects, readText } from '../json.ts';
-import { type Check, findRefusal, type Refusal } from '../refusal.ts';
+import { type Check, type CheckContext, findRefusal, type Refusal } from '../refusal.ts';
 import { writeGeminiError, writeGeminiRefusal } from './errors.ts';
 import { renderGemini, signCall } from './render.ts';
 
@@ -84,8 +84,8 @@ function* checkOrder(body: JsonObject): Iterable<Refusal> {
   }
 }
 
-/** Gemini 3: the first call of each step of the current turn has the signature that came with it. */
-function* checkSignatures(body: JsonObject): Iterable<Refusal> {
+/** The first call of each step of the current turn has the signature that this server sent with it. */
+function* checkSignatures(body: JsonObject, { issued }: CheckContext): Iterable<Refusal> {
   const contents = readContents(body);
   const start = contents.findLastIndex(({ role, responses }) => role === 'user' && responses.length === 0);
   for (const [index, { calls }] of contents.entries()) {
@@ -93,11 +93,13 @@ function* checkSignatures(body: JsonObject): Iterable<Refusal> {
     if (index < start || first === undefined) continue;
     const { name, args } = first['functionCall'] as JsonObject;
     const given = first['thoughtSignature'];
-    if (given === undefined) {
+    const isIssued = issued.reasoningBeside(signCall(name, args)) !== undefined;
+    if (given === undefined && isIssued) {
       yield refuse(
         'A7',
         `Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly: function call \`default_api:${readText(name)}\`, position ${index + 1}.`,
       );
-    } else if (given !== signCall(name, args)) yield refuse('A8', 'Thought signature is not valid.');
+    } else if (given !== undefined && given !== signCall(name, args))
+      yield refuse('A8', 'Thought signature is not valid.');
   }
 }

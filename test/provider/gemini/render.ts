@@ -1,5 +1,6 @@
 import { type Answer, type AnswerPart, cutText, newId } from '../answer.ts';
 import type { RenderedAnswer } from '../dialect.ts';
+import type { Issued } from '../issued.ts';
 import type { JsonObject } from '../json.ts';
 import { hash } from '../seals.ts';
 
@@ -17,11 +18,12 @@ export function signCall(name: unknown, args: unknown): string {
 }
 
 /** Writes an answer as one event for each part. Only the first of parallel calls is signed, as Gemini 3 does. */
-export function renderGemini(answer: Answer, request: JsonObject): RenderedAnswer {
+export function renderGemini(answer: Answer, request: JsonObject, issued: Issued): RenderedAnswer {
   const head = { modelVersion: request['model'], responseId: newId('') };
   const parts = answer.parts.flatMap(writePart);
   const first = parts.findIndex((part) => 'functionCall' in part);
   const signed = parts.map((part, index) => (index === first ? { ...part, ...signatureOf(part) } : part));
+  for (const part of signed) issued.recordReasoning([String(part['thoughtSignature'])], 'signed');
   const say = (given: readonly JsonObject[], end: JsonObject = {}): JsonObject => ({
     candidates: [{ content: { role: 'model', parts: given }, index: 0, ...end }],
     ...head,

@@ -35,14 +35,14 @@ export interface TestServer extends AsyncDisposable {
 export async function startServer(kind: Kind): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'turnfold-mcp-'));
   const callsFile = join(folder, 'calls');
-  let process_: ChildProcess | undefined;
+  let running: ChildProcess | undefined;
   let port = 0;
   const start = async (): Promise<void> => {
     if (kind === 'stdio') return;
     const child = spawn(process.execPath, [SCRIPT, kind, callsFile, String(port)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    process_ = child;
+    running = child;
     const [line] = (await once(child.stdout, 'data')) as [Buffer];
     port = Number(line.toString());
   };
@@ -62,15 +62,15 @@ export async function startServer(kind: Kind): Promise<TestServer> {
     gate: join(folder, 'gate'),
     calls,
     async kill() {
-      const gone = process_ && once(process_, 'exit');
-      const pid = process_?.pid ?? calls().findLast((call) => call.pid !== undefined)?.pid;
+      const gone = running && once(running, 'exit');
+      const pid = running?.pid ?? calls().findLast((call) => call.pid !== undefined)?.pid;
       if (pid !== undefined) process.kill(pid, 'SIGKILL');
       await gone;
-      process_ = undefined;
+      running = undefined;
     },
     restart: start,
     async [Symbol.asyncDispose]() {
-      process_?.kill('SIGKILL');
+      running?.kill('SIGKILL');
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -12,7 +12,7 @@ import { z } from 'zod';
 const [kind = '', callsFile = '', port = '0'] = process.argv.slice(2);
 
 function record(tool: string, { mcpReq }: ServerContext): void {
-  const key = mcpReq._meta?.['turnfold/idempotencyKey'];
+  const key = mcpReq['_meta']?.['turnfold/idempotencyKey'];
   appendFileSync(callsFile, `${JSON.stringify({ tool, key, pid: process.pid })}\n`);
 }
 
