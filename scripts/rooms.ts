@@ -139,10 +139,10 @@ export const rules: readonly IForbiddenRuleType[] = [
   },
   {
     name: 'optional-packages',
-    comment: 'only the entries of optional packages import what needs these packages',
+    comment: 'only turnfold/ai-sdk imports the model whose packages are optional',
     severity: 'error',
-    from: { path: '^src/', pathNot: ['^src/(ai-sdk|mcp)\\.ts$', '^src/(toolsets|models/ai-sdk)/'] },
-    to: { path: '^src/(toolsets|models/ai-sdk)/' },
+    from: { path: '^src/', pathNot: [roomPath('ai-sdk'), '^src/models/ai-sdk/'] },
+    to: { path: '^src/models/ai-sdk/' },
   },
   {
     name: 'src-alone',
