@@ -2,6 +2,7 @@ import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart, LanguageMo
 import type { ToolCall } from '../../domain/message.ts';
 import { type ModelAnswer, ModelError, type ModelUsage } from '../../domain/model.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
+import { parseObject } from '../../wire/calls.ts';
 import type { PieceListeners } from '../answer-stream.ts';
 import { isOwnCall, joinTexts } from './content-items.ts';
 
@@ -138,7 +139,7 @@ class AnswerReader {
     const toolCallId = part.toolCallId || `call_${this.#items.length}`;
     const call = { type: 'tool-call', toolCallId, toolName, ...withOptions(part) };
     if (providerExecuted === true) {
-      this.#items.push({ ...call, input: JSON.parse(input || '{}') as unknown, providerExecuted });
+      this.#items.push({ ...call, input: parseObject(input) ?? {}, providerExecuted });
       return;
     }
     if (!this.#calls.includes(part.toolCallId)) {

@@ -30,7 +30,9 @@ function writeCall({ id, name, input }: WireCall, providerOptions?: SharedV4Prov
  * the item that it belongs to (wire rules A7, R2).
  */
 function writeOwnParts(raw: readonly RawItem[], calls: readonly WireCall[]): AssistantContent {
-  const kept = raw.slice(0, raw.findLastIndex((item) => !isThinking(item)) + 1).filter(isSendable);
+  const answered = new Set(raw.filter(({ type }) => type === 'tool-result').map(({ toolCallId }) => toolCallId));
+  const sendable = raw.filter((item) => isSendable(item, answered));
+  const kept = sendable.slice(0, sendable.findLastIndex((item) => !isThinking(item)) + 1);
   let call = 0;
   let isReasoned = false;
   return kept.map((item): AssistantPart => {
@@ -43,8 +45,12 @@ function writeOwnParts(raw: readonly RawItem[], calls: readonly WireCall[]): Ass
   });
 }
 
-/** Providers refuse blank texts. A blank text with metadata stays, because Gemini signs such texts. */
-function isSendable(item: RawItem): boolean {
+/**
+ * Providers refuse blank texts, and calls of their own tools without a result (wire rule A11). A blank text with
+ * metadata stays, because Gemini signs such texts.
+ */
+function isSendable(item: RawItem, answered: ReadonlySet<unknown>): boolean {
+  if (item['providerExecuted'] === true) return answered.has(item['toolCallId']);
   return item.type !== 'text' || item['providerOptions'] !== undefined || !isBlank(String(item['text']));
 }
 
