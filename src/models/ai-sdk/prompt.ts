@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { LanguageModelV4FilePart, LanguageModelV4Message, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { type ArrangedRequest, arrangeInSlices } from '../../wire/arrange.ts';
@@ -37,7 +38,8 @@ export interface Prompt {
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function* writePromptInSlices(request: WireRequest, options: PromptOptions): Sliced<Prompt> {
-  const { system, tools, items, prefix } = yield* arrangeInSlices(request, 'ai-sdk');
+  const { system, tools, items: arranged, prefix } = yield* arrangeInSlices(request, 'ai-sdk');
+  const items = options.traits.hasShortIds ? arranged.map(shortenIds) : arranged;
   const names = new Map(
     items.flatMap((item) => (item.kind === 'assistant' ? item.calls.map(({ id, name }) => [id, name] as const) : [])),
   );
@@ -63,6 +65,22 @@ export function* writePromptInSlices(request: WireRequest, options: PromptOption
     prefix,
     lacks: findLacking(items),
   };
+}
+
+function shortenIds(item: ArrangedItem): ArrangedItem {
+  switch (item.kind) {
+    case 'assistant':
+      return { ...item, calls: item.calls.map((call) => ({ ...call, id: shortId(call.id) })) };
+    case 'result':
+      return { ...item, callId: shortId(item.callId) };
+    case 'user':
+      return item;
+  }
+}
+
+/** Returns the same nine letters and digits for the same id, so that earlier messages keep their bytes. */
+function shortId(id: string): string {
+  return /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash('sha256').update(id).digest('hex').slice(0, 9);
 }
 
 /**

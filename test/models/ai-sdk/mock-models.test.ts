@@ -237,6 +237,23 @@ describe('aiSdkModel', () => {
     ]);
   });
 
+  it('a call of another provider gets an id of nine letters or digits for Mistral, and its own call keeps its id', async () => {
+    const own = { ...call, toolCallId: 'D681PevKs' };
+    const { model, calls } = mock([[own, finish('tool-calls')], text('Done.').concat(finish())], {
+      provider: 'mistral.chat',
+    });
+    const foreign: Message[] = [
+      user,
+      { role: 'assistant', content: '', toolCalls: [{ id: 'call_9', name: 'read', arguments: '{}' }] },
+      { role: 'tool', content: 'A', toolCallId: 'call_9' },
+    ];
+    await model.generate(ask([...foreign, ...answered(await model.generate(ask([user])))]));
+    const sent = JSON.stringify(calls[1]?.prompt).match(/"toolCallId":"[a-zA-Z0-9]{9}"/g) ?? [];
+    expect(sent).toHaveLength(4);
+    expect(sent[0]).toBe(sent[1]);
+    expect(sent.slice(2)).toEqual(['"toolCallId":"D681PevKs"', '"toolCallId":"D681PevKs"']);
+  });
+
   it('an error result is sent as an error, and an address that the model cannot fetch as text', async () => {
     const { model, calls } = mock([[call, finish('tool-calls')], text('Done.').concat(finish())]);
     const [, ...rest] = answered(await model.generate(ask([user])), [{ content: 'no', isError: true }]);
