@@ -165,7 +165,7 @@ type ResultPart = Extract<LanguageModelV4ToolResultPart['output'], { type: 'cont
 
 function writeResultPart(part: SentPart, options: PromptOptions): ResultPart {
   const written = writePart(part, options);
-  if (written.type === 'text' || options.specification === 'v4') return written as ResultPart;
+  if (written.type === 'text' || options.specification === 'v4') return written;
   const { mediaType } = written;
   const data = written.data as unknown; // version 3: the bytes or the URL
   const picture = data instanceof URL ? { type: 'image-url', url: data.href } : { type: 'image-data', data, mediaType };
