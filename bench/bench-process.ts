@@ -5,7 +5,7 @@ import type { Said } from './scaling-process.ts';
 
 /** A process that runs scaling-process.ts. It is killed when the benchmark process ends. */
 export class BenchProcess implements AsyncDisposable {
-  /** URL of the simulated provider, if the process is one. */
+  /** URL of the process, if it is a provider or a server. */
   readonly url: string;
   readonly #process: ChildProcess;
   #cpuMs = 0;

@@ -1,12 +1,15 @@
-// Process that scaling.ts starts: `worker <redis> <provider> <queue shards> <jobs at a time>`, or `provider <latency
-// ms>`. It reports when it is ready, and on each message how much CPU time it has used.
+// Process of a benchmark: `worker <redis> <provider> <queue shards> <jobs at a time>`, `provider <latency ms>`, or
+// `server <redis>` for HTTP. It reports when it is ready, and on each message how much CPU time it has used.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openClient } from '../src/client/index.ts';
 import type { Agent } from '../src/domain/agent.ts';
+import { createHttpApp } from '../src/http/index.ts';
+import { serveHttp } from '../src/http/serve-http.ts';
 import { chatModel } from '../src/models/openai/chat-model.ts';
 import { startWorkers } from '../src/runtime/start-workers.ts';
 import { startProvider } from '../test/provider/provider.ts';
 
-/** Messages that the process sends: ready, with the URL of a provider process, or its CPU time. */
+/** Messages that the process sends: ready, with the URL of a provider or a server, or its CPU time. */
 export type Said = { readonly ready: true; readonly url?: string } | { readonly cpuMs: number };
 
 export const AGENT = 'clerk';
@@ -61,10 +64,17 @@ async function runProvider([latencyMs = '0']: string[]) {
   say({ ready: true, url: provider.url });
 }
 
-const [role, ...args] = process.argv.slice(2);
+async function runServer([redisUrl = '']: string[]) {
+  const client = await openClient({ redisUrl });
+  const { url } = await serveHttp({ app: createHttpApp({ client }), host: '127.0.0.1', port: 0 });
+  say({ ready: true, url });
+}
+
+const ROLES = { worker: runWorker, provider: runProvider, server: runServer };
+const [role = '', ...args] = process.argv.slice(2);
 process.on('message', () => {
   const { user, system } = process.cpuUsage();
   say({ cpuMs: (user + system) / 1_000 });
 });
 process.on('disconnect', () => process.exit());
-await (role === 'provider' ? runProvider(args) : runWorker(args));
+await ROLES[role as keyof typeof ROLES](args);

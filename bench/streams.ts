@@ -1,26 +1,23 @@
 /**
- * Measures what streams cost: `node bench/streams.ts [--runs 5] [--turns 100] [--concurrency 50] [--tokens 400]
+ * Measures what streams cost: `node bench/streams.ts [--runs 3] [--turns 50] [--concurrency 50] [--tokens 200]
  * [--token-ms 10] [--json]`. One worker process answers turns from a provider that streams at the pace of a model. Runs
  * whose turns are read by `client.stream` alternate with runs whose turns have no readers.
  */
 import { parseArgs } from 'node:util';
 import { type OpenClient, openClient } from '../src/client/index.ts';
-import { openConnection } from '../src/redis/connection.ts';
-import { openDatabase } from '../src/store/database.ts';
-import { openStore } from '../src/store/open-store.ts';
-import { acceptAndClaim, newConversation, textStep } from '../test/store/samples.ts';
 import { BenchProcess } from './bench-process.ts';
 import { CpuMeter } from './cpu-meter.ts';
 import { PacedProvider } from './paced-provider.ts';
 import { openBenchRedis } from './redis.ts';
-import { describeSpread, type Spread, spreadOf } from './spread.ts';
+import { timeReplays, writeReplaySource } from './replay-source.ts';
+import { describeSpread, type Percentiles, percentilesOf, type Spread, spreadOf } from './spread.ts';
 
 const { values } = parseArgs({
   options: {
-    runs: { type: 'string', default: '5' },
-    turns: { type: 'string', default: '100' },
+    runs: { type: 'string', default: '3' },
+    turns: { type: 'string', default: '50' },
     concurrency: { type: 'string', default: '50' },
-    tokens: { type: 'string', default: '400' },
+    tokens: { type: 'string', default: '200' },
     'token-ms': { type: 'string', default: '10' },
     json: { type: 'boolean', default: false },
   },
@@ -34,11 +31,8 @@ const [runs, turns, concurrency, tokens, msPerToken] = [
 ].map(Number) as [number, number, number, number, number];
 
 const AGENT = 'clerk';
-const SHARDS = 256;
-const REPLAYS = 30;
-const REPLAY_CHARACTERS = 64_000;
-/** Characters of one batch in a replay: what a model of 100 tokens/s writes in 50 ms. */
-const BATCH_CHARACTERS = 20;
+/** Turns that run one at a time, for the time of their first piece. */
+const ALONE = 10;
 
 /** CPU time of a turn, in ms. */
 interface Cost {
@@ -95,35 +89,18 @@ class Turns {
 
 /** Measures how long `client.stream` takes to deliver 64,000 characters from pieces, and from the log. */
 async function measureReplays(client: OpenClient, redisUrl: string): Promise<{ pieces: Spread; log: Spread }> {
-  const redis = openConnection({ url: redisUrl });
-  const store = openStore(redis, await openDatabase(redis, { shards: SHARDS }));
-  const conversation = newConversation();
-  const { lease } = await acceptAndClaim(store, conversation, 't1');
-  await store.followTurn(conversation, 't1');
-  const text = 'word '.repeat(REPLAY_CHARACTERS / 5);
-  for (let at = 0; at < text.length; at += BATCH_CHARACTERS) {
-    const piece = { kind: 'text', at, text: text.slice(at, at + BATCH_CHARACTERS) } as const;
-    await store.appendPieces(lease, { seq: 2, step: 1, epoch: lease.epoch, attempt: 1, pieces: [piece] });
-  }
-  const replay = async (): Promise<number> => {
-    const startedAt = performance.now();
+  const source = await writeReplaySource(redisUrl);
+  const replay = async (): Promise<void> => {
     let length = 0;
-    for await (const part of client.stream(conversation.id, 't1')) {
+    for await (const part of client.stream(source.conversation, source.turn)) {
       if (part.type === 'text') length += part.piece.length;
-      if (length === text.length) break;
+      if (length === source.characters) break;
     }
-    return performance.now() - startedAt;
   };
-  const repeat = async (): Promise<Spread> => {
-    const took: number[] = [];
-    for (let count = 0; count < REPLAYS; count += 1) took.push(await replay());
-    return spreadOf(took);
-  };
-  const pieces = await repeat();
-  await store.recordStep(lease, textStep('model-1', 1, text));
-  await store.settle(lease, { state: 'completed', answerSeq: 2 }, 'wake');
-  const log = await repeat();
-  redis.disconnect();
+  const pieces = await timeReplays(replay);
+  await source.settle();
+  const log = await timeReplays(replay);
+  source.close();
   return { pieces, log };
 }
 
@@ -148,9 +125,9 @@ async function main(): Promise<void> {
       `run ${run + 1}: worker ${silent.worker.toFixed(2)} → ${streamed.worker.toFixed(2)} ms a turn\n`,
     );
   }
-  const busy = describeDelays(measured.delays);
+  const busy = percentilesOf(measured.delays);
   measured.delays.length = 0;
-  for (let at = 0; at < REPLAYS; at += 1) await measured.run(`alone-${at}`, true, 1);
+  for (let at = 0; at < ALONE; at += 1) await measured.run(`alone-${at}`, true, 1);
   const spread = (of: (pair: (typeof pairs)[number]) => number): Spread => spreadOf(pairs.map(of));
   const figures = {
     silentWorkerMs: spread(({ silent }) => silent.worker),
@@ -158,16 +135,10 @@ async function main(): Promise<void> {
     workerRatio: spread(({ silent, streamed }) => streamed.worker / silent.worker),
     silentRedisMs: spread(({ silent }) => silent.redis),
     streamedRedisMs: spread(({ streamed }) => streamed.redis),
-    firstPieceMs: { busy, alone: describeDelays(measured.delays) },
+    firstPieceMs: { busy, alone: percentilesOf(measured.delays) },
     replayMs: await measureReplays(client, redis.url),
   };
   process.stdout.write(values.json ? `${JSON.stringify(figures)}\n` : describe(figures));
-}
-
-function describeDelays(delays: readonly number[]): { readonly p50: number; readonly p99: number } {
-  const sorted = delays.toSorted((a, b) => a - b);
-  const at = (share: number): number => Number((sorted[Math.ceil(sorted.length * share) - 1] ?? 0).toFixed(1));
-  return { p50: at(0.5), p99: at(0.99) };
 }
 
 interface Figures {
@@ -176,13 +147,13 @@ interface Figures {
   readonly workerRatio: Spread;
   readonly silentRedisMs: Spread;
   readonly streamedRedisMs: Spread;
-  readonly firstPieceMs: Readonly<Record<'busy' | 'alone', { readonly p50: number; readonly p99: number }>>;
+  readonly firstPieceMs: Readonly<Record<'busy' | 'alone', Percentiles>>;
   readonly replayMs: { readonly pieces: Spread; readonly log: Spread };
 }
 
 function describe(figures: Figures): string {
   const { firstPieceMs, replayMs } = figures;
-  const row = (name: string, spread: Spread): string => `${name.padEnd(34)}${describeSpread(spread)}`;
+  const row = (name: string, spread: Spread): string => `${name.padEnd(37)}${describeSpread(spread)}`;
   return [
     `${turns} turns a run, ${concurrency} at a time, ${tokens} tokens every ${msPerToken} ms, ${runs} pairs of runs`,
     row('worker, not streamed, ms a turn', figures.silentWorkerMs),

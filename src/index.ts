@@ -15,6 +15,7 @@ export type {
   DeferredWrite,
   EventListener,
   EventScope,
+  InboxDelivery,
   ModelOutcome,
   ToolOutcome,
   WorkerEvent,

@@ -4,7 +4,7 @@ import { readLedger } from '../../src/domain/evidence/ledger.ts';
 import { PEER_GROUPS, PeerSums, peersOf } from '../../src/domain/evidence/peers.ts';
 import { readFacts } from '../../src/domain/evidence/source-facts.ts';
 import { shapeOf } from '../../src/domain/evidence/term-shape.ts';
-import { FEATURE_NAMES, featureOf } from '../../src/domain/evidence/use-features.ts';
+import { FEATURE_NAMES, FEATURES } from '../../src/domain/evidence/use-features.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import type { Recording } from '../../src/evaluation/quality/corpus.ts';
@@ -65,7 +65,7 @@ function readSample({ group, messages }: Recording, cut: number, common: CommonT
     if (term === undefined) continue;
     const shape = shapeOf(term.text);
     for (const [column, name] of FEATURE_NAMES.entries()) {
-      own[row * WIDTH + column] = featureOf(name, { term, shape, index, facts });
+      own[row * WIDTH + column] = FEATURES[name]({ term, shape, index, facts });
     }
     groups[row] = peersOf(term, shape);
     used[row] = Number(uses.has(term.text) && !common.has(term.text, group));

@@ -45,12 +45,25 @@ function withListOptions(command: Command, items: string): Command {
   return withJsonOption(listed, 'JSON lines');
 }
 
+const PRIORITY_OPTION = [
+  '--priority <n>',
+  'priority of the conversation in the queue: 1 is first',
+  numberFrom(1),
+] as const;
+const ENQUEUE_NAMES = { input: 'text', delayMs: '--delay', deadlineMs: '--deadline' };
+
 function addTurnCommands(program: Command, runner: CommandRunner): void {
   withContextOption(withFollowOptions(program.command('enqueue <conversation> <text>')))
     .description('send a message to an agent (a turn), and wait for its answer if --wait or --stream is given')
     .requiredOption('--agent <name>', 'agent that answers the turn (required)')
     .option('--turn <id>', 'turn id: the same id again returns the same turn')
-    .action(runner.onRedis(async () => (await import('./commands/turns.ts')).enqueue, { input: 'text' }));
+    .option('--on-busy <how>', 'if another turn is open: enqueue, reject, interrupt, rollback or steer')
+    .option('--delay <period>', 'time until the turn may start: 90s, 30m, 2h or 7d')
+    .option('--deadline <period>', 'time in which the turn must be settled: 90s, 30m, 2h or 7d')
+    .option('--max-turn-tokens <n>', 'maximum tokens of all model calls of the turn', numberFrom(1))
+    .option('--max-queued-turns <n>', 'refuse the turn if so many turns are queued', numberFrom(1))
+    .option(...PRIORITY_OPTION)
+    .action(runner.onRedis(async () => (await import('./commands/turns.ts')).enqueue, ENQUEUE_NAMES));
   withFollowOptions(program.command('result <conversation> <turn>'))
     .description('show the state of a turn: its answer, its failure or the calls that it waits for')
     .action(runner.onRedis(async () => (await import('./commands/follow-turn.ts')).showTurn));
@@ -85,6 +98,7 @@ function addFailureCommands(program: Command, runner: CommandRunner): void {
   withContextOption(withWaitOption(withConversationOptions(program.command('redrive <conversation> [turn]'))))
     .description('enqueue the input of a failed turn as a new turn, or request a compaction if no turn is named')
     .option('--operation <id>', 'operation id: a new id re-drives the same turn once more')
+    .option(...PRIORITY_OPTION)
     .action(runner.onRedis(async () => (await import('./commands/failures.ts')).redrive));
 }
 

@@ -3,11 +3,13 @@ import { fieldError } from '../domain/errors.ts';
 import { type AdoptedMessages, adoptMessages } from '../domain/history.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
+import { operationId } from '../domain/operation.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { AppendResult } from '../domain/ports/context-store.ts';
 import { agentConflict, beingCopied, checkDurability, nameRepeatable } from './client-errors.ts';
 import { requestEvaluation } from './compaction.ts';
 import { type AppendInput, appendSchema, weighMessage } from './input.ts';
+import { nameCall, operationConflict } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
 
 /** First and last log position (seq) of the appended messages. */
@@ -21,6 +23,8 @@ export interface Appended {
  * With `expectedHead` there is one try.
  */
 const APPEND_TRIES = 5;
+/** Answers of the store that come before any check of the messages. */
+const EARLY_ANSWERS: ReadonlySet<AppendResult['status']> = new Set(['known', 'other_payload', 'other_agent']);
 /** An `expectedHead` that never matches, because the number of the last log message is 0 or more. */
 const NO_HEAD = -1;
 
@@ -29,10 +33,11 @@ const NO_HEAD = -1;
  * duplicate_call, message_too_large, conversation_busy, conversation_forking, conflict, accepted_unsure
  */
 export async function appendMessages(ports: ClientPorts, input: AppendInput): Promise<Appended> {
-  const { conversation: id, tenant, operation = ports.ids.next(), ...rest } = parseInput(appendSchema, input);
+  const { conversation: id, tenant, operation: given, ...rest } = parseInput(appendSchema, input);
+  const operation = nameCall(ports, given, ['append', rest]);
   const append = { ...rest, conversation: { tenant, id }, operation };
   const run = (): Promise<Acknowledged<AppendResult>> =>
-    nameRepeatable({ field: 'operation', id: operation }, () => tryAppend(ports, append));
+    nameRepeatable({ field: 'operation', id: operationId(operation) }, () => tryAppend(ports, append));
   let result = await run();
   const maxTries = rest.expectedHead === undefined ? APPEND_TRIES : 1;
   for (let tries = 1; result.status === 'conflict' && tries < maxTries; tries += 1) result = await run();
@@ -62,7 +67,7 @@ async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<Ack
     const probe = { ...target, expectedHead: NO_HEAD, messages: [], opens: [], closes: [] };
     const answer = await ports.contexts.append(probe);
     const isOutrun = append.expectedHead !== undefined && append.expectedHead !== (state?.head ?? 0);
-    if (answer.status === 'known' || answer.status === 'other_agent' || isOutrun) return answer;
+    if (EARLY_ANSWERS.has(answer.status) || isOutrun) return answer;
     throw refusal;
   }
   const counter = await ports.counterFor(agent);
@@ -85,6 +90,7 @@ async function concludeAppend(
   result: Acknowledged<AppendResult>,
 ): Promise<Appended> {
   if (result.status === 'other_agent') throw agentConflict(conversation, result.agent);
+  if (result.status === 'other_payload') throw operationConflict(operation);
   if (result.status === 'forking') throw beingCopied(conversation, result);
   if (result.status === 'busy') {
     throw fieldError(
@@ -107,6 +113,6 @@ async function concludeAppend(
   // The messages are already in the log. If the request for a threshold check fails, the caller must not get an error,
   // because the caller would append the messages again.
   await requestEvaluation(ports, conversation).catch(ports.onError);
-  checkDurability(result, { field: 'operation', id: operation });
+  checkDurability(result, { field: 'operation', id: operationId(operation) });
   return { from: result.from, to: result.to };
 }

@@ -7,8 +7,9 @@ import { TURN_LIMITS } from '../domain/turn.ts';
 import { writeContext } from '../domain/turn-context.ts';
 import { noTurn, notFailed } from './client-errors.ts';
 import { type ConversationName, readConversationName, readTurnId } from './input.ts';
+import { hashPayload } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
-import { acceptTurn, type EnqueuedTurn, hashPayload } from './turns.ts';
+import { acceptTurn, type EnqueuedTurn } from './turns.ts';
 
 export const redriveSchema = z.strictObject({
   /** Id that makes a repeated call return the same new turn. Without an id, a failed turn is re-driven at most once. */
@@ -46,7 +47,7 @@ export async function redriveTurn(
   input: RedriveInput = {},
 ): Promise<EnqueuedTurn> {
   const conversation = readConversationName(name);
-  const { operation = '', priority, context: contextInput } = parseInput(redriveSchema, input);
+  const { operation, priority, context: contextInput } = parseInput(redriveSchema, input);
   const context = contextInput === undefined ? undefined : writeContext(contextInput);
   const failed = await ports.turns.readTurn(conversation, readTurnId(turn));
   if (failed === undefined) throw noTurn(conversation, turn);
@@ -60,10 +61,10 @@ export async function redriveTurn(
   const { message, tokens, bytes } = entry;
   return await acceptTurn(ports, {
     conversation,
-    turn: `redrive-${hashPayload([turn, operation])}`,
+    turn: `redrive-${hashPayload(operation === undefined ? { turn } : { operation })}`,
     agent,
     input: { message, tokens, bytes },
-    payloadHash: hashPayload([agent, message.content, turn, ...(context === undefined ? [] : [context])]),
+    payloadHash: hashPayload([agent, message.content, turn, { context, priority }]),
     context,
     maxQueuedTurns: TURN_LIMITS.maxQueuedTurns,
     redriveOf: turn,

@@ -11,12 +11,14 @@ import {
   seqOfCallId,
 } from '../domain/ids.ts';
 import type { LogEntry } from '../domain/message.ts';
+import { operationId } from '../domain/operation.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { ForkBatch, ForkEndResult, ForkLost, ForkPlan, KeptTexts } from '../domain/ports/version-store.ts';
 import { START_VERSION, shownKeys, type Version } from '../domain/version.ts';
 import { beingCopied, checkDurability, noVersion, versionGone } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
 import { type ConversationName, contextPointSchema, readConversationName } from './input.ts';
+import { nameCall, operationConflict } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
 
 export const forkSchema = contextPointSchema.extend({
@@ -58,7 +60,8 @@ export async function forkConversation(
 ): Promise<Fork> {
   const source = readConversationName(from);
   const conversation = readConversationName(to, 'to');
-  const { operation = ports.ids.next(), ...at } = parseInput(forkSchema, input);
+  const { operation: given, ...at } = parseInput(forkSchema, input);
+  const operation = nameCall(ports, given, ['fork', source, at]);
   const { agent, conversationTtl, isForking = false } = await readConversationState(ports, source);
   if (isForking) throw beingCopied(source, { isAbandoned: false }, 'from');
   await ports.versions.startIdleTtl(source);
@@ -71,10 +74,11 @@ export async function forkConversation(
       `the conversation ${conversation.id} exists already. Choose another id, or erase that conversation first`,
     );
   }
+  if (begun.status === 'other_payload') throw operationConflict(operation);
   if (begun.status === 'forking') throw beingCopied(conversation, begun, 'to');
   const { plan } = begun;
   const done = begun.status === 'done' ? begun : await copy(ports, { conversation, operation, plan }, begun.copied);
-  checkDurability(done, { field: 'operation', id: operation });
+  checkDurability(done, { field: 'operation', id: operationId(operation) });
   return { ...nameConversation(conversation), head: plan.head };
 }
 

@@ -67,7 +67,16 @@ export type { ConversationPage, ConversationsInput, OpenTurnsInput, WaitingInput
 export { type OpenClient, openClient } from './open-client.ts';
 export type { ApprovalInput, DecisionView, ProposalView, RejectionInput } from './proposals.ts';
 export type { StreamOptions } from './stream.ts';
-export type { CallPart, CallPreviewPart, Part, PiecePart, ResultPart, StepPart, TurnPart } from './turn-parts.ts';
+export type {
+  CallPart,
+  CallPreviewPart,
+  Part,
+  PiecePart,
+  ResultPart,
+  SteeringPart,
+  StepPart,
+  TurnPart,
+} from './turn-parts.ts';
 export type { EnqueuedTurn, ResultOptions } from './turns.ts';
 export type { RestoreInput, RollbackInput } from './versions.ts';
 export type { AddedWebhook, WebhookInput, Webhooks, WebhookView } from './webhooks.ts';

@@ -106,7 +106,16 @@ function readCursor<Parts>(schema: z.ZodType<Parts>, after: string): Parts {
 const openTurnsSchema = z.strictObject({
   /** Maximum number of turns to return (100, at most 1,000). The total count is always returned. */
   limit: z.number().int().min(1).max(1_000).default(100),
+  /**
+   * true: turns that no worker has claimed have the text of their user message (false). Once the texts have 4 million
+   * characters, later turns have none.
+   */
+  inputs: z.boolean().default(false),
 });
+
+/** Inputs that are read at once, and the characters after which no more are read. */
+const INPUT_BATCH = 20;
+const INPUT_CHARS = 4_000_000;
 
 export type OpenTurnsInput = z.input<typeof openTurnsSchema>;
 
@@ -120,8 +129,33 @@ export async function listOpenTurns(
   input: OpenTurnsInput = {},
 ): Promise<OpenTurns> {
   const conversation = readConversationName(name);
-  const { limit } = parseInput(openTurnsSchema, input);
+  const { limit, inputs: needsInputs } = parseInput(openTurnsSchema, input);
   const open = await ports.turns.listOpen(conversation, limit);
   if (open === undefined) throw noConversation(conversation);
-  return open;
+  if (!needsInputs) return open;
+  const inputs = await readInputs(ports, conversation, open);
+  return {
+    ...open,
+    turns: open.turns.map((turn) => {
+      const text = inputs.get(turn.turn);
+      return text === undefined ? turn : { ...turn, input: text };
+    }),
+  };
+}
+
+async function readInputs(
+  ports: ClientPorts,
+  conversation: ConversationRef,
+  { turns }: OpenTurns,
+): Promise<ReadonlyMap<string, string>> {
+  const unclaimed = turns.flatMap(({ turn, state }) => (state === 'queued' || state === 'scheduled' ? [turn] : []));
+  const read = new Map<string, string>();
+  let chars = 0;
+  for (let at = 0; at < unclaimed.length && chars < INPUT_CHARS; at += INPUT_BATCH) {
+    for (const [turn, text] of await ports.turns.readInputs(conversation, unclaimed.slice(at, at + INPUT_BATCH))) {
+      read.set(turn, text);
+      chars += text.length;
+    }
+  }
+  return read;
 }

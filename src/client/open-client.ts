@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { monotonicFactory } from 'ulidx';
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+import { createIdSource } from '../jobs/id-source.ts';
 import { openWakeQueue } from '../queue/wake-queue.ts';
 import { isRefusal } from '../redis/errors.ts';
 import { connectStore } from '../store/connect-store.ts';
@@ -54,7 +54,7 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
   const { notifications, streamNotices, close } = connected;
   const store = retryStore(connected.store, deadlineMs);
   const wakes = openWakeQueue({ url, tls, shards: queueShards, failsFast: true, onError });
-  const next = monotonicFactory();
+  const ids = createIdSource();
   // A failure to add the wake job must not fail the call. The turn is stored in Redis, and the sweeper adds a new wake
   // job within seconds. A caller that saw an error might enqueue the turn again under another id.
   const client = createClient({
@@ -66,13 +66,13 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
     onError,
     counterFor: async (agent) => await loadTokenCounter(readEncoding(encodingOf(agent))),
     currentTrace: readCurrentTrace,
-    ids: { next: () => next() },
+    ids,
     now: () => Date.now(),
   });
   return {
     ...client,
     keys: createAccessKeys({ keys: store, onError, elapsedMs: () => performance.now() }),
-    webhooks: createWebhooks({ webhooks: store, ids: { next: () => next() }, now: () => Date.now() }),
+    webhooks: createWebhooks({ webhooks: store, ids, now: () => Date.now() }),
     async close() {
       await Promise.all([wakes.close(), close()]);
     },

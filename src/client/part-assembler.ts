@@ -155,7 +155,7 @@ export class PartAssembler {
   }
 
   /** Completes a message from its log entry. */
-  #seal({ seq, message }: LogEntry): void {
+  #seal({ seq, message, turn = '' }: LogEntry): void {
     const { role, content, toolCalls: calls = [], toolCallId: call = '', isError = false } = message;
     const known = { text: content, calls };
     if (role !== 'assistant' || this.#delivered?.compare(known) !== 'same') this.#void();
@@ -165,6 +165,7 @@ export class PartAssembler {
     this.#live = undefined;
     if (role === 'assistant') this.#step += 1;
     if (role === 'tool') this.#add({ type: 'tool-result', step: this.#step, call, content, isError });
+    if (role === 'user') this.#add({ type: 'steering', step: this.#step, turn, seq, content });
   }
 
   #completeMessage(known: KnownMessage, calls: NonNullable<LogEntry['message']['toolCalls']>): void {

@@ -4,6 +4,7 @@ import { diffInSlices, type VersionChange } from '../domain/diff.ts';
 import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, idSchema, type NamedConversation, nameConversation } from '../domain/ids.ts';
 import { MAX_MESSAGE_BYTES } from '../domain/message.ts';
+import { operationId } from '../domain/operation.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { DecisionAnswer, DecisionResult, WaitingProposal } from '../domain/ports/proposal-store.ts';
 import { rangeName, type Verdict } from '../domain/proposal.ts';
@@ -13,6 +14,7 @@ import { beingCopied, checkDurability, nameRepeatable, noConversation } from './
 import { readConversationState } from './contexts.ts';
 import { waitSchema } from './follow-options.ts';
 import { type ConversationName, readConversationName } from './input.ts';
+import { nameCall, operationConflict } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
 import { POLL_MS } from './turns.ts';
 
@@ -205,26 +207,29 @@ interface DecisionOptions {
 async function decide(
   ports: ClientPorts,
   conversation: ConversationRef,
-  { operation = ports.ids.next(), waitMs = 0, ...decision }: DecisionOptions,
+  { operation: given, waitMs = 0, ...decision }: DecisionOptions,
 ): Promise<DecisionView> {
-  const { proposal } = decision;
+  const { proposal, verdict } = decision;
   parseInput(idSchema, proposal, 'proposal');
   const wake = ports.ids.next();
-  const called = { field: 'operation', id: operation, others: { proposal } } as const;
+  const operation = nameCall(ports, given, ['decision', proposal, verdict]);
+  const id = operationId(operation);
+  const called = { field: 'operation', id, others: { proposal } } as const;
   const result = await nameRepeatable(called, () =>
     ports.proposals.decideProposal({ conversation, operation, wake, ...decision }),
   );
   if (result.status === 'decided' && result.needsWake) await ports.wakes.wake('pass', conversation, wake);
   checkDurability(result, called);
-  if (result.status === 'concluded') return conclude(operation, proposal, result.answer);
+  if (result.status === 'concluded') return conclude(id, proposal, result.answer);
+  if (result.status === 'other_payload') throw operationConflict(operation);
   if (result.status !== 'decided') throw refusalOf(conversation, proposal, result);
   const until = ports.now() + waitMs;
   for (;;) {
     const leftMs = until - ports.now();
-    if (leftMs <= 0) return { operation, state: 'pending' };
+    if (leftMs <= 0) return { operation: id, state: 'pending' };
     const answer = await ports.proposals.readDecision(conversation, operation);
     if (answer === undefined) throw goneMeanwhile(conversation);
-    if (answer.status !== 'pending') return conclude(operation, proposal, answer);
+    if (answer.status !== 'pending') return conclude(id, proposal, answer);
     await ports.notifications.wait(conversation, Math.min(leftMs, POLL_MS));
   }
 }
@@ -250,7 +255,7 @@ function conclude(operation: string, proposal: string, answer: DecisionAnswer): 
   }
 }
 
-type Refusal = Exclude<DecisionResult, { readonly status: 'decided' | 'concluded' }>;
+type Refusal = Exclude<DecisionResult, { readonly status: 'decided' | 'concluded' | 'other_payload' }>;
 
 const STALE: Readonly<Record<Extract<Refusal, { status: 'stale' }>['why'], string>> = {
   unknown: 'no proposal with this id waits for approval. It was superseded, decided or expired, or never existed',

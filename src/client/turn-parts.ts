@@ -8,7 +8,8 @@ export interface Part {
 
 /** A part of one model step. */
 export interface StepPart extends Part {
-  /** Number of the model step within the turn, from 1. A tool call and its result have the step of their message. */
+  /** Number of the model step within the turn, from 1. A tool call and its result have the step of their message. A steering
+   * message has the step before it, 0 before the first one. */
   readonly step: number;
 }
 
@@ -51,12 +52,23 @@ export interface ResultPart extends StepPart {
   readonly isError: boolean;
 }
 
+/** The message of a turn with `onBusy: 'steer'` entered the log here, before the next model call. */
+export interface SteeringPart extends StepPart {
+  readonly type: 'steering';
+  /** Id of the turn that the message was enqueued as. */
+  readonly turn: string;
+  /** Position (seq) of the message in the log. */
+  readonly seq: number;
+  readonly content: string;
+}
+
 /** A part of a turn. The parts come in the order of the turn. */
 export type TurnPart =
   | PiecePart
   | CallPreviewPart
   | CallPart
   | ResultPart
+  | SteeringPart
   /**
    * Discard all parts of this step and of later ones. Their step runs again, another model answers, or the turn ended
    * before the step was recorded.

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import { type NamedConversation, nameConversation } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
@@ -15,6 +14,7 @@ import {
   readTurnId,
   weighMessage,
 } from './input.ts';
+import { hashPayload } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
 
 export interface ResultOptions {
@@ -62,7 +62,7 @@ export async function enqueueTurn(ports: EnqueuePorts, input: EnqueueInput): Pro
     turn,
     agent,
     input: await weighMessage(await ports.counterFor(agent), message, 'input'),
-    payloadHash: hashPayload([agent, rest.input, ...(context === undefined ? [] : [context])]),
+    payloadHash: hashPayload([agent, { ...rest, context }]),
     context,
     maxQueuedTurns: rest.maxQueuedTurns ?? TURN_LIMITS.maxQueuedTurns,
     delayMs: rest.delayMs,
@@ -96,11 +96,6 @@ export async function acceptTurn(ports: EnqueuePorts, { priority, ...request }: 
   return { ...nameConversation(conversation), turn, state: result.state, isNew: result.status === 'accepted' };
 }
 
-/** Hash of a turn's input, by which the store recognizes a repeated call. */
-export function hashPayload(payload: readonly string[]): string {
-  return createHash('sha256').update(JSON.stringify(payload)).digest('hex').slice(0, 32);
-}
-
 type Refused = Exclude<AcceptResult, { readonly status: 'accepted' | 'known' }>;
 
 function refuseTurn(
@@ -112,7 +107,7 @@ function refuseTurn(
       return fieldError(
         'turn_conflict',
         'turn',
-        `${turn} was accepted before with another input or context. Use a new turn id`,
+        `${turn} was accepted before with another input, context or option. Use a new turn id`,
       );
     case 'forking':
       return beingCopied(conversation, refused);

@@ -13,6 +13,7 @@ import type { Acknowledged } from '../domain/durability.ts';
 import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, idSchema } from '../domain/ids.ts';
 import { NO_WEIGHT } from '../domain/message.ts';
+import { operationId } from '../domain/operation.ts';
 import { parseInput } from '../domain/parse.ts';
 import { PASS_LIMITS } from '../domain/pass.ts';
 import type { VersionReplacementResult } from '../domain/ports/version-store.ts';
@@ -30,6 +31,7 @@ import {
 } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
 import { type ConversationName, readConversationName, readTurnId } from './input.ts';
+import { nameCall, operationConflict } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
 
 export const rollbackSchema = z.strictObject({
@@ -79,9 +81,11 @@ export async function restoreConversation(
   name: ConversationName,
   input: RestoreInput,
 ): Promise<Version> {
-  const { version: number, newer, ...options } = parseInput(restoreSchema, input);
+  const { operation, ...wanted } = parseInput(restoreSchema, input);
+  const { version: number, newer, ...options } = wanted;
   return await replaceLive(ports, readConversationName(name), {
     ...options,
+    operation: nameCall(ports, operation, ['restore', wanted]),
     keepsNewer: newer === 'keep',
     change: async (readings) => {
       const target = findKept(readings, number);
@@ -105,10 +109,11 @@ export async function rollBackTurn(
   input: RollbackInput = {},
 ): Promise<Version> {
   const conversation = readConversationName(name);
-  const options = parseInput(rollbackSchema, input);
+  const { operation, ...options } = parseInput(rollbackSchema, input);
   const first = await findFirstSeq(ports, conversation, readTurnId(turn));
   return await replaceLive(ports, conversation, {
     ...options,
+    operation: nameCall(ports, operation, ['rollback', turn, options]),
     keepsNewer: false,
     change: async ({ versions, state: { head } }) => {
       const target = findVersionBefore(versions, first);
@@ -125,7 +130,7 @@ export async function rollBackTurn(
 }
 
 interface ReplaceOptions {
-  readonly operation?: string | undefined;
+  readonly operation: string;
   readonly hardTokens?: number | undefined;
   readonly expectedVersion?: number | undefined;
   readonly keepsNewer: boolean;
@@ -137,17 +142,16 @@ async function replaceLive(
   conversation: ConversationRef,
   options: ReplaceOptions,
 ): Promise<Version> {
-  const operation = options.operation ?? ports.ids.next();
-  const run = () => tryReplace(ports, conversation, { ...options, operation });
+  const run = () => tryReplace(ports, conversation, options);
   let result = await run();
-  const { expectedVersion } = options;
+  const { expectedVersion, operation } = options;
   for (let tries = 1; result.status === 'changed' && tries < TRIES; tries += 1) {
     if (expectedVersion !== undefined && result.version !== expectedVersion) throw otherVersion(result.version);
     result = await run();
   }
-  if (result.status !== 'replaced' && result.status !== 'known') throw refusalOf(conversation, result);
+  if (result.status !== 'replaced' && result.status !== 'known') throw refusalOf(conversation, operation, result);
   if (result.wakeTurn !== undefined) await ports.wakes.wake('turn', conversation, result.wakeTurn);
-  checkDurability(result, { field: 'operation', id: operation });
+  checkDurability(result, { field: 'operation', id: operationId(operation) });
   const version = await ports.contexts.readVersion(conversation, result.version);
   if (version === undefined) throw noVersion(conversation, result.version);
   return version;
@@ -156,7 +160,7 @@ async function replaceLive(
 async function tryReplace(
   ports: ClientPorts,
   conversation: ConversationRef,
-  { operation, hardTokens, expectedVersion, keepsNewer, change }: ReplaceOptions & { readonly operation: string },
+  { operation, hardTokens, expectedVersion, keepsNewer, change }: ReplaceOptions,
 ): Promise<Acknowledged<VersionReplacementResult>> {
   const state = await readConversationState(ports, conversation);
   const versions = await ports.contexts.listVersions(conversation);
@@ -180,7 +184,9 @@ async function tryReplace(
     wakeTurn: ports.ids.next(),
     keepVersions: PASS_LIMITS.keepVersions,
   };
-  return await nameRepeatable({ field: 'operation', id: operation }, () => ports.versions.replaceVersion(replacement));
+  return await nameRepeatable({ field: 'operation', id: operationId(operation) }, () =>
+    ports.versions.replaceVersion(replacement),
+  );
 }
 
 function findKept({ conversation, state, versions }: Readings, number: number): Version {
@@ -229,7 +235,7 @@ function otherVersion(live: number): TurnfoldError {
 
 type Refusal = Exclude<VersionReplacementResult, { readonly status: 'replaced' | 'known' }>;
 
-function refusalOf(conversation: ConversationRef, refusal: Refusal): TurnfoldError {
+function refusalOf(conversation: ConversationRef, operation: string, refusal: Refusal): TurnfoldError {
   switch (refusal.status) {
     case 'busy': {
       const why = `a turn of ${conversation.id} is in flight. Wait until it has settled, or cancel it`;
@@ -246,6 +252,8 @@ function refusalOf(conversation: ConversationRef, refusal: Refusal): TurnfoldErr
         'version',
         'a summary or another text of this version is no longer kept. Restore another version',
       );
+    case 'other_payload':
+      return operationConflict(operation);
     case 'forking':
       return beingCopied(conversation, refusal);
     default:

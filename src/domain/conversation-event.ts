@@ -46,6 +46,15 @@ export interface ReportedCall extends WaitingCall {
 export type EventBody =
   | { readonly type: 'turn_settled'; readonly turn: string; readonly state: 'completed' | 'failed' | 'canceled' }
   | {
+      /** The message of a turn with `onBusy: 'steer'` went into the running turn. */
+      readonly type: 'turn_steered';
+      readonly turn: string;
+      /** The running turn. */
+      readonly into: string;
+      /** Position (seq) of the message in the log. */
+      readonly seq: number;
+    }
+  | {
       /**
        * The turn is suspended and uses no worker. If it is suspended again for the remaining calls, this event is sent
        * again.

@@ -20,6 +20,8 @@ export const ERROR_CODES = {
   message_too_large: 'caller',
   /** This turn id was accepted before with another payload. Use a new id for a new turn. */
   turn_conflict: 'caller',
+  /** This operation id was used before for a call with another payload. Use a new id for a new call. */
+  operation_conflict: 'caller',
   /** The conversation belongs to another agent than the one named in the request. */
   agent_conflict: 'caller',
   /** The conversation already has `maxQueuedTurns` unsettled turns. Try again when some of them have settled. */

@@ -66,6 +66,7 @@ const SCHEMAS = {
     turn: z.string(),
     state: z.enum(['completed', 'failed', 'canceled']),
   }),
+  turn_steered: z.object({ type: z.literal('turn_steered'), turn: z.string(), into: z.string(), seq: numeric }),
   turn_waiting: z
     .object({
       type: z.literal('turn_waiting'),

@@ -1,3 +1,4 @@
+import type { ErrorCode } from './errors.ts';
 import type { NamedConversation } from './ids.ts';
 import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
@@ -222,8 +223,28 @@ type DroppedJobEvent = {
   readonly error: unknown;
 };
 
-/** A job of the inbox failed, because its turn cannot be accepted. Its producer must correct it. */
-type RefusedJobEvent = { readonly type: 'inbox_job_failed'; readonly job: string; readonly error: unknown };
+/**
+ * Outcomes of a delivery of an inbox job.
+ * - `moved`: its turn is in the mailbox.
+ * - `repeated`: its turn was there before, because the job was delivered or added again.
+ * - `refused`: its turn cannot be accepted, and its producer must correct the job.
+ * - `postponed`: Redis or this worker cannot accept the turn now, and the job is delivered again.
+ */
+type InboxOutcome = 'moved' | 'repeated' | 'refused' | 'postponed';
+
+export interface InboxDelivery {
+  /** Id of the job in its queue. */
+  readonly job: string;
+  /** Outcome of the delivery. */
+  readonly outcome: InboxOutcome;
+  /** Code of the error, if the turn was not accepted. */
+  readonly code?: ErrorCode;
+  /** Error of a refused job. */
+  readonly error?: unknown;
+}
+
+/** A worker took a job of the inbox. */
+type InboxEvent = { readonly type: 'inbox_job_taken' } & InboxDelivery;
 /** Outcomes of a request to a webhook. */
 export const WEBHOOK_OUTCOMES = ['delivered', 'failed'] as const;
 
@@ -273,7 +294,7 @@ export type WorkerEvent =
         | LostWorkerEvent
         | QuarantineEvent
         | DroppedJobEvent
-        | RefusedJobEvent
+        | InboxEvent
       ));
 
 export type EventListener = (event: WorkerEvent) => void;

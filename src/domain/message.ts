@@ -42,10 +42,14 @@ export function boundedList<Schema extends z.ZodType>(
   schema: Schema,
   most: number,
 ): z.ZodType<z.output<Schema>[], z.input<Schema>[]> {
-  const isShort = (value: unknown): boolean => !Array.isArray(value) || value.length <= most;
-  return z
-    .custom<z.input<Schema>[]>(isShort, `expected at most ${most} entries`)
-    .pipe(z.array(schema) as z.ZodType<z.output<Schema>[], z.input<Schema>[]>);
+  const checkLength = z.transform((value: unknown, context) => {
+    if (Array.isArray(value) && value.length > most) context.addIssue(`expected at most ${most} entries`);
+    return value;
+  });
+  return checkLength.pipe(z.array(schema).meta({ maxItems: most })) as unknown as z.ZodType<
+    z.output<Schema>[],
+    z.input<Schema>[]
+  >;
 }
 
 /**

@@ -14,6 +14,7 @@ export type RawFormat = (typeof RAW_FORMATS)[number];
  * reasoning and the provider's own compaction exist only there. Another wire format or model cannot use them.
  */
 export const rawItemsSchema = z.object({
+  /** Format of the items. */
   format: z.enum(RAW_FORMATS),
   /** Model that wrote the items, by the provider's name for it. */
   model: z.string().min(1),

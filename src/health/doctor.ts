@@ -10,6 +10,7 @@ import { type Inspection, openInspection } from '../store/inspection.ts';
 import { examineDatabase, examineQueues } from './database-checks.ts';
 import { examineMachine, examineProviders } from './environment-checks.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
+import { examineInbox } from './inbox-check.ts';
 import { examineCertificates, examineDisk, examineServers } from './server-checks.ts';
 
 export interface DoctorOptions {
@@ -59,7 +60,15 @@ function examineSettings(source: SettingSource, address: string): Finding[] {
 }
 
 async function examineRedis(config: Config, explain: DoctorOptions['explain']): Promise<Finding[]> {
-  const { redisUrl: url = DEFAULT_REDIS_URL, redisTls: tls, durability, shards, queueShards, stuckMs } = config;
+  const {
+    redisUrl: url = DEFAULT_REDIS_URL,
+    redisTls: tls,
+    durability,
+    shards,
+    queueShards,
+    stuckMs,
+    inbox: isOn,
+  } = config;
   let inspection: Inspection;
   try {
     inspection = await openInspection({ url, tls });
@@ -78,6 +87,7 @@ async function examineRedis(config: Config, explain: DoctorOptions['explain']): 
       await runGroup('disk', async () => examineDisk((await servers).answers)),
       await runGroup('database', () => examineDatabase(inspection, { shards, stuckMs })),
       await runGroup('queues', async () => examineQueues(await wakes.reportQueues(), stuckMs)),
+      await runGroup('inbox', async () => examineInbox(await wakes.reportInbox(), { isOn, stuckMs })),
     ];
     return groups.flat();
   } finally {

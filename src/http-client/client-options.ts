@@ -13,6 +13,16 @@ export interface HttpClientOptions {
    * written twice. After this time the call fails with `server_unavailable`.
    */
   readonly deadlineMs?: number;
+  /**
+   * Time in which the server must answer a request completely, in ms (default 30,000). A call that waits for a result may
+   * take longer by the time that it waits.
+   */
+  readonly answerMs?: number;
+  /**
+   * Time without a byte after which `stream` and `events` connect again, in ms (default 45,000). A server sends a comment
+   * every 15 s, so a shorter time than that cuts quiet streams.
+   */
+  readonly silentMs?: number;
   /** Sends the requests (default: `fetch` of the runtime), e.g. through a proxy or with a client certificate. */
   readonly fetch?: typeof fetch;
 }
@@ -23,12 +33,19 @@ export interface HttpClientSettings {
   readonly url: string;
   readonly key: string | undefined;
   readonly deadlineMs: number;
+  readonly answerMs: number;
+  readonly silentMs: number;
   readonly fetch: typeof fetch;
 }
 
 const DEADLINE_MS = 5_000;
-/** Maximum of `deadlineMs`, one day in ms, as in the client over Redis. */
-const MAX_DEADLINE_MS = 86_400_000;
+const ANSWER_MS = 30_000;
+/** Three heartbeats of the server. */
+const SILENT_MS = 45_000;
+/** Longest time limit, one day in ms, as in the client over Redis. */
+const LONGEST_MS = 86_400_000;
+
+const limitSchema = z.number().int().min(1).max(LONGEST_MS);
 
 const optionsSchema = z.strictObject({
   url: z.string(),
@@ -37,15 +54,17 @@ const optionsSchema = z.strictObject({
     // A header has no other characters. The error must not repeat the key.
     .regex(/^[\x21-\x7e]{1,4096}$/, 'expected 1 to 4,096 visible ASCII characters')
     .optional(),
-  deadlineMs: z.number().int().min(0).max(MAX_DEADLINE_MS).default(DEADLINE_MS),
+  deadlineMs: z.number().int().min(0).max(LONGEST_MS).default(DEADLINE_MS),
+  answerMs: limitSchema.default(ANSWER_MS),
+  silentMs: limitSchema.default(SILENT_MS),
   fetch: functionSchema.optional(),
 });
 
 /** @throws invalid_config with the field */
 export function readHttpClientOptions(options: HttpClientOptions): HttpClientSettings {
-  const { url, key, deadlineMs } = parseInput(optionsSchema, options, '', 'invalid_config');
+  const { url, key, ...limits } = parseInput(optionsSchema, options, '', 'invalid_config');
   const send = options.fetch ?? fetch;
-  return { url: readAddress(url), key, deadlineMs, fetch: (...request) => send(...request) };
+  return { ...limits, url: readAddress(url), key, fetch: (...request) => send(...request) };
 }
 
 function readAddress(text: string): string {

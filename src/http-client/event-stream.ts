@@ -21,9 +21,7 @@ export interface ReceivedEvent {
   readonly data: object;
 }
 
-/** Time without a byte after which a connection counts as cut, in ms: three heartbeats of the server. */
-const SILENT_MS = 45_000;
-/** A connection that lasted this long, in ms, shows that the server is there, although nothing happened. */
+/** A connection on which bytes came for this long, in ms, shows that the server is there, although nothing happened. */
 const LASTING_MS = 1_000;
 
 interface Followed {
@@ -103,7 +101,9 @@ interface ConnectionEvent {
 
 /** One connection of a stream. Owns the request and the timer that ends it when nothing arrives. */
 class Connection {
-  #openedAt: number | undefined;
+  #openedAt = 0;
+  /** Time of the last bytes of the stream. */
+  #heardAt = 0;
   readonly #ended: AbortSignal;
   readonly #silent = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -113,12 +113,12 @@ class Connection {
   }
 
   get hasLasted(): boolean {
-    return this.#openedAt !== undefined && performance.now() - this.#openedAt > LASTING_MS;
+    return this.#heardAt - this.#openedAt > LASTING_MS;
   }
 
   async *read(transport: Transport, call: HttpCall): AsyncGenerator<ConnectionEvent, void, void> {
     try {
-      this.#watch();
+      this.#watch(transport.silentMs);
       const cut = AbortSignal.any([this.#ended, this.#silent.signal]);
       const { body } = await transport.open(call, cut);
       this.#openedAt = performance.now();
@@ -126,15 +126,17 @@ class Connection {
       for await (const frame of readFrames(body)) {
         // The time that the caller takes for an event is no silence of the server.
         clearTimeout(this.#timer);
+        this.#heardAt = performance.now();
         yield { ...frame, isNews: frame.data !== undefined };
-        this.#watch();
+        this.#watch(transport.silentMs);
       }
     } finally {
       clearTimeout(this.#timer);
     }
   }
 
-  #watch(): void {
-    this.#timer = setTimeout(() => this.#silent.abort(), SILENT_MS);
+  #watch(limitMs: number): void {
+    const silence = new Error(`the server sent nothing for ${limitMs} ms`);
+    this.#timer = setTimeout(() => this.#silent.abort(silence), limitMs);
   }
 }

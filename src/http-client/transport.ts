@@ -3,7 +3,7 @@ import type { HttpClientSettings } from './client-options.ts';
 import { isPassing, readProblem } from './problem-error.ts';
 import { Retries } from './retries.ts';
 
-type QueryValue = string | number | undefined;
+type QueryValue = string | number | boolean | undefined;
 
 /** Id under which a write can be repeated. */
 export interface RepeatableWrite {
@@ -35,8 +35,6 @@ export interface HttpAnswer<Body> {
 }
 
 const TENANT_HEADER = 'turnfold-tenant';
-/** Time in which a server must begin and end an answer, beside the time that it was asked to wait, in ms. */
-const ANSWER_MS = 30_000;
 
 /** An attempt after which the same call may succeed. */
 export class PassingFailure extends Error {
@@ -79,13 +77,19 @@ export class Transport {
     }
   }
 
+  /** Time without a byte after which a stream counts as cut, in ms. */
+  get silentMs(): number {
+    return this.#settings.silentMs;
+  }
+
   newRetries(): Retries {
     return new Retries(this.#settings.deadlineMs);
   }
 
   async #attempt<Body>(call: HttpCall): Promise<HttpAnswer<Body>> {
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(new Error('no answer in time')), ANSWER_MS + (call.waitMs ?? 0));
+    const limitMs = this.#settings.answerMs + (call.waitMs ?? 0);
+    const timer = setTimeout(() => late.abort(new Error(`no whole answer within ${limitMs} ms`)), limitMs);
     try {
       const response = await this.open(call, late.signal);
       const body = JSON.parse(await response.text()) as Body;

@@ -1,7 +1,8 @@
+import type { z } from 'zod';
 import type { TurnfoldClient } from '../client/index.ts';
 import type { Scope } from '../domain/access-key.ts';
 import type { Authenticate, Caller } from './caller.ts';
-import type { StreamLimits } from './event-stream.ts';
+import type { Connection, StreamLimits } from './event-stream.ts';
 import type { Readers } from './readers.ts';
 import type { BodyLimits } from './request-body.ts';
 
@@ -19,6 +20,8 @@ export interface HttpLimits {
   readonly heartbeatMs?: number;
   /** Time in which a client must accept an event, in ms (30,000). A client that reads nothing is then disconnected. */
   readonly stalledMs?: number;
+  /** Longest time that a request of a protocol waits for the end of a turn, in ms (600,000). */
+  readonly maxWaitMs?: number;
 }
 
 export const LIMIT_DEFAULTS: Required<HttpLimits> = {
@@ -28,6 +31,7 @@ export const LIMIT_DEFAULTS: Required<HttpLimits> = {
   maxReaders: 2_000,
   heartbeatMs: 15_000,
   stalledMs: 30_000,
+  maxWaitMs: 600_000,
 };
 
 /** A request that was answered, for logs and metrics. */
@@ -40,22 +44,54 @@ export interface AnsweredRequest {
   readonly durationMs: number;
 }
 
-/** Another protocol beside the routes, e.g. that of a front-end library. */
-export interface MountedProtocol {
-  /** Path of the protocol, e.g. `/v1/chat`. Everything below it belongs to the protocol, too. */
+/** A route of a protocol, as the OpenAPI document describes it. Query parameters and headers are text, so their schemas coerce. */
+export interface ProtocolRoute {
+  /** Name of the operation in the OpenAPI document, unique. */
+  readonly operation: string;
+  readonly method: 'get' | 'post';
+  /** Path with parameters in braces, as in OpenAPI. */
   readonly path: `/${string}`;
   /** Rights that a caller needs, all of them. */
   readonly scopes: readonly Scope[];
-  /** Answers a request of an authenticated caller. */
+  readonly summary: string;
+  readonly query?: z.ZodObject;
+  readonly headers?: z.ZodObject;
+  /** Schema of the JSON body, by which the protocol validates it. */
+  readonly body?: z.ZodType;
+  /** Schemas of a success by media type. For a stream: the schema of the data of its events. */
+  readonly results: Readonly<Record<string, z.ZodType>>;
+  /** Meaning of a success without a body (204), if the route has one. */
+  readonly empty?: string;
+}
+
+/** Writes an error. `onDefect` receives unexpected errors, which callers do not see. */
+export type AnswerError = (error: unknown, onDefect: (error: unknown) => void) => Response;
+
+/** Another protocol beside the routes, e.g. that of a front-end library. */
+export interface MountedProtocol {
+  readonly routes: readonly ProtocolRoute[];
+  /** Writes an error in the form of the protocol. Absent: as problem+json. */
+  readonly answerError?: AnswerError;
+  /** Answers a request of a caller who has the scopes of the route. */
   readonly fetch: (request: Request, server: ServerFacts) => Response | Promise<Response>;
 }
 
 /** The caller of a request and the limits of the server, for a mounted protocol. */
 export interface ServerFacts {
+  /** Sender of the request. */
   readonly caller: Caller;
+  /** Ends the connection of the request, if the server can. */
+  readonly cut: Connection['cut'] | undefined;
+  /** Path under which the routes are mounted, without a slash at its end. */
+  readonly basePath: string;
+  /** Counts streams and waiting requests, which end when the server stops. */
   readonly readers: Readers;
+  /** Time limits of streams. */
   readonly streams: StreamLimits;
+  /** Limits of request bodies. */
   readonly body: BodyLimits;
+  /** Longest time that a request waits for an answer, in ms. */
+  readonly maxWaitMs: number;
   /** Receives unexpected errors, which callers do not see. */
   readonly onError: (error: unknown) => void;
 }
@@ -86,7 +122,8 @@ export interface HttpAppOptions {
 
 /** The routes as a fetch handler, for any server. */
 export interface HttpApp {
-  readonly fetch: (request: Request) => Promise<Response>;
+  /** Answers a request. */
+  readonly fetch: (request: Request, connection?: Connection) => Promise<Response>;
   /** The OpenAPI 3.1 document, which is served at `/v1/openapi.json`. */
   readonly document: object;
   /** Number of streams and waiting requests at this moment. */

@@ -3,10 +3,19 @@ import { cors } from 'hono/cors';
 import type { z } from 'zod';
 import { includesScope, type Scope } from '../domain/access-key.ts';
 import { parseInput } from '../domain/parse.ts';
-import { type AnsweredRequest, type HttpApp, type HttpAppOptions, LIMIT_DEFAULTS } from './app-options.ts';
+import {
+  type AnsweredRequest,
+  type HttpApp,
+  type HttpAppOptions,
+  LIMIT_DEFAULTS,
+  type MountedProtocol,
+  type ProtocolRoute,
+  type ServerFacts,
+} from './app-options.ts';
 import { type Authenticate, type Caller, checkTenant, TENANT_HEADER, trustEveryone } from './caller.ts';
-import { IDEMPOTENCY_HEADER } from './idempotency-key.ts';
-import { describeRoutes } from './openapi.ts';
+import type { Connection } from './event-stream.ts';
+import { explainReusedKey, IDEMPOTENCY_HEADER } from './idempotency-key.ts';
+import { describeRoute, describeRoutes } from './openapi.ts';
 import { checkOrigin } from './page-origins.ts';
 import { answerProblem, HttpProblem } from './problem.ts';
 import { Readers } from './readers.ts';
@@ -16,6 +25,8 @@ import { routes } from './routes.ts';
 
 /** Version of the routes, which `/v1` names. */
 const API_VERSION = '1.0.0';
+/** Headers of our own in requests, beside those of protocols. */
+const REQUEST_HEADERS = [IDEMPOTENCY_HEADER, 'last-event-id', TENANT_HEADER];
 const DOCUMENT_PATH = '/v1/openapi.json';
 
 interface ServedRoute extends Route {
@@ -42,7 +53,12 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     authenticate,
     limits: { maxBytes: maxBodyBytes, maxDepth, timeoutMs: bodyTimeoutMs },
   };
-  const document = describeRoutes(routes, { version: API_VERSION, basePath });
+  const protocols = options.protocols ?? [];
+  const protocolRoutes = protocols.flatMap((protocol) => protocol.routes);
+  const document = describeRoutes([...routes.map(describeRoute), ...protocolRoutes], {
+    version: API_VERSION,
+    basePath,
+  });
   const app = new Hono().basePath(basePath === '' ? '/' : basePath);
   addGuards(app, options);
   for (const route of routes) {
@@ -51,23 +67,16 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     app.on(route.method.toUpperCase(), routerPath(route.path), (context) => answer(context, served, answering));
   }
   app.get(DOCUMENT_PATH, (context) => context.json(document));
-  for (const protocol of options.protocols ?? []) {
-    const handle = async (context: Context): Promise<Response> => {
-      const caller = await identify(context.req.raw, authenticate, protocol.scopes);
-      const { services, limits: body } = answering;
-      const { streams } = services;
-      return await protocol.fetch(context.req.raw, { caller, readers, streams, body, onError });
-    };
-    app.all(protocol.path, handle).all(`${protocol.path}/*`, handle);
-  }
-  refuseOtherMethods(app);
+  for (const protocol of protocols)
+    mountProtocol(app, protocol, { ...answering, maxWaitMs: limits.maxWaitMs, onError });
+  refuseOtherMethods(app, [...routes, ...protocolRoutes]);
   app.notFound((context) => {
     const why = `no route has this path. ${basePath}${DOCUMENT_PATH} lists all routes`;
     return answerProblem(new HttpProblem('no_route', why, { field: context.req.path }), onError);
   });
   app.onError((error) => answerProblem(error, onError));
   return {
-    fetch: async (request) => await app.fetch(request),
+    fetch: async (request, connection) => await app.fetch(request, connection),
     document,
     get readers() {
       return readers.open;
@@ -78,14 +87,15 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
 
 /** Adds what applies to every request: the report for metrics, CORS, and the check of web pages. */
 function addGuards(app: Hono, options: HttpAppOptions): void {
-  const { cors: origins = [], hosts, onRequest } = options;
+  const { cors: origins = [], hosts, onRequest, protocols = [] } = options;
+  const protocolHeaders = protocols.flatMap((protocol) => protocol.routes.flatMap(listHeaders));
   if (onRequest !== undefined) app.use(reportRequests(onRequest));
   if (origins.length > 0) {
     app.use(
       cors({
         origin: origins.includes('*') ? '*' : [...origins],
         allowMethods: ['GET', 'POST', 'DELETE'],
-        allowHeaders: ['authorization', 'content-type', IDEMPOTENCY_HEADER, 'last-event-id', TENANT_HEADER],
+        allowHeaders: ['authorization', 'content-type', ...new Set([...REQUEST_HEADERS, ...protocolHeaders])],
         exposeHeaders: ['location', 'retry-after', 'idempotency-replayed', TENANT_HEADER, STATE_HEADER],
         maxAge: 600,
       }),
@@ -99,6 +109,10 @@ function addGuards(app: Hono, options: HttpAppOptions): void {
   });
 }
 
+function listHeaders({ headers }: ProtocolRoute): string[] {
+  return Object.keys(headers?.shape ?? {});
+}
+
 function reportRequests(onRequest: (request: AnsweredRequest) => void) {
   return async (context: Context, next: () => Promise<void>): Promise<void> => {
     const startedAt = performance.now();
@@ -108,8 +122,36 @@ function reportRequests(onRequest: (request: AnsweredRequest) => void) {
   };
 }
 
-function refuseOtherMethods(app: Hono): void {
-  const byPath = Map.groupBy(routes, ({ path }) => path);
+function mountProtocol(
+  app: Hono,
+  { routes: served, fetch, answerError = answerProblem }: MountedProtocol,
+  { services, authenticate, limits: body, ...rest }: Answering & Pick<ServerFacts, 'maxWaitMs' | 'onError'>,
+): void {
+  const { readers, streams, basePath } = services;
+  const facts = { basePath, readers, streams, body, ...rest };
+  for (const { operation, method, path, scopes } of served) {
+    app.on(method.toUpperCase(), routerPath(path), async (context: Context) => {
+      context.set('operation', operation);
+      const request = context.req.raw;
+      try {
+        const caller = await identify(request, authenticate, scopes);
+        checkTenant(request, caller);
+        const response = await fetch(request, { ...facts, caller, cut: readCut(context) });
+        response.headers.set(TENANT_HEADER, caller.tenant);
+        return response;
+      } catch (error) {
+        return answerError(error, rest.onError);
+      }
+    });
+  }
+}
+
+function readCut({ env }: Context): Connection['cut'] | undefined {
+  return (env as Partial<Connection> | undefined)?.cut;
+}
+
+function refuseOtherMethods(app: Hono, served: readonly Pick<Route | ProtocolRoute, 'method' | 'path'>[]): void {
+  const byPath = Map.groupBy(served, ({ path }) => path);
   for (const [path, found] of byPath) {
     const allow = found.map(({ method }) => method.toUpperCase()).join(', ');
     app.all(routerPath(path), () => {
@@ -137,17 +179,20 @@ async function answer(
   const body = route.body === undefined ? undefined : await readBody(request, route, limits);
   const param = (name: string): string => String(params[name]);
   const name = { tenant: caller.tenant, conversation: param('conversation') };
-  const call: Call = { ...services, caller, request, query, body, param, name };
-  const answered = await route.handle(call as Call<never, never>);
-  const response = answered instanceof Response ? answered : writeAnswer(answered, route);
-  response.headers.set(TENANT_HEADER, caller.tenant);
-  return response;
+  const { operation } = route;
+  const call: Call = { ...services, operation, caller, request, cut: readCut(context), query, body, param, name };
+  const answered = await route.handle(call as Call<never, never>).catch((error: unknown) => {
+    throw explainReusedKey(request, error);
+  });
+  if (!(answered instanceof Response)) return writeAnswer(answered, route, caller);
+  answered.headers.set(TENANT_HEADER, caller.tenant);
+  return answered;
 }
 
-function writeAnswer({ body, headers }: JsonAnswer, { status = 200 }: Route): Response {
+function writeAnswer({ body, headers }: JsonAnswer, { status = 200 }: Route, { tenant }: Caller): Response {
   return new Response(`${JSON.stringify(body)}\n`, {
     status,
-    headers: { 'content-type': 'application/json', ...headers },
+    headers: { 'content-type': 'application/json', ...headers, [TENANT_HEADER]: tenant },
   });
 }
 

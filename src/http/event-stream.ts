@@ -1,3 +1,4 @@
+import { HttpProblem } from './problem.ts';
 import type { Readers } from './readers.ts';
 
 /** An event of a stream of server-sent events. */
@@ -16,8 +17,16 @@ export interface StreamLimits {
   readonly stalledMs: number;
 }
 
+/** The connection of a request. */
+export interface Connection {
+  /** Ends the connection at once, without the rest of its answer. */
+  readonly cut: () => void;
+}
+
 interface StreamSource {
   readonly request: Request;
+  /** Absent: the body of the answer fails instead, and the server decides what its client gets. */
+  readonly cut?: Connection['cut'] | undefined;
   readonly readers: Readers;
   readonly limits: StreamLimits;
 }
@@ -38,6 +47,7 @@ export interface FrameSource extends StreamSource {
 
 /** Time in ms that a browser waits before it connects again. */
 const RETRY_MS = 1_000;
+export const EVENT_STREAM = 'text/event-stream';
 const HEARTBEAT = ': \n\n';
 
 /** Answers with server-sent events that a browser's `EventSource` continues after a cut. */
@@ -61,13 +71,22 @@ export function answerFrames(source: FrameSource): Response {
   );
   return new Response(body, {
     headers: {
-      'content-type': 'text/event-stream',
+      'content-type': EVENT_STREAM,
       'cache-control': 'no-cache, no-transform',
       // Tells nginx to pass each event on at once.
       'x-accel-buffering': 'no',
       ...source.headers,
     },
   });
+}
+
+/**
+ * The router answers HEAD with the headers of GET and drops the body, which would leave the stream open.
+ * @throws method_not_allowed
+ */
+export function refuseHead({ method }: Request): void {
+  if (method !== 'HEAD') return;
+  throw new HttpProblem('method_not_allowed', 'a stream has no HEAD. Use GET', { headers: { allow: 'GET' } });
 }
 
 type Controller = ReadableStreamDefaultController<Uint8Array>;
@@ -80,17 +99,20 @@ class FrameReader {
   readonly #leaving = new AbortController();
   readonly #leave: () => void;
   readonly #cutsAtFailure: boolean;
+  readonly #cut: Connection['cut'] | undefined;
   readonly #encoder = new TextEncoder();
   #next: Promise<Next> | undefined;
   #stalled: NodeJS.Timeout | undefined;
 
-  constructor({ request, readers, limits, frames, cutsAtFailure = false }: FrameSource) {
+  constructor({ request, cut, readers, limits, frames, cutsAtFailure = false }: FrameSource) {
     this.#cutsAtFailure = cutsAtFailure;
+    this.#cut = cut;
     this.#leave = readers.enter();
     this.#limits = limits;
+    // A server that stops lets the source write its last frame. A client that left needs none.
     const signal = AbortSignal.any([request.signal, readers.closing, this.#leaving.signal]);
     this.#frames = frames(signal)[Symbol.asyncIterator]();
-    signal.addEventListener('abort', () => this.end(), { once: true });
+    request.signal.addEventListener('abort', () => this.end(), { once: true });
   }
 
   async send(controller: Controller): Promise<void> {
@@ -102,7 +124,7 @@ class FrameReader {
       // E.g. Redis is away for longer than the client retries, or the server stops. A client that connects again gets the
       // error as a problem, or continues.
       this.end();
-      if (this.#cutsAtFailure) controller.error(error);
+      if (this.#cutsAtFailure) this.#breakOff(controller, error);
       else controller.close();
       return;
     }
@@ -114,8 +136,14 @@ class FrameReader {
     controller.enqueue(this.#encoder.encode(text));
     this.#stalled = setTimeout(() => {
       this.end();
-      controller.error(new Error('the client accepted no event in time'));
+      this.#breakOff(controller, new Error('the client accepted no event in time'));
     }, this.#limits.stalledMs);
+  }
+
+  /** Ends the answer so that its client takes it for cut off. A body that fails makes the adapter write to the console. */
+  #breakOff(controller: Controller, error: unknown): void {
+    if (this.#cut === undefined) controller.error(error);
+    else this.#cut();
   }
 
   end(): void {

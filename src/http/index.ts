@@ -1,6 +1,16 @@
 export type { Scope } from '../domain/access-key.ts';
+export type {
+  EarlierSummary,
+  Summarizer,
+  SummaryAnswer,
+  SummaryCall,
+  SummaryParts,
+  SummaryRequest,
+} from '../domain/ports/summarizer.ts';
+export type { RawItems } from '../domain/raw-items.ts';
 export { agUiApp } from './ag-ui/ag-ui-app.ts';
 export { type AiSdkOptions, aiSdkApp } from './ai-sdk/ai-sdk-app.ts';
+export type { SdkVersion } from './ai-sdk/chunks.ts';
 export { createHttpApp } from './app.ts';
 export type {
   AnsweredRequest,
@@ -8,12 +18,16 @@ export type {
   HttpAppOptions,
   HttpLimits,
   MountedProtocol,
+  ProtocolRoute,
   ServerFacts,
 } from './app-options.ts';
 export { authenticateByKey } from './bearer-keys.ts';
 export type { Authenticate, Caller } from './caller.ts';
 export { type CompactOptions, compactApp } from './compact/compact-app.ts';
+export type { StreamLimits } from './event-stream.ts';
 export type { FrontEndOptions } from './front-end/backend.ts';
 export { type HttpCode, HttpProblem, type Problem, type ProblemContext } from './problem.ts';
 export { createProtocols, type ProtocolOptions } from './protocols.ts';
+export type { Readers } from './readers.ts';
+export type { BodyLimits } from './request-body.ts';
 export { responsesApp } from './responses/responses-app.ts';

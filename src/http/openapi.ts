@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
+import type { ProtocolRoute } from './app-options.ts';
+import { EVENT_STREAM } from './event-stream.ts';
 import { IDEMPOTENCY_HEADER, idempotencyKeySchema } from './idempotency-key.ts';
 import { PROBLEM_TYPE } from './problem.ts';
 import { pathParameters, type Route } from './route.ts';
@@ -27,11 +29,20 @@ export interface DocumentOptions {
   readonly basePath: string;
 }
 
+/** A route with what only the document needs. */
+export interface RouteDescription extends Omit<ProtocolRoute, 'method'> {
+  readonly method: ProtocolRoute['method'] | Route['method'];
+  /** True if the request may have no body. */
+  readonly isBodyOptional?: boolean | undefined;
+  /** Status of a success (200). */
+  readonly status?: number | undefined;
+}
+
 /** Makes the OpenAPI 3.1 document of the routes. It describes each request by the schema that validates it. */
-export function describeRoutes(routes: readonly Route[], { version, basePath }: DocumentOptions): object {
+export function describeRoutes(routes: readonly RouteDescription[], { version, basePath }: DocumentOptions): object {
   const paths: ZodOpenApiPathsObject = {};
   for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method]: describeRoute(route) };
+    paths[route.path] = { ...paths[route.path], [route.method]: writeOperation(route) };
   }
   return createDocument(
     {
@@ -48,26 +59,44 @@ export function describeRoutes(routes: readonly Route[], { version, basePath }: 
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
       paths,
     },
-    // A list with a limit is checked by a function before its members. Its members still describe it.
     { allowEmptySchema: { custom: true, transform: true } },
   );
 }
 
-function describeRoute(route: Route): ZodOpenApiOperationObject {
-  const { operation, summary, scope, query, body, isBodyOptional = false, status = 200, result } = route;
-  const { resultType = 'application/json' } = route;
+export function describeRoute(route: Route): RouteDescription {
+  const { operation, method, path, scope, summary, query, body, isBodyOptional, status, result } = route;
+  const { hasKey = false, resultType = 'application/json' } = route;
   const headers = {
-    ...(route.hasKey && { [IDEMPOTENCY_HEADER]: idempotencyKeySchema.optional() }),
-    ...(resultType === 'text/event-stream' && { 'last-event-id': lastEventIdSchema.optional() }),
+    ...(hasKey && { [IDEMPOTENCY_HEADER]: idempotencyKeySchema.optional() }),
+    ...(resultType === EVENT_STREAM && { 'last-event-id': lastEventIdSchema.optional() }),
   };
+  return {
+    operation,
+    method,
+    path,
+    scopes: [scope],
+    summary,
+    isBodyOptional,
+    status,
+    ...(query && { query }),
+    ...(body && { body }),
+    headers: z.object(headers),
+    results: { [resultType]: result },
+  };
+}
+
+function writeOperation(route: RouteDescription): ZodOpenApiOperationObject {
+  const { operation, summary, scopes, query, body, isBodyOptional = false, status = 200, results, empty } = route;
+  const { path, headers = z.object({}) } = route;
+  const content = Object.entries(results).map(([type, schema]) => [type, { schema }]);
   return {
     operationId: operation,
     summary,
-    description: `Needs a key with the scope \`${scope}\`.`,
+    description: `Needs a key with the scope ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`,
     requestParams: {
-      path: pathParameters(route.path),
+      path: pathParameters(path),
       ...(query && { query }),
-      ...(Object.keys(headers).length > 0 && { header: z.object(headers) }),
+      ...(Object.keys(headers.shape).length > 0 && { header: headers }),
     },
     ...(body && {
       requestBody: { required: !isBodyOptional, content: { 'application/json': { schema: body } } },
@@ -75,8 +104,9 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
     responses: {
       [String(status) as '200']: {
         description: 'The request succeeded.',
-        content: { [resultType]: { schema: result } },
+        content: Object.fromEntries(content) as Record<string, { schema: z.ZodType }>,
       },
+      ...(empty !== undefined && { '204': { description: empty } }),
       default: {
         description: 'The request failed.',
         headers: z.object({ 'retry-after': retryAfterSchema.optional() }),

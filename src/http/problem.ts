@@ -25,6 +25,8 @@ export const HTTP_CODES = {
   headers_too_large: 431,
   /** An error of turnfold itself. The log of the server has the details. */
   defect: 500,
+  /** The server stops. Another one, or the next one, continues. */
+  server_stopping: 503,
 } as const;
 
 export type HttpCode = keyof typeof HTTP_CODES;
@@ -64,6 +66,7 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   not_found: 404,
   unknown_agent: 404,
   turn_conflict: 409,
+  operation_conflict: 409,
   agent_conflict: 409,
   conversation_busy: 409,
   conflict: 409,
@@ -95,12 +98,19 @@ export const PROBLEM_TYPE = 'application/problem+json';
 
 /** Body of every error response, by RFC 9457. */
 export interface Problem {
+  /** URN of the error code. */
   readonly type: string;
+  /** Phrase of the HTTP status. */
   readonly title: string;
+  /** HTTP status. */
   readonly status: number;
+  /** Error code, for programs. */
   readonly code: ErrorCode | HttpCode;
+  /** Message for people: the fault, and what to do. */
   readonly detail: string;
+  /** Path of the wrong field, header or parameter. */
   readonly field?: string;
+  /** Figures and ids that explain the error. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
@@ -113,27 +123,36 @@ function statusOf(code: ErrorCode): number {
  * @param onDefect receives errors that are turnfold's own
  */
 export function answerProblem(error: unknown, onDefect: (error: unknown) => void): Response {
+  const { problem, headers } = explainError(error, onDefect);
+  return writeProblem(problem, headers);
+}
+
+export interface ExplainedError {
+  readonly problem: Problem;
+  /** Headers of the answer. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Describes an error for a protocol that has a form of its own for errors. */
+export function explainError(error: unknown, onDefect: (error: unknown) => void): ExplainedError {
   if (error instanceof HttpProblem) {
     const { field, retryAfter, headers } = error.context;
     const problem = describeProblem(HTTP_CODES[error.code], { code: error.code, detail: error.message, field });
-    return writeProblem(problem, { ...headers, ...retryHeader(retryAfter) });
+    return { problem, headers: { ...headers, ...retryHeader(retryAfter) } };
   }
   if (!isTurnfoldError(error)) {
     onDefect(error);
     const detail = 'The server failed. Its log has the details.';
-    return writeProblem(describeProblem(HTTP_CODES.defect, { code: 'defect', detail }), {});
+    return { problem: describeProblem(HTTP_CODES.defect, { code: 'defect', detail }), headers: {} };
   }
   const status = statusOf(error.code);
   if (status === HTTP_CODES.defect) onDefect(error);
-  return answerTurnfoldError(error, status);
+  return explainTurnfoldError(error, status);
 }
 
-export function answerTurnfoldError(error: TurnfoldError, status: number): Response {
-  const { code, message, field, details } = error;
-  return writeProblem(
-    describeProblem(status, { code, detail: message, field, details }),
-    retryHeader(RETRY_AFTER[code]),
-  );
+function explainTurnfoldError({ code, message, field, details }: TurnfoldError, status: number): ExplainedError {
+  const problem = describeProblem(status, { code, detail: message, field, details });
+  return { problem, headers: retryHeader(RETRY_AFTER[code]) };
 }
 
 interface ProblemParts {
@@ -155,7 +174,8 @@ export function describeProblem(status: number, { code, detail, field, details }
   };
 }
 
-function writeProblem(problem: Problem, headers: Readonly<Record<string, string>>): Response {
+/** @param problem may have further members, by RFC 9457 */
+export function writeProblem(problem: Problem, headers: Readonly<Record<string, string>>): Response {
   return new Response(`${JSON.stringify(problem)}\n`, {
     status: problem.status,
     headers: { 'content-type': PROBLEM_TYPE, ...headers },

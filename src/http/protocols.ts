@@ -1,13 +1,17 @@
 import type { Context, Hono } from 'hono';
 import type { TurnfoldClient } from '../client/index.ts';
-import { agUiApp } from './ag-ui/ag-ui-app.ts';
+import { agUiApp, agUiRoutes } from './ag-ui/ag-ui-app.ts';
 import { aiSdkApp } from './ai-sdk/ai-sdk-app.ts';
-import type { MountedProtocol, ServerFacts } from './app-options.ts';
-import { compactApp } from './compact/compact-app.ts';
+import { aiSdkRoutes } from './ai-sdk/routes.ts';
+import type { AnswerError, MountedProtocol, ProtocolRoute, ServerFacts } from './app-options.ts';
+import { compactApp, compactRoutes } from './compact/compact-app.ts';
 import type { FrontEndOptions } from './front-end/backend.ts';
+import { answerResponseError } from './responses/response-error.ts';
 import { responsesApp } from './responses/responses-app.ts';
+import { responsesRoutes } from './responses/routes.ts';
 
 export interface ProtocolOptions {
+  /** Client through which the protocols work. */
   readonly client: TurnfoldClient;
   /** Name of the agent that answers new conversations. Absent: only the protocols that need no agent. */
   readonly agent?: string | undefined;
@@ -15,7 +19,7 @@ export interface ProtocolOptions {
 
 /** The protocols of front-ends, for `createHttpApp`. Each reaches only the tenant of its caller. */
 export function createProtocols({ client, agent }: ProtocolOptions): MountedProtocol[] {
-  const compact = mount('/v1/responses/compact', compactApp());
+  const compact = mount(compactApp(), compactRoutes, answerResponseError);
   if (agent === undefined) return [compact];
   const options: FrontEndOptions = {
     clientFor: () => client,
@@ -24,12 +28,12 @@ export function createProtocols({ client, agent }: ProtocolOptions): MountedProt
   };
   return [
     compact,
-    mount('/v1/chat', aiSdkApp(options)),
-    mount('/v1/ag-ui', agUiApp(options)),
-    mount('/v1/responses', responsesApp(options)),
+    mount(aiSdkApp(options), aiSdkRoutes),
+    mount(agUiApp(options), agUiRoutes),
+    mount(responsesApp(options), responsesRoutes, answerResponseError),
   ];
 }
 
-function mount(path: `/${string}`, app: Hono): MountedProtocol {
-  return { path, scopes: ['read', 'enqueue', 'answer'], fetch: (request, server) => app.fetch(request, server) };
+function mount(app: Hono, routes: readonly ProtocolRoute[], answerError?: AnswerError): MountedProtocol {
+  return { routes, fetch: (request, server) => app.fetch(request, server), ...(answerError && { answerError }) };
 }

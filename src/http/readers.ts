@@ -18,7 +18,7 @@ export class Readers {
     return this.#open;
   }
 
-  /** Aborts when the server stops. Every reader then ends, and its client continues at another server. */
+  /** Aborts with `server_stopping` when the server stops. Every reader then ends, and its client continues at another. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
@@ -29,16 +29,23 @@ export class Readers {
    * @throws too_many_readers
    */
   enter(): () => void {
-    if (this.#open >= this.#max) {
-      const why = `${this.#max} streams and waiting requests are open, the limit of this server`;
-      throw new HttpProblem('too_many_readers', why, { retryAfter: 1 });
-    }
+    this.checkPlace();
     this.#open += 1;
     let hasLeft = false;
     return () => {
       if (!hasLeft) this.#open -= 1;
       hasLeft = true;
     };
+  }
+
+  /**
+   * Checks that a further reader has a place, before its request writes something.
+   * @throws too_many_readers
+   */
+  checkPlace(): void {
+    if (this.#open < this.#max) return;
+    const why = `${this.#max} streams and waiting requests are open, the limit of this server`;
+    throw new HttpProblem('too_many_readers', why, { retryAfter: 1 });
   }
 
   /** Runs a request that waits, as one of the readers. The signal aborts if the server stops or the caller leaves. */
@@ -51,7 +58,8 @@ export class Readers {
     }
   }
 
+  /** Ends all readers. */
   close(): void {
-    this.#closing.abort();
+    this.#closing.abort(new HttpProblem('server_stopping', 'the server stops. Connect again', { retryAfter: 1 }));
   }
 }

@@ -3,7 +3,7 @@ import type { TurnfoldClient } from '../client/index.ts';
 import type { Scope } from '../domain/access-key.ts';
 import { idSchema, type NamedConversation } from '../domain/ids.ts';
 import type { Caller } from './caller.ts';
-import type { StreamLimits } from './event-stream.ts';
+import type { Connection, StreamLimits } from './event-stream.ts';
 import type { Readers } from './readers.ts';
 
 /** Header of the answer to a new turn: its state. A repeated request gets the same body, but perhaps another state. */
@@ -22,6 +22,10 @@ export interface RouteServices {
 export interface Call<Query = unknown, Body = unknown> extends RouteServices {
   readonly caller: Caller;
   readonly request: Request;
+  /** Name of the route's operation in the OpenAPI document. */
+  readonly operation: string;
+  /** Ends the connection of the request, if the server can. */
+  readonly cut: Connection['cut'] | undefined;
   readonly query: Query;
   readonly body: Body;
   /** Parameter of the path. */
@@ -81,6 +85,7 @@ const PARAMETERS: Readonly<Record<string, z.ZodType>> = {
   conversation: idSchema.describe('Id of the conversation.'),
   turn: idSchema.describe('Id of the turn.'),
   proposal: idSchema.describe('Id of the proposal.'),
+  response: z.string().min(1).max(400).describe('Id of the response.'),
   version: z.coerce.number().int().min(0).describe('Number of a kept version. 0 is the whole log.'),
 };
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import { fieldError } from '../domain/errors.ts';
@@ -35,9 +36,16 @@ const CLOSE_PAUSE_MS = 50;
  * @throws invalid_config if the address cannot be bound
  */
 export async function serveHttp({ app, host, port }: ServeOptions): Promise<HttpServer> {
-  const listener = getRequestListener(app.fetch, {
-    // Otherwise the adapter replaces `Request` and `Response` for the whole process.
-    overrideGlobalObjects: false,
+  const fetch = (
+    request: Request,
+    { outgoing }: { readonly outgoing: Pick<Writable, 'destroy'> },
+  ): Promise<Response> => {
+    return app.fetch(request, { cut: () => void outgoing.destroy() });
+  };
+  const listener = getRequestListener(fetch, {
+    // The adapter replaces `Request` and `Response` for the whole process. An answer then needs neither a web stream nor a
+    // copy of its headers, which saves about 30 µs of CPU time.
+    overrideGlobalObjects: true,
     errorHandler: () => refuseRequest('the request has no valid URL or host'),
   });
   const server = createServer(

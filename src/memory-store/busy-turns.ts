@@ -5,10 +5,11 @@ import { checkNumber } from '../domain/version.ts';
 import { toConversationState } from './conversation-state.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { appendToLog, closeOpenCalls } from './log.ts';
-import { headTurn, raiseEpoch, settleHead, steeredTurns, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
+import { emit, headTurn, raiseEpoch, settleHead, steeredTurns, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
 import { readyEntry } from './members.ts';
 import { finishPass, supersedeOwner } from './pass-end.ts';
 import { putVersion } from './put-version.ts';
+import { notifyReaders } from './stream-store.ts';
 import { findOwned } from './turn-lease.ts';
 
 /** Opens, in memory, the operations of a running turn on turns that were enqueued with `onBusy`. */
@@ -33,6 +34,8 @@ function takeSteering(db: MemoryDatabase, conversation: MemoryConversation, turn
     enterInput(db, conversation, steering);
     steering.isSteering = false;
     steering.steeredInto = turn;
+    emit(db, conversation, 'turn_steered', { turn: id, into: turn, seq: String(conversation.log.length) });
+    notifyReaders(db, conversation, turn);
   }
   conversation.isSteered = false;
 }

@@ -5,6 +5,7 @@ import { toConversationState } from './conversation-state.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { eraseRecords } from './erase.ts';
 import { restartIdleTtl } from './idle-ttl.ts';
+import { findAnswer } from './kept-answers.ts';
 import { appendToLog, moveCalls } from './log.ts';
 
 /**
@@ -62,8 +63,8 @@ function readRanges(
 function append(db: MemoryDatabase, request: AppendRequest): AppendResult {
   const { conversation: ref, operation, agent, expectedHead, messages, opens, closes } = request;
   const found = db.isGone(ref) ? undefined : db.find(ref);
-  const known = found?.operations.get(operation);
-  if (known !== undefined) return { status: 'known', ...known };
+  const known = found && findAnswer(found.operations, operation, (kept) => ({ status: 'known' as const, ...kept }));
+  if (known !== undefined) return known;
   const forking = db.findFork(ref);
   if (forking !== undefined) return forking;
   const other = db.findOtherAgent(ref, agent);

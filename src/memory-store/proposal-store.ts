@@ -1,7 +1,9 @@
 import { decisionEvent } from '../domain/event-record.ts';
+import { isOtherPayload } from '../domain/operation.ts';
 import type { PassLease, PassLost } from '../domain/ports/pass-store.ts';
 import type { Decision, DecisionAnswer, DecisionResult, ProposalStore } from '../domain/ports/proposal-store.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
+import { findAnswer } from './kept-answers.ts';
 import { emit, WAKE_GRACE_MS } from './mailbox.ts';
 import { readyEntry } from './members.ts';
 
@@ -34,12 +36,13 @@ function decideProposal(db: MemoryDatabase, decision: Decision): DecisionResult 
   if (db.isGone(ref)) return { status: 'gone' };
   const conversation = db.find(ref);
   if (conversation === undefined) return { status: 'not_found' };
-  const answer = conversation.decisions.get(operation);
-  if (answer !== undefined) return { status: 'concluded', answer };
+  const known = findAnswer(conversation.decisions, operation, (answer) => ({ status: 'concluded' as const, answer }));
+  if (known !== undefined) return known;
   const forking = db.findFork(ref);
   if (forking !== undefined) return forking;
   const { pass } = conversation;
   if (pass?.review?.decision?.operation === operation) return { status: 'decided', needsWake: pass.wake === wake };
+  if (isOtherPayload(operation, pass?.review?.decision?.operation)) return { status: 'other_payload' };
   if (pass?.review?.proposal.id !== id) return { status: 'stale', why: 'unknown' };
   const { review } = pass;
   if (review.decision !== undefined) return { status: 'stale', why: 'decided' };

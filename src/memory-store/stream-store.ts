@@ -114,7 +114,9 @@ function readStream(
   const { state, waiting, inputSeq = 0 } = record;
   const start = Math.max(afterSeq, inputSeq);
   const tail = log.slice(start);
-  const end = tail.findIndex((entry) => entry.turn !== turn);
+  const isPart = (writer: string): boolean =>
+    writer === turn || conversation.turnRecords.get(writer)?.steeredInto === turn;
+  const end = tail.findIndex((entry) => !isPart(entry.turn ?? ''));
   const [read = 0] = after.split('-').map(Number);
   const stream = findStream(db, conversation, turn);
   const entries = (stream?.entries ?? []).filter(({ id }) => Number.parseInt(id, 10) > read);

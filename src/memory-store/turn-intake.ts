@@ -33,6 +33,7 @@ export function openMemoryTurnIntake(db: MemoryDatabase): TurnIntake {
     },
     listFailed: async (query) => listFailed(db, query),
     listOpen: async (ref, limit) => listOpen(db, ref, limit),
+    readInputs: async (ref, turns) => readInputs(db, ref, turns),
   };
 }
 
@@ -201,4 +202,15 @@ function listOpen(db: MemoryDatabase, ref: ConversationRef, limit: number): Open
     };
   });
   return { turns, mailbox: mailbox.length, scheduled: scheduled.length };
+}
+
+function readInputs(db: MemoryDatabase, ref: ConversationRef, turns: readonly string[]): ReadonlyMap<string, string> {
+  const records = db.isGone(ref) ? undefined : db.find(ref)?.turnRecords;
+  return new Map(
+    turns.flatMap((turn) => {
+      const { input, inputSeq, state = 'completed' } = records?.get(turn) ?? {};
+      const isUnclaimed = input !== undefined && inputSeq === undefined && !isSettled(state);
+      return isUnclaimed ? [[turn, input.message.content] as const] : [];
+    }),
+  );
 }

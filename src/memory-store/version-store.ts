@@ -1,4 +1,5 @@
 import type { ConversationRef } from '../domain/ids.ts';
+import { isOtherPayload } from '../domain/operation.ts';
 import { PASS_LIMITS } from '../domain/pass.ts';
 import {
   FORK_LEASE_MS,
@@ -14,6 +15,7 @@ import {
 import { checkNumber, shownKeys, type Version } from '../domain/version.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { restartIdleTtl } from './idle-ttl.ts';
+import { findAnswer } from './kept-answers.ts';
 import { moveCalls } from './log.ts';
 import { headTurn } from './mailbox.ts';
 import { finishPass, supersedeOwner } from './pass-end.ts';
@@ -48,8 +50,8 @@ function replaceVersion(db: MemoryDatabase, replacement: VersionReplacement): Ve
   if (db.isGone(ref)) return { status: 'gone' };
   const conversation = db.find(ref);
   if (conversation === undefined) return { status: 'not_found' };
-  const known = conversation.replacements.get(operation);
-  if (known !== undefined) return { status: 'known', ...known };
+  const known = findAnswer(conversation.replacements, operation, (kept) => ({ status: 'known' as const, ...kept }));
+  if (known !== undefined) return known;
   const forking = db.findFork(ref);
   if (forking !== undefined) return forking;
   if (isBusy(conversation, replacement)) return { status: 'busy' };
@@ -92,6 +94,7 @@ function beginFork(db: MemoryDatabase, begin: ForkBegin): ForkBeginResult {
     known.fork = { ...known.fork, until };
     return { status: 'copying', copied: known.log.length, plan: known.fork.plan };
   }
+  if (isOtherPayload(operation, known?.fork?.operation)) return { status: 'other_payload' };
   if (known !== undefined) {
     const forking = db.findFork(ref);
     if (forking === undefined) return { status: 'exists' };

@@ -61,7 +61,7 @@ const MAX_TRIES = 4;
  * named GCP. If the ACL of the Redis user forbids listing clients, BullMQ throws. Redis lists the clients of all
  * databases. BullMQ selects clients by a name that is the same in each database, so this function filters by database.
  */
-async function countWorkers(queue: Queue, database: number, tries = MAX_TRIES): Promise<number | undefined> {
+export async function countWorkers(queue: Queue, database: number, tries = MAX_TRIES): Promise<number | undefined> {
   try {
     const workers = await queue.getWorkers();
     if (workers.some(({ name }) => name?.startsWith('GCP'))) return undefined;
@@ -74,6 +74,6 @@ async function countWorkers(queue: Queue, database: number, tries = MAX_TRIES): 
 }
 
 /** Returns the database number of a connection. A Redis Cluster has only database 0. */
-function databaseOf({ options }: QueueConnection): number {
+export function databaseOf({ options }: QueueConnection): number {
   return 'db' in options ? (options.db ?? 0) : 0;
 }

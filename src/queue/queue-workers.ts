@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'bullmq';
-import type { TurnfoldError } from '../domain/errors.ts';
+import type { InboxDelivery } from '../domain/events.ts';
 import type { InboxHandler, PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/queue.ts';
 import { INBOX_LIMITS, INBOX_QUEUE, QUEUES, type QueueName } from '../jobs/queues.ts';
 import type { RedisLocation } from '../redis/address.ts';
@@ -30,8 +30,8 @@ export interface QueueWorkersOptions extends RedisLocation {
   readonly onError: QueueErrorListener;
   /** Called for a job that was removed because its data cannot be read. */
   readonly onDrop?: (queue: QueueName, job: string, error: unknown) => void;
-  /** Called for a job of the inbox that failed because it cannot be accepted. */
-  readonly onRefused?: (job: string, error: TurnfoldError) => void;
+  /** Called after each delivery of a job of the inbox. */
+  readonly onTaken?: (delivery: InboxDelivery) => void;
   /** Called for each job whose worker died or lost its lock, if this process finds the job. */
   readonly onReclaim?: (queue: QueueName) => void;
   /** ms that `close` waits for jobs in flight. */
@@ -153,7 +153,7 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
 }
 
 function openInbox(
-  { namespace, onError, onReclaim, onDrop, onRefused }: QueueWorkersOptions,
+  { namespace, onError, onReclaim, onDrop, onTaken = () => undefined }: QueueWorkersOptions,
   connection: QueueConnection,
   { handler, concurrency }: QueueRole<InboxHandler>,
 ): OpenedWorker {
@@ -164,7 +164,7 @@ function openInbox(
     namespace,
     connection,
     concurrency,
-    deliver: intake.count(deliverInbox(handler, (job, error) => onRefused?.(job, error))),
+    deliver: intake.count(deliverInbox(handler, onTaken)),
     onError,
     onDrop: (job, error) => onDrop?.(INBOX_QUEUE, job, error),
     ...(onReclaim && { onReclaim }),

@@ -7,6 +7,7 @@ import { wakePassJob } from '../jobs/wake-pass.ts';
 import { wakeTurnJob } from '../jobs/wake-turn.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { nameRedisError } from '../redis/errors.ts';
+import { type InboxReport, reportInbox } from './inbox-report.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
 import { countJobs, type QueueReport, reportQueues, type StateCount } from './queue-reports.ts';
 import { QueueSet } from './queue-set.ts';
@@ -27,6 +28,8 @@ export interface OpenWakeQueue extends WakeQueue {
   readShardWaits(): Promise<ShardWait[]>;
   /** Reports the state of all queues for the command `doctor`, within ten seconds. */
   reportQueues(): Promise<QueueReport[]>;
+  /** Reports the state of the inbox for the command `doctor`, within ten seconds. */
+  reportInbox(): Promise<InboxReport>;
   close(): Promise<void>;
 }
 
@@ -80,6 +83,7 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
     countJobs: () => callWithinBudget(connection, () => countJobs(queues)),
     readShardWaits: () => callWithinBudget(connection, () => readShardWaits(queues, connection)),
     reportQueues: () => callWithinBudget(connection, () => reportQueues(queues, connection), REPORT_MS),
+    reportInbox: () => callWithinBudget(connection, () => reportInbox({ connection, namespace, onError }), REPORT_MS),
     async close() {
       await queues.close();
       connection.disconnectAll();
@@ -111,15 +115,23 @@ async function callWithinBudget<T>(
   run: () => Promise<T>,
   budgetMs = FAIL_FAST_MS,
 ): Promise<T> {
-  const budget = AbortSignal.timeout(budgetMs);
+  const budget = new AbortController();
+  const { promise: end, reject } = Promise.withResolvers<never>();
+  // `AbortSignal.timeout` cannot be stopped. It would abort after each call, and cost more than the call.
+  const timer = setTimeout(() => {
+    budget.abort();
+    reject(budget.signal.reason);
+  }, budgetMs);
   try {
-    return await Promise.race([connectAndRun(connection, run, budget), rejectAfter(budget)]);
+    return await Promise.race([connectAndRun(connection, run, budget.signal), end]);
   } catch (error) {
-    if (!budget.aborted) throw nameRedisError(error);
+    if (!budget.signal.aborted) throw nameRedisError(error);
     throw new TurnfoldError(
       'redis_unavailable',
       `Redis did not answer within ${budgetMs} ms. Check that Redis is running and reachable, then retry`,
     );
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -128,9 +140,4 @@ async function connectAndRun<T>(connection: QueueConnection, run: () => Promise<
     await once(connection, 'ready', { signal: budget });
   }
   return await run();
-}
-
-async function rejectAfter(budget: AbortSignal): Promise<never> {
-  await once(budget, 'abort');
-  throw budget.reason;
 }

@@ -6,6 +6,7 @@ import type { PassHandler, SummarizationHandler, TurnHandler, WakeQueue } from '
 import type { Store } from '../domain/ports/store.ts';
 import type { Summarizer } from '../domain/ports/summarizer.ts';
 import type { Tracing } from '../domain/ports/tracing.ts';
+import { createIdSource } from '../jobs/id-source.ts';
 import type { Calibrations } from '../workers/calibrations.ts';
 import { createPassHandler, takeOverPass } from '../workers/compaction/pass-delivery.ts';
 import { recountContext } from '../workers/compaction/recount.ts';
@@ -19,7 +20,7 @@ import { systemTimers } from '../workers/timers.ts';
 import { createTurnHandler } from '../workers/turn/turn-delivery.ts';
 import type { PassTakeover } from '../workers/turn/turn-ports.ts';
 import { besideOthers } from '../workers/work-place.ts';
-import { createIdSource, processLock, systemClock } from './system.ts';
+import { processLock, systemClock } from './system.ts';
 
 export interface HandlerParts {
   readonly store: Store;

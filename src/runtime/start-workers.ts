@@ -5,6 +5,7 @@ import { EventLoopMonitor } from '../health/event-loop-monitor.ts';
 import { listWorkerChecks } from '../health/worker-checks.ts';
 import { openWorkerPages, type WorkerPages } from '../health/worker-pages.ts';
 import { createInboxHandler } from '../inbox/inbox-handler.ts';
+import { createIdSource } from '../jobs/id-source.ts';
 import type { QueueErrorListener } from '../queue/queue-connection.ts';
 import { openQueueWorkers, type QueueWorkers, totalConcurrency } from '../queue/queue-workers.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
@@ -25,7 +26,7 @@ import { createListeners, type Listeners } from './listeners.ts';
 import { createMeasures, MeasuringLease } from './measures.ts';
 import { startDeliverer } from './start-deliverer.ts';
 import { createSummarizers } from './summarizers.ts';
-import { createIdSource, systemClock } from './system.ts';
+import { systemClock } from './system.ts';
 import {
   ROLES,
   readWorkersOptions,
@@ -228,7 +229,7 @@ function openRoles(
     onError: reportTo(onEvent),
     onReclaim: (queue) => onEvent({ type: 'job_reclaimed', queue }),
     onDrop: (queue, job, error) => onEvent({ type: 'job_dropped', queue, job, error }),
-    onRefused: (job, error) => onEvent({ type: 'inbox_job_failed', job, error }),
+    onTaken: (delivery) => onEvent({ type: 'inbox_job_taken', ...delivery }),
     deadlineMs: shutdownMs,
   });
 }

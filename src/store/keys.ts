@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { ConversationRef } from '../domain/ids.ts';
+import { operationId } from '../domain/operation.ts';
 
 /** Schema version of the database. Raise it when older programs could misread new data. */
 export const STORE_SCHEMA = 1;
@@ -182,7 +183,7 @@ export class Keyspace {
 
   /** Key of the outcome of a person's decision on a compaction proposal. */
   decision(conversation: ConversationRef, operation: string): string {
-    return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:op:${conversation.id}:review:${operation}`;
+    return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:op:${conversation.id}:review:${operationId(operation)}`;
   }
 
   summary(conversation: ConversationRef, hash: string): string {

@@ -12,7 +12,7 @@ import { OPERATION_MS, type ScriptDefinition, type ScriptOf, scriptBinder } from
 type Reply =
   | ['appended' | 'known', number, number]
   | ['other_agent', string]
-  | ['busy']
+  | ['busy' | 'other_payload']
   | ForkingReply
   | ['conflict', number];
 
@@ -36,7 +36,8 @@ export const appendScript: ScriptOf<ContextStore['append']> = {
       case 'other_agent':
         return { status: 'other_agent', agent: answer[1] };
       case 'busy':
-        return { status: 'busy' };
+      case 'other_payload':
+        return { status: answer[0] };
       case 'forking':
         return decodeForking(answer);
       case 'conflict':

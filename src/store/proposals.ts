@@ -51,7 +51,7 @@ type DecideReply =
   | ['concluded', string]
   | ['stale', Stale['why']]
   | ForkingReply
-  | ['not_found' | 'gone'];
+  | ['not_found' | 'gone' | 'other_payload'];
 
 export const decideProposalScript: ScriptOf<ProposalStore['decideProposal']> = {
   file: 'decide-proposal',

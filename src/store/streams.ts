@@ -21,6 +21,8 @@ import { turnLeaseArgs } from './turn-steps.ts';
 
 /** Maximum stream entries of one page, because a reply of 10,000 entries would block Redis. */
 const PAGE_ENTRIES = 1_000;
+/** Maximum stream entries that the script returns. A reader that is up to date then needs no second command. */
+const FEW_ENTRIES = 16;
 /** Maximum bytes of the log entries of one page, because a single entry may have 1 MiB. */
 const PAGE_BYTES = 4_000_000;
 
@@ -72,26 +74,26 @@ const appendPiecesScript: ScriptOf<StreamWriter['appendPieces']> = {
 };
 
 type Progress = Omit<StreamPage, 'entries' | 'position' | 'hasMoreEntries'> & {
-  /** Id of the last entry of the stream. */
+  /** New entries of the stream, if they are few. */
+  readonly few: readonly Entry[];
+  /** Id of the last entry of the stream, if there are more. */
   readonly last: string;
 };
 
 /**
- * Makes the function that reads a page: the log first, then the stream as it was at that moment. Entries of a stream
- * never change, so the two reads show one moment.
+ * Makes the function that reads a page. If the stream has many new entries, they are read after the log, up to the end
+ * that the stream had then. Entries of a stream never change, so the two reads show one moment.
  */
 function bindReadStream(redis: Redis, keyspace: Keyspace): StreamReader['readStream'] {
   const readProgress = scriptBinder(redis, keyspace)(readProgressScript);
   return async (query) => {
     const progress = await readProgress(query);
     if (progress === undefined) return undefined;
-    const { last, ...page } = progress;
+    const { last, few, ...page } = progress;
     const { conversation, turn, after } = query;
     const key = keyspace.stream(conversation, turn);
     const found =
-      last === after || last === '0-0'
-        ? []
-        : await callStore(() => redis.xrange(key, `(${after}`, last, 'COUNT', PAGE_ENTRIES));
+      last === '' ? few : await callStore(() => redis.xrange(key, `(${after}`, last, 'COUNT', PAGE_ENTRIES));
     return {
       ...page,
       entries: decodeEntries(found),
@@ -103,15 +105,24 @@ function bindReadStream(redis: Redis, keyspace: Keyspace): StreamReader['readStr
 
 type ProgressReply =
   | []
-  | [state: string, since: string, head: string, first: number, hasMore: number, last: string, log: string[]];
+  | [
+      state: string,
+      since: string,
+      head: string,
+      first: number,
+      hasMore: number,
+      last: string,
+      log: string[],
+      few: Entry[],
+    ];
 
 const readProgressScript: ScriptDefinition<Parameters<StreamReader['readStream']>, Progress | undefined> = {
   file: 'read-stream',
-  args: ([{ turn, afterSeq }]) => [turn, afterSeq, PAGE_BYTES],
+  args: ([{ turn, afterSeq, after }]) => [turn, afterSeq, PAGE_BYTES, after, FEW_ENTRIES],
   decode: (reply, [{ conversation, turn }], keyspace) => {
     const answer = reply as ProgressReply;
     if (answer.length === 0) return undefined;
-    const [word, since, head, first, hasMore, last, log] = answer;
+    const [word, since, head, first, hasMore, last, log, few] = answer;
     const state = TURN_STATES.find((known): known is TurnState => known === word);
     if (state === undefined) throw corruptRecord(keyspace.turn(conversation, turn), 'state', 'the state is unknown');
     const key = keyspace.key(conversation, 'log');
@@ -123,6 +134,7 @@ const readProgressScript: ScriptDefinition<Parameters<StreamReader['readStream']
       log: log.map((text, at) => decodeLogEntry(first + at, text, key)),
       hasMoreLog: hasMore === 1,
       last,
+      few,
     };
   },
 };

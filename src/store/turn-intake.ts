@@ -6,7 +6,7 @@ import type { TurnIntake } from '../domain/ports/turn-store.ts';
 import { TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
 import { decodeForking, type ForkingReply } from './conversation-record.ts';
 import { type Keyspace, STORE_SCHEMA, scheduledMember } from './keys.ts';
-import { decodeLogEntry } from './log.ts';
+import { decodeLogEntry, decodeMessage } from './log.ts';
 import { callStore, RecordFields } from './records.ts';
 import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
 import {
@@ -128,6 +128,25 @@ export async function readTurn(
   if (seq !== undefined && entry === null) return undefined;
   const answer = entry === null ? undefined : decodeLogEntry(seq ?? 0, entry, log).message.content;
   return decodeTurnView(turn, fields, answer);
+}
+
+/** Reads user messages from the texts of a conversation, where they lie until a worker claims their turns. */
+export async function readInputs(
+  redis: Redis,
+  txt: string,
+  turns: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const fields = turns.map((turn) => `i:${turn}`);
+  const found = fields.length === 0 ? [] : await callStore(() => redis.hmget(txt, ...fields));
+  return new Map(
+    turns.flatMap((turn, index) => {
+      const text = found[index] ?? undefined;
+      if (text === undefined) return [];
+      // The first line is the weight of the message.
+      const written = text.slice(text.indexOf('\n') + 1);
+      return [[turn, decodeMessage({ key: txt, field: `i:${turn}` }, written).content] as const];
+    }),
+  );
 }
 
 /** Maximum scheduled turns that one command reads. */

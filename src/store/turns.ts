@@ -6,7 +6,14 @@ import { listFailed } from './failed-turns.ts';
 import type { Keyspace } from './keys.ts';
 import { scriptBinder } from './script.ts';
 import { releaseTurnScript, settleTurnScript, suspendTurnScript } from './turn-ends.ts';
-import { acceptTurnScript, answerTurnScript, bindListOpen, cancelTurnScript, readTurn } from './turn-intake.ts';
+import {
+  acceptTurnScript,
+  answerTurnScript,
+  bindListOpen,
+  cancelTurnScript,
+  readInputs,
+  readTurn,
+} from './turn-intake.ts';
 import {
   claimTurnScript,
   heartbeatTurnScript,
@@ -41,5 +48,6 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Bus
     readTurn: (conversation, turn) => readTurn(redis, keyspace, conversation, turn),
     listFailed: (query) => listFailed(redis, keyspace, query),
     listOpen: bindListOpen(redis, keyspace),
+    readInputs: (conversation, turns) => readInputs(redis, keyspace.key(conversation, 'txt'), turns),
   };
 }

@@ -26,7 +26,7 @@ type ReplaceReply =
   | ['replaced' | 'known', number, string]
   | ['changed', number, number]
   | ForkingReply
-  | ['busy' | 'text_gone' | 'not_found' | 'gone'];
+  | ['busy' | 'text_gone' | 'not_found' | 'gone' | 'other_payload'];
 
 export const replaceVersionScript: ScriptOf<VersionStore['replaceVersion']> = {
   file: 'replace-version',
@@ -73,7 +73,7 @@ const startIdleTtlScript: ScriptOf<VersionStore['startIdleTtl']> = {
  */
 const NOBODY = 'nobody yet';
 
-type BeginForkReply = ['copying' | 'done', number, string] | ['exists'] | ForkingReply;
+type BeginForkReply = ['copying' | 'done', number, string] | ['exists'] | ['other_payload'] | ForkingReply;
 
 export const beginForkScript: ScriptOf<VersionStore['beginFork']> = {
   file: 'begin-fork',
@@ -89,7 +89,7 @@ export const beginForkScript: ScriptOf<VersionStore['beginFork']> = {
   decode: (reply, [{ conversation }], keyspace) => {
     const answer = reply as BeginForkReply;
     if (answer[0] === 'forking') return decodeForking(answer);
-    if (answer[0] === 'exists') return { status: 'exists' };
+    if (answer[0] === 'exists' || answer[0] === 'other_payload') return { status: answer[0] };
     const [status, copied, text] = answer;
     const plan = decodePlan(text, keyspace.key(conversation, 'c'));
     return status === 'done' ? { status, plan } : { status, copied, plan };

@@ -159,10 +159,10 @@ const LOG_LINES: LogLines = {
     fields: { queue, job: clip(job) },
     error,
   }),
-  inbox_job_failed: ({ job, error }) => ({
-    level: 'warn',
-    message: 'inbox job failed, its producer must correct it',
-    fields: { job: clip(job) },
+  inbox_job_taken: ({ job, outcome, code, error }) => ({
+    level: outcome === 'refused' ? 'warn' : 'debug',
+    message: outcome === 'refused' ? 'inbox job refused, its producer must correct it' : `inbox job ${outcome}`,
+    fields: { job: clip(job), code },
     error,
   }),
   redis_nearly_full: ({ usedBytes, limitBytes }) => ({

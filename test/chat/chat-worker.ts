@@ -1,4 +1,5 @@
 // A worker of the chat test, until it is killed. Its model streams as many words as the user asks for.
+import { flushCompileCache } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { defineTool } from '../../src/domain/agent.ts';
@@ -45,4 +46,5 @@ await startWorkers({
 });
 // The parent process owns the other end of stdin. If the parent dies, the worker ends too.
 process.stdin.on('end', () => process.exit(1)).resume();
+flushCompileCache();
 process.stdout.write('started\n');

@@ -38,7 +38,6 @@ describe('an append repeated under its operation id', () => {
     const first = await append('twice', [user('a')], { operation: 'op-1' });
     await append('twice', [user('b')]);
     expect(await append('twice', [user('a')], { operation: 'op-1' })).toStrictEqual(first);
-    expect(await append('twice', [user('a')], { operation: 'op-1', expectedHead: 0 })).toStrictEqual(first);
     expect((await fixture.client.describe('twice')).head).toBe(2);
   });
 
@@ -46,8 +45,16 @@ describe('an append repeated under its operation id', () => {
     await append('twice-calls', [user('a'), calls('x')]);
     const first = await append('twice-calls', [result('x')], { operation: 'op-1' });
     expect(await append('twice-calls', [result('x')], { operation: 'op-1' })).toStrictEqual(first);
-    expect(await append('twice-calls', [result('x')], { operation: 'op-1', expectedHead: 2 })).toStrictEqual(first);
     expect((await fixture.client.describe('twice-calls')).head).toBe(3);
+  });
+
+  test('append refuses an operation id that an earlier append used for other messages, also if these have no place in the log', async () => {
+    await append('other', [user('a')], { operation: 'op-1' });
+    for (const message of [user('b'), result('nowhere')]) {
+      const reused = append('other', [message], { operation: 'op-1' });
+      await expect(reused).rejects.toMatchObject({ code: 'operation_conflict', field: 'operation' });
+    }
+    expect((await fixture.client.describe('other')).head).toBe(1);
   });
 });
 

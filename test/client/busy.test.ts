@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { EnqueueInput, TurnView } from '../../src/client/index.ts';
+import type { EnqueueInput, EventOrLoss, TurnView } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { type Fixture, openFixture } from './fixture.ts';
@@ -128,6 +128,45 @@ test('onBusy steer puts the message into the running turn before its next model 
   expect((await contextOf('c-steer')).slice(2)).toEqual(['tool: held', 'user: also', 'assistant: heard hold, also']);
   expect(await fixture.client.enqueueTurn(steer)).toMatchObject({ state: 'completed', isNew: false });
 });
+
+test('the stream and the events of a turn say where a steering message entered it', async () => {
+  const release = await hold('c-place');
+  const read = readTypes('c-place', 'held');
+  await fixture.client.enqueueTurn({
+    conversation: 'c-place',
+    agent: 'talker',
+    input: 'also',
+    turn: 's1',
+    onBusy: 'steer',
+  });
+  release();
+  const expected = [
+    'tool-call',
+    'tool-result held',
+    'steering also of s1 at 4',
+    'text heard hold, also',
+    'end heard hold, also',
+  ];
+  expect(await read).toEqual(expected);
+  expect(await readTypes('c-place', 'held'), 'a reader that comes late').toEqual(expected);
+  const events: EventOrLoss[] = [];
+  for await (const event of fixture.client.events('c-place', { after: '0', waitMs: 0 })) events.push(event);
+  expect(events[0]).toMatchObject({ type: 'turn_steered', turn: 's1', into: 'held', seq: 4 });
+});
+
+/** Reads the parts of a turn to its end, one line for each. The pieces of a text are one line, previews are none. */
+async function readTypes(conversation: string, turn: string): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const part of fixture.client.stream(conversation, turn)) {
+    if (part.type === 'text')
+      lines.push(lines.at(-1)?.startsWith('text ') ? `${lines.pop()}${part.piece}` : `text ${part.piece}`);
+    else if (part.type === 'tool-result') lines.push(`${part.type} ${part.content}`);
+    else if (part.type === 'steering') lines.push(`steering ${part.content} of ${part.turn} at ${part.seq}`);
+    else if (part.type === 'end') lines.push(`end ${part.view.answer?.content}`);
+    else if (part.type === 'tool-call') lines.push(part.type);
+  }
+  return lines;
+}
 
 test('a turn with onBusy steer runs as a turn of its own if no other turn is open', async () => {
   expect(await ask('c-alone', 'x', 'steer')).toMatchObject({ state: 'completed', answer: { content: 'heard x' } });

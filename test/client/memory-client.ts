@@ -1,7 +1,7 @@
-import { monotonicFactory } from 'ulidx';
 import { createClient, type TurnfoldClient } from '../../src/client/client.ts';
 import { type ClientStores, storePorts } from '../../src/client/ports.ts';
 import type { Store } from '../../src/domain/ports/store.ts';
+import { createIdSource } from '../../src/jobs/id-source.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
 
 /** A client over a store in memory alone: no queue, no notifications. @param over Stores that replace single nouns. */
@@ -16,7 +16,7 @@ export function createMemoryClient(store: Store, over: Partial<ClientStores> = {
       throw error;
     },
     counterFor: () => loadTokenCounter('o200k_base'),
-    ids: { next: monotonicFactory() },
+    ids: createIdSource(),
     now: () => Date.now(),
     currentTrace: () => undefined,
   });

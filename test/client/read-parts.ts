@@ -20,7 +20,7 @@ export class ReadTurn {
       for (const step of this.steps.keys()) if (step >= part.step) this.steps.delete(step);
       return;
     }
-    if (!('step' in part)) return;
+    if (!('step' in part) || part.type === 'steering') return;
     const step = this.#open(part.step);
     if (part.type === 'text') step.text += part.piece;
     if (part.type === 'reasoning') step.reasoning += part.piece;

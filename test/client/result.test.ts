@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
-import { monotonicFactory } from 'ulidx';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createClient, type TurnfoldClient } from '../../src/client/client.ts';
 import type { EventNotifications } from '../../src/client/ports.ts';
 import { storePorts } from '../../src/client/ports.ts';
+import { createIdSource } from '../../src/jobs/id-source.ts';
 import { openWakeQueue } from '../../src/queue/wake-queue.ts';
 import { connectStore } from '../../src/store/connect-store.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
@@ -43,7 +43,7 @@ async function openClientWith(change: (real: EventNotifications) => EventNotific
     onError,
     currentTrace: () => undefined,
     counterFor: () => loadTokenCounter('o200k_base'),
-    ids: { next: monotonicFactory() },
+    ids: createIdSource(),
     now: () => Date.now(),
   });
 }

@@ -234,6 +234,9 @@ describe('openTurns', () => {
       { turn: 'later', state: 'scheduled' },
     ]);
     expect(counts).toEqual({ mailbox: 2, scheduled: 1 });
+    expect(turns.map(({ input }) => input)).toEqual([undefined, undefined, undefined]);
+    const asked = await client.openTurns('o-lost', { inputs: true });
+    expect(asked.turns.map(({ input }) => input)).toEqual([undefined, 'x', 'y']);
     const [first, ...others] = turns;
     const answers = (first?.waiting?.calls ?? []).map(({ id }) => [id, { content: 'told' }] as const);
     for (const { turn } of others) expect(await client.cancel('o-lost', turn)).toBe('canceled');

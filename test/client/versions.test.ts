@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { hashPayload } from '../../src/client/payload-hash.ts';
+import { nameOperation } from '../../src/domain/operation.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { compact, createTalker, type Fixture, makeVersions, openFixture, SHARDS, talk } from './fixture.ts';
 
@@ -218,7 +220,7 @@ describe('fork', () => {
       headTokens: total[2]?.total.tokens,
       headBytes: total[2]?.total.bytes,
       turns: 1,
-      forking: 'op-1 0 2099 _ long',
+      forking: `${nameOperation('op-1', hashPayload(['fork', { tenant: '_', id: 'long' }, {}]))} 0 2099 _ long`,
     });
     const refused = fixture.client.enqueueTurn({ conversation: 'cut', agent, input: 'hello' });
     await expect(refused).rejects.toMatchObject({ code: 'conversation_forking' });

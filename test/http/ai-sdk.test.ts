@@ -207,6 +207,29 @@ test('begins one turn for a request that came twice', async () => {
   expect(textsOf(chat.lastMessage)).toEqual(['heard hello after 0 messages']);
 });
 
+test('shows what the user wrote while no worker has begun its turn', async () => {
+  const id = newId();
+  const gate = openGate();
+  const { chat } = openPage({ sdk: 7, url: server.url, id });
+  const sent = chat.sendMessage({ text: `hold ${gate.name}` });
+  await expect.poll(() => textsOf(chat.lastMessage)).toEqual(['One ']);
+  const first = { id: chat.messages[0]?.id, role: 'user' };
+  const enqueue = (turn: string, input: string) =>
+    fixture.client.enqueueTurn({ conversation: id, agent: 'guide', turn, input });
+  await enqueue('m-2.1', 'second');
+  await enqueue('t3', 'third');
+  const waiting = [
+    { id: 'm-2', role: 'user', parts: [{ type: 'text', text: 'second' }] },
+    { id: 't3.input', role: 'user', parts: [{ type: 'text', text: 'third' }] },
+  ];
+  expect(await readHistory(id)).toMatchObject([first, ...waiting]);
+  gate.open();
+  await sent;
+  await fixture.client.result(id, 't3', { waitMs: 60_000 });
+  const texts = (await readHistory(id)).map((message) => [message.role, message.id]);
+  expect(texts.filter(([role]) => role === 'user').map(([, name]) => name)).toEqual([first.id, 'm-2', 't3.input']);
+});
+
 test('replays an answer that ended while its page was cut off', async () => {
   const id = newId();
   const patient = await serveApp(aiSdkApp({ clientFor: () => fixture.client, agent: 'guide' }));

@@ -9,6 +9,7 @@ interface Schema {
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
   readonly pattern?: string;
+  readonly examples?: readonly unknown[];
   readonly minimum?: number;
   readonly maximum?: number;
   readonly items?: Schema;
@@ -31,6 +32,7 @@ interface Operation {
 }
 
 export interface OpenApi {
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
@@ -43,7 +45,7 @@ export interface RandomRequest {
 }
 
 /** Few ids, so that requests meet each other's conversations and turns. */
-const IDS = ['a', 'b', 't1', 't2', 'talker'];
+const IDS = ['a', 'a', 'support-42', 't1', 't2', 'talker', 'talker'];
 const id = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...IDS) }, fc.string({ maxLength: 140, unit: 'binary' }));
 
 const hostileText = fc.oneof(
@@ -68,19 +70,35 @@ const hostileBody = fc.constantFrom(
 /** Waits stay short, so that a run ends in time. */
 const SHORT_WAIT = fc.constantFrom(0, 1, 5);
 
+const RESPONSES = ['resp_a~t1', 'resp_support-42~m1.1', 'resp_a~t2~c2_0', 'resp_b~t1', 'resp_x'];
+/** Values of fields whose schemas allow any text. */
+const NAMED: Readonly<Record<string, readonly string[]>> = {
+  previous_response_id: RESPONSES,
+  response: RESPONSES,
+  role: ['user', 'assistant', 'system', 'tool'],
+  type: ['text', 'message', 'function_call', 'function_call_output', 'mcp_approval_response', 'step-start'],
+  call_id: ['c2_0', 'c4_0'],
+  toolCallId: ['c2_0', 'c4_0'],
+  interruptId: ['t1/c2_0', 't2/c4_0', 'c2_0'],
+};
+
 function valueOf(schema: Schema, name = ''): fc.Arbitrary<unknown> {
   if (name === 'waitMs') return SHORT_WAIT;
   if (name === 'content') return fc.oneof({ weight: 9, arbitrary: fc.string() }, fc.jsonValue({ maxDepth: 2 }));
+  const { examples, ...rest } = schema;
+  // Random members rarely make a body whose parts agree with each other, which an example does.
+  if (examples !== undefined) return fc.oneof(fc.constantFrom(...examples), valueOf(rest, name));
   const choices = schema.anyOf ?? schema.oneOf;
-  if (choices !== undefined) return fc.oneof(...choices.map((choice) => valueOf(choice)));
+  if (choices !== undefined) return fc.oneof(...choices.map((choice) => valueOf(choice, name)));
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   if (schema.const !== undefined) return fc.constant(schema.const);
   switch (schema.type) {
     case 'string':
+      if (NAMED[name] !== undefined) return fc.constantFrom(...NAMED[name]);
       return schema.pattern?.includes('A-Za-z0-9_.-') === true ? id : fc.string({ minLength: 1, unit: 'grapheme' });
     case 'integer':
     case 'number':
-      return fc.integer({ min: Math.max(schema.minimum ?? 0, -5), max: Math.min(schema.maximum ?? 50, 50) });
+      return integerFrom(Math.max(schema.minimum ?? 0, -5), schema.maximum);
     case 'boolean':
       return fc.boolean();
     case 'array':
@@ -90,6 +108,10 @@ function valueOf(schema: Schema, name = ''): fc.Arbitrary<unknown> {
     default:
       return fc.jsonValue({ maxDepth: 2 });
   }
+}
+
+function integerFrom(min: number, max = Number.POSITIVE_INFINITY): fc.Arbitrary<number> {
+  return fc.integer({ min, max: Math.min(max, min + 50) });
 }
 
 function objectOf({ properties = {}, required = [], additionalProperties }: Schema): fc.Arbitrary<object> {
@@ -168,7 +190,17 @@ function legalHeaders(headers: Record<string, string>): Record<string, string> {
   );
 }
 
-export function arbitraryRequest({ paths }: OpenApi): fc.Arbitrary<RandomRequest> {
+/** Replaces the references to shared schemas, none of which refers to itself. */
+function inlineRefs<Value>(value: Value, schemas: OpenApi['components']['schemas']): Value {
+  const written = JSON.stringify(value, (_, member: Schema | null) => {
+    const name = member?.$ref?.replace('#/components/schemas/', '');
+    return name === undefined ? member : schemas[name];
+  });
+  return JSON.parse(written) as Value;
+}
+
+export function arbitraryRequest({ paths: written, components }: OpenApi): fc.Arbitrary<RandomRequest> {
+  const paths = inlineRefs(written, components.schemas);
   const requests = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => requestTo(method, path, operation)),
   );

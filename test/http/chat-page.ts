@@ -62,6 +62,15 @@ export function openPage({
   return { chat, data, errors };
 }
 
+/** A `fetch` that sends an access key. */
+export function fetchWithKey(token: string): typeof fetch {
+  return (input, init) => {
+    const headers = new Headers(init?.headers);
+    headers.set('authorization', `Bearer ${token}`);
+    return fetch(input, { ...init, headers });
+  };
+}
+
 export type Page = ReturnType<typeof openPage>;
 
 /** Text of each step of a message, as a page shows it: without the steps that were restarted. */

@@ -64,11 +64,17 @@ test('writes the summary as a user message that any provider takes', async () =>
   expect(part?.text).toMatch(/^<summary messages="1-3">/);
 });
 
-test('asks a summarizer with a model by its name, and refuses an unknown one', async () => {
-  const { output } = await compact({ input: conversation(), model: 'small' });
-  expect(output[3]?.['encrypted_content']).toBe('by a model');
-  await expect(compact({ input: conversation(), model: 'other' })).rejects.toMatchObject({ status: 422 });
-});
+test.each(['gpt-5', 'constructor'])(
+  'asks a summarizer with a model by its name, and works without one for %s',
+  async (other) => {
+    const { output } = await compact({ input: conversation(), model: 'small' });
+    expect(output[3]?.['encrypted_content']).toBe('by a model');
+    const structural = await compact({ input: conversation() });
+    const unknown = await compact({ input: conversation(), model: other });
+    expect(unknown.output[3]?.['encrypted_content']).toBe(structural.output[3]?.['encrypted_content']);
+    await expect(compact({ input: 'x', model: undefined })).rejects.toMatchObject({ status: 422, param: 'model' });
+  },
+);
 
 test('shortens the longest texts, and keeps their first and last lines', () => {
   const [short, long] = shortenMessages(

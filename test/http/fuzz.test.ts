@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { talk } from '../client/fixture.ts';
 import { arbitraryRequest, type OpenApi } from './arbitrary-requests.ts';
-import { type HttpFixture, openHttpFixture } from './fixture.ts';
-import { readState, sendRandom } from './random-requests.ts';
+import { type HttpFixture, openHttpFixture, send } from './fixture.ts';
+import { readState, sendRandom, withProtocols } from './random-requests.ts';
 
 let http: HttpFixture;
 beforeAll(async () => {
@@ -13,19 +13,21 @@ beforeAll(async () => {
 afterAll(() => http.close());
 
 test('a random request gets an answer by its schema or a problem, never a 5xx, and a refused one changes nothing', async () => {
-  const { body: document } = await http.call<OpenApi>('GET', '/v1/openapi.json');
+  const { url } = await http.serve(withProtocols(http.client));
+  const { body: document } = await send<OpenApi>(`${url}/v1/openapi.json`, 'GET');
   const statuses = new Set<number>();
   let state = await readState(http.client);
   await fc.assert(
     fc.asyncProperty(arbitraryRequest(document), async (request) => {
-      const status = await sendRandom(http.baseUrl, request);
+      const status = await sendRandom(url, request);
       statuses.add(status);
+
       const after = await readState(http.client);
       if (status >= 400) expect(after).toEqual(state);
       state = after;
     }),
-    { numRuns: 300, endOnFailure: true },
+    { numRuns: 400, endOnFailure: true },
   );
-  expect([...statuses]).toEqual(expect.arrayContaining([200, 202, 404, 409, 422]));
+  expect([...statuses]).toEqual(expect.arrayContaining([200, 202, 404, 422]));
   expect(http.defects).toEqual([]);
 });

@@ -13,6 +13,7 @@ interface Step {
   readonly failed: boolean;
   readonly wait: 'none' | 'compaction' | 'approval' | 'tools';
   readonly compacts: boolean;
+  readonly isSteered: boolean;
 }
 
 const word = fc.constantFrom('a', 'It is ', '😀', '\n', '{"x":', '[1]', 'data: ');
@@ -25,6 +26,7 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.record({
   failed: fc.boolean(),
   wait: fc.constantFrom('none', 'compaction', 'approval', 'tools'),
   compacts: fc.boolean(),
+  isSteered: fc.boolean(),
 });
 
 const endArbitrary = fc.constantFrom('completed' as const, 'failed' as const, 'canceled' as const);
@@ -89,6 +91,9 @@ function writeStep(parts: Body[], step: Step, number: number) {
   if (calls.length > 0 && (step.wait === 'approval' || step.wait === 'tools')) parts.push(waitFor(step.wait, calls));
   for (const { id: call, content } of calls) {
     parts.push({ type: 'tool-result', step: number, call, content, isError: step.failed });
+  }
+  if (step.isSteered && calls.length > 0) {
+    parts.push({ type: 'steering', step: number, turn: 's1', seq: seq + 9, content: 'and this' });
   }
   return calls;
 }

@@ -134,7 +134,12 @@ test('a caller reaches only its tenant, and only the routes of its scopes', asyn
       return caller;
     },
     protocols: [
-      { path: '/v1/echo', scopes: ['enqueue'], fetch: (_, { caller }) => Response.json({ tenant: caller.tenant }) },
+      {
+        routes: [
+          { operation: 'echo', method: 'post', path: '/v1/echo', scopes: ['enqueue'], summary: 'Echo.', results: {} },
+        ],
+        fetch: (_, { caller }) => Response.json({ tenant: caller.tenant }),
+      },
     ],
   });
   const as = (authorization: string) => ({ headers: { authorization } });
@@ -145,7 +150,8 @@ test('a caller reaches only its tenant, and only the routes of its scopes', asyn
   const foreign = await send(url + TURNS, 'POST', { body: hello, ...as('two') });
   expect(outline(foreign)).toEqual({ status: 403, code: 'forbidden', field: 'authorization' });
   expect(outline(await send(`${url}/v1/conversations`, 'GET'))).toMatchObject({ status: 401, code: 'unauthorized' });
-  expect((await send(`${url}/v1/echo/deep`, 'POST', as('one'))).body).toEqual({ tenant: 'one' });
+  expect((await send(`${url}/v1/echo`, 'POST', as('one'))).body).toEqual({ tenant: 'one' });
+  expect(outline(await send(`${url}/v1/echo`, 'GET', as('one')))).toEqual({ status: 405, code: 'method_not_allowed' });
   expect((await send(`${url}/v1/echo`, 'POST', as('two'))).status).toBe(403);
   await stop();
 });

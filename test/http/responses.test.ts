@@ -41,6 +41,51 @@ test('creates a response, and continues its conversation', async () => {
   expect((await openai.responses.retrieve(second.id)).output_text).toBe('heard more after 2 messages');
 });
 
+test('continues behind an older response in a fork, which leaves the conversation as it is', async () => {
+  const first = await openai.responses.create({ input: 'one' });
+  const second = await openai.responses.create({ input: 'two', previous_response_id: first.id });
+  const create = () =>
+    openai.responses.create(
+      { input: 'other', previous_response_id: first.id },
+      { headers: { 'idempotency-key': 'branch-1' } },
+    );
+  const branch = await create();
+  expect(branch.output_text).toBe('heard other after 2 messages');
+  expect(branch.previous_response_id).toBe(first.id);
+  expect(branch.conversation?.id).not.toBe(first.conversation?.id);
+  expect((await create()).id, 'a repeated request finds its fork').toBe(branch.id);
+  const key = { headers: { 'idempotency-key': 'branch-2' } };
+  const refused = openai.responses.create({ input: 'x', model: 'other', previous_response_id: first.id }, key);
+  await expect(refused).rejects.toMatchObject({ status: 409, code: 'agent_conflict', param: 'model' });
+  await expect(fixture.client.describe('conv_branch-2')).rejects.toMatchObject({ code: 'not_found' });
+  const third = await openai.responses.create({ input: 'three', previous_response_id: second.id });
+  expect(third.output_text).toBe('heard three after 4 messages');
+  expect(third.conversation?.id).toBe(first.conversation?.id);
+});
+
+test('waits behind a newest response that has not ended, and refuses one with others behind it', async () => {
+  const gate = openGate();
+  const first = await openai.responses.create({ input: `hold ${gate.name}`, background: true });
+  const second = await openai.responses.create({ input: 'two', previous_response_id: first.id, background: true });
+  const refused = openai.responses.create({ input: 'x', previous_response_id: first.id });
+  await expect(refused).rejects.toMatchObject({ status: 409, code: 'conversation_busy' });
+  gate.open();
+  await expect.poll(async () => (await openai.responses.retrieve(second.id)).status).toBe('completed');
+  expect((await openai.responses.retrieve(second.id)).output_text).toBe('heard two after 2 messages');
+});
+
+test('refuses to continue a response that a rollback took out of its conversation', async () => {
+  const first = await openai.responses.create({ input: 'one' });
+  const second = await openai.responses.create({ input: 'two', previous_response_id: first.id });
+  const [, conversation = '', turn = ''] = /^resp_(.+)~(.+)$/.exec(second.id) ?? [];
+  await fixture.client.rollBackTurn(conversation, turn);
+  const refused = openai.responses.create({ input: 'x', previous_response_id: second.id });
+  await expect(refused).rejects.toMatchObject({ status: 409, code: 'conflict', param: 'previous_response_id' });
+  const again = await openai.responses.create({ input: 'again', previous_response_id: first.id });
+  expect(again.output_text).toBe('heard again after 2 messages');
+  expect(again.conversation?.id).toBe(first.conversation?.id);
+});
+
 test('takes a conversation that the caller kept', async () => {
   const { output_text: text } = await openai.responses.create({
     input: [
@@ -150,7 +195,15 @@ test('finds the response of a request that came twice', async () => {
   expect((await create()).output_text).toBe('heard y after 1 messages');
 });
 
-test('refuses instructions, and an unknown response', async () => {
+test('refuses instructions, `store: false`, and an unknown response', async () => {
+  const unstored = openai.responses.create({ input: 'hello', store: false });
+  await expect(unstored).rejects.toMatchObject({ status: 422, code: 'invalid_input', param: 'store' });
+  for (const id of ['resp_nobody~t1', 'resp_x']) {
+    const unknown = openai.responses.create({ input: 'hello', previous_response_id: id });
+    await expect(unknown).rejects.toMatchObject({ status: 404, code: 'not_found', param: 'previous_response_id' });
+  }
+  const both = openai.responses.create({ input: 'x', previous_response_id: 'resp_a~b', conversation: 'a' });
+  await expect(both).rejects.toMatchObject({ status: 422, param: 'conversation' });
   const refused = openai.responses.create({ input: 'hello', instructions: 'Be rude.' });
   await expect(refused).rejects.toMatchObject({ status: 422, code: 'invalid_input' });
   await expect(openai.responses.retrieve('resp_x')).rejects.toMatchObject({ status: 404 });

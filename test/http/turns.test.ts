@@ -52,7 +52,7 @@ test('a repeated Idempotency-Key with another body gets 422, and a repeated turn
   const headers = { 'idempotency-key': 'k1' };
   await http.call('POST', turnsOf('c3'), { body: hello, headers });
   const other = await http.call('POST', turnsOf('c3'), { body: { ...hello, input: 'other' }, headers });
-  expect(outline(other)).toEqual({ status: 422, code: 'turn_conflict', field: 'turn' });
+  expect(outline(other)).toEqual({ status: 422, code: 'key_reused', field: 'idempotency-key' });
   await http.call('POST', turnsOf('c3'), { body: { ...hello, turn: 't1' } });
   const conflict = await http.call('POST', turnsOf('c3'), { body: { ...hello, input: 'other', turn: 't1' } });
   expect(outline(conflict)).toEqual({ status: 409, code: 'turn_conflict', field: 'turn' });

@@ -117,7 +117,7 @@ describe('log catalogue', () => {
       'redis_nearly_full',
       'policy_warned',
       'record_quarantined',
-      'inbox_job_failed',
+      'inbox_job_taken',
       'webhook_sent',
       'webhook_events_lost',
       'webhook_set_aside',

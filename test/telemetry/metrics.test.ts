@@ -119,7 +119,7 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
   conversation_expired: { turnfold_conversations_expired_total: 1 },
   redis_nearly_full: {},
   policy_warned: {},
-  inbox_job_failed: {},
+  inbox_job_taken: { 'turnfold_inbox_jobs_total{code="invalid_input",outcome="refused"}': 1 },
   webhook_sent: { 'turnfold_webhook_requests_total{event="turn.settled",outcome="failed"}': 1 },
   webhook_events_lost: { turnfold_webhook_losses_total: 1 },
   webhook_set_aside: { turnfold_webhooks_set_aside_total: 1 },

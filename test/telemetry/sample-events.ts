@@ -131,7 +131,13 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
     name: 't|x y',
     why: 'the entry names no turn, pass or conversation',
   },
-  inbox_job_failed: { type: 'inbox_job_failed', job: 'order-4711', error: new Error('it broke') },
+  inbox_job_taken: {
+    type: 'inbox_job_taken',
+    job: 'order-4711',
+    outcome: 'refused',
+    code: 'invalid_input',
+    error: new Error('it broke'),
+  },
   webhook_sent: {
     type: 'webhook_sent',
     ...scope,

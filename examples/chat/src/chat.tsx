@@ -10,8 +10,9 @@ export interface ChatProps {
 }
 
 export function Chat({ id, messages: loaded }: ChatProps) {
-  const { messages, status, error, sendMessage, regenerate, stop, addToolApprovalResponse } = useDurableChat(id, loaded);
-  const isBusy = status === 'submitted' || status === 'streaming';
+  const chat = useDurableChat(id, loaded);
+  const { messages, status, isUnsure, error, sendMessage, regenerate, stop, addToolApprovalResponse } = chat;
+  const isBusy = isUnsure || status === 'submitted' || status === 'streaming';
   const stopTurn = async () => {
     await fetch(`/v1/chat/${encodeURIComponent(id)}/stop`, { method: 'POST' });
     await stop();

@@ -5,13 +5,19 @@ import { loadMessages } from './load-messages.ts';
 
 const RETRY_MS = 500;
 
+export interface DurableChat extends UseChatHelpers<UIMessage> {
+  /** The page repairs its messages. A question that is asked now would mix its answer with the one before. */
+  readonly isUnsure: boolean;
+}
+
 /**
  * The stock `useChat`, which reads on by itself after a lost connection. A message that did not arrive is sent again under
  * its id, and a repeated message begins no second turn. An answer that did not end is streamed again from its start.
  * @param loaded messages of the log when the page was opened
  */
-export function useDurableChat(id: string, loaded: readonly UIMessage[]): UseChatHelpers<UIMessage> {
+export function useDurableChat(id: string, loaded: readonly UIMessage[]): DurableChat {
   const [isCutOff, setCutOff] = useState(false);
+  const [isUnsure, setUnsure] = useState(false);
   const chat = useChat({
     id,
     messages: [...loaded],
@@ -26,12 +32,13 @@ export function useDurableChat(id: string, loaded: readonly UIMessage[]): UseCha
       if (finishReason === undefined || !hasQuestion) setCutOff(true);
     },
   });
-  const { error, messages, sendMessage, setMessages, resumeStream } = chat;
+  const { error, messages, status, sendMessage, setMessages, resumeStream } = chat;
   const hasFailed = error !== undefined && !isRefusal(error);
 
   useEffect(() => {
     if (!isCutOff && !hasFailed) return;
     const left = new AbortController();
+    setUnsure(true);
     const readOn = async () => {
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       const known = await loadMessages(id, left.signal);
@@ -42,11 +49,40 @@ export function useDurableChat(id: string, loaded: readonly UIMessage[]): UseCha
       setMessages(known);
       await resumeStream();
     };
-    readOn().catch(() => undefined);
+    readOn().catch(() => setUnsure(left.signal.aborted));
     return () => left.abort();
     // The messages are those at the moment of the failure.
   }, [isCutOff, hasFailed, error, id]);
-  return chat;
+
+  // The answer may have been neither in the messages nor in the stream, if its turn ended in between.
+  const check =
+    status === 'ready' && !isCutOff ? [isUnsure ? 'unsure' : '', ...findUnanswered(messages)].join(' ') : '';
+  useEffect(() => {
+    if (check === '') return;
+    const left = new AbortController();
+    loadMessages(id, left.signal).then(
+      (known) => {
+        setMessages((shown) => mergeLog(shown, known));
+        setUnsure(false);
+      },
+      () => setUnsure(left.signal.aborted),
+    );
+    return () => left.abort();
+  }, [check, id]);
+  return { ...chat, isUnsure: isUnsure || isCutOff || hasFailed };
+}
+
+/** Ids of the user's messages that no answer follows. A turn that failed has none. */
+function findUnanswered(messages: readonly UIMessage[]): string[] {
+  const asked = messages.filter(({ role }, index) => role === 'user' && messages[index + 1]?.role !== 'assistant');
+  return asked.map(({ id }) => id);
+}
+
+/** Takes the messages of the log, and keeps what the page has behind them. */
+function mergeLog(shown: UIMessage[], known: readonly UIMessage[]): UIMessage[] {
+  const logged = new Set(known.map(({ id }) => id));
+  const last = shown.findLastIndex(({ id }) => logged.has(id));
+  return [...known, ...shown.slice(last + 1)];
 }
 
 /** A problem of the caller, e.g. a message that is too large. The same request would be refused again. */

@@ -29,6 +29,8 @@ function describeEvent(event: ConversationEvent): string {
   switch (event.type) {
     case 'turn_settled':
       return `turn ${event.turn} ${event.state}`;
+    case 'turn_steered':
+      return `message of turn ${event.turn} went into turn ${event.into} as message ${event.seq}`;
     case 'turn_waiting': {
       const calls = event.calls.map(({ name, arguments: text, isCut }) => `${name}(${text}${isCut ? '…' : ''})`);
       const which = calls.length === 0 ? '' : `: ${calls.join(', ')}`;

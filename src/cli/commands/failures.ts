@@ -39,6 +39,7 @@ export interface RedriveOptions extends ConversationOptions {
   readonly operation?: string;
   /** Context object of the new turn, as JSON or as `@file`. */
   readonly context?: string;
+  readonly priority?: number;
   readonly wait: number;
 }
 
@@ -51,12 +52,14 @@ export async function redrive(
   context: ClientContext,
   id: string,
   turn: string | undefined,
-  { tenant, operation, context: typed, wait, json }: RedriveOptions,
+  { tenant, operation, context: typed, priority, wait, json }: RedriveOptions,
 ): Promise<number> {
   const { client, output } = context;
   if (turn === undefined) {
-    const field = operation !== undefined ? '--operation' : typed !== undefined ? '--context' : '--wait';
-    if (field !== '--wait' || wait > 0) {
+    const given = Object.entries({ operation, context: typed, priority, wait: wait > 0 || undefined });
+    const [first] = given.find(([, value]) => value !== undefined) ?? [];
+    if (first !== undefined) {
+      const field = `--${first}`;
       throw fieldError(
         'invalid_input',
         field,
@@ -67,7 +70,7 @@ export async function redrive(
     writeResult(output, json, { tenant, conversation: id, pass }, `${pass}  pass requested`);
     return 0;
   }
-  const input = { operation, context: await readTurnContext(typed) };
+  const input = { operation, context: await readTurnContext(typed), priority };
   const accepted = await client.redrive({ tenant, conversation: id }, turn, input);
   if (wait > 0) return await showTurn(context, id, accepted.turn, { tenant, wait, ...(json && { json }) });
   const again = accepted.isNew ? '' : '  (re-driven before)';

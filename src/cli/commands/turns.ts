@@ -1,7 +1,8 @@
 import type { CallAnswer, OpenTurn } from '../../client/index.ts';
 import { fieldError, isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
+import type { OnBusy } from '../../domain/turn.ts';
 import { readTextFile } from '../files.ts';
-import { readTurnContext } from '../option-values.ts';
+import { readPeriod, readTurnContext } from '../option-values.ts';
 import { writeResult } from '../output.ts';
 import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { adviseAnswer, describeCalls, describeState } from '../turn-text.ts';
@@ -111,6 +112,14 @@ export interface EnqueueOptions extends FollowOptions {
   readonly turn?: string;
   /** Context object of the turn, as JSON or as `@file`. */
   readonly context?: string;
+  readonly onBusy?: string;
+  /** Time until the turn may start, such as `30m`. */
+  readonly delay?: string;
+  /** Time in which the turn must be settled, such as `2h`. */
+  readonly deadline?: string;
+  readonly maxTurnTokens?: number;
+  readonly maxQueuedTurns?: number;
+  readonly priority?: number;
 }
 
 /** Enqueues a turn. @returns the exit code: 1 if `--wait` ended without an answer */
@@ -121,7 +130,8 @@ export async function enqueue(
   options: EnqueueOptions,
 ): Promise<number> {
   const { client, output } = context;
-  const { agent, tenant, turn, wait, stream = false, json } = options;
+  const { agent, tenant, turn, wait, stream = false, json, delay, deadline } = options;
+  const { priority, maxTurnTokens, maxQueuedTurns } = options;
   const turnContext = await readTurnContext(options.context);
   const accepted = await client.enqueueTurn({
     conversation: id,
@@ -130,6 +140,12 @@ export async function enqueue(
     input: text,
     turn,
     context: turnContext,
+    onBusy: options.onBusy as OnBusy | undefined,
+    delayMs: delay === undefined ? undefined : readPeriod(delay, '--delay'),
+    deadlineMs: deadline === undefined ? undefined : readPeriod(deadline, '--deadline'),
+    maxTurnTokens,
+    maxQueuedTurns,
+    priority,
   });
   if (wait > 0 || stream) return await showTurn(context, id, accepted.turn, options);
   writeResult(output, json, accepted, `${accepted.turn}  ${accepted.state}`);

@@ -73,14 +73,14 @@ class Choice {
 
   densityOf(index: number): number {
     let gain = 0;
+    const { values } = this.#request;
+    const isCovered = this.#isCovered;
     const { terms } = this.#fragment(index);
-    for (const term of terms) {
-      if (this.#isCovered[term] === 0) gain += this.#request.values[term] as number;
-    }
+    for (const term of terms) if (isCovered[term] === 0) gain += values[term] as number;
     const lead = this.#openLead(index);
     if (lead === undefined) return gain / this.#costOf(index);
     for (const term of this.#fragment(lead).terms) {
-      if (this.#isCovered[term] === 0 && !terms.includes(term)) gain += this.#request.values[term] as number;
+      if (isCovered[term] === 0 && !terms.includes(term)) gain += values[term] as number;
     }
     return gain / (this.#costOf(index) + this.#costOf(lead));
   }

@@ -44,6 +44,11 @@ export class PeerSums {
     this.#sizes[group] = (this.#sizes[group] as number) + 1;
   }
 
+  /** Computes a number from the sum and the size of each group. @returns the numbers by group */
+  each(compute: (sum: number, size: number) => number): Float64Array {
+    return this.#sums.map((sum, group) => compute(sum, this.#sizes[group] as number));
+  }
+
   of(group: number): { readonly sum: number; readonly size: number } {
     return { sum: this.#sums[group] as number, size: this.#sizes[group] as number };
   }

@@ -21,8 +21,11 @@ export interface TermShape {
   readonly isIdeographic: boolean;
 }
 
+/** Characters of a term by their class. One list for all terms, because a list for each term takes longer to make than to fill. */
+const counts = new Uint8Array(8);
+
 export function shapeOf(term: string): TermShape {
-  const counts = new Uint8Array(8);
+  counts.fill(0);
   let hasInnerCapital = false;
   let before = -1;
   for (let index = 0; index < term.length; index += 1) {

@@ -18,7 +18,7 @@ const CHARS_A_STEP = 700;
  * Signs for or against the use of a term by the agent in its next messages. `scripts/fit-use-weights.ts` fits their weights.
  * They remain of 70 that were tried.
  */
-const FEATURES = {
+export const FEATURES = {
   /** Messages since the term was last held. */
   age: ({ term, facts }) => Math.log1p(facts.messages - 1 - term.last),
   /** Text since a term that one message holds. */
@@ -57,8 +57,4 @@ export interface FeatureWeights {
 export interface UseWeights {
   readonly bias: number;
   readonly features: Readonly<Record<Feature, FeatureWeights>>;
-}
-
-export function featureOf(name: Feature, seen: SeenTerm): number {
-  return FEATURES[name](seen);
 }

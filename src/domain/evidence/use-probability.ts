@@ -3,7 +3,7 @@ import type { Ledger } from './ledger.ts';
 import { PeerSums, peersOf } from './peers.ts';
 import { readFacts } from './source-facts.ts';
 import { shapeOf } from './term-shape.ts';
-import { FEATURE_NAMES, featureOf, type UseWeights } from './use-features.ts';
+import { FEATURE_NAMES, FEATURES, type UseWeights } from './use-features.ts';
 import { USE_WEIGHTS } from './use-weights.ts';
 
 /** Terms with the mean of the source by which each group of peers is extended, so that a lone term has a measure. */
@@ -29,10 +29,8 @@ export function* valueTermsInSlices(ledger: Ledger, weights: UseWeights = USE_WE
   }
   yield;
   const mean = sum / Math.max(1, probabilities.length);
-  return probabilities.map((probability, index) => {
-    const { sum: ofPeers, size } = peers.of(groups[index] as number);
-    return probability - (ofPeers + PRIOR_PEERS * mean) / (size + PRIOR_PEERS);
-  });
+  const expected = peers.each((ofPeers, size) => (ofPeers + PRIOR_PEERS * mean) / (size + PRIOR_PEERS));
+  return probabilities.map((probability, index) => probability - (expected[groups[index] as number] as number));
 }
 
 interface UseEstimate {
@@ -47,15 +45,16 @@ function* estimateUse(ledger: Ledger, { bias, features }: UseWeights): Sliced<Us
   const scores = new Float64Array(ledger.terms.length);
   const groups = new Uint8Array(ledger.terms.length);
   const peers = new PeerSums();
+  const weighed = FEATURE_NAMES.map((name) => ({ read: FEATURES[name], ...features[name] }));
   for (const [index, term] of ledger.terms.entries()) {
     const shape = shapeOf(term.text);
     const seen = { term, shape, index, facts };
     let ofPeers = 0;
     let own = bias;
-    for (const name of FEATURE_NAMES) {
-      const value = featureOf(name, seen);
-      own += features[name].own * value;
-      ofPeers += features[name].peers * value;
+    for (const feature of weighed) {
+      const value = feature.read(seen);
+      own += feature.own * value;
+      ofPeers += feature.peers * value;
     }
     const group = peersOf(term, shape);
     groups[index] = group;
@@ -63,9 +62,9 @@ function* estimateUse(ledger: Ledger, { bias, features }: UseWeights): Sliced<Us
     peers.add(group, ofPeers);
     if (endsSlice(index)) yield;
   }
-  const probabilities = scores.map((own, index) => {
-    const { sum, size } = peers.of(groups[index] as number);
-    return 1 / (1 + Math.exp(-own - sum / size));
-  });
+  const means = peers.each((sum, size) => sum / size);
+  const probabilities = scores.map(
+    (own, index) => 1 / (1 + Math.exp(-own - (means[groups[index] as number] as number))),
+  );
   return { probabilities, groups };
 }

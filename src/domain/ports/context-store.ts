@@ -5,7 +5,7 @@ import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { LogEntry, WeighedMessage } from '../message.ts';
 import type { SeqRange, Version } from '../version.ts';
-import type { Forking } from './version-store.ts';
+import type { Forking, OtherPayload } from './version-store.ts';
 
 /** Reads conversations, logs and contexts for workers. */
 export interface ContextReader {
@@ -34,7 +34,7 @@ export interface ContextReader {
 /** Messages that a caller appends outside of a turn. */
 export interface AppendRequest {
   readonly conversation: ConversationRef;
-  /** Id of the operation. If an id is repeated, nothing is written, and the first answer is returned (invariant I5). */
+  /** Name of the operation, see `nameOperation`. A repeated name writes nothing and gets the first answer (invariant I5). */
   readonly operation: string;
   readonly agent: string;
   /** Last log entry that the caller knew when it chose the ids of new tool calls. */
@@ -56,6 +56,7 @@ export type AppendResult =
   | { readonly status: 'other_agent'; readonly agent: string }
   | { readonly status: 'busy' }
   | Forking
+  | OtherPayload
   | { readonly status: 'conflict'; readonly head: number };
 
 /** Reads and changes contexts, for client calls. */

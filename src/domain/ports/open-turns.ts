@@ -8,6 +8,11 @@ export interface OpenTurn {
   readonly acceptedAt: number;
   /** Time when a scheduled turn is queued, in ms since epoch. */
   readonly dueAt?: number;
+  /**
+   * Text of the user message, if the caller asked for inputs and no worker has claimed the turn. Afterwards the log has
+   * the message.
+   */
+  readonly input?: string;
   /** Kind and deadline of the wait, if the turn waits. Only the oldest unsettled turn can wait. */
   readonly waiting?: Waiting;
 }

@@ -2,7 +2,7 @@ import type { Reason } from '../compaction/thresholds.ts';
 import type { Acknowledged } from '../durability.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { ApprovalRefusal, Proposal, Verdict } from '../proposal.ts';
-import type { Forking } from './version-store.ts';
+import type { Forking, OtherPayload } from './version-store.ts';
 
 /** A proposed version that waits for a person's decision, or whose decision no worker has carried out yet. */
 export interface WaitingProposal {
@@ -18,7 +18,7 @@ export interface WaitingProposal {
 
 export interface Decision {
   readonly conversation: ConversationRef;
-  /** Id of the operation. If an id is repeated, nothing is written, and the first answer is returned (invariant I5). */
+  /** Name of the operation, see `nameOperation`. A repeated name writes nothing and gets the first answer (invariant I5). */
   readonly operation: string;
   /** Id of the proposal that the person saw. */
   readonly proposal: string;
@@ -44,6 +44,7 @@ export type DecisionResult =
   /** The proposal is not open any more: it was replaced, decided or expired. Or it never existed. */
   | { readonly status: 'stale'; readonly why: 'unknown' | 'decided' | 'expired' | 'version_changed' }
   | { readonly status: 'not_found' | 'gone' }
+  | OtherPayload
   | Forking;
 
 /** Stores proposals and decisions, for client calls. */

@@ -116,7 +116,7 @@ export interface InboxJob {
  * Moves a job of the inbox to the mailbox of its conversation. Returns the accepted turn as JSON data, which the queue
  * stores with the job. Throws a coded error if the job cannot be accepted.
  */
-export type InboxHandler = (job: InboxJob) => Promise<object>;
+export type InboxHandler = (job: InboxJob) => Promise<{ readonly isNew: boolean }>;
 
 /** Runs one delivery of a summarization job. Throws errors that a retry may avoid, except on the last attempt. */
 export type SummarizationHandler = (delivery: SummarizationDelivery) => Promise<SummarizationResult>;

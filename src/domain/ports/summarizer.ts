@@ -8,6 +8,7 @@ import type { SeqRange } from '../version.ts';
 export interface EarlierSummary {
   /** Text of the summary, without the copied user messages before it. */
   readonly text: string;
+  /** Range of messages that the summary stands for. */
   readonly covers: SeqRange;
   /** Original items of the provider, if the provider wrote the summary: `RawItems`. */
   readonly raw?: RawItems;
@@ -24,7 +25,9 @@ export type SummaryCall = Omit<
  * them.
  */
 export interface SummaryParts {
+  /** Returns a stored part. */
   read(key: string): Promise<string | undefined>;
+  /** Stores a part. */
   write(key: string, text: string): Promise<void>;
 }
 
@@ -54,22 +57,30 @@ export interface SummaryRequest {
   readonly keptLater?: number;
   /** Maximum tokens of the summary's text. */
   readonly maxTokens: number;
+  /** Aborts when the summary is not needed any more. */
   readonly signal: AbortSignal;
   /** Store for finished parts of the summary. Absent: no part survives a failed attempt. */
   readonly parts?: SummaryParts;
   /** Called after every model call, whether it succeeded or not. */
   readonly onCall?: (call: SummaryCall) => void;
+  /** Called for each model of a chain that another model replaced. */
   readonly onPassedOver?: ModelRequest['onPassedOver'];
 }
 
 export type SummaryAnswer =
   | {
       readonly status: 'written';
+      /** Text of the summary. */
       readonly text: string;
       /** True if existing summaries were extended with later messages. */
       readonly isUpdate?: boolean;
       /** Original items and token count of the provider's own compaction. Other models get the summary text instead. */
-      readonly own?: { readonly raw: RawItems; readonly tokens: number };
+      readonly own?: {
+        /** Items of the provider. */
+        readonly raw: RawItems;
+        /** Tokens of the items. */
+        readonly tokens: number;
+      };
     }
   /** The range is too small for this summarizer. The next one of the list is used instead. */
   | { readonly status: 'unfit'; readonly why: string }

@@ -238,6 +238,8 @@ export interface TurnIntake {
    * @returns undefined if the conversation does not exist
    */
   listOpen(conversation: ConversationRef, limit: number): Promise<OpenTurns | undefined>;
+  /** Reads the texts of the user messages of turns that no worker has claimed, by turn. Leaves out all other turns. */
+  readInputs(conversation: ConversationRef, turns: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 /** Data that a worker needs for a turn and that the claim does not include. */

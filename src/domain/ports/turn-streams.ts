@@ -93,7 +93,7 @@ export interface StreamPage {
   readonly head: number;
   /** The larger one of `afterSeq` and the number of the turn's user message. */
   readonly start: number;
-  /** Messages that the turn appended to the log behind `start`. */
+  /** Messages behind `start` that the turn appended to the log, and those of turns that steered it. */
   readonly log: readonly LogEntry[];
   readonly entries: readonly StreamEntry[];
   /** Id of the last stream entry that was read, also if that entry is not in `entries`. */

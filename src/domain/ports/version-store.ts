@@ -9,7 +9,7 @@ import type { Summary, Version } from '../version.ts';
 /** A context version that a caller requested, by restoring an older one or rolling back a turn. */
 export interface VersionReplacement {
   readonly conversation: ConversationRef;
-  /** Id of the operation. If an id is repeated, nothing is written, and the first answer is returned (invariant I5). */
+  /** Name of the operation, see `nameOperation`. A repeated name writes nothing and gets the first answer (invariant I5). */
   readonly operation: string;
   /**
    * Current version when the new one was made. If the version or the log has changed since, nothing is written and the
@@ -40,7 +40,13 @@ export type VersionReplacementResult =
   /** The text of one of the version's summaries is lost. */
   | { readonly status: 'text_gone' }
   | { readonly status: 'not_found' | 'gone' }
+  | OtherPayload
   | Forking;
+
+/** The id of the operation was used before with another payload. Nothing was written. */
+export interface OtherPayload {
+  readonly status: 'other_payload';
+}
 
 /** A fork is copying messages into this conversation. Nothing else is accepted until the copy ends. */
 export interface Forking {
@@ -59,6 +65,7 @@ export interface ForkPlan {
 /** First write of a fork, which creates the new conversation. */
 export interface ForkBegin extends IdleTtl {
   readonly conversation: ConversationRef;
+  /** Name of the operation, see `nameOperation`. */
   readonly operation: string;
   readonly agent: string;
   readonly plan: ForkPlan;
@@ -70,6 +77,7 @@ export type ForkBeginResult =
   | { readonly status: 'done'; readonly plan: ForkPlan }
   /** A conversation with this id exists, and this operation did not create it. */
   | { readonly status: 'exists' }
+  | OtherPayload
   /** Another operation is creating the conversation. */
   | Forking;
 

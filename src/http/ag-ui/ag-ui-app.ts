@@ -1,44 +1,71 @@
-import { Hono } from 'hono';
+import type { Hono } from 'hono';
+import { z } from 'zod';
 import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
 import { isAnswerKind } from '../../domain/turn.ts';
+import type { ProtocolRoute } from '../app-options.ts';
+import { EVENT_STREAM } from '../event-stream.ts';
 import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { answerProblems, readBody, streamFrames, writeData } from '../front-end/server-facts.ts';
-import { EventTable } from './events.ts';
-import { type RunRequest, readRunRequest } from './run-input.ts';
+import { openApp, readBody, streamFrames, writeData } from '../front-end/server-facts.ts';
+import { type AgUiEvent, EventTable } from './events.ts';
+import { type RunRequest, readRunRequest, runInputSchema } from './run-input.ts';
+
+/** Route of AG-UI for the OpenAPI document. */
+export const agUiRoutes: readonly ProtocolRoute[] = [
+  {
+    operation: 'runAgent',
+    method: 'post',
+    path: '/v1/ag-ui',
+    scopes: ['read', 'enqueue', 'answer'],
+    summary: 'Run the agent on a thread by AG-UI 1.0, or resume an interrupted run, and stream its events.',
+    body: runInputSchema,
+    results: {
+      [EVENT_STREAM]: z.looseObject({ type: z.string() }).meta({ id: 'AgUiEvent', description: 'An event of AG-UI.' }),
+    },
+  },
+];
 
 /** AG-UI 1.0: one route that runs the agent, to be mounted in a server. */
 export function agUiApp(options: FrontEndOptions): Hono {
-  const app = new Hono();
-  answerProblems(app);
+  const app = openApp();
   app.post('/v1/ag-ui', async (context) => {
     const backend = await openBackend(options, context);
     const body = await readBody(context);
     const request = readRunRequest(body);
-    return await streamFrames(context, (left) => streamRun(backend, request, left));
+    const table = openTable(request);
+    return await streamFrames(context, (left) => streamRun({ backend, request, table, left }), {
+      writeFailure: ({ code, message }) => writeAll(table.fail(code, message)),
+    });
   });
   return app;
 }
 
-async function* streamRun(backend: Backend, request: RunRequest, left: AbortSignal): AsyncGenerator<string> {
-  const { threadId, runId, turn, messages, isRepeated = false, answers } = request;
+function openTable({ threadId, runId, turn, messages, answers }: RunRequest): EventTable {
   const answered = answers && new Set(Object.keys(answers));
-  const table = new EventTable({ threadId, runId, turn, messages, ...(answered && { answered }) });
+  return new EventTable({ threadId, runId, turn, messages, ...(answered && { answered }) });
+}
+
+interface OpenRun {
+  readonly backend: Backend;
+  readonly request: RunRequest;
+  readonly table: EventTable;
+  /** Aborts when the front-end leaves. */
+  readonly left: AbortSignal;
+}
+
+async function* streamRun({ backend, request, table, left }: OpenRun): AsyncGenerator<string> {
+  const { threadId, runId, turn, messages, isRepeated = false, answers } = request;
   yield writeData({ type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0' });
   if (isRepeated) yield writeData({ type: 'MESSAGES_SNAPSHOT', messages });
-  try {
-    await (answers === undefined ? beginTurn(backend, request) : answerCalls(backend, request));
-    const { client, nameOf } = backend;
-    for await (const part of client.stream(nameOf(threadId), turn, { signal: left })) {
-      for (const event of table.add(part)) yield writeData(event);
-      if (table.isDone) return;
-    }
-  } catch (error) {
-    if (left.aborted) return;
-    const { code, message } = isTurnfoldError(error)
-      ? error
-      : { code: 'internal_error', message: 'The server failed. Run again with the same runId' };
-    for (const event of table.fail(code, message)) yield writeData(event);
+  await (answers === undefined ? beginTurn(backend, request) : answerCalls(backend, request));
+  const { client, nameOf } = backend;
+  for await (const part of client.stream(nameOf(threadId), turn, { signal: left })) {
+    yield writeAll(table.add(part));
+    if (table.isDone) return;
   }
+}
+
+function writeAll(events: readonly AgUiEvent[]): string {
+  return events.map(writeData).join('');
 }
 
 /** A turn has the id of its run, so a repeated request streams the same turn from its start. */

@@ -82,6 +82,11 @@ export class EventTable {
         return this.#addWait(part);
       case 'compaction':
         return [this.#addCompaction(part)];
+      case 'steering':
+        return [
+          ...this.#finishStep(),
+          this.#addActivity('steering', part.seq, { turn: part.turn, content: part.content }),
+        ];
       case 'end':
         return this.#end(part.view);
     }
@@ -206,10 +211,13 @@ export class EventTable {
   }
 
   #addCompaction({ version, tokensBefore, tokensAfter, archived }: Extract<TurnPart, { type: 'compaction' }>) {
-    const id = nameMessage(this.#options.turn, `compaction.${version}`);
-    const content = { version, before: tokensBefore, after: tokensAfter, archived };
-    this.#messages.push({ id, role: 'activity', activityType: 'compaction', content });
-    return { type: 'ACTIVITY_SNAPSHOT', messageId: id, activityType: 'compaction', content };
+    return this.#addActivity('compaction', version, { version, before: tokensBefore, after: tokensAfter, archived });
+  }
+
+  #addActivity(activityType: 'compaction' | 'steering', number: number, content: object): AgUiEvent {
+    const id = nameMessage(this.#options.turn, `${activityType}.${number}`);
+    this.#messages.push({ id, role: 'activity', activityType, content });
+    return { type: 'ACTIVITY_SNAPSHOT', messageId: id, activityType, content };
   }
 
   #addWait({ waiting }: Extract<TurnPart, { type: 'wait' }>): AgUiEvent[] {

@@ -15,14 +15,21 @@ const resumeSchema = z.looseObject({
 });
 const decisionSchema = z.looseObject({ approved: z.boolean(), why: z.string().optional() });
 
-const inputSchema = z.looseObject({
-  threadId: idSchema,
-  runId: idSchema,
-  messages: boundedList(messageSchema, 10_000),
-  resume: boundedList(resumeSchema, 1_000).optional(),
-});
+export const runInputSchema = z
+  .looseObject({
+    threadId: idSchema,
+    runId: idSchema,
+    messages: boundedList(messageSchema, 10_000),
+    resume: boundedList(resumeSchema, 1_000).optional(),
+  })
+  .meta({
+    id: 'RunAgentInput',
+    examples: [
+      { threadId: 'support-42', runId: 'r1', messages: [{ id: 'm1', role: 'user', content: 'Where is my parcel?' }] },
+    ],
+  });
 
-type RunInput = z.output<typeof inputSchema>;
+type RunInput = z.output<typeof runInputSchema>;
 
 /** A request to run: to begin a turn, or to answer the calls that a turn waits for. */
 export interface RunRequest {
@@ -39,7 +46,7 @@ export interface RunRequest {
 
 /** @throws invalid_input with the field */
 export function readRunRequest(body: unknown): RunRequest {
-  const input = parseInput(inputSchema, body);
+  const input = parseInput(runInputSchema, body);
   const { threadId, runId, resume = [] } = input;
   // A front-end that repeats a run may have parts of its answer already. The run begins again without these.
   const messages = input.messages.filter(({ id }) => turnOf(id) !== runId);

@@ -1,14 +1,14 @@
-import { type Context, Hono } from 'hono';
-import { z } from 'zod';
+import type { Context, Hono } from 'hono';
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { answerProblems, readBody, streamFrames, writeData } from '../front-end/server-facts.ts';
+import { openApp, readBody, readServerFacts, streamFrames, writeData } from '../front-end/server-facts.ts';
 import { listChatMessages } from './chat-history.ts';
 import { readChatRequest } from './chat-request.ts';
 import { type ChatTurn, takeChatRequest } from './chat-turns.ts';
-import { ChunkTable, SDK_VERSIONS, type SdkVersion } from './chunks.ts';
+import { ChunkTable, type SdkVersion } from './chunks.ts';
+import { readVersionHeader } from './routes.ts';
 
 export interface AiSdkOptions extends FrontEndOptions {
   /**
@@ -24,20 +24,20 @@ export interface AiSdkOptions extends FrontEndOptions {
 }
 
 const REPLAY_MS = 10_000;
-const HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' };
+const FRAMES = { headers: { 'x-vercel-ai-ui-message-stream': 'v1' } };
 
 /** UI message stream v1 of the AI SDK: routes for `useChat`, to be mounted in a server. */
 export function aiSdkApp(options: AiSdkOptions): Hono {
   const { replayMs = REPLAY_MS } = options;
-  const app = new Hono();
-  answerProblems(app);
+  const app = openApp();
 
   app.post('/v1/chat', async (context) => {
     const backend = await openBackend(options, context);
     const version = readVersion(context, options);
     const request = readChatRequest(await readBody(context));
+    (await readServerFacts(context)).readers.checkPlace();
     const turn = await takeChatRequest(backend, request);
-    return await streamFrames(context, (left) => streamChat({ backend, id: request.id, version, left }, turn), HEADERS);
+    return await streamFrames(context, (left) => streamChat({ backend, id: request.id, version, left }, turn), FRAMES);
   });
 
   app.get('/v1/chat/:id/stream', async (context) => {
@@ -46,7 +46,7 @@ export function aiSdkApp(options: AiSdkOptions): Hono {
     const turn = await findActive(backend, id, replayMs);
     if (turn === undefined) return context.body(null, 204);
     const version = readVersion(context, options);
-    return await streamFrames(context, (left) => streamChat({ backend, id, version, left }, { turn }), HEADERS);
+    return await streamFrames(context, (left) => streamChat({ backend, id, version, left }, { turn }), FRAMES);
   });
 
   app.post('/v1/chat/:id/stop', async (context) => {
@@ -108,11 +108,8 @@ async function findActive({ client, nameOf }: Backend, id: string, replayMs: num
   return last;
 }
 
-const versionSchema = z.coerce.number().pipe(z.literal(SDK_VERSIONS));
-
 function readVersion(context: Context, { sdkVersion = 6 }: AiSdkOptions): SdkVersion {
-  const header = context.req.header('x-ai-sdk-version');
-  return header === undefined ? sdkVersion : parseInput(versionSchema, header, 'x-ai-sdk-version');
+  return readVersionHeader(context.req.header('x-ai-sdk-version')) ?? sdkVersion;
 }
 
 function ignoreMissing(error: unknown): undefined {

@@ -1,7 +1,7 @@
 import { isTurnfoldError } from '../../domain/errors.ts';
 import type { LogEntry } from '../../domain/message.ts';
-import type { SeqRange, Version } from '../../domain/version.ts';
 import type { Backend } from '../front-end/backend.ts';
+import { omitRolledBack } from '../front-end/rolled-back.ts';
 import { splitTurnName } from './chat-turns.ts';
 import { readJson } from './chunks.ts';
 
@@ -15,29 +15,37 @@ export interface UiMessage {
 type UiPart = { readonly type: string } & Record<string, unknown>;
 
 /**
- * Lists the messages of a conversation for a page that opens it: the whole log, without what was regenerated. The answer
- * of an open turn is left out, because its stream has it.
+ * Lists the messages of a conversation for a page that opens it: the whole log, without what was regenerated. Behind it
+ * come the users' messages of turns that wait for a worker. The answer of an open turn is left out, because its stream has it.
  */
 export async function listChatMessages({ client, nameOf }: Backend, id: string): Promise<UiMessage[]> {
   try {
+    // First the open turns: a turn that begins between the reads then has its message in both, and not in none.
+    const before = await client.openTurns(nameOf(id), { limit: 1_000, inputs: true });
     const [log, versions] = await Promise.all([client.log(nameOf(id)), client.versions(nameOf(id))]);
-    const { turns } = await client.openTurns(nameOf(id), { limit: 1_000 });
-    const open = new Set(turns.map(({ turn }) => turn));
-    const dropped = versions.flatMap(findRolledBack);
-    const kept = log.filter(({ seq }) => !dropped.some(({ from, to }) => seq >= from && seq <= to));
-    return buildMessages(kept.filter(({ turn = '', message }) => message.role === 'user' || !open.has(turn)));
+    // A turn may begin or end while the log is read. The log may then hold a part of its answer, or nothing.
+    const after = await client.openTurns(nameOf(id), { limit: 1_000 });
+    const open = new Set([...before.turns, ...after.turns].map(({ turn }) => turn));
+    const kept = omitRolledBack(log, versions);
+    const logged = new Set(log.map(({ turn }) => turn));
+    const unclaimed = before.turns.filter(({ turn, input }) => input !== undefined && !logged.has(turn));
+    return [
+      ...buildMessages(kept.filter(({ turn = '', message }) => message.role === 'user' || !open.has(turn))),
+      ...unclaimed.map(({ turn, input = '' }) => writeUserMessage(nameUserMessage(turn), input)),
+    ];
   } catch (error) {
     if (isTurnfoldError(error, 'not_found')) return [];
     throw error;
   }
 }
 
-/** Returns the range that a rollback took out of the context: the evicted messages at the end of its version. */
-function findRolledBack({ cause, segments, base }: Version): SeqRange[] {
-  if (cause !== 'rollback') return [];
-  const lastKept = segments.findLastIndex(({ kind }) => kind !== 'evicted');
-  const from = (segments[lastKept]?.to ?? 0) + 1;
-  return from > base ? [] : [{ from, to: base }];
+/** The id that the page gave the message. */
+function nameUserMessage(turn: string): string {
+  return splitTurnName(turn)?.message ?? `${turn}.input`;
+}
+
+function writeUserMessage(id: string, text: string): UiMessage {
+  return { id, role: 'user', parts: [{ type: 'text', text }] };
 }
 
 function buildMessages(log: readonly LogEntry[]): UiMessage[] {
@@ -45,8 +53,7 @@ function buildMessages(log: readonly LogEntry[]): UiMessage[] {
   for (const { seq, turn, message } of log) {
     const { role, content, toolCalls = [] } = message;
     if (role === 'user') {
-      const id = turn === undefined ? `log.${seq}` : (splitTurnName(turn)?.message ?? `${turn}.input`);
-      messages.push({ id, role, parts: [{ type: 'text', text: content }] });
+      messages.push(writeUserMessage(turn === undefined ? `log.${seq}` : nameUserMessage(turn), content));
     } else if (role === 'assistant') {
       const { parts } = openAnswer(messages, turn ?? `log.${seq}`);
       parts.push({ type: 'step-start' });

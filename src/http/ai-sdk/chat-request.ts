@@ -27,12 +27,31 @@ const messageSchema = z.looseObject({
   parts: boundedList(partSchema, MAX_PARTS),
 });
 
-const requestSchema = z.looseObject({
-  id: idSchema,
-  messages: boundedList(z.unknown(), MAX_MESSAGES),
-  trigger: z.enum(['submit-message', 'regenerate-message']).default('submit-message'),
-  messageId: idSchema.optional(),
+/** Only one message of a request is validated, so the list shows what the messages are. */
+const messagesSchema = boundedList(z.unknown(), MAX_MESSAGES).meta({
+  description: 'Messages of the page, oldest first. Only the last message, or the one of `messageId`, is read.',
+  override: {
+    type: 'array',
+    minItems: 1,
+    maxItems: MAX_MESSAGES,
+    items: omitDialect(z.toJSONSchema(messageSchema, { io: 'input' })),
+  },
 });
+
+const QUESTION = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Where is my parcel?' }] } as const;
+const EXAMPLES = [
+  { id: 'support-42', trigger: 'submit-message' as const, messages: [QUESTION] },
+  { id: 'support-42', trigger: 'regenerate-message' as const, messages: [QUESTION] },
+];
+
+export const chatRequestSchema = z
+  .looseObject({
+    id: idSchema.describe('Id of the chat, which is the id of the conversation.'),
+    messages: messagesSchema,
+    trigger: z.enum(['submit-message', 'regenerate-message']).default('submit-message'),
+    messageId: idSchema.optional().describe('Message that is edited, answered or regenerated.'),
+  })
+  .meta({ id: 'ChatRequest', examples: EXAMPLES });
 
 type Part = z.output<typeof partSchema>;
 export type ChatMessage = z.output<typeof messageSchema>;
@@ -49,7 +68,7 @@ export interface ChatRequest {
 
 /** @throws invalid_input with the field */
 export function readChatRequest(body: unknown): ChatRequest {
-  const { id, trigger, messageId, messages } = parseInput(requestSchema, body);
+  const { id, trigger, messageId, messages } = parseInput(chatRequestSchema, body);
   // An answer may belong to an earlier message than the last one (AI SDK 7).
   const named = messages.findLastIndex((message) => isObject(message) && message['id'] === messageId);
   const index = messageId !== undefined && named !== -1 ? named : messages.length - 1;
@@ -127,6 +146,10 @@ function readResult({ state, output, errorText = 'the tool failed' }: Part): Cal
   if (state === 'output-error') return { content: errorText, isError: true };
   if (state !== 'output-available') return undefined;
   return { content: typeof output === 'string' ? output : JSON.stringify(output ?? null) };
+}
+
+function omitDialect({ $schema: _, ...schema }: { $schema?: string }): object {
+  return schema;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

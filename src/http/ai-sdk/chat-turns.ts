@@ -1,6 +1,9 @@
+import { includesScope } from '../../domain/access-key.ts';
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { isAnswerKind, isSettled, type TurnView } from '../../domain/turn.ts';
 import type { Backend } from '../front-end/backend.ts';
+import { omitRolledBack } from '../front-end/rolled-back.ts';
+import { HttpProblem } from '../problem.ts';
 import { type ChatMessage, type ChatRequest, listKnown, readAnswers, readUserText } from './chat-request.ts';
 import type { KnownParts } from './chunks.ts';
 
@@ -28,7 +31,7 @@ export interface ChatTurn {
 /**
  * Does what a page asks: begin a turn, answer its calls, edit a message or regenerate an answer. A repeated request has no
  * second effect.
- * @throws the errors of enqueueTurn, answer, cancel and rollBackTurn
+ * @throws forbidden, the errors of enqueueTurn, answer, cancel and rollBackTurn
  */
 export async function takeChatRequest(backend: Backend, request: ChatRequest): Promise<ChatTurn> {
   const { id, trigger, messageId, message } = request;
@@ -82,14 +85,22 @@ interface Replaced {
   readonly input: string;
 }
 
-/** Cancels the open turns, takes the last attempt out of the context with all later turns, and begins the next attempt. */
+/**
+ * Takes the last attempt out of the context with all later turns, and begins the next attempt. Turns that are open since
+ * then are canceled.
+ */
 async function replace(backend: Backend, { id, message, last, input }: Replaced): Promise<ChatTurn> {
   const { client, nameOf } = backend;
   const next = nameTurn(message, last + 1);
   if ((await readTurn(backend, id, next)) === undefined) {
-    await cancelOpen(backend, id, next);
-    const rollback = client.rollBackTurn(nameOf(id), nameTurn(message, last), { operation: `rollback.${next}` });
-    await rollback.catch((error: unknown) => {
+    const replaced = nameTurn(message, last);
+    const { turns } = await client.openTurns(nameOf(id), { limit: 1_000 });
+    const from = turns.findIndex(({ turn }) => turn === replaced);
+    const open = turns.slice(Math.max(0, from)).map(({ turn }) => turn);
+    if (!includesScope(backend.scopes, 'admin')) await checkIsLast(backend, { id, message, replaced, open });
+    // The last one first, so that no queued turn begins. The same request may have come twice at once.
+    for (const turn of open.toReversed()) if (turn !== next) await client.cancel(nameOf(id), turn);
+    await client.rollBackTurn(nameOf(id), replaced, { operation: `rollback.${next}` }).catch((error: unknown) => {
       // A turn that never began changed nothing.
       if (!isTurnfoldError(error, 'conflict') || error.field !== 'turn') throw error;
     });
@@ -97,18 +108,40 @@ async function replace(backend: Backend, { id, message, last, input }: Replaced)
   return await enqueue(backend, id, next, input);
 }
 
-/**
- * Cancels the open turns, the last one first, so that no queued turn begins.
- * @param next turn to keep. The same request may have come twice at once.
- */
-async function cancelOpen({ client, nameOf }: Backend, id: string, next: string): Promise<void> {
-  const { turns } = await client.openTurns(nameOf(id), { limit: 1_000 });
-  for (const { turn } of turns.toReversed()) if (turn !== next) await client.cancel(nameOf(id), turn);
+interface LastMessage {
+  readonly id: string;
+  readonly message: string;
+  readonly replaced: string;
+  /** Open turns, from the replaced one on. */
+  readonly open: readonly string[];
 }
 
+/**
+ * Checks that only attempts of the message itself leave the context. To take back a person's own last message is an
+ * ordinary act of a chat. Anything more is a rollback.
+ * @throws forbidden
+ */
+async function checkIsLast({ client, nameOf }: Backend, { id, message, replaced, open }: LastMessage): Promise<void> {
+  const isOther = (turn: string | undefined): boolean => splitTurnName(turn ?? '')?.message !== message;
+  const { inputSeq } = await client.result(nameOf(id), replaced);
+  const newer = inputSeq === undefined ? [] : await client.log(nameOf(id), { after: inputSeq });
+  const shown = omitRolledBack(newer, await client.versions(nameOf(id)));
+  const isLast = !open.some(isOther) && !shown.some((entry) => entry.message.role === 'user' && isOther(entry.turn));
+  if (isLast) return;
+  const why = 'this key may edit or regenerate the last user message only. For an earlier one it needs the scope admin';
+  throw new HttpProblem('forbidden', why, { field: 'messageId' });
+}
+
+/** Attempts follow each other, so a search that doubles its steps finds the last of n with about 2 log n reads. */
 async function findLastAttempt(backend: Backend, id: string, message: string): Promise<number> {
-  let last = 1;
-  while ((await readTurn(backend, id, nameTurn(message, last + 1))) !== undefined) last += 1;
+  const exists = async (attempt: number) => (await readTurn(backend, id, nameTurn(message, attempt))) !== undefined;
+  let [last, missing] = [1, 2];
+  while (await exists(missing)) [last, missing] = [missing, missing * 2];
+  while (missing - last > 1) {
+    const middle = Math.floor((last + missing) / 2);
+    if (await exists(middle)) last = middle;
+    else missing = middle;
+  }
   return last;
 }
 

@@ -71,6 +71,8 @@ export class ChunkTable {
         return [...this.#enterStep(part.step), ...this.#closeOpen(), this.#addCall(part)];
       case 'tool-result':
         return [this.#addResult(part)];
+      case 'steering':
+        return [addSteering(part)];
       case 'restart':
         return this.#restart(part.step);
       case 'wait':
@@ -86,6 +88,7 @@ export class ChunkTable {
 
   /** A page that continues a message has the parts of earlier steps, but not the results that came since. */
   #addKnown(part: TurnPart): Chunk[] {
+    if (part.type === 'steering') return [addSteering(part)];
     return part.type === 'tool-result' && !this.#known.results.has(part.call) ? [this.#addResult(part)] : [];
   }
 
@@ -194,4 +197,9 @@ export function readJson(text: string): unknown {
   } catch {
     return text;
   }
+}
+
+/** Marks the place where a steering message entered the answer. A front-end that has the part already replaces it, because its id is fixed. */
+function addSteering({ turn, seq, content }: Extract<TurnPart, { readonly type: 'steering' }>): Chunk {
+  return { type: 'data-steering', id: `steering-${seq}`, data: { turn, content } };
 }

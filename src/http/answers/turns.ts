@@ -47,6 +47,7 @@ export const openTurnsSchema = z
         state: z.enum(TURN_STATES),
         acceptedAt: time,
         dueAt: time.optional(),
+        input: z.string().optional().describe('With `inputs`: the text of a turn that no worker has claimed.'),
         waiting: waitSchema.optional(),
       }),
     ),

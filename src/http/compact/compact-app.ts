@@ -1,15 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { type Context, Hono } from 'hono';
-import { fieldError, TurnfoldError } from '../../domain/errors.ts';
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
+import { TurnfoldError } from '../../domain/errors.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Summarizer } from '../../domain/ports/summarizer.ts';
 import { renderSummary } from '../../domain/summary.ts';
 import { estimateTokens } from '../../models/structural/line-tokens.ts';
 import { createStructuralSummarizer } from '../../models/structural/structural-summarizer.ts';
 import { loadTokenCounter } from '../../tokens/token-counter.ts';
-import { answerProblems, readBody } from '../front-end/server-facts.ts';
+import type { ProtocolRoute } from '../app-options.ts';
+import { openApp, readBody } from '../front-end/server-facts.ts';
+import { answerResponseError } from '../responses/response-error.ts';
 import { writeUsage } from '../responses/response-object.ts';
-import { type CompactRequest, type Item, readCompactRequest, readText } from './compact-request.ts';
+import { type CompactRequest, compactSchema, type Item, readCompactRequest, readText } from './compact-request.ts';
 import { shortenMessages } from './shorten.ts';
 
 export interface CompactOptions {
@@ -19,12 +22,34 @@ export interface CompactOptions {
   readonly summarizers?: Readonly<Record<string, Summarizer>>;
 }
 
+/** Route for the OpenAPI document. */
+export const compactRoutes: readonly ProtocolRoute[] = [
+  {
+    operation: 'compactItems',
+    method: 'post',
+    path: '/v1/responses/compact',
+    scopes: ['enqueue'],
+    summary: 'Compact the items of any agent. The request names no conversation, and nothing is stored.',
+    body: compactSchema,
+    results: {
+      'application/json': z
+        .looseObject({
+          id: z.string(),
+          object: z.literal('response.compaction'),
+          created_at: z.number(),
+          output: z.array(z.looseObject({})),
+          usage: z.looseObject({ input_tokens: z.number(), output_tokens: z.number() }),
+        })
+        .meta({ id: 'CompactedItems' }),
+    },
+  },
+];
+
 const STRUCTURAL = 'structural';
 
 /** `POST /v1/responses/compact`: compacts the items of any agent, without a conversation. */
 export function compactApp({ authorize, summarizers = {} }: CompactOptions = {}): Hono {
-  const app = new Hono();
-  answerProblems(app);
+  const app = openApp(answerResponseError);
   app.post('/v1/responses/compact', async (context) => {
     await authorize?.(context);
     const body = await readBody(context);
@@ -35,18 +60,20 @@ export function compactApp({ authorize, summarizers = {} }: CompactOptions = {})
 
 /**
  * Summarizes all but the users' messages and the instructions. Without a model, the same request gives the same output.
- * @throws invalid_input for an unknown model, model_failed if the model wrote no summary
+ * @throws model_failed if the model wrote no summary
  */
 async function compact(
   request: CompactRequest,
   summarizers: Readonly<Record<string, Summarizer>>,
   signal: AbortSignal,
 ): Promise<object> {
-  const { model, kept, open, messages } = request;
+  const { kept, open, messages } = request;
+  // Clients name the model of their agent, which is no summarizer of this server.
+  const model = Object.hasOwn(summarizers, request.model) ? request.model : STRUCTURAL;
   const before = countTokens([...messages.map(textOf), ...[...kept, ...open].map(textOfItem)]);
-  const text = messages.length === 0 ? '' : await writeSummary(request, summarizers, signal);
-  const output = [...kept.map(writeKept), ...(text === '' ? [] : [writeItem(request, text)]), ...open];
-  const usage = writeUsage({ inputTokens: before, outputTokens: text === '' ? 0 : estimateTokens(text) });
+  const text = messages.length === 0 ? '' : await writeSummary({ ...request, model }, summarizers, signal);
+  const output = [...kept.map(writeKept), ...(text === '' ? [] : [writeItem(request, text)]), ...open.map(writeOpen)];
+  const usage = writeUsage({ inputTokens: before, outputTokens: text === '' ? 0 : Math.round(estimateTokens(text)) });
   const createdAt = Math.floor(Date.now() / 1_000);
   return { id: `resp_${randomUUID()}`, object: 'response.compaction', created_at: createdAt, model, output, usage };
 }
@@ -56,13 +83,10 @@ async function writeSummary(
   summarizers: Readonly<Record<string, Summarizer>>,
   signal: AbortSignal,
 ): Promise<string> {
-  const isStructural = model === STRUCTURAL;
   const counter = await loadTokenCounter('o200k_base');
-  const summarizer = isStructural ? createStructuralSummarizer({ counter }) : summarizers[model];
-  if (summarizer === undefined) {
-    const names = [STRUCTURAL, ...Object.keys(summarizers)].join(', ');
-    throw fieldError('invalid_input', 'model', `expected one of ${names}`);
-  }
+  const { [model]: named } = summarizers;
+  const isStructural = model === STRUCTURAL;
+  const summarizer = isStructural || named === undefined ? createStructuralSummarizer({ counter }) : named;
   const answer = await summarizer.summarize({
     range: { from: 1, to: messages.length },
     messages: isStructural ? shortenMessages(messages) : messages,
@@ -80,12 +104,17 @@ function writeItem({ as, messages }: CompactRequest, text: string): object {
   // Clients of the protocol expect this field. The text in it can be read.
   if (as === 'compaction') return { id: `cmp_${randomUUID()}`, type: 'compaction', encrypted_content: text };
   const content = renderSummary(text, { from: 1, to: messages.length });
-  return { type: 'message', role: 'user', content: [{ type: 'input_text', text: content }] };
+  return writeKept({ type: 'message', role: 'user', content });
 }
 
 function writeKept(item: Item): object {
-  if (typeof item.content !== 'string') return item;
-  return { ...item, content: [{ type: 'input_text', text: item.content }] };
+  const { content } = item;
+  const listed = typeof content === 'string' ? [{ type: 'input_text', text: content }] : content;
+  return { id: `msg_${randomUUID()}`, status: 'completed', ...item, content: listed };
+}
+
+function writeOpen(item: Item): object {
+  return { id: `fc_${randomUUID()}`, status: 'completed', ...item };
 }
 
 /** Characters from which the tokens of all are estimated. */

@@ -17,15 +17,28 @@ const itemSchema = z.looseObject({
   encrypted_content: z.string().nullish(),
 });
 
-const bodySchema = z.looseObject({
-  input: z.union([z.string(), boundedList(itemSchema, MAX_ITEMS)]),
-  /** Name of the summarizer. `structural` needs no model. */
-  model: z.string().default('structural'),
-  /** Maximum tokens of the summary. */
-  max_tokens: z.number().int().min(64).max(100_000).default(MAX_TOKENS),
-  /** Form of the summary: a compaction item, or a user message that any provider takes. */
-  as: z.enum(['compaction', 'message']).default('compaction'),
-});
+export const compactSchema = z
+  .looseObject({
+    input: z.union([z.string(), boundedList(itemSchema, MAX_ITEMS)]),
+    model: z.string().describe('Name of a summarizer. Any other name stands for `structural`, which needs no model.'),
+    max_tokens: z.number().int().min(64).max(100_000).default(MAX_TOKENS).describe('Maximum tokens of the summary.'),
+    as: z
+      .enum(['compaction', 'message'])
+      .default('compaction')
+      .describe('Form of the summary: a compaction item, or a user message that any provider takes.'),
+  })
+  .meta({
+    id: 'CompactRequest',
+    examples: [
+      {
+        model: 'structural',
+        input: [
+          { type: 'message' as const, role: 'user', content: 'Where is my parcel?' },
+          { type: 'message' as const, role: 'assistant', content: 'It left the warehouse on Monday.' },
+        ],
+      },
+    ],
+  });
 
 export type Item = z.output<typeof itemSchema>;
 
@@ -45,7 +58,7 @@ export interface CompactRequest {
 
 /** @throws invalid_input with the field */
 export function readCompactRequest(body: unknown): CompactRequest {
-  const { input, model, max_tokens: maxTokens, as } = parseInput(bodySchema, body);
+  const { input, model, max_tokens: maxTokens, as } = parseInput(compactSchema, body);
   const items: Item[] = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
   const answered = new Set(items.flatMap(({ type, call_id: id }) => (type === 'function_call_output' && id) || []));
   const isOpen = ({ type, call_id: id = '' }: Item): boolean => type === 'function_call' && !answered.has(id);

@@ -1,5 +1,7 @@
 import type { Context } from 'hono';
 import type { ConversationName, TurnfoldClient } from '../../client/index.ts';
+import type { Scope } from '../../domain/access-key.ts';
+import { readServerFacts } from './server-facts.ts';
 
 /** Settings of a front-end protocol from the server that mounts it. */
 export interface FrontEndOptions {
@@ -16,6 +18,8 @@ export interface Backend {
   readonly client: TurnfoldClient;
   readonly agent: string;
   readonly tenant: string | undefined;
+  /** Rights of the caller. All of them in a server whose own guards come before the protocol. */
+  readonly scopes: readonly Scope[];
   /** Names a conversation of the request's tenant. */
   readonly nameOf: (conversation: string) => ConversationName;
 }
@@ -26,10 +30,12 @@ export async function openBackend(
   context: Context,
 ): Promise<Backend> {
   const tenant = tenantFor?.(context);
+  const { caller } = await readServerFacts(context);
   return {
     client: await clientFor(context),
     agent: typeof agent === 'string' ? agent : agent(context),
     tenant,
+    scopes: caller.scopes,
     nameOf: (conversation) => ({ tenant, conversation }),
   };
 }

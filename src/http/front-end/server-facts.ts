@@ -1,19 +1,23 @@
-import type { Context, Hono } from 'hono';
-import { fieldError } from '../../domain/errors.ts';
-import { LIMIT_DEFAULTS, type ServerFacts } from '../app-options.ts';
+import { type Context, Hono } from 'hono';
+import { getPath } from 'hono/utils/url';
+import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
+import { type AnswerError, LIMIT_DEFAULTS, type ServerFacts } from '../app-options.ts';
 import { trustEveryone } from '../caller.ts';
-import { answerFrames } from '../event-stream.ts';
-import { answerProblem } from '../problem.ts';
+import { answerFrames, refuseHead } from '../event-stream.ts';
+import { answerProblem, HttpProblem } from '../problem.ts';
 import { Readers } from '../readers.ts';
 import { readJsonBody } from '../request-body.ts';
 
-const { maxReaders, maxBodyBytes: maxBytes, maxDepth, bodyTimeoutMs: timeoutMs } = LIMIT_DEFAULTS;
+const { maxReaders, maxBodyBytes: maxBytes, maxDepth, bodyTimeoutMs: timeoutMs, maxWaitMs } = LIMIT_DEFAULTS;
 
 /** For a protocol in a server of another kind, whose own guards come before the protocol. */
 const ALONE: Omit<ServerFacts, 'caller'> = {
+  cut: undefined,
+  basePath: '',
   readers: new Readers(maxReaders),
   streams: LIMIT_DEFAULTS,
   body: { maxBytes, maxDepth, timeoutMs },
+  maxWaitMs,
   onError: () => undefined,
 };
 
@@ -31,19 +35,54 @@ export async function readBody(context: Context): Promise<unknown> {
   return read;
 }
 
+/** Why a stream ends before its turn. */
+export interface StreamFailure {
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface FrameOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * Writes the last frame of a stream that failed, or whose server stops. Absent: the connection is cut, which the
+   * clients of the protocol answer by connecting again.
+   */
+  readonly writeFailure?: (failure: StreamFailure) => string;
+}
+
 /** Answers with Server-Sent Events, as one of the readers of the server. */
 export async function streamFrames(
   context: Context,
   frames: (left: AbortSignal) => AsyncIterable<string>,
-  headers: Readonly<Record<string, string>> = {},
+  { headers = {}, writeFailure }: FrameOptions = {},
 ): Promise<Response> {
-  const { readers, streams: limits } = await readServerFacts(context);
-  return answerFrames({ request: context.req.raw, readers, limits, frames, headers, cutsAtFailure: true });
+  const { readers, streams: limits, cut, onError } = await readServerFacts(context);
+  const request = context.req.raw;
+  refuseHead(request);
+  async function* endWithFailure(left: AbortSignal): AsyncGenerator<string> {
+    try {
+      yield* frames(left);
+    } catch (error) {
+      if (writeFailure === undefined) throw error;
+      yield writeFailure(explainFailure(error, onError));
+    }
+  }
+  return answerFrames({ request, cut, readers, limits, frames: endWithFailure, headers, cutsAtFailure: true });
 }
 
-/** Answers errors of a protocol as problem+json, like those of the routes. */
-export function answerProblems(app: Hono): void {
-  app.onError(async (error, context) => answerProblem(error, (await readServerFacts(context)).onError));
+function explainFailure(error: unknown, onError: ServerFacts['onError']): StreamFailure {
+  if (isTurnfoldError(error) || error instanceof HttpProblem) return error;
+  onError(error);
+  return { code: 'defect', message: 'the server failed. Its log has the details' };
+}
+
+/** Opens the app of a protocol. Its routes are below the path of the server that mounts it. */
+export function openApp(answerError: AnswerError = answerProblem): Hono {
+  const app = new Hono({
+    getPath: (request, { env } = {}) => getPath(request).slice((env as Partial<ServerFacts>)?.basePath?.length),
+  });
+  app.onError(async (error, context) => answerError(error, (await readServerFacts(context)).onError));
+  return app;
 }
 
 /** Writes a frame without an event name. */

@@ -4,7 +4,7 @@ import { fieldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { boundedList } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
-import { readResponseId } from './response-object.ts';
+import { type ResponseName, readResponseId } from './response-object.ts';
 
 const MAX_ITEMS = 5_000;
 
@@ -21,16 +21,23 @@ const itemSchema = z.looseObject({
   reason: z.string().nullish(),
 });
 
-const bodySchema = z.looseObject({
-  model: idSchema.optional(),
-  input: z.union([z.string().min(1), boundedList(itemSchema, MAX_ITEMS)]),
-  stream: z.boolean().nullish(),
-  background: z.boolean().nullish(),
-  previous_response_id: z.string().nullish(),
-  conversation: z.union([idSchema, z.looseObject({ id: idSchema })]).nullish(),
-  instructions: z.literal('', 'the agent has its own instructions').nullish(),
-  tools: z.array(z.unknown()).max(0, 'the agent has its own tools').nullish(),
-});
+const EXAMPLES = [
+  { input: 'Where is my parcel?', conversation: 'support-42', background: true },
+  { input: 'And when does it come?', previous_response_id: 'resp_support-42~m1.1', stream: true },
+];
+
+export const createResponseSchema = z
+  .looseObject({
+    model: idSchema.optional().describe('Name of the agent, for a new conversation.'),
+    input: z.union([z.string().min(1), boundedList(itemSchema, MAX_ITEMS)]),
+    stream: z.boolean().nullish(),
+    background: z.boolean().nullish(),
+    previous_response_id: z.string().nullish().describe('Response that this one continues.'),
+    conversation: z.union([idSchema, z.looseObject({ id: idSchema })]).nullish(),
+    instructions: z.literal('', 'the agent has its own instructions').nullish(),
+    store: z.literal(true, 'every response is stored. Erase its conversation afterwards').nullish(),
+  })
+  .meta({ id: 'CreateResponse', examples: EXAMPLES });
 
 export type Item = z.output<typeof itemSchema>;
 
@@ -39,11 +46,10 @@ export interface CreateRequest {
   readonly agent: string | undefined;
   readonly stream: boolean;
   readonly background: boolean;
-  /** Absent: the response begins a conversation. */
+  /** Conversation that the caller names. */
   readonly conversation: string | undefined;
-  readonly previous: string | undefined;
-  /** Turn of the previous response. */
-  readonly previousTurn: string | undefined;
+  /** Response that this one continues. Without both, the response begins a conversation. */
+  readonly previous: ResponseName | undefined;
   /** Messages before the input of the turn, which the log does not have. */
   readonly history: AppendInput['messages'];
   /** Text of the turn. Absent if the request answers calls. */
@@ -53,19 +59,27 @@ export interface CreateRequest {
 
 /** @throws invalid_input with the field, not_found for an unknown previous response */
 export function readCreateRequest(body: unknown): CreateRequest {
-  const { model, input, stream, background, conversation, previous_response_id: id } = parseInput(bodySchema, body);
-  const previous = id ?? undefined;
-  const named = previous === undefined ? undefined : readResponseId(previous, 'previous_response_id');
+  const {
+    model,
+    input,
+    stream,
+    background,
+    conversation,
+    previous_response_id: id,
+  } = parseInput(createResponseSchema, body);
+  const previous = typeof id === 'string' ? readResponseId(id, 'previous_response_id') : undefined;
   const own = typeof conversation === 'string' ? conversation : conversation?.id;
+  if (previous !== undefined && own !== undefined) {
+    throw fieldError('invalid_input', 'conversation', 'send either this field or `previous_response_id`, not both');
+  }
   const items: Item[] = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
   return {
     agent: model,
     stream: stream === true,
     background: background === true,
-    conversation: own ?? named?.conversation,
+    conversation: own,
     previous,
-    previousTurn: named?.turn,
-    ...readItems(items, named !== undefined || own !== undefined),
+    ...readItems(items, previous !== undefined || own !== undefined),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { CallPart, ResultPart, TurnPart, TurnView } from '../../client/index.ts';
 import type { WaitingCall } from '../../domain/turn.ts';
+import { logprobs, type Mode, writePart } from './output-part.ts';
 import { type OutputItem, type ResponseFacts, type ResponseStatus, writeResponse } from './response-object.ts';
 
 export type ResponseEvent = {
@@ -17,7 +18,6 @@ const ITEM = 2 ** 22;
 const OPENING = 2;
 const CALL_EVENTS = 8;
 
-type Mode = 'reasoning' | 'text';
 const PLACES = { reasoning: 0, text: 1, calls: 2 } as const;
 
 interface OpenItem {
@@ -39,6 +39,8 @@ export class ResponseTable {
   /** Number of items that readers have, void ones included. */
   #index = 0;
   #callEvents = 0;
+  /** Number of the last event. */
+  #last = 0;
   #mutedStep: number;
   #status: ResponseStatus = 'in_progress';
   #view: TurnView | undefined;
@@ -85,6 +87,15 @@ export class ResponseTable {
         // Previews of calls, because only a complete call tells who runs it. Compactions have no form in this protocol.
         return [];
     }
+  }
+
+  /**
+   * Ends a reading, while the response goes on. The event repeats the last number, so that a reader that continues behind
+   * this number misses nothing.
+   * @param after number of the last event that the reader had before
+   */
+  fail({ code, message }: { readonly code: string; readonly message: string }, after: number): ResponseEvent {
+    return this.#write('error', Math.max(this.#last, after), { code, message, param: null });
   }
 
   #addPiece(mode: Mode, step: number, delta: string): ResponseEvent[] {
@@ -278,16 +289,7 @@ export class ResponseTable {
   }
 
   #write(type: string, place: number, fields: object): ResponseEvent {
+    this.#last = place;
     return { type, sequence_number: place, ...fields };
   }
-}
-
-function writePart(mode: Mode, text: string): object {
-  return mode === 'text'
-    ? { type: 'output_text', text, annotations: [], logprobs: [] }
-    : { type: 'summary_text', text };
-}
-
-function logprobs(mode: Mode): object {
-  return mode === 'text' ? { logprobs: [] } : {};
 }

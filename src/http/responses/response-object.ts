@@ -27,7 +27,8 @@ export function readResponseId(id: string, field = 'response_id'): ResponseName 
   throw fieldError('not_found', field, 'no response has this id');
 }
 
-export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'failed' | 'incomplete' | 'cancelled';
+export const RESPONSE_STATES = ['queued', 'in_progress', 'completed', 'failed', 'incomplete', 'cancelled'] as const;
+export type ResponseStatus = (typeof RESPONSE_STATES)[number];
 
 export interface ResponseState {
   readonly status: ResponseStatus;
@@ -41,36 +42,51 @@ export interface ResponseFacts {
   readonly agent: string;
   readonly createdAt: number;
   readonly background: boolean;
-  readonly previous?: string | undefined;
+  readonly previous?: ResponseName | undefined;
 }
 
-/** Writes a response in the form of the OpenAI API. Fields that a turn does not have are null. */
+/** Fields that the API requires and that a turn does not have: the agent of a worker has its own settings. */
+const UNUSED = {
+  frequency_penalty: 0,
+  instructions: null,
+  max_output_tokens: null,
+  max_tool_calls: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  presence_penalty: 0,
+  prompt_cache_key: null,
+  reasoning: null,
+  safety_identifier: null,
+  service_tier: 'default',
+  store: true,
+  temperature: 1,
+  text: { format: { type: 'text' } },
+  tool_choice: 'auto',
+  tools: [],
+  top_logprobs: 0,
+  top_p: 1,
+  truncation: 'disabled',
+};
+
+/** Writes a response in the form of the OpenAI API. */
 export function writeResponse(facts: ResponseFacts, { status, output, view }: ResponseState): object {
-  const { name, agent, createdAt, background, previous = null } = facts;
-  const { failure, answer, usage } = view ?? {};
+  const { name, agent, createdAt, background, previous } = facts;
+  const { failure, answer, usage, settledAt } = view ?? {};
   return {
+    ...UNUSED,
     id: writeResponseId(name),
     object: 'response',
     created_at: Math.floor(createdAt / 1_000),
+    completed_at: status === 'completed' ? Math.floor((settledAt ?? Date.now()) / 1_000) : null,
     status,
     background,
     model: agent,
     conversation: { id: name.conversation },
-    previous_response_id: previous,
+    previous_response_id: previous === undefined ? null : writeResponseId(previous),
     output,
     error: failure === undefined ? null : { code: failure.code, message: failure.message },
     incomplete_details: status === 'incomplete' ? { reason: readIncomplete(answer?.end) } : null,
     usage: usage === undefined ? null : writeUsage(usage),
-    instructions: null,
-    metadata: {},
-    parallel_tool_calls: true,
-    store: true,
-    temperature: null,
-    text: { format: { type: 'text' } },
-    tool_choice: 'auto',
-    tools: [],
-    top_p: null,
-    truncation: 'disabled',
   };
 }
 

@@ -1,44 +1,43 @@
 import { randomUUID } from 'node:crypto';
-import { type Context, Hono } from 'hono';
-import { z } from 'zod';
+import type { Context, Hono } from 'hono';
 import type { StreamOptions } from '../../client/index.ts';
+import { checkMessageBytes } from '../../client/input.ts';
 import { fieldError } from '../../domain/errors.ts';
-import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { isSettled, type TurnView } from '../../domain/turn.ts';
 import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { answerProblems, readBody, readServerFacts, streamFrames } from '../front-end/server-facts.ts';
+import { openApp, readBody, readServerFacts, streamFrames } from '../front-end/server-facts.ts';
+import { IDEMPOTENCY_HEADER } from '../idempotency-key.ts';
 import { type CreateRequest, readCreateRequest } from './create-request.ts';
 import { type ResponseEvent, ResponseTable } from './events.ts';
+import { continueResponse, nameConversationOf, readPrevious } from './previous-response.ts';
+import { answerResponseError } from './response-error.ts';
 import { type ResponseFacts, type ResponseName, readResponseId } from './response-object.ts';
 import { skipRead } from './resume.ts';
-
-const retrieveSchema = z.object({
-  stream: z.stringbool().default(false),
-  starting_after: z.coerce.number().int().min(0).optional(),
-});
+import { readKeyHeader, retrieveSchema } from './routes.ts';
 
 /** Open Responses: the routes of the OpenAI Responses API, to be mounted in a server. */
 export function responsesApp(options: FrontEndOptions): Hono {
-  const app = new Hono();
-  answerProblems(app);
+  const app = openApp(answerResponseError);
 
   app.post('/v1/responses', async (context) => {
     const backend = await openBackend(options, context);
     const request = readCreateRequest(await readBody(context));
-    const name = await createTurn(backend, request, readKey(context));
+    const { readers, maxWaitMs: waitMs } = await readServerFacts(context);
+    if (request.stream || !request.background) readers.checkPlace();
+    const name = await createTurn(backend, request, readKeyHeader(context.req.header(IDEMPOTENCY_HEADER)));
     const facts = await readFacts(backend, name, request);
-    if (request.stream) return await streamFrames(context, (left) => streamResponse({ backend, facts, left }));
+    if (request.stream) return await answerStream(context, backend, facts);
     if (request.background) return context.json(await readResponse(backend, facts, { waitMs: 0 }));
-    const { readers } = await readServerFacts(context);
-    return context.json(await readers.run(context.req.raw, (signal) => readResponse(backend, facts, { signal })));
+    const wait = (signal: AbortSignal) => readResponse(backend, facts, { waitMs, signal });
+    return context.json(await readers.run(context.req.raw, wait));
   });
 
   app.get('/v1/responses/:id', async (context) => {
     const backend = await openBackend(options, context);
     const { stream, starting_after: after } = parseInput(retrieveSchema, context.req.query());
     const facts = await readFacts(backend, readResponseId(context.req.param('id')));
-    if (stream) return await streamFrames(context, (left) => streamResponse({ backend, facts, left }, after));
+    if (stream) return await answerStream(context, backend, facts, after);
     return context.json(await readResponse(backend, facts, { waitMs: 0 }));
   });
 
@@ -51,33 +50,37 @@ export function responsesApp(options: FrontEndOptions): Hono {
   return app;
 }
 
-/** With the same `Idempotency-Key`, a repeated request finds its response. */
-function readKey(context: Context): string | undefined {
-  const key = context.req.header('idempotency-key');
-  return key === undefined ? undefined : parseInput(idSchema, key, 'Idempotency-Key');
-}
-
 async function createTurn(backend: Backend, request: CreateRequest, key: string = randomUUID()): Promise<ResponseName> {
   const { client, tenant, nameOf } = backend;
-  const { history, input, agent = backend.agent, conversation = `conv_${key}` } = request;
-  if (input === undefined) return await answerCalls(backend, conversation, request);
-  const name = { conversation, turn: key };
+  const { history, input } = request;
+  if (input === undefined) return await answerCalls(backend, request);
+  // Checked before a fork and an append, so that a refused request changes nothing.
+  checkMessageBytes({ role: 'user', content: input }, 'input');
+  const previous = request.previous && (await readPrevious(backend, request.previous));
+  const agent = request.agent ?? previous?.agent ?? backend.agent;
+  if (previous !== undefined && agent !== previous.agent) {
+    throw fieldError('agent_conflict', 'model', `the previous response is by ${previous.agent}`);
+  }
+  const conversation =
+    previous === undefined
+      ? (request.conversation ?? nameConversationOf(key))
+      : await continueResponse(backend, previous, key);
   if (history.length > 0) {
     const known = await client.result(nameOf(conversation), key).catch(() => undefined);
     const messages = { conversation, tenant, agent, messages: history, operation: `history.${key}` };
     if (known === undefined) await client.append(messages);
   }
   await client.enqueueTurn({ conversation, tenant, agent, turn: key, input });
-  return name;
+  return { conversation, turn: key };
 }
 
 /** Answers calls of the previous response's turn, or of the turn that the conversation waits in. */
-async function answerCalls(
-  { client, nameOf }: Backend,
-  conversation: string,
-  { answers, previousTurn }: CreateRequest,
-): Promise<ResponseName> {
-  const turn = previousTurn ?? (await client.openTurns(nameOf(conversation))).turns[0]?.turn;
+async function answerCalls(backend: Backend, request: CreateRequest): Promise<ResponseName> {
+  const { client, nameOf } = backend;
+  const { answers, previous } = request;
+  if (previous !== undefined) await readPrevious(backend, previous);
+  const conversation = previous?.conversation ?? request.conversation ?? '';
+  const turn = previous?.turn ?? (await client.openTurns(nameOf(conversation))).turns[0]?.turn;
   const [answered = ''] = Object.keys(answers);
   if (turn === undefined) throw fieldError('conflict', 'input', `the conversation does not wait for ${answered}`);
   await client.answer(nameOf(conversation), turn, answers);
@@ -95,17 +98,26 @@ function isQueued({ state }: TurnView): boolean {
   return state === 'queued' || state === 'scheduled';
 }
 
+async function answerStream(context: Context, backend: Backend, facts: ResponseFacts, after = -1): Promise<Response> {
+  const table = new ResponseTable(facts);
+  return await streamFrames(context, (left) => streamResponse({ backend, facts, table, after, left }), {
+    writeFailure: (failure) => writeEvents([table.fail(failure, after)], -1),
+  });
+}
+
 interface OpenResponse {
   readonly backend: Backend;
   readonly facts: ResponseFacts;
+  readonly table: ResponseTable;
+  /** Sequence number of the last event that the client has. */
+  readonly after: number;
   /** Aborts when the client leaves. */
   readonly left: AbortSignal;
 }
 
-async function* streamResponse({ backend, facts, left }: OpenResponse, after = -1): AsyncGenerator<string> {
+async function* streamResponse({ backend, facts, table, after, left }: OpenResponse): AsyncGenerator<string> {
   const { client, nameOf } = backend;
   const { conversation, turn } = facts.name;
-  const table = new ResponseTable(facts);
   const view = await client.result(nameOf(conversation), turn);
   const parts = client.stream(nameOf(conversation), turn, { signal: left });
   yield writeEvents(table.start(isQueued(view)), after);
@@ -125,7 +137,10 @@ function writeEvents(events: readonly ResponseEvent[], after: number): string {
     .join('');
 }
 
-/** Reads a response as of now, or once its turn has settled or waits for the caller. */
+/**
+ * Reads a response as of now, or once its turn has settled or waits for the caller. If the server stops, the response is as
+ * of then.
+ */
 async function readResponse(
   { client, nameOf }: Backend,
   facts: ResponseFacts,
@@ -133,9 +148,13 @@ async function readResponse(
 ): Promise<object> {
   const { conversation, turn } = facts.name;
   const table = new ResponseTable(facts);
-  for await (const part of client.stream(nameOf(conversation), turn, options)) {
-    table.add(part);
-    if (table.isDone || (part.type === 'end' && isSettled(part.view.state))) break;
+  try {
+    for await (const part of client.stream(nameOf(conversation), turn, options)) {
+      table.add(part);
+      if (table.isDone || (part.type === 'end' && isSettled(part.view.state))) break;
+    }
+  } catch (error) {
+    if (options.signal?.aborted !== true) throw error;
   }
   return table.response;
 }

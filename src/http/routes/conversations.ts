@@ -65,7 +65,7 @@ const forkConversation = defineRoute({
   result: forkSchema,
   handle: async (call) => {
     const { to, operation: given, ...input } = call.body;
-    const operation = readOperation(call.request, given);
+    const operation = readOperation(call, given);
     const target = { tenant: call.caller.tenant, conversation: to };
     const { head } = await call.client.fork(call.name, target, { ...input, operation });
     return { body: { conversation: to, head }, headers: { location: locate(call, to) } };

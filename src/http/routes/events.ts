@@ -5,8 +5,7 @@ import { positionSchema } from '../../client/stream-position.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { eventSchema } from '../answers/conversations.ts';
 import { turnPartSchema } from '../answers/turns.ts';
-import { answerEvents, type ServerSentEvent } from '../event-stream.ts';
-import { HttpProblem } from '../problem.ts';
+import { answerEvents, refuseHead, type ServerSentEvent } from '../event-stream.ts';
 import { type Call, defineRoute } from '../route.ts';
 
 const after = z
@@ -103,14 +102,11 @@ async function* eventsOf(parts: AsyncIterable<TurnPart | EventOrLoss>): AsyncGen
 }
 
 function answer(
-  { request, readers, streams }: Call,
+  { request, cut, readers, streams }: Call,
   follow: (signal: AbortSignal) => AsyncIterable<ServerSentEvent>,
 ): Response {
-  // The router answers HEAD with the headers of GET and drops the body, which would leave the stream open.
-  if (request.method === 'HEAD') {
-    throw new HttpProblem('method_not_allowed', 'a stream has no HEAD. Use GET', { headers: { allow: 'GET' } });
-  }
-  return answerEvents({ request, readers, limits: streams, follow });
+  refuseHead(request);
+  return answerEvents({ request, cut, readers, limits: streams, follow });
 }
 
 export const eventRoutes = [streamTurn, followEvents];

@@ -10,7 +10,6 @@ import { readMessage } from '../../wire/conversation-line.ts';
 import { wireFormats } from '../../wire/formats.ts';
 import { appendedSchema, CONTEXT_FORMATS, contextSchema, messagePageSchema } from '../answers/messages.ts';
 import { readOperation } from '../idempotency-key.ts';
-import { HttpProblem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { limitOf } from './fields.ts';
 
@@ -54,37 +53,12 @@ const appendMessages = defineRoute({
   }),
   status: 201,
   result: appendedSchema,
-  handle: async ({ client, name, body, request }) => {
-    const operation = readOperation(request, body.operation);
-    const messages = readMessages(body.messages);
-    const appended = await client.append({ ...body, ...name, messages, operation });
-    if (operation !== undefined && body.operation === undefined) await checkSame(client, { name, messages }, appended);
-    return { body: appended };
+  handle: async (call) => {
+    const { client, name, body } = call;
+    const operation = readOperation(call, body.operation);
+    return { body: await client.append({ ...body, ...name, messages: readMessages(body.messages), operation }) };
   },
 });
-
-/**
- * Compares the messages of a keyed request with the log. The store answers a repeated operation with its first result,
- * whatever the messages are.
- * @throws key_reused if the key was used before with other messages
- */
-async function checkSame(
-  client: TurnfoldClient,
-  { name, messages }: { readonly name: NamedConversation; readonly messages: readonly Message[] },
-  { from, to }: { readonly from: number; readonly to: number },
-): Promise<void> {
-  const entries = await client.log(name, { after: from - 1, limit: to - from + 1 });
-  const isSame =
-    entries.length === messages.length &&
-    entries.every(({ message }, index) => outline(message) === outline(messages[index]));
-  if (!isSame) throw new HttpProblem('key_reused', 'this key was used before with other messages. Use a new key');
-}
-
-/** The parts of a message that an append does not change. */
-function outline(message: Message | undefined): string {
-  const calls = (message?.toolCalls ?? []).map((call) => [call.name, call.arguments]);
-  return JSON.stringify([message?.role, message?.content, calls]);
-}
 
 /** Number of log entries that are read at once, and the tokens that end a page, so that a page stays a few MB. */
 const BATCH_ENTRIES = 25;

@@ -3,12 +3,10 @@ import { redriveSchema } from '../../client/failed-turns.ts';
 import type { EnqueuedTurn } from '../../client/index.ts';
 import { answersSchema, enqueueSchema } from '../../client/input.ts';
 import { rollbackSchema } from '../../client/versions.ts';
-import { isTurnfoldError } from '../../domain/errors.ts';
 import { ANSWER_KINDS, TURN_STATES } from '../../domain/turn.ts';
 import { namedVersionSchema } from '../answers/conversations.ts';
 import { enqueuedSchema, failedTurnsSchema, openTurnsSchema, turnSchema, waitingPageSchema } from '../answers/turns.ts';
 import { readOperation } from '../idempotency-key.ts';
-import { answerTurnfoldError } from '../problem.ts';
 import { type Call, defineRoute, type JsonAnswer, locate, STATE_HEADER } from '../route.ts';
 import { hideTenant, limitOf, MAX_WAIT_MS, pageFields } from './fields.ts';
 
@@ -29,16 +27,9 @@ const enqueueTurn = defineRoute({
   status: 202,
   result: enqueuedSchema,
   handle: async (call) => {
-    const { client, name, body, request } = call;
-    const turn = readOperation(request, body.turn, 'turn');
-    try {
-      return accepted(call, await client.enqueueTurn({ ...(body as EnqueueBody), ...name, turn }));
-    } catch (error) {
-      // The key was used before with another body, by draft-ietf-httpapi-idempotency-key-header.
-      const isKey = body.turn === undefined && isTurnfoldError(error, 'turn_conflict');
-      if (isKey) return answerTurnfoldError(error, 422);
-      throw error;
-    }
+    const { client, name, body } = call;
+    const turn = readOperation(call, body.turn, 'turn');
+    return accepted(call, await client.enqueueTurn({ ...(body as EnqueueBody), ...name, turn }));
   },
 });
 
@@ -61,7 +52,10 @@ const listOpenTurns = defineRoute({
   path: '/v1/conversations/{conversation}/turns',
   scope: 'read',
   summary: 'List the unsettled turns of a conversation in the order in which they run.',
-  query: z.strictObject({ limit: limitOf(1_000) }),
+  query: z.strictObject({
+    limit: limitOf(1_000),
+    inputs: z.stringbool().default(false).describe('true: show the texts of turns that no worker has claimed.'),
+  }),
   result: openTurnsSchema,
   handle: async ({ client, name, query }) => ({ body: await client.openTurns(name, query) }),
 });
@@ -134,8 +128,9 @@ const rollBackTurn = defineRoute({
   body: rollbackSchema.default({}),
   isBodyOptional: true,
   result: namedVersionSchema,
-  handle: async ({ client, name, param, body, request }) => {
-    const operation = readOperation(request, body.operation);
+  handle: async (call) => {
+    const { client, name, param, body } = call;
+    const operation = readOperation(call, body.operation);
     return { body: await client.rollBackTurn(name, param('turn'), { ...body, operation }) };
   },
 });
@@ -152,7 +147,7 @@ const redriveTurn = defineRoute({
   status: 202,
   result: enqueuedSchema,
   handle: async (call) => {
-    const operation = readOperation(call.request, call.body.operation);
+    const operation = readOperation(call, call.body.operation);
     return accepted(call, await call.client.redrive(call.name, call.param('turn'), { ...call.body, operation }));
   },
 });

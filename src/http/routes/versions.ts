@@ -88,8 +88,9 @@ const restore = defineRoute({
   hasKey: true,
   body: z.strictObject(restoreFields),
   result: namedVersionSchema,
-  handle: async ({ client, name, param, body, request }) => {
-    const operation = readOperation(request, body.operation);
+  handle: async (call) => {
+    const { client, name, param, body } = call;
+    const operation = readOperation(call, body.operation);
     return { body: await client.restore(name, { ...body, version: Number(param('version')), operation }) };
   },
 });
@@ -117,8 +118,9 @@ const approve = defineRoute({
   body: approvalSchema.extend({ waitMs }).default({}),
   isBodyOptional: true,
   result: decisionSchema,
-  handle: async ({ client, name, param, body, request, readers }) => {
-    const operation = readOperation(request, body.operation);
+  handle: async (call) => {
+    const { client, name, param, body, request, readers } = call;
+    const operation = readOperation(call, body.operation);
     const decide = () => client.approve(name, param('proposal'), { ...body, operation });
     return { body: await readers.run(request, decide) };
   },
@@ -134,8 +136,9 @@ const reject = defineRoute({
   body: rejectionSchema.extend({ waitMs }).default({}),
   isBodyOptional: true,
   result: decisionSchema,
-  handle: async ({ client, name, param, body, request, readers }) => {
-    const operation = readOperation(request, body.operation);
+  handle: async (call) => {
+    const { client, name, param, body, request, readers } = call;
+    const operation = readOperation(call, body.operation);
     const decide = () => client.reject(name, param('proposal'), { ...body, operation });
     return { body: await readers.run(request, decide) };
   },

@@ -13,6 +13,8 @@ const STATED_VALUE =
   /^\W{0,4}([\p{L}_][\p{L}\p{N}_ .-]{0,40})["'`*]{0,3}\s?[:=：]["'`*\s]{0,4}\S{1,40}(?: \S{1,20}){0,2}$/u;
 /** Keys of a result: `"status":`, `status: `, `status=`. */
 const KEYS = /(?<![\p{L}\p{N}_-])([\p{L}_][\p{L}\p{N}_-]{0,60})["'`]?\s?[:=：]/gu;
+/** Both patterns need one of these characters. Most lines have none. */
+const SEPARATOR = /[:=：]/;
 /** An argument value that may name what a call is about: one word, such as a path or the id of an order. */
 const NAME = /^\S{1,200}$/;
 
@@ -51,6 +53,8 @@ export function* findStale({ messages, fragments, mayStay }: StaleSource): Slice
 }
 
 function isRepeated(lines: Set<string>, part: Part, text: string): boolean {
+  // Folding only shortens a line.
+  if (part === 'result' && text.length < MIN_REPEATED_CHARS) return false;
   const line = withoutMark(foldLine(text));
   if (part === 'result' && line.length < MIN_REPEATED_CHARS) return false;
   if (lines.has(line)) return true;
@@ -59,6 +63,7 @@ function isRepeated(lines: Set<string>, part: Part, text: string): boolean {
 }
 
 function keysOf(isResult: boolean, text: string): string[] {
+  if (!SEPARATOR.test(text)) return [];
   if (isResult) return [...text.matchAll(KEYS)].map(([, key = '']) => key);
   const key = STATED_VALUE.exec(text.trim())?.[1];
   return key === undefined ? [] : [key];

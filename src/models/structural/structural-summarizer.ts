@@ -60,14 +60,18 @@ function refuse(why: string): SummaryAnswer {
   return { status: 'refused', why };
 }
 
+/** Maximum bytes of a UTF-16 unit in UTF-8. */
+const MAX_UNIT_BYTES = 3;
+
 /** Counts the tokens of messages. Reads no further than `limit`. */
 async function countUpTo(counter: Counter, messages: readonly Message[], limit: number): Promise<number> {
   let tokens = 0;
   for (const { content, toolCalls = [] } of messages) {
     const text = content + toolCalls.map((call) => call.name + call.arguments).join('');
-    const start = await counter.clipStart(text, limit - tokens);
-    if (start.length < text.length) return limit;
-    tokens += await counter.count(start);
+    // A text has at most as many tokens as bytes, so most messages need no clip.
+    const mayExceed = text.length * MAX_UNIT_BYTES > limit - tokens;
+    if (mayExceed && (await counter.clipStart(text, limit - tokens)).length < text.length) return limit;
+    tokens += await counter.count(text);
   }
   return tokens;
 }

@@ -79,10 +79,15 @@ export interface CallPlaces {
 const MIN_ERROR_TERMS = 2;
 
 function findCalls({ fragments, superseded }: Ledger, messages: readonly Message[]): CallPlaces {
-  const firstOf = new Map<string, number>();
+  /** First fragments of the parts of each message. */
+  const firstOf = new Map<number, number[]>();
   const lastOf = new Map<number, number>();
   for (const [index, { message, partIndex, start, terms }] of fragments.entries()) {
-    if (start === 0) firstOf.set(`${message} ${partIndex}`, index);
+    if (start === 0) {
+      const firsts = firstOf.get(message) ?? [];
+      firsts[partIndex] = index;
+      firstOf.set(message, firsts);
+    }
     if (terms.length >= MIN_ERROR_TERMS) lastOf.set(message, index);
   }
   const headOfCall = new Map<string, number>();
@@ -92,7 +97,7 @@ function findCalls({ fragments, superseded }: Ledger, messages: readonly Message
   for (const [index, message] of messages.entries()) {
     const { content, toolCalls = [], toolCallId = '' } = message;
     for (const [position, { id, name }] of toolCalls.entries()) {
-      const head = firstOf.get(`${index} ${position + (content === '' ? 0 : 1)}`);
+      const head = firstOf.get(index)?.[position + (content === '' ? 0 : 1)];
       if (head === undefined) continue;
       headOfCall.set(id, head);
       if (!READ_ONLY_NAME.test(name)) effects.add(head);

@@ -6,8 +6,13 @@ const BLANKS = /[\s\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu;
 const LEADING_MARKS = /^(?:#+ |> )+/;
 const FENCE = /`{3,}|~{3,}/g;
 
+/** A line that needs no change: words of ASCII with single blanks between them, without marks and fences. */
+const PLAIN = /^(?![#>])[!-_a-}]+(?: [!-_a-}]+)*$/;
+
 /** Returns one line of well-formed text that cannot start a heading or a fence, so data cannot forge a section. */
 export function foldLine(text: string): string {
+  const trimmed = text.trim();
+  if (PLAIN.test(trimmed)) return trimmed;
   const line = text.toWellFormed().replace(TERMINAL_COLOUR, '').replace(BLANKS, ' ').replace(FENCE, "''").trim();
   return line.replace(LEADING_MARKS, '');
 }

@@ -3,7 +3,7 @@
 -- ARGV: operation, agent, schema, last seq that the caller knows, operationMs; then counted lists: opened calls, ids of
 -- answered calls, messages
 -- Reply: {'appended'|'known', from, to} | {'other_agent', agent} | {'forking', 1 if abandoned} | {'busy'} |
--- {'conflict', head}
+-- {'conflict', head} | {'other_payload'}
 -- @include keys
 -- @include ready
 -- @include create
@@ -12,12 +12,14 @@
 -- @include append
 -- @include move-calls
 -- @include index
-local operation, agent, schema, expected, operationMs = operation_prefix .. take(), take(), take(), tonumber(take()), take()
+-- @include operations
+local operation, agent, schema, expected, operationMs = take(), take(), take(), tonumber(take()), take()
 local head = 0
 local is_gone = redis.call('EXISTS', gone) == 1
 -- After an erase the conversation is created again, so keys that are left of the erased conversation are ignored.
 if not is_gone then
-  local known = redis.call('GET', operation)
+  local known, is_other = find_answer(operation, '')
+  if is_other then return { 'other_payload' } end
   if known then
     local from, to = string.match(known, '(%d+) (%d+)')
     return { 'known', tonumber(from), tonumber(to) }
@@ -34,7 +36,6 @@ move_calls(take_list(), take_list())
 append_messages(ARGV, position + 1, '-')
 save_conversation()
 local to = conversation.head
-redis.call('SET', operation, string.format('%d %d', head + 1, to), 'PX', operationMs)
-index_key(operation)
+keep_answer(operation, string.format('%d %d', head + 1, to), operationMs, '')
 start_idle_ttl(conversation.ttl)
 return { 'appended', head + 1, to }

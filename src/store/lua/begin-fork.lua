@@ -3,11 +3,13 @@
 -- removed.
 -- ARGV: operation, schema, agent, agent while the fork is copied, plan (version, last seq, tenant and id of the
 -- source), leaseMs, idle TTL of the source in ms or ''
--- Reply: {'copying'|'done', last seq of the copy, plan that the first call stored} | {'exists'} | {'forking', 0}
+-- Reply: {'copying'|'done', last seq of the copy, plan that the first call stored} | {'exists'} |
+-- {'forking', 0} | {'other_payload'}
 -- @include keys
 -- @include ready
 -- @include create
 -- @include fork-fence
+-- @include operation-name
 local operation, schema, agent, fork_agent, plan, leaseMs, ttl = unpack(ARGV)
 local is_gone = redis.call('EXISTS', gone) == 1
 local known, forking, forked, head, fork_until =
@@ -19,6 +21,7 @@ if known then
     lease_fork(leaseMs)
     return { 'copying', tonumber(head), first_plan }
   end
+  if is_other_payload(operation, first_operation) then return { 'other_payload' } end
   if not forking then return { 'exists' } end
   local refusal = forking_reply(fork_until)
   if refusal[2] == 0 then return refusal end

@@ -2,7 +2,8 @@
 -- decision.
 -- ARGV: operation, id of the proposal, verdict (JSON), wake, event fields (name, value)
 -- Reply: {'decided', 1 if the wake is to be added} | {'concluded', outcome} |
--- {'stale', 'unknown'|'decided'|'expired'|'version_changed'} | {'not_found'} | {'forking', 1 if abandoned} | {'gone'}
+-- {'stale', 'unknown'|'decided'|'expired'|'version_changed'} | {'not_found'} | {'forking', 1 if abandoned} | {'gone'} |
+-- {'other_payload'}
 -- @include keys
 -- @include ready
 -- @include events
@@ -11,7 +12,8 @@
 -- @include review
 local operation, proposal, verdict, wake = unpack(ARGV, 1, 4)
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
-local answer = redis.call('GET', operation_prefix .. REVIEW .. operation)
+local answer, is_other = find_answer(operation, REVIEW)
+if is_other then return { 'other_payload' } end
 if answer then return { 'concluded', answer } end
 local schema, forking, fork_until, version = unpack(redis.call('HMGET', c, 'schema', 'forking', 'forkUntil', 'version'))
 if not schema then return { 'not_found' } end
@@ -19,6 +21,7 @@ if forking then return forking_reply(fork_until) end
 local present_proposal, decision, recorded_wake, expires_at, proposed_over =
   unpack(redis.call('HMGET', pass, 'proposalId', 'decision', 'wake', 'expiresAt', 'proposedOver'))
 if decision == operation then return { 'decided', recorded_wake == wake and 1 or 0 } end
+if is_other_payload(operation, decision) then return { 'other_payload' } end
 if present_proposal ~= proposal then return { 'stale', 'unknown' } end
 if decision then return { 'stale', 'decided' } end
 if number_of(pass, 'expiresAt', expires_at) <= now then return { 'stale', 'expired' } end

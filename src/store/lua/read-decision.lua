@@ -5,6 +5,6 @@
 -- @include ready
 -- @include index
 -- @include review
-local answer = redis.call('GET', operation_prefix .. REVIEW .. ARGV[1])
+local answer = find_answer(ARGV[1], REVIEW)
 if answer then return answer end
 return redis.call('HGET', pass, 'decision') == ARGV[1] and 'pending' or ''

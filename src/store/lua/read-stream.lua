@@ -1,9 +1,12 @@
--- Reads the new log entries of a turn, its state, and the id of its last stream entry, all at one moment. The caller reads the stream up to that end, without a script, because Lua takes ten times as long as XRANGE.
--- ARGV: turn, seq of the last log entry that the reader has, most bytes of log entries
+-- Reads the new log entries of a turn, its state and its new stream entries, all at one moment. If the stream has many, the
+-- script returns the id of the last one. The caller reads the stream up to that end without a script, because Lua takes ten
+-- times as long as XRANGE.
+-- ARGV: turn, seq of the last log entry that the reader has, most bytes of log entries, id of the last stream entry that the
+-- reader has, most stream entries
 -- Reply: {} without such a turn | {state, start of the wait or '', last seq of the log, seq of the first log entry, 1 if
--- log entries are left, id of the last stream entry or '0-0', {log entry…}}
+-- log entries are left, '' or the id of the last stream entry, {log entry…}, {stream entry…}}
 -- @include key-names
-local turn, seq, most_bytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local turn, seq, most_bytes, after, most_entries = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
 local state, input_seq, since = unpack(redis.call('HMGET', turn_prefix .. turn, 'state', 'inputSeq', 'waitSince'))
 local head = redis.call('HGET', c, 'head')
 if not state or not head then return {} end
@@ -11,7 +14,9 @@ if not state or not head then return {} end
 local first, entries, bytes, has_more = math.max(seq, tonumber(input_seq or 0)) + 1, {}, 0, 0
 for at = first, tonumber(head) do
   local entry = redis.call('HGET', log, at)
-  if not entry or string.match(entry, '^%S+ %S+ %S+ %S+ %S+ (%S+)\n') ~= turn then break end
+  local writer = string.match(entry or '', '^%S+ %S+ %S+ %S+ %S+ (%S+)\n')
+  -- The message of a turn that steered this one stands among its entries.
+  if not writer or (writer ~= turn and redis.call('HGET', turn_prefix .. writer, 'steeredInto') ~= turn) then break end
   bytes = bytes + #entry
   if #entries > 0 and bytes > most_bytes then
     has_more = 1
@@ -19,5 +24,9 @@ for at = first, tonumber(head) do
   end
   entries[#entries + 1] = entry
 end
-local last = redis.call('XREVRANGE', stream_prefix .. turn, '+', '-', 'COUNT', 1)[1]
-return { state, state == 'waiting' and since or '', head, first, has_more, last and last[1] or '0-0', entries }
+local pieces, last = redis.call('XRANGE', stream_prefix .. turn, '(' .. after, '+', 'COUNT', most_entries + 1), ''
+if #pieces > most_entries then
+  last = redis.call('XREVRANGE', stream_prefix .. turn, '+', '-', 'COUNT', 1)[1][1]
+  pieces = {}
+end
+return { state, state == 'waiting' and since or '', head, first, has_more, last, entries, pieces }

@@ -3,7 +3,7 @@
 -- ARGV: operation, operationMs, live version and last seq that the caller knows, 1 if the messages of a waiting turn and
 -- of open calls stay, backoff, wake of a turn that waits for the pass, number and keys of summaries, then as put_version
 -- Reply: {'replaced'|'known', version, the wake if it is to be added, else ''} | {'changed', live version, head} |
--- {'busy'} | {'text_gone'} | {'forking', 1 if abandoned} | {'not_found'} | {'gone'}
+-- {'busy'} | {'text_gone'} | {'forking', 1 if abandoned} | {'not_found'} | {'gone'} | {'other_payload'}
 -- @include keys
 -- @include ready
 -- @include wake
@@ -16,10 +16,11 @@
 -- @include forking
 -- @include args
 -- @include put-version
-local operation, operationMs, expected, head, keeps = operation_prefix .. take(), take(), take(), take(), take() == '1'
+local operation, operationMs, expected, head, keeps = take(), take(), take(), take(), take() == '1'
 local backoff, wake = take(), take()
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
-local known = redis.call('GET', operation)
+local known, is_other = find_answer(operation, '')
+if is_other then return { 'other_payload' } end
 if known then
   local number, added = string.match(known, '^(%d+) (.*)$')
   return { 'known', tonumber(number), added }
@@ -56,6 +57,5 @@ redis.call('HSET', c, 'backoff', backoff)
 redis.call('HDEL', c, 'undo')
 start_idle_ttl(ttl)
 local added = is_awaited == 1 and wake or ''
-redis.call('SET', operation, number .. ' ' .. added, 'PX', operationMs)
-index_key(operation)
+keep_answer(operation, number .. ' ' .. added, operationMs, '')
 return { 'replaced', tonumber(number), added }

@@ -11,6 +11,8 @@
 -- @include close
 -- @include fence
 -- @include take-head
+-- @include events
+-- @include stream
 local turn, owner, epoch = unpack(ARGV)
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
@@ -27,7 +29,9 @@ for _, message_turn in ipairs(taken) do
   enter_input(message_turn, {})
   redis.call('HSET', turn_prefix .. message_turn, 'steeredInto', turn)
   redis.call('HDEL', turn_prefix .. message_turn, 'steer')
+  emit('turn_steered', { 'turn', message_turn, 'into', turn, 'seq', conversation.head })
 end
 save_conversation()
 redis.call('HDEL', c, 'steering')
+if #taken > 0 then notify_readers(turn) end
 return { 'taken', redis.call('HGETALL', c) }

@@ -30,6 +30,16 @@ const FAILURE_PLACES = [
   'content listener',
 ];
 
+/** Codes of refused inbox jobs whose series start at 0. The others appear with their first job. */
+const INBOX_REFUSALS = [
+  'invalid_input',
+  'message_too_large',
+  'turn_conflict',
+  'agent_conflict',
+  'mailbox_full',
+  'conversation_busy',
+] as const;
+
 /** Metrics of workers: lost leases, retried writes, failures. */
 export const WORKER_METRICS = {
   leasesLost: counter(
@@ -81,6 +91,13 @@ export const WORKER_METRICS = {
     { set: QUARANTINE_SETS },
   ),
   jobsDropped: counter('turnfold_jobs_dropped_total', 'Unreadable jobs removed from their queue.', { queue: ROLES }),
+  inboxJobs: counter(
+    'turnfold_inbox_jobs_total',
+    'Jobs taken from the inbox. repeated: the turn was in its mailbox. refused: the producer must correct it. postponed: Redis cannot take it now.',
+    { outcome: ['moved', 'repeated'], code: ['none'] },
+    { outcome: ['refused'], code: INBOX_REFUSALS },
+    { outcome: ['postponed'], code: ['redis_full', 'redis_unavailable', 'accepted_unsure'] },
+  ),
   workerFailures: counter(
     'turnfold_worker_failures_total',
     'Failures outside of turns: in a sweep, a job, a summarizer or an unavailable service.',

@@ -32,7 +32,7 @@ export interface StreamedStep {
 
 /**
  * Sends the pieces of models to the stream of one claimed turn, if a client follows the turn. Otherwise sends nothing,
- * and asks at the first piece of each model call, then every 250 ms. The turn never waits for its stream and never fails with
+ * and asks at the start and the first piece of each model call, then every 250 ms. The turn never waits for its stream and never fails with
  * it: readers complete each step from the log (I18).
  */
 export class PieceStream {
@@ -48,11 +48,18 @@ export class PieceStream {
   /** Begins to stream one model call. */
   open(step: StreamedStep): CallStream {
     this.#attempt += 1;
+    // Asks while the model has not answered yet, so that the first piece need not wait for the reply.
+    if (!this.#isFollowed) void this.#ask().catch(() => undefined);
     return new CallStream(this, step, this.#attempt);
   }
 
   get timers(): Timers {
     return this.#turn.timers;
+  }
+
+  async #ask(): Promise<void> {
+    const { conversation, turn } = this.#turn.lease;
+    if (await this.#turn.streams.isFollowed(conversation, turn)) this.#isFollowed = true;
   }
 
   /**
@@ -63,7 +70,7 @@ export class PieceStream {
     const { streams, lease, onEvent } = this.#turn;
     const { conversation, turn, epoch } = lease;
     try {
-      this.#isFollowed ||= await streams.isFollowed(conversation, turn);
+      if (!this.#isFollowed) await this.#ask();
       if (!this.#isFollowed) return ASK_MS;
       const batch = pieces.next(FLUSH_CHARACTERS);
       if (batch.length === 0) return FLUSH_MS;

@@ -3,7 +3,7 @@ import { readLedger } from '../../../src/domain/evidence/ledger.ts';
 import { readFacts } from '../../../src/domain/evidence/source-facts.ts';
 import { shapeOf } from '../../../src/domain/evidence/term-shape.ts';
 import type { UseWeights } from '../../../src/domain/evidence/use-features.ts';
-import { FEATURE_NAMES, type Feature, featureOf } from '../../../src/domain/evidence/use-features.ts';
+import { FEATURE_NAMES, FEATURES, type Feature } from '../../../src/domain/evidence/use-features.ts';
 import { valueTerms, valueTermsInSlices } from '../../../src/domain/evidence/use-probability.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
@@ -23,7 +23,7 @@ function features(messages: readonly Message[], text: string): Record<Feature, n
   const term = ledger.terms[index];
   if (term === undefined) throw new Error(`no term "${text}"`);
   const seen = { term, shape: shapeOf(text), index, facts };
-  return Object.fromEntries(FEATURE_NAMES.map((name) => [name, featureOf(name, seen)])) as Record<Feature, number>;
+  return Object.fromEntries(FEATURE_NAMES.map((name) => [name, FEATURES[name](seen)])) as Record<Feature, number>;
 }
 
 function values(messages: readonly Message[], weights?: UseWeights): Map<string, number> {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { nameOperation } from '../../../src/domain/operation.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import {
   appendOf,
@@ -107,6 +108,16 @@ export function describeContextStore(given: Given): void {
     const orphan = await store.append({ ...result, operation: 'second' });
     expect(orphan, 'the call is answered: its head has moved').toEqual({ status: 'conflict', head: 2 });
     expect((await store.readConversation(conversation))?.openCalls).toEqual([{ id: 'c1_1' }]);
+  });
+
+  test('a repeated append gets its first answer, and the same operation id with another payload is refused', async () => {
+    const { store, conversation } = given.nothing();
+    const first = { ...appendOf(conversation, 0, 2), operation: nameOperation('op', 'h1') };
+    expect(await store.append(first)).toEqual({ status: 'appended', from: 1, to: 2 });
+    const other = { ...appendOf(conversation, 2, 1), operation: nameOperation('op', 'h2') };
+    expect(await store.append(other)).toEqual({ status: 'other_payload' });
+    expect(await store.append(first)).toEqual({ status: 'known', from: 1, to: 2 });
+    expect(await store.readConversation(conversation)).toMatchObject({ head: 2 });
   });
 
   test('an append without messages creates the conversation with an empty log', async () => {

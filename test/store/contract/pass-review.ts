@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
+import { nameOperation } from '../../../src/domain/operation.ts';
 import type { ApprovalRefusal, Verdict } from '../../../src/domain/proposal.ts';
 import { claimPass, commitOf, endOf, makeConversation, planOf, proposalOf, waitForPass } from '../pass-samples.ts';
 import type { Given } from './fixture.ts';
@@ -139,6 +140,21 @@ export function describePassReview(given: Given): void {
     expect(await store.readProposal(conversation)).toBeUndefined();
     expect(await store.readDecision(conversation, 'op')).toBeUndefined();
     expect(await store.decideProposal(decisionOf(conversation, proposal.id))).toEqual({ status: 'gone' });
+  });
+
+  test('decideProposal refuses the operation id of an earlier decision with another payload, before and after a worker acted', async () => {
+    const { store } = given.harness();
+    const { conversation, proposal } = await propose();
+    const first = decisionOf(conversation, proposal.id, APPROVED, nameOperation('op', 'h1'));
+    const other = decisionOf(conversation, proposal.id, { kind: 'reject' }, nameOperation('op', 'h2'));
+    await store.decideProposal(first);
+    expect(await store.decideProposal(other)).toEqual({ status: 'other_payload' });
+    expect(await store.readDecision(conversation, first.operation)).toEqual({ status: 'pending' });
+    await store.requestPass({ conversation, passId: 'hard', reasons: ['hard_limit'], wake: 'w' });
+    expect(await store.decideProposal(other)).toEqual({ status: 'other_payload' });
+    const answer = { status: 'superseded' };
+    expect(await store.decideProposal(first)).toEqual({ status: 'concluded', answer });
+    expect(await store.readDecision(conversation, first.operation)).toEqual(answer);
   });
 
   test('after a person’s decision on a proposal a worker can claim its compaction pass, and a repeated decision gets the same reply', async () => {

@@ -150,6 +150,21 @@ export function describeBusyTurns(given: Given): void {
     expect((await observe(conversation)).shape.mailbox).toEqual(['t1', 's1', 's2', 's3', 't2']);
   });
 
+  test('readStream returns a steering message among the messages of the turn that it went into, and an event names its place', async () => {
+    const { store, events, conversation, lease } = await given.running();
+    await store.accept(turnFor(conversation, 's1', { onBusy: 'steer' }));
+    await store.accept(turnFor(conversation, 't2'));
+    await store.takeSteering(lease);
+    await store.recordStep(lease, textStep('m1', 2));
+    await store.settle(lease, { state: 'completed', answerSeq: 3 }, undefined);
+    const page = await store.readStream({ conversation, turn: 't1', after: '0-0', afterSeq: 0 });
+    expect(page?.log.map(({ seq, turn }) => [seq, turn])).toEqual([
+      [2, 's1'],
+      [3, 't1'],
+    ]);
+    expect(await events(conversation)).toContainEqual({ type: 'turn_steered', turn: 's1', into: 't1', seq: '2' });
+  });
+
   test('turns that steered a turn end with it, and the next turn is the one behind them', async () => {
     const { store, observe, conversation, lease } = await given.running();
     for (const turn of ['s1', 's2']) await store.accept(turnFor(conversation, turn, { onBusy: 'steer' }));

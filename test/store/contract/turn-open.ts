@@ -42,6 +42,21 @@ export function describeOpenTurns(given: Given): void {
     });
   });
 
+  test('readInputs returns the texts of turns until a worker claims them, and of no others', async () => {
+    const { store, conversation } = given.nothing();
+    const turns = ['claimed', 'queued', 'later', 'canceled'];
+    for (const turn of turns) {
+      await store.accept(turnFor(conversation, turn, { delayMs: turn === 'later' ? 60_000 : 0 }));
+    }
+    await store.cancel(conversation, 'canceled', 'w');
+    expect([...(await store.readInputs(conversation, turns)).keys()]).toEqual(['claimed', 'queued', 'later']);
+    await claimHead(store, conversation);
+    const texts = await store.readInputs(conversation, [...turns, 'unknown']);
+    expect([...texts.keys()]).toEqual(['queued', 'later']);
+    expect(texts.get('queued')).toBe(turnFor(conversation, 'queued').input.message.content);
+    expect((await store.readInputs(conversation, [])).size).toBe(0);
+  });
+
   test('listOpen reports what the first turn of the mailbox waits for, until that turn continues', async () => {
     const { store, conversation, lease } = await given.running();
     await store.suspend(lease, {

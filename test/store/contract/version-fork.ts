@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
+import { nameOperation } from '../../../src/domain/operation.ts';
 import type { ForkBatch } from '../../../src/domain/ports/version-store.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { appendOf, claimPass, commitOf, makeConversation } from '../pass-samples.ts';
@@ -88,6 +89,20 @@ export function describeVersionFork(given: Given): void {
       head: 3,
     });
     expect(await store.readConversation(fork)).toMatchObject({ head: 3, turns: 2 });
+  });
+
+  test('beginFork refuses the operation id of an earlier call with another payload, during the copy and after it', async () => {
+    const { store } = given.harness();
+    const plan = { source: await makeConversation(store, 2), version: 0, head: 2 };
+    const operation = nameOperation('op', 'h1');
+    const first = { conversation: newConversation(), operation, agent: 'agent', plan };
+    await store.beginFork(first);
+    const other = { ...first, operation: nameOperation('op', 'h2') };
+    expect(await store.beginFork(other)).toEqual({ status: 'other_payload' });
+    await store.copyToFork(first.conversation, operation, await batchOf(plan.source, 1, 2));
+    await store.endFork(first.conversation, operation, firstVersion(START_VERSION));
+    expect(await store.beginFork(other)).toEqual({ status: 'other_payload' });
+    expect(await store.beginFork(first)).toEqual({ status: 'done', plan });
   });
 
   test('a repeated beginFork gets the plan of its first call, and beginFork of another operation is refused', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
+import { nameOperation } from '../../../src/domain/operation.ts';
 import type { VersionReplacement } from '../../../src/domain/ports/version-store.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { appendOf, claimPass, commitOf, endOf, makeConversation, waitForPass } from '../pass-samples.ts';
@@ -51,6 +52,16 @@ export function describeVersionReplacement(given: Given): void {
     await store.commitVersion(lease, commitOf(0, 4));
     return conversation;
   }
+
+  test('replaceVersion refuses the operation id of an earlier call with another payload', async () => {
+    const { store } = given.harness();
+    const conversation = await makeCompacted();
+    const first = replacementOver(conversation, 1, 8, { operation: nameOperation('op', 'h1') });
+    expect(await store.replaceVersion(first)).toEqual({ status: 'replaced', version: 2 });
+    const other = replacementOver(conversation, 2, 8, { operation: nameOperation('op', 'h2') });
+    expect(await store.replaceVersion(other)).toEqual({ status: 'other_payload' });
+    expect(await store.replaceVersion(first)).toEqual({ status: 'known', version: 2 });
+  });
 
   test('replaceVersion makes another context version the live one, starts a backoff of compaction and emits an event', async () => {
     const { store, events } = given.harness();

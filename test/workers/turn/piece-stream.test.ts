@@ -14,11 +14,11 @@ import { ManualTimers, settleTasks } from './manual-timers.ts';
 const lease = { conversation: ref, turn: 't1', owner: 'o', epoch: 7 };
 const APPENDED: AppendedPieces = { status: 'appended' };
 
-function openStream(append: (sent: number) => Promise<AppendedPieces> = async () => APPENDED) {
+function openStream(append: (sent: number) => Promise<AppendedPieces> = async () => APPENDED, isThere = true) {
   const timers = new ManualTimers();
   const batches: PieceBatch[] = [];
   const events: WorkerEvent[] = [];
-  const readers = { isThere: true, questions: 0 };
+  const readers = { isThere, questions: 0 };
   const streams = {
     isFollowed: async () => {
       readers.questions += 1;
@@ -47,6 +47,7 @@ const text = (value: string, at = 0): Piece => ({ kind: 'text', at, text: value 
 
 it('a worker sends the first piece of a followed turn at once, and further pieces every 50 ms', async () => {
   const { say, timers, batches, sent, readers } = openStream();
+  await settleTasks();
   await say('a');
   expect(batches).toEqual([{ seq: 4, step: 2, epoch: 7, attempt: 1, pieces: [text('a')] }]);
   await say('b');
@@ -59,7 +60,7 @@ it('a worker sends the first piece of a followed turn at once, and further piece
   expect(sent(), 'nothing new, nothing sent').toHaveLength(2);
   await say('d');
   expect(sent().at(-1), 'after a rest at once').toEqual([text('d', 3)]);
-  expect(readers.questions, 'asked once').toBe(1);
+  expect(readers.questions, 'asked once, before the first piece').toBe(1);
 });
 
 it('a worker sends reasoning, text and tool calls with the place of each piece', async () => {
@@ -99,13 +100,12 @@ it('a worker never splits a character between two batches', async () => {
 });
 
 it('a worker holds the pieces of a turn without readers, and sends all of them once a reader asks', async () => {
-  const { say, timers, sent, readers } = openStream();
-  readers.isThere = false;
+  const { say, timers, sent, readers } = openStream(undefined, false);
   for (const piece of ['It ', 'is ']) await say(piece);
   await timers.advance(ASK_MS - 1);
-  expect(readers.questions).toBe(1);
+  expect(readers.questions, 'at the start and at the first piece').toBe(2);
   await timers.advance(1);
-  expect(readers.questions).toBe(2);
+  expect(readers.questions).toBe(3);
   readers.isThere = true;
   await say('blue.');
   await timers.advance(ASK_MS);
@@ -113,10 +113,9 @@ it('a worker holds the pieces of a turn without readers, and sends all of them o
 });
 
 it('a worker asks no more often because much text is waiting', async () => {
-  const { say, readers } = openStream();
-  readers.isThere = false;
+  const { say, readers } = openStream(undefined, false);
   for (let count = 0; count < 10; count += 1) await say('x'.repeat(FLUSH_CHARACTERS));
-  expect(readers.questions).toBe(1);
+  expect(readers.questions, 'at the start and at the first piece').toBe(2);
 });
 
 it('a worker has one batch in flight, and a slow Redis gets larger batches', async () => {

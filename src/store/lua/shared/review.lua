@@ -2,6 +2,7 @@
 -- person reviews the proposal of a pass, no job may claim the pass. A worker can claim it once the proposal expires, a
 -- decision arrives, or a hard reason removes the proposal.
 -- @include open-passes
+-- @include operations
 local REVIEW, DECISION_MS = 'review:', 86400000
 
 local function await_review(owner, untilMs)
@@ -22,8 +23,7 @@ end
 local function answer_decision(answer)
   local operation = redis.call('HGET', pass, 'decision')
   if not operation then return end
-  redis.call('SET', operation_prefix .. REVIEW .. operation, answer, 'PX', DECISION_MS)
-  index_key(operation_prefix .. REVIEW .. operation)
+  keep_answer(operation, answer, DECISION_MS, REVIEW)
   redis.call('HDEL', pass, 'decision', 'verdict')
 end
 

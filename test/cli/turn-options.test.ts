@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import type { Agent } from '../../src/domain/agent.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { useOwnWorkers } from './own-workers.ts';
+import { readJsonLines } from './run-turnfold.ts';
+
+const agent: Agent = {
+  name: 'talker',
+  system: '',
+  tools: [],
+  policy: {},
+  model: scriptedModel({ decide: () => ({ content: 'heard', usage: { inputTotal: 50, output: 5, outputKept: 5 } }) }),
+};
+
+const own = useOwnWorkers(agent);
+const { turnfold } = own;
+const enqueue = (conversation: string, ...options: string[]) =>
+  turnfold('enqueue', conversation, 'hello', '--agent', 'talker', '--json', ...options);
+
+test('enqueue gives a turn a delay, a deadline, a token limit and a treatment while the conversation is busy', async () => {
+  const later = await enqueue('o1', '--turn', 't1', '--delay', '2h', '--deadline', '3h', '--max-queued-turns', '5');
+  expect(readJsonLines(later.stdout)).toMatchObject([{ turn: 't1', state: 'scheduled' }]);
+  const { turns } = await own.client.openTurns('o1');
+  expect((turns[0]?.dueAt ?? 0) - (turns[0]?.acceptedAt ?? 0)).toBe(7_200_000);
+  const capped = await enqueue('o2', '--max-turn-tokens', '1', '--on-busy', 'interrupt', '--wait', '60');
+  expect(capped.stdout).toContain('token_limit');
+  const quick = await enqueue('o3', '--priority', '1', '--wait', '60');
+  expect(readJsonLines(quick.stdout)).toMatchObject([{ state: 'completed' }]);
+}, 60_000);
+
+test.each([
+  ['--on-busy', ['--on-busy', 'wait']],
+  ['--delay', ['--delay', 'soon']],
+  ['--deadline', ['--deadline', '0s']],
+  ['--priority', ['--priority', '1', '--delay', '1h']],
+  ['--max-turn-tokens', ['--max-turn-tokens', '0']],
+])('enqueue names the option %s if its value is wrong', async (option, options) => {
+  const refused = await enqueue('o4', ...options);
+  expect(refused.code).not.toBe(0);
+  expect(refused.stdout + refused.stderr).toContain(option);
+});
+
+test('redrive takes a priority for the new turn, which a compaction does not have', async () => {
+  await own.client.enqueueTurn({ conversation: 'o5', agent: 'talker', turn: 't1', input: 'x', maxTurnTokens: 1 });
+  expect(await own.client.result('o5', 't1', { waitMs: 60_000 })).toMatchObject({ state: 'failed' });
+  const again = await turnfold('redrive', 'o5', 't1', '--priority', '1', '--wait', '60');
+  expect(again).toMatchObject({ code: 0, stdout: 'heard\n' });
+  expect((await turnfold('redrive', 'o5', '--priority', '1')).stderr).toContain('--priority');
+}, 60_000);
