@@ -15,6 +15,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'memory-store': ['jobs', 'wire', 'tokens', 'domain'],
   queue: ['redis', 'jobs', 'wire', 'tokens', 'domain'],
   models: ['jobs', 'wire', 'tokens', 'domain'],
+  toolsets: ['domain'],
   webhooks: ['domain'],
   telemetry: ['jobs', 'wire', 'tokens', 'domain'],
   health: ['redis', 'store', 'queue', 'models', 'telemetry', 'config', 'jobs', 'wire', 'tokens', 'domain'],
@@ -41,6 +42,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'domain',
   ],
   index: ['runtime', 'redis', 'models', 'workers', 'telemetry', 'config', 'jobs', 'domain'],
+  // The modules of `turnfold/ai-sdk` and `turnfold/mcp`, whose packages are optional.
+  'ai-sdk': ['models', 'toolsets', 'domain'],
+  mcp: ['toolsets', 'domain'],
   testing: ['client', 'runtime', 'memory-store', 'workers', 'jobs', 'tokens', 'domain'],
   // `wire` for contexts in the formats of providers, `models` for the structural summarizer.
   http: ['client', 'runtime', 'models', 'config', 'jobs', 'wire', 'tokens', 'domain'],
@@ -71,6 +75,8 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['redis', 'store', 'queue', 'local-redis'],
   openai: ['models'],
   '@anthropic-ai': ['models'],
+  '@ai-sdk': ['models/ai-sdk', 'toolsets'],
+  '@modelcontextprotocol': ['toolsets'],
   'prom-client': ['telemetry'],
   pino: ['telemetry'],
   '@opentelemetry/api': ['telemetry'],
@@ -130,6 +136,13 @@ export const rules: readonly IForbiddenRuleType[] = [
     severity: 'error',
     from: { path: roomPath('domain') },
     to: { pathNot: ['^src/', packagePath('zod')] },
+  },
+  {
+    name: 'optional-packages',
+    comment: 'only turnfold/ai-sdk imports the model whose packages are optional',
+    severity: 'error',
+    from: { path: '^src/', pathNot: [roomPath('ai-sdk'), '^src/models/ai-sdk/'] },
+    to: { path: '^src/models/ai-sdk/' },
   },
   {
     name: 'src-alone',

@@ -5,13 +5,17 @@ import type { Message } from './message.ts';
 export const WIRE_FORMATS = ['anthropic', 'openai-chat', 'openai-responses'] as const;
 export type WireFormat = (typeof WIRE_FORMATS)[number];
 
+/** Forms in which provider items are stored: the wire formats, and the content parts of AI SDK models. */
+export const RAW_FORMATS = [...WIRE_FORMATS, 'ai-sdk'] as const;
+export type RawFormat = (typeof RAW_FORMATS)[number];
+
 /**
  * The provider's original items for a message, stored beside turnfold's form of it. Signed thinking, encrypted
  * reasoning and the provider's own compaction exist only there. Another wire format or model cannot use them.
  */
 export const rawItemsSchema = z.object({
-  /** Provider format of the items. */
-  format: z.enum(WIRE_FORMATS),
+  /** Format of the items. */
+  format: z.enum(RAW_FORMATS),
   /** Model that wrote the items, by the provider's name for it. */
   model: z.string().min(1),
   /**
@@ -24,7 +28,7 @@ export const rawItemsSchema = z.object({
    * `src/wire`).
    */
   prefix: z.string().optional(),
-  /** Content blocks (Anthropic), the single message (OpenAI Chat), or output items (OpenAI Responses). */
+  /** Content blocks (Anthropic), the single message (OpenAI Chat), output items (OpenAI Responses), or content parts (AI SDK). */
   items: z.array(z.record(z.string(), z.unknown())),
 });
 

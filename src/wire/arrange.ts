@@ -1,7 +1,7 @@
 import { groupInSlices } from '../domain/group.ts';
 import type { Message, ToolCall } from '../domain/message.ts';
 import type { ToolDescription } from '../domain/model.ts';
-import type { WireFormat } from '../domain/raw-items.ts';
+import type { RawFormat } from '../domain/raw-items.ts';
 import { forEachInSlices, runToEnd, type Sliced } from '../domain/sliced.ts';
 import { renderSummary } from '../domain/summary.ts';
 import { type CallIdForm, CallIds, readCallArguments } from './calls.ts';
@@ -43,13 +43,13 @@ export interface ArrangedRequest {
  * - tool call ids are legal
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
-export function arrangeRequest(request: WireRequest, format: WireFormat): ArrangedRequest {
+export function arrangeRequest(request: WireRequest, format: RawFormat): ArrangedRequest {
   return runToEnd(arrangeInSlices(request, format));
 }
 
 export function* arrangeInSlices(
   request: WireRequest,
-  format: WireFormat,
+  format: RawFormat,
   callIds?: CallIdForm,
 ): Sliced<ArrangedRequest> {
   const { messages, model, version } = request;

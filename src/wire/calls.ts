@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Message, ToolCall } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
-import type { WireFormat } from '../domain/raw-items.ts';
+import type { RawFormat } from '../domain/raw-items.ts';
 
 /**
  * Key of the object that wraps tool call arguments that are not a JSON object. The model then reads its own invalid
@@ -86,13 +86,14 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
 }
 
 /**
- * Matches the tool call ids that each format accepts. Anthropic documents its pattern. The other two patterns come from
- * experiments with servers.
+ * Matches the tool call ids that each format accepts. Anthropic documents its pattern, which AI SDK models also get. The
+ * patterns of OpenAI come from experiments with servers.
  */
-const LEGAL_IDS: Readonly<Record<WireFormat, RegExp>> = {
+const LEGAL_IDS: Readonly<Record<RawFormat, RegExp>> = {
   anthropic: /^[a-zA-Z0-9_-]{1,64}$/,
   'openai-chat': /^[\x21-\x7e]{1,40}$/,
   'openai-responses': /^[a-zA-Z0-9_-]{1,64}$/,
+  'ai-sdk': /^[a-zA-Z0-9_-]{1,64}$/,
 };
 
 /** Form of tool call ids that a provider requires: `nine` letters or digits (Mistral). */
@@ -120,7 +121,7 @@ export class CallIds {
   readonly #numbers = new Map<string, number>();
 
   /** @param form form of ids that the provider requires beyond its format */
-  constructor(messages: readonly Message[], format: WireFormat, form?: CallIdForm) {
+  constructor(messages: readonly Message[], format: RawFormat, form?: CallIdForm) {
     this.#form = form;
     this.#legal = form === 'nine' ? NINE : LEGAL_IDS[format];
     for (const { toolCalls = [] } of messages) for (const call of toolCalls) this.#choose(call);

@@ -1,5 +1,5 @@
 import type { Message } from '../domain/message.ts';
-import { type RawItem, type RawItems, readRawItems, type WireFormat } from '../domain/raw-items.ts';
+import { type RawFormat, type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
 
 /** Types of items that hold a model's thinking. */
 const THINKING_TYPES: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking', 'reasoning']);
@@ -18,14 +18,14 @@ export function isBound(item: { readonly type?: unknown; readonly signature?: un
   return isThinking(item) && (item.type !== 'thinking' || isSigned(item));
 }
 
-export function countThoughts(message: Message, format: WireFormat): number {
+export function countThoughts(message: Message, format: RawFormat): number {
   const raw = readRawItems(message);
   return raw?.format === format ? raw.items.filter(isThinking).length : 0;
 }
 
 /** The properties of a request that decide which of the provider's verbatim items may be sent back in it. */
 export interface Binding {
-  readonly format: WireFormat;
+  readonly format: RawFormat;
   readonly model: string;
   readonly version: number | undefined;
   readonly prefix: string;

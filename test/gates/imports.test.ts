@@ -34,7 +34,9 @@ test('the imports gate names exactly the imports that the table of rooms (folder
 
 test('the imports gate lets only the rooms (folders of src) that own an npm package import it', async () => {
   using fixture = buildFixture();
-  const installed = Object.entries(owners).filter(([name]) => !['openai', '@anthropic-ai'].includes(name));
+  const installed = Object.entries(owners).filter(
+    ([name]) => !['openai', '@anthropic-ai', '@ai-sdk', '@modelcontextprotocol'].includes(name),
+  );
   const importers = installed.flatMap(([name, allowed]) =>
     allowed.map((room) => [
       `src/${room}/with-${name}.ts`,
@@ -84,6 +86,21 @@ const breaches: ReadonlyArray<{ rule: string; path: string; text: string }> = [
     text: `import type { A } from '@anthropic-ai/sdk';\nexport type Own = A;`,
   },
   {
+    rule: '@ai-sdk-owner',
+    path: 'src/models/chat.ts',
+    text: `import type { A } from '@ai-sdk/provider';\nexport type Own = A;`,
+  },
+  {
+    rule: '@modelcontextprotocol-owner',
+    path: 'src/runtime/tools.ts',
+    text: `import { Client } from '@modelcontextprotocol/client';\nexport const made = Client;`,
+  },
+  {
+    rule: 'optional-packages',
+    path: 'src/models/list.ts',
+    text: `import { model } from './ai-sdk/model.ts';\nexport const own = model;`,
+  },
+  {
     rule: 'prom-client-owner',
     path: 'src/runtime.ts',
     text: `import { Gauge } from 'prom-client';\nexport const made = Gauge;`,
@@ -118,6 +135,7 @@ test('the imports gate names forbidden packages, built-ins, cycles and unknown r
   fixture.write({
     'src/store/key.ts': `export type Key = string;\n`,
     'src/jobs/right.ts': `import type { Left } from './left.ts';\n\nexport type Right = Left | 2;\n`,
+    'src/models/ai-sdk/model.ts': `export const model = 1;\n`,
     'test/one.ts': `export const one = 1;\n`,
     ...(Object.fromEntries(breaches.map(({ path, text }) => [path, `${text}\n`])) as Record<string, string>),
   });

@@ -16,10 +16,15 @@ export const PROFILE: ModelProfile = {
   upperBoundFactor: 1.1,
 };
 
+export interface ConnectOptions {
+  readonly profile?: ModelProfile;
+  readonly apiKey?: string;
+}
+
 export function connect(
   format: WireFormat,
   { url }: Pick<Provider, 'url'>,
-  { profile = PROFILE, apiKey = KEY }: { readonly profile?: ModelProfile; readonly apiKey?: string } = {},
+  { profile = PROFILE, apiKey = KEY }: ConnectOptions = {},
 ): Model {
   switch (format) {
     case 'anthropic':

@@ -40,6 +40,8 @@ it.each([
   ['turnfold/client', 'openClient'],
   ['turnfold/http-client', 'openHttpClient'],
   ['turnfold/testing', 'openTestWorkers'],
+  ['turnfold/ai-sdk', 'aiSdkModel'],
+  ['turnfold/mcp', 'openMcpTools'],
 ])(
   'the installed package can be imported as %s',
   async (name, exported) => {

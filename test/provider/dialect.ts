@@ -20,11 +20,13 @@ export interface RenderedAnswer {
 export interface ErrorDetail {
   readonly model: string;
   readonly message?: string;
+  /** Time that a provider names in the error itself. Other providers send it in headers. */
+  readonly retryAfterMs?: number;
 }
 
 /** A wire format, as the test server of its provider implements it. */
 export interface Dialect {
-  readonly format: 'anthropic' | 'openai-chat' | 'openai-responses';
+  readonly format: 'anthropic' | 'openai-chat' | 'openai-responses' | 'gemini';
   /** Prefix of tool call ids. */
   readonly callPrefix: string;
   /** Name of the response header with the request id. */

@@ -87,6 +87,11 @@ function takeEvents(answer: ScriptedAnswer, stage: Stage, count = MIDDLE): reado
 function writeError(fault: Extract<Fault, { fault: ErrorName }>, { dialect, request }: Stage): ErrorReply {
   const model = readText(request.body['model']);
   const { message, retryAfterMs } = fault;
-  const reply = dialect.writeError(fault.fault, message === undefined ? { model } : { model, message });
+  const detail = {
+    model,
+    ...(message !== undefined && { message }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+  const reply = dialect.writeError(fault.fault, detail);
   return retryAfterMs === undefined ? reply : { ...reply, headers: dialect.writeRetryAfter(retryAfterMs) };
 }

@@ -1,5 +1,5 @@
 /**
- * A test server for three wire formats. It refuses the requests that the real providers refuse, with the providers'
+ * A test server for four wire formats. It refuses the requests that the real providers refuse, with the providers'
  * error messages, and sends scripted answers. It was written from the providers' documentation, independently of
  * `src/wire`, so that two readings of the rules check each other.
  */
@@ -11,6 +11,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { newId } from './answer.ts';
 import { anthropicDialect } from './anthropic/dialect.ts';
 import type { Dialect } from './dialect.ts';
+import { geminiDialect } from './gemini/dialect.ts';
 import { Issued } from './issued.ts';
 import { estimateTokens, isObject, type JsonObject, parseJson } from './json.ts';
 import { chatDialect } from './openai-chat/dialect.ts';
@@ -36,6 +37,9 @@ const ROUTES: ReadonlyMap<string, Dialect> = new Map([
   ['/v1/responses/compact', compactionDialect],
 ]);
 
+/** Gemini names the model in the path. */
+const GEMINI_PATH = /^\/v1\/models\/([^/:]+):streamGenerateContent\b/;
+
 const STRICTNESS: Strictness = {
   signatures: 'prefix',
   windowTokens: 200_000,
@@ -46,7 +50,7 @@ const STRICTNESS: Strictness = {
 };
 
 const CLOSE_DEADLINE_MS = 1_000;
-const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'x-api-key', 'cookie']);
+const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'x-api-key', 'x-goog-api-key', 'cookie']);
 
 /** @throws on disposal (`await using`) if requests are open, were not scripted, or scripted answers were not used */
 export async function startProvider(options: ProviderOptions = {}): Promise<Provider> {
@@ -117,12 +121,14 @@ export class Provider implements AsyncDisposable {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? '';
-    const dialect = ROUTES.get(path.replace(/\?.*$/, ''));
+    const [, model] = GEMINI_PATH.exec(path) ?? [];
+    const dialect = model === undefined ? ROUTES.get(path.replace(/\?.*$/, '')) : geminiDialect;
     if (dialect === undefined || request.method !== 'POST') throw new Error(`no such path: ${request.method} ${path}`);
     const sender = new Sender(response, { [dialect.requestIdHeader]: newId('req_') });
     const text = await readAll(request);
     const parsed = parseJson(text);
-    const body = isObject(parsed) ? parsed : {};
+    const given = isObject(parsed) ? parsed : {};
+    const body = model === undefined ? given : { ...given, model };
     const refusal =
       dialect.authorize(request.headers, this.#apiKey) ??
       this.#refuse(dialect, body, { request, bytes: Buffer.byteLength(text) });
@@ -132,7 +138,7 @@ export class Provider implements AsyncDisposable {
       path,
       headers: Object.fromEntries(headers.map(([name, value]) => [name, String(value)])),
       body,
-      isStream: body['stream'] === true,
+      isStream: body['stream'] === true || model !== undefined,
       refusal,
     };
     this.requests.push(seen);

@@ -1,7 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
-import { WIRE_FORMATS, type WireFormat } from '../../src/domain/raw-items.ts';
-import { connect, PROFILE } from '../models/fixture.ts';
+import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
+import { AI_SDK_SUBJECTS } from '../models/ai-sdk/subjects.ts';
+import { connect as connectOwn, PROFILE } from '../models/fixture.ts';
+import type { ModelSubject } from '../models/model-contract.ts';
 import type { Provider } from '../provider/provider.ts';
 import { startProvider } from '../provider/provider.ts';
 import { eventsOf, openFixture, type RunningWorkers, settled } from './fixture.ts';
@@ -10,21 +12,32 @@ const fixture = await openFixture();
 
 afterAll(() => fixture.close());
 
-async function startGuide(format: WireFormat, provider: Provider): Promise<RunningWorkers> {
+type Connect = ModelSubject['connect'];
+
+/** Our own models, and those of the AI SDK, by names that conversations can have. */
+const WAYS: [string, Connect][] = [
+  ...WIRE_FORMATS.map((format): [string, Connect] => [
+    format,
+    (provider, options) => connectOwn(format, provider, options),
+  ]),
+  ...AI_SDK_SUBJECTS.map(({ name, connect }): [string, Connect] => [name.replaceAll(' ', '-'), connect]),
+];
+
+async function startGuide(connect: Connect, provider: Provider): Promise<RunningWorkers> {
   const agent: Agent = {
     name: 'guide',
     system: 'You guide.',
     tools: [],
     policy: { retentionWindow: 2, tokenThreshold: 100_000, maxTokens: 2_000 },
-    model: connect(format, provider, { profile: { ...PROFILE, id: `model-${format}` } }),
+    model: connect(provider, { profile: PROFILE }),
   };
   return await fixture.useWorkers(agent);
 }
 
-describe.each(WIRE_FORMATS)('over %s', (format) => {
+describe.each(WAYS)('over %s', (format, connect) => {
   it('a turn whose request the provider refuses as too long is answered after one compaction pass', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'overflow' }, { text: 'Now it fits.' }] });
-    const workers = await startGuide(format, provider);
+    const workers = await startGuide(connect, provider);
     const conversation = `overflow-${format}`;
     await fixture.appendSequences(conversation, { tokens: 450 });
     await fixture.enqueue(conversation, 't1', 'And now?');
@@ -42,7 +55,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
 
   it('a turn whose request is still too long after a compaction pass fails as budget_infeasible', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'overflow' }, { fault: 'overflow' }] });
-    await startGuide(format, provider);
+    await startGuide(connect, provider);
     const conversation = `overflow-twice-${format}`;
     await fixture.appendSequences(conversation, { tokens: 450 });
     await fixture.enqueue(conversation, 't1', 'And now?');
@@ -56,7 +69,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
     await using provider = await startProvider({
       answers: [{ fault: 'token_rate_limit', retryAfterMs: 300 }, { text: 'Later.' }],
     });
-    const workers = await startGuide(format, provider);
+    const workers = await startGuide(connect, provider);
     const conversation = `limit-${format}`;
     await fixture.appendSequences(conversation, { tokens: 450 });
     await fixture.enqueue(conversation, 't1', 'And now?');
@@ -67,7 +80,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
 
   it('a turn continues with the previous version of the context if the provider refuses the current one', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'invalid' }, { text: 'Fine.' }] });
-    const workers = await startGuide(format, provider);
+    const workers = await startGuide(connect, provider);
     const conversation = `refused-${format}`;
     await fixture.appendSequences(conversation, { tokens: 450 });
     await fixture.client.compact(conversation);

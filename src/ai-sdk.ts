@@ -1,0 +1,30 @@
+/**
+ * `turnfold/ai-sdk`: models and tools of the Vercel AI SDK. Needs the packages `@ai-sdk/provider` and, for tools,
+ * `@ai-sdk/provider-utils`, which every package of a provider brings.
+ */
+export type { Tool, ToolContext } from './domain/agent.ts';
+export type { ModelWindow } from './domain/limits.ts';
+export type { Message, ToolCall } from './domain/message.ts';
+export type {
+  Model,
+  ModelAnswer,
+  ModelCompaction,
+  ModelErrorKind,
+  ModelPrices,
+  ModelProfile,
+  ModelRequest,
+  ModelUsage,
+  ToolCallPiece,
+  ToolDescription,
+} from './domain/model.ts';
+export type { WireFormat } from './domain/raw-items.ts';
+export type { TurnContext } from './domain/turn-context.ts';
+export {
+  type AiSdkLanguageModel,
+  type AiSdkModelOptions,
+  type AiSdkSettings,
+  aiSdkModel,
+} from './models/ai-sdk/ai-sdk-model.ts';
+export type { ProviderOptions } from './models/ai-sdk/provider-traits.ts';
+export type { Catalogue } from './models/catalogue.ts';
+export { type AiSdkToolOptions, aiSdkTools } from './toolsets/ai-sdk-tools.ts';

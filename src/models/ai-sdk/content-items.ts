@@ -1,0 +1,87 @@
+import type { LanguageModelV4Message, SharedV4ProviderOptions } from '@ai-sdk/provider';
+import type { RawItem } from '../../domain/raw-items.ts';
+import { readCallArguments } from '../../wire/calls.ts';
+import { EMPTY_TEXT, isBlank, isTextOf } from '../../wire/parts.ts';
+import { isThinking } from '../../wire/raw-items.ts';
+import type { ArrangedAssistant, WireCall } from '../../wire/wire-request.ts';
+
+type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
+export type AssistantPart = AssistantContent[number];
+
+/**
+ * Writes an assistant message as content parts. These are the parts of its own provider with their metadata. If the
+ * message has none or was edited, they are turnfold's text and calls.
+ */
+export function writeAssistant(item: ArrangedAssistant): AssistantContent {
+  const { raw, text, calls } = item;
+  if (raw !== undefined && saysTheSame(raw, item)) {
+    const own = writeOwnParts(raw, calls);
+    return own.length > 0 ? own : [{ type: 'text', text: EMPTY_TEXT }];
+  }
+  return [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...calls.map((call) => writeCall(call))];
+}
+
+function writeCall({ id, name, input }: WireCall, providerOptions?: SharedV4ProviderOptions): AssistantPart {
+  return { type: 'tool-call', toolCallId: id, toolName: name, input, ...(providerOptions && { providerOptions }) };
+}
+
+/**
+ * Writes the provider's parts in order. Reasoning at the end is left out, because providers refuse reasoning without
+ * the item that it belongs to (wire rules A7, R2).
+ */
+function writeOwnParts(raw: readonly RawItem[], calls: readonly WireCall[]): AssistantContent {
+  const answered = new Set(raw.filter(({ type }) => type === 'tool-result').map(({ toolCallId }) => toolCallId));
+  const sendable = raw.filter((item) => isSendable(item, answered));
+  const kept = sendable.slice(0, sendable.findLastIndex((item) => !isThinking(item)) + 1);
+  let call = 0;
+  let isReasoned = false;
+  return kept.map((item): AssistantPart => {
+    isReasoned ||= isThinking(item);
+    const options = readOptions(item, isReasoned);
+    if (isOwnCall(item)) return writeCall(calls[call++] as WireCall, options);
+    const { providerOptions: _, ...rest } = item;
+    // The provider wrote this part, and its package accepts its own parts back.
+    return { ...rest, ...(options && { providerOptions: options }) } as unknown as AssistantPart;
+  });
+}
+
+/**
+ * Providers refuse blank texts, and calls of their own tools without a result (wire rule A11). A blank text with
+ * metadata stays, because Gemini signs such texts.
+ */
+function isSendable(item: RawItem, answered: ReadonlySet<unknown>): boolean {
+  if (item['providerExecuted'] === true) return answered.has(item['toolCallId']);
+  return item.type !== 'text' || item['providerOptions'] !== undefined || !isBlank(String(item['text']));
+}
+
+/**
+ * Returns the metadata of a part. An item of OpenAI's Responses API may have its id only behind its reasoning (wire
+ * rule R3), so other ids are left out.
+ */
+function readOptions(item: RawItem, isReasoned: boolean): SharedV4ProviderOptions | undefined {
+  const options = item['providerOptions'] as SharedV4ProviderOptions | undefined;
+  if (options === undefined || isReasoned) return options;
+  const kept = Object.entries(options).map(([name, { itemId: _, ...own }]) => [name, own] as const);
+  return Object.fromEntries(kept.filter(([, own]) => Object.keys(own).length > 0));
+}
+
+/** Returns true for a call that turnfold runs. The provider itself runs the other calls, such as a web search. */
+export function isOwnCall(item: RawItem): boolean {
+  return item.type === 'tool-call' && item['providerExecuted'] !== true;
+}
+
+/** Compares the recorded parts with the logged message, to detect an edit. */
+function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant): boolean {
+  const own = raw.filter(isOwnCall);
+  const areSameCalls =
+    own.length === calls.length &&
+    calls.every((call, index) => {
+      const written = own[index]?.['input'];
+      return typeof written === 'string' && readCallArguments({ arguments: written }).arguments === call.arguments;
+    });
+  return isTextOf(joinTexts(raw), text) && areSameCalls;
+}
+
+export function joinTexts(items: readonly RawItem[]): string {
+  return items.map((item) => (item.type === 'text' ? String(item['text']) : '')).join('');
+}

@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import type { LanguageModelV4FilePart, LanguageModelV4Message, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
+import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
+import { type ArrangedRequest, arrangeInSlices } from '../../wire/arrange.ts';
+import { type SentPart, textPart } from '../../wire/parts.ts';
+import { isThinking } from '../../wire/raw-items.ts';
+import type { ArrangedAssistant, ArrangedItem, ArrangedResult, WireRequest } from '../../wire/wire-request.ts';
+import { writeAssistant } from './content-items.ts';
+import type { ProviderTraits } from './provider-traits.ts';
+
+/** Addresses of files that a model fetches by itself, by media type. */
+export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>;
+
+export interface PromptOptions {
+  readonly specification: 'v3' | 'v4';
+  readonly traits: ProviderTraits;
+  readonly supportedUrls: SupportedUrls;
+  /** True if the prompt gets marks for the provider's prompt cache. */
+  readonly hasCacheMarks: boolean;
+}
+
+/**
+ * - `recorded`: thinking that the model wrote in the current tool loop can no longer be sent.
+ * - `any`: a call of the loop has no thinking, because the model or another one wrote none.
+ */
+export type LackingThinking = 'recorded' | 'any' | 'none';
+
+export interface Prompt {
+  readonly messages: readonly LanguageModelV4Message[];
+  readonly tools: ArrangedRequest['tools'];
+  readonly prefix: string;
+  /** Thinking that the current tool loop lacks, which Claude requires (wire rule A7). */
+  readonly lacks: LackingThinking;
+}
+
+/**
+ * Converts a request to the prompt of the AI SDK. Both versions of its specification differ only in the form of files.
+ * @throws orphan_result or duplicate_call if the messages are not a valid history
+ */
+export function* writePromptInSlices(request: WireRequest, options: PromptOptions): Sliced<Prompt> {
+  const { system, tools, items: arranged, prefix } = yield* arrangeInSlices(request, 'ai-sdk');
+  const items = options.traits.hasShortIds ? arranged.map(shortenIds) : arranged;
+  const names = new Map(
+    items.flatMap((item) => (item.kind === 'assistant' ? item.calls.map(({ id, name }) => [id, name] as const) : [])),
+  );
+  yield;
+  const texts = system.map(({ text }) => text);
+  const messages: LanguageModelV4Message[] =
+    texts.length === 0 ? [] : [{ role: 'system', content: texts.join('\n\n') }];
+  let pictures: SentPart[] = [];
+  yield* forEachInSlices(items, (item, index) => {
+    if (item.kind !== 'result') return addMessage(messages, item, options);
+    const { result, shownLater } = writeResult(item, names.get(item.callId) ?? '', options);
+    const last = messages.at(-1);
+    if (last?.role === 'tool') last.content.push(result);
+    else messages.push({ role: 'tool', content: [result] });
+    pictures.push(...shownLater);
+    if (items[index + 1]?.kind === 'result' || pictures.length === 0) return;
+    messages.push({ role: 'user', content: pictures.map((part) => writePart(part, options)) });
+    pictures = [];
+  });
+  return {
+    messages: options.hasCacheMarks ? markPrefixes(messages, options.traits) : messages,
+    tools,
+    prefix,
+    lacks: findLacking(items),
+  };
+}
+
+function shortenIds(item: ArrangedItem): ArrangedItem {
+  switch (item.kind) {
+    case 'assistant':
+      return { ...item, calls: item.calls.map((call) => ({ ...call, id: shortId(call.id) })) };
+    case 'result':
+      return { ...item, callId: shortId(item.callId) };
+    case 'user':
+      return item;
+  }
+}
+
+/** Returns the same nine letters and digits for the same id, so that earlier messages keep their bytes. */
+function shortId(id: string): string {
+  return /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash('sha256').update(id).digest('hex').slice(0, 9);
+}
+
+/**
+ * Adds a message. Adjacent assistant messages become one, because Gemini takes a call only behind a user message or
+ * results. Claude takes thinking only at the start of a message (wire rule A7).
+ */
+function addMessage(
+  messages: LanguageModelV4Message[],
+  item: Exclude<ArrangedItem, { kind: 'result' }>,
+  options: PromptOptions,
+): void {
+  const last = messages.at(-1);
+  if (item.kind === 'user') {
+    messages.push({ role: 'user', content: item.parts.map((part) => writePart(part, options)) });
+  } else if (last?.role === 'assistant') {
+    const content = writeAssistant(item);
+    last.content.push(...(options.traits.bindsThinking ? content.filter((part) => !isThinking(part)) : content));
+  } else messages.push({ role: 'assistant', content: writeAssistant(item) });
+}
+
+/** Returns the part, or a text in place of a picture that the model cannot fetch. */
+function fitPart(part: SentPart, { supportedUrls }: PromptOptions): SentPart {
+  const isShown = part.kind !== 'image_url' || isFetched(part.url, supportedUrls);
+  return isShown ? part : textPart('(a picture that the model cannot fetch is not shown)');
+}
+
+function writePart(given: SentPart, options: PromptOptions): { type: 'text'; text: string } | LanguageModelV4FilePart {
+  const part = fitPart(given, options);
+  switch (part.kind) {
+    case 'text':
+      return { type: 'text', text: part.text };
+    case 'image':
+      return writeFile(part.mediaType, { type: 'data', data: part.base64 }, options);
+    case 'image_url':
+      return writeFile('image/*', { type: 'url', url: new URL(part.url) }, options);
+  }
+}
+
+type FileData = Extract<LanguageModelV4FilePart['data'], { type: 'data' | 'url' }>;
+
+function writeFile(mediaType: string, data: FileData, { specification }: PromptOptions): LanguageModelV4FilePart {
+  if (specification === 'v4') return { type: 'file', mediaType, data };
+  // Version 3 has the bytes or the URL directly in `data`.
+  const given = data.type === 'data' ? data.data : data.url;
+  return { type: 'file', mediaType, data: given as unknown as FileData };
+}
+
+function isFetched(url: string, supported: SupportedUrls): boolean {
+  return Object.entries(supported).some(
+    ([type, patterns]) => /^(?:image\/|\*)/.test(type) && patterns.some((pattern) => pattern.test(url)),
+  );
+}
+
+interface WrittenResult {
+  readonly result: LanguageModelV4ToolResultPart;
+  /** Pictures that a user message shows after the results. */
+  readonly shownLater: readonly SentPart[];
+}
+
+/** The result of a failed call holds only text (wire rule A12). */
+function writeResult(item: ArrangedResult, toolName: string, options: PromptOptions): WrittenResult {
+  const { callId, isError } = item;
+  const parts = item.parts.map((part) => (isError ? hidePicture(part) : fitPart(part, options)));
+  const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
+  const pictures = parts.filter(({ kind }) => kind !== 'text');
+  const write = (
+    output: LanguageModelV4ToolResultPart['output'],
+    shownLater: readonly SentPart[] = [],
+  ): WrittenResult => ({
+    result: { type: 'tool-result', toolCallId: callId, toolName, output },
+    shownLater,
+  });
+  if (isError) return write({ type: 'error-text', value: texts.join('\n') });
+  if (pictures.length === 0) return write({ type: 'text', value: texts.join('\n') });
+  if (!options.traits.showsPicturesInResults) {
+    return write({ type: 'text', value: texts.length === 0 ? '(the picture follows)' : texts.join('\n') }, pictures);
+  }
+  return write({ type: 'content', value: parts.map((part) => writeResultPart(part, options)) });
+}
+
+type ResultPart = Extract<LanguageModelV4ToolResultPart['output'], { type: 'content' }>['value'][number];
+
+function writeResultPart(part: SentPart, options: PromptOptions): ResultPart {
+  const written = writePart(part, options);
+  if (written.type === 'text' || options.specification === 'v4') return written;
+  const { mediaType } = written;
+  const data = written.data as unknown; // version 3: the bytes or the URL
+  const picture = data instanceof URL ? { type: 'image-url', url: data.href } : { type: 'image-data', data, mediaType };
+  return picture as unknown as ResultPart;
+}
+
+function hidePicture(part: SentPart): SentPart {
+  return part.kind === 'text' ? part : textPart('(a picture of the failed call is not shown)');
+}
+
+/**
+ * Marks three prefixes for the provider's cache (wire rule A9). They end with the system text, the previous user message,
+ * and the last message.
+ */
+function markPrefixes(
+  messages: readonly LanguageModelV4Message[],
+  { cacheMark }: ProviderTraits,
+): LanguageModelV4Message[] {
+  if (cacheMark === undefined) return [...messages];
+  const last = messages.length - 1;
+  const before = messages.findLastIndex(({ role }, index) => role === 'user' && index < last);
+  return messages.map((message, index) =>
+    index === last || index === before || message.role === 'system'
+      ? { ...message, providerOptions: cacheMark }
+      : message,
+  );
+}
+
+/** Looks at the calls of the current tool loop. A user message directly behind results does not end a loop. */
+function findLacking(items: readonly ArrangedItem[]): LackingThinking {
+  const start = items.findLastIndex(({ kind }, index) => kind === 'user' && items[index - 1]?.kind !== 'result');
+  const calling = items.slice(start + 1).filter((item) => item.kind === 'assistant' && item.calls.length > 0);
+  let lacks: LackingThinking = 'none';
+  for (const item of calling as ArrangedAssistant[]) {
+    const sent = writeAssistant(item).filter(isThinking).length;
+    if (item.thoughts > sent) return 'recorded';
+    if (sent === 0) lacks = 'any';
+  }
+  return lacks;
+}

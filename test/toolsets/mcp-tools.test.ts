@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { openMcpTools } from '../../src/mcp.ts';
+import { KINDS, openTools, runTool, startServer } from './mcp/fixture.ts';
+
+describe.each(KINDS)('an MCP server over %s', (kind) => {
+  it(`the tools of an MCP server over ${kind} have its schemas, and its hints decide whether a call may run again`, async () => {
+    await using server = await startServer(kind);
+    await using opened = await openTools(server, {
+      prefix: 'fs_',
+      needsApproval: ({ annotations }) => annotations?.readOnlyHint !== true,
+    });
+    const facts = opened.tools.map(({ name, retry, needsApproval }) => [name, retry, needsApproval]);
+    expect(facts).toEqual([
+      ['fs_check', 'safe', true],
+      ['fs_files_read', 'safe', false],
+      ['fs_hang', 'never', true],
+      ['fs_hang_once', 'safe', false],
+      ['fs_picture', 'never', true],
+      ['fs_refuse', 'never', true],
+      ['fs_write', 'never', true],
+    ]);
+    const read = opened.tools[1];
+    expect(read?.description).toBe('Reads a file.');
+    expect(z.toJSONSchema(read?.input ?? z.never())).toMatchObject({
+      type: 'object',
+      properties: { path: { type: 'string' } },
+      required: ['path'],
+    });
+  });
+
+  it(`a call of a tool over ${kind} has the idempotency key of its step, and its result becomes text`, async () => {
+    await using server = await startServer(kind);
+    await using opened = await openTools(server);
+    const { tools } = opened;
+    expect(await runTool(tools, 'files_read', { path: 'a.txt' })).toEqual({ content: 'contents of a.txt' });
+    expect(server.calls()).toMatchObject([{ tool: 'files.read', key: 'c1/t1/c2_0' }]);
+    expect(await runTool(tools, 'check')).toEqual({ content: '{"isGood":true}' });
+    expect(await runTool(tools, 'picture')).toEqual({ content: 'A picture:\n(a part of type image is not shown)' });
+  });
+
+  it(`errors of a tool over ${kind} are error results for the model`, async () => {
+    await using server = await startServer(kind);
+    await using opened = await openTools(server);
+    expect(await runTool(opened.tools, 'refuse')).toEqual({ content: 'no such file', isError: true });
+    // The server checks the arguments.
+    expect(await runTool(opened.tools, 'files_read', { path: 3 })).toMatchObject({
+      content: expect.stringContaining('path') as string,
+      isError: true,
+    });
+  });
+
+  it(`a call over ${kind} ends when its signal aborts, and the client cancels it at the server`, async () => {
+    await using server = await startServer(kind);
+    await using opened = await openTools(server);
+    const stop = new AbortController();
+    const running = runTool(opened.tools, 'hang', {}, { signal: stop.signal });
+    await expect.poll(() => server.calls()).toHaveLength(1);
+    stop.abort(new Error('the lease is lost'));
+    await expect(running).rejects.toThrow('the lease is lost');
+    await expect.poll(() => server.calls().at(-1)?.tool).toBe('canceled');
+    expect(await runTool(opened.tools, 'files_read', { path: 'b' })).toEqual({ content: 'contents of b' });
+  });
+
+  it(`only the named tools of a server over ${kind} are taken, and an unknown name is refused`, async () => {
+    await using server = await startServer(kind);
+    await using opened = await openTools(server, { only: ['write'] });
+    expect(opened.tools.map(({ name }) => name)).toEqual(['write']);
+    await expect(openTools(server, { only: ['delete'] })).rejects.toMatchObject({
+      code: 'invalid_config',
+      field: 'mcp.files',
+    });
+  });
+});
+
+describe('openMcpTools', () => {
+  it('openMcpTools fails with invalid_config if the program of the server does not exist or speaks no MCP', async () => {
+    const missing = openMcpTools({ name: 'gone', server: { command: '/no/such/program' } });
+    await expect(missing).rejects.toMatchObject({ code: 'invalid_config', field: 'mcp.gone' });
+    const silent = { command: process.execPath, args: ['-e', 'process.stdin.resume()'] };
+    const mute = openMcpTools({ name: 'mute', server: silent, connectTimeoutMs: 300 });
+    await expect(mute).rejects.toMatchObject({ code: 'invalid_config', field: 'mcp.mute' });
+  });
+
+  it('openMcpTools fails with invalid_config if nothing listens at the address', async () => {
+    const away = openMcpTools({ name: 'away', server: { url: 'http://127.0.0.1:9/mcp' } });
+    await expect(away).rejects.toMatchObject({ code: 'invalid_config', field: 'mcp.away' });
+  });
+});
