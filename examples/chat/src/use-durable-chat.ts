@@ -44,8 +44,7 @@ export function useDurableChat(id: string, loaded: readonly UIMessage[]): Durabl
       const known = await loadMessages(id, left.signal);
       if (left.signal.aborted) return;
       setCutOff(false);
-      const last = messages.at(-1);
-      if (last?.role === 'user' && !known.some((message) => message.id === last.id)) return await sendMessage();
+      if (isLost(messages.at(-1), known)) return await sendMessage();
       setMessages(known);
       await resumeStream();
     };
@@ -54,7 +53,8 @@ export function useDurableChat(id: string, loaded: readonly UIMessage[]): Durabl
     // The messages are those at the moment of the failure.
   }, [isCutOff, hasFailed, error, id]);
 
-  // The answer may have been neither in the messages nor in the stream, if its turn ended in between.
+  // The answer may have been neither in the messages nor in the stream, if its turn ended in between. And a question may
+  // have failed unseen, if the page asked for a stream at the same time.
   const check =
     status === 'ready' && !isCutOff ? [isUnsure ? 'unsure' : '', ...findUnanswered(messages)].join(' ') : '';
   useEffect(() => {
@@ -62,6 +62,7 @@ export function useDurableChat(id: string, loaded: readonly UIMessage[]): Durabl
     const left = new AbortController();
     loadMessages(id, left.signal).then(
       (known) => {
+        if (isLost(messages.at(-1), known)) return void sendMessage();
         setMessages((shown) => mergeLog(shown, known));
         setUnsure(false);
       },
@@ -70,6 +71,11 @@ export function useDurableChat(id: string, loaded: readonly UIMessage[]): Durabl
     return () => left.abort();
   }, [check, id]);
   return { ...chat, isUnsure: isUnsure || isCutOff || hasFailed };
+}
+
+/** True if the user's message never reached the server. */
+function isLost(last: UIMessage | undefined, known: readonly UIMessage[]): boolean {
+  return last?.role === 'user' && !known.some(({ id }) => id === last.id);
 }
 
 /** Ids of the user's messages that no answer follows. A turn that failed has none. */
