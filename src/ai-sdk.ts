@@ -26,5 +26,5 @@ export {
   aiSdkModel,
 } from './models/ai-sdk/ai-sdk-model.ts';
 export type { ProviderOptions } from './models/ai-sdk/provider-traits.ts';
-export type { Catalogue } from './models/catalogue.ts';
+export type { Catalogue } from './models/catalogue/catalogue.ts';
 export { type AiSdkToolOptions, aiSdkTools } from './toolsets/ai-sdk-tools.ts';

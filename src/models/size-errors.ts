@@ -63,7 +63,7 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
     words: 'the request has more bytes than the provider accepts',
     types: ['request_too_large'],
     statuses: [413],
-    texts: [/request entity too large/i, /payload too large/i],
+    texts: [/request entity too large/i, /payload too large/i, /request payload size exceeds the limit/i], // the last: Gemini
   },
   {
     kind: 'overflow',

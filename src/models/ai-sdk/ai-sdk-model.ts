@@ -11,9 +11,10 @@ import { readSafely } from '../../domain/thrown.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { outlineRequest } from '../../wire/request-outline.ts';
 import { pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
-import { type Catalogue, findProfile } from '../catalogue.ts';
+import { type Catalogue, findProfile } from '../catalogue/catalogue.ts';
 import { callOptions, toWireRequest } from '../provider-call.ts';
-import { retryWithoutThinking } from '../provider-errors.ts';
+import { LearnedHabits } from '../provider-habits.ts';
+import { FormMemory } from '../refused-form.ts';
 import { readAnswerStream } from './answer-stream.ts';
 import { classifyAiSdkError } from './call-errors.ts';
 import { type Prompt, writePromptInSlices } from './prompt.ts';
@@ -67,7 +68,8 @@ export function aiSdkModel(model: AiSdkLanguageModel, options: AiSdkModelOptions
   checkModel(model);
   const profile = readProfile(model, options);
   const caller = { model, profile, traits: traitsOf(model), options };
-  return { profile, generate: (request) => retryWithoutThinking(request, (sent) => answerRequest(caller, sent)) };
+  const memory = new FormMemory(new LearnedHabits(profile));
+  return { profile, generate: (request) => memory.send(request, (sent) => answerRequest(caller, sent)) };
 }
 
 interface Caller {

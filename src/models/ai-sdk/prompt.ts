@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { LanguageModelV4FilePart, LanguageModelV4Message, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { type ArrangedRequest, arrangeInSlices } from '../../wire/arrange.ts';
@@ -38,8 +37,8 @@ export interface Prompt {
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function* writePromptInSlices(request: WireRequest, options: PromptOptions): Sliced<Prompt> {
-  const { system, tools, items: arranged, prefix } = yield* arrangeInSlices(request, 'ai-sdk');
-  const items = options.traits.hasShortIds ? arranged.map(shortenIds) : arranged;
+  const callIds = options.traits.hasShortIds ? 'nine' : undefined;
+  const { system, tools, items, prefix } = yield* arrangeInSlices(request, 'ai-sdk', callIds);
   const names = new Map(
     items.flatMap((item) => (item.kind === 'assistant' ? item.calls.map(({ id, name }) => [id, name] as const) : [])),
   );
@@ -67,22 +66,6 @@ export function* writePromptInSlices(request: WireRequest, options: PromptOption
   };
 }
 
-function shortenIds(item: ArrangedItem): ArrangedItem {
-  switch (item.kind) {
-    case 'assistant':
-      return { ...item, calls: item.calls.map((call) => ({ ...call, id: shortId(call.id) })) };
-    case 'result':
-      return { ...item, callId: shortId(item.callId) };
-    case 'user':
-      return item;
-  }
-}
-
-/** Returns the same nine letters and digits for the same id, so that earlier messages keep their bytes. */
-function shortId(id: string): string {
-  return /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash('sha256').update(id).digest('hex').slice(0, 9);
-}
-
 /**
  * Adds a message. Adjacent assistant messages become one, because Gemini takes a call only behind a user message or
  * results. Claude takes thinking only at the start of a message (wire rule A7).
@@ -101,10 +84,15 @@ function addMessage(
   } else messages.push({ role: 'assistant', content: writeAssistant(item) });
 }
 
-/** Returns the part, or a text in place of a picture that the model cannot fetch. */
+/** Returns the part, or a text in place of a picture or a file that the model cannot fetch. */
 function fitPart(part: SentPart, { supportedUrls }: PromptOptions): SentPart {
-  const isShown = part.kind !== 'image_url' || isFetched(part.url, supportedUrls);
-  return isShown ? part : textPart('(a picture that the model cannot fetch is not shown)');
+  if (part.kind === 'image_url' && !isFetched('image/*', part.url, supportedUrls)) {
+    return textPart('(a picture that the model cannot fetch is not shown)');
+  }
+  if (part.kind === 'file_url' && !isFetched(part.mediaType, part.url, supportedUrls)) {
+    return textPart('(a file that the model cannot fetch is not shown)');
+  }
+  return part;
 }
 
 function writePart(given: SentPart, options: PromptOptions): { type: 'text'; text: string } | LanguageModelV4FilePart {
@@ -116,6 +104,10 @@ function writePart(given: SentPart, options: PromptOptions): { type: 'text'; tex
       return writeFile(part.mediaType, { type: 'data', data: part.base64 }, options);
     case 'image_url':
       return writeFile('image/*', { type: 'url', url: new URL(part.url) }, options);
+    case 'file':
+      return { ...writeFile(part.mediaType, { type: 'data', data: part.base64 }, options), ...nameOf(part) };
+    case 'file_url':
+      return { ...writeFile(part.mediaType, { type: 'url', url: new URL(part.url) }, options), ...nameOf(part) };
   }
 }
 
@@ -128,9 +120,19 @@ function writeFile(mediaType: string, data: FileData, { specification }: PromptO
   return { type: 'file', mediaType, data: given as unknown as FileData };
 }
 
-function isFetched(url: string, supported: SupportedUrls): boolean {
+function nameOf({ name }: { readonly name?: string }): { readonly filename?: string } {
+  return name === undefined ? {} : { filename: name };
+}
+
+/** @param mediaType a type, or a family of types such as `image/*` */
+function isFetched(mediaType: string, url: string, supported: SupportedUrls): boolean {
+  const family = mediaType.slice(0, mediaType.indexOf('/') + 1);
   return Object.entries(supported).some(
-    ([type, patterns]) => /^(?:image\/|\*)/.test(type) && patterns.some((pattern) => pattern.test(url)),
+    ([type, patterns]) =>
+      (type.startsWith('*') ||
+        type === mediaType ||
+        (mediaType.endsWith('*') ? type.startsWith(family) : type === `${family}*`)) &&
+      patterns.some((pattern) => pattern.test(url)),
   );
 }
 
