@@ -54,7 +54,7 @@ export interface ProtocolRoute {
   readonly path: `/${string}`;
   /** Rights that a caller needs, all of them. */
   readonly scopes: readonly Scope[];
-  /** What the route does, as a title of the document. */
+  /** Title of the operation in the document. */
   readonly summary: string;
   /** Schema of the query parameters. */
   readonly query?: z.ZodObject;
