@@ -14,9 +14,15 @@ export type {
   ModelProfile,
   ModelRequest,
   ModelUsage,
+  PictureFormula,
+  PriceStep,
+  ProviderHabits,
   ToolCallPiece,
   ToolDescription,
 } from './domain/model.ts';
+export type { Effort, ModelAbilities, ThinkingType } from './domain/model-options.ts';
+export type { CacheTtl } from './domain/policy.ts';
+export type { ProviderSchema } from './domain/provider-schema.ts';
 export type { WireFormat } from './domain/raw-items.ts';
 export type { TurnContext } from './domain/turn-context.ts';
 export {

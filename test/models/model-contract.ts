@@ -28,6 +28,8 @@ export interface ModelSubject {
   readonly keepsThinking?: boolean;
   /** Errors that this provider reports in another way. */
   readonly decisions?: Partial<Readonly<Record<ErrorName, ModelError['kind']>>>;
+  /** Errors that the client knows by more than their name if they come inside a stream. */
+  readonly streamDecisions?: Partial<Readonly<Record<ErrorName, ModelError['kind']>>>;
 }
 
 /** Tests that every model passes, whatever its provider and client. */
@@ -37,6 +39,7 @@ export function describeModel({
   connect,
   keepsThinking = true,
   decisions: other = {},
+  streamDecisions = {},
 }: ModelSubject): void {
   it(`a ${name} model returns the text and token usage of the provider’s answer`, async () => {
     await using provider = await startProvider({
@@ -151,7 +154,7 @@ export function describeModel({
       // An error inside a stream has no HTTP status, except Gemini's.
       const isUnnamed =
         format !== 'gemini' && (error === 'invalid' || (error === 'too_many_bytes' && format !== 'anthropic'));
-      expect(failed.kind).toBe(isUnnamed ? 'retry' : decisions[error]);
+      expect(failed.kind).toBe(streamDecisions[error] ?? (isUnnamed ? 'retry' : decisions[error]));
     },
   );
 

@@ -1,4 +1,4 @@
-import { ModelError } from '../../domain/model.ts';
+import { isModelError, ModelError } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
 import type { FailedCall } from '../provider-call.ts';
 import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
@@ -27,7 +27,7 @@ const MAX_BODY_CHARACTERS = 65_536;
  */
 export function classifyAiSdkError(given: unknown, { signal, describe }: FailedCall): ModelError {
   signal.throwIfAborted();
-  if (given instanceof ModelError) return given;
+  if (isModelError(given)) return given;
   // The SDK's own retries wrap the last error, if a custom provider uses them.
   const error = isMapping(given) && given['name'] === 'AI_RetryError' ? given['lastError'] : given;
   const { name, cause } = isMapping(error) ? error : {};

@@ -1,6 +1,6 @@
 import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/client';
 import type { Tool, ToolContext, ToolOutput } from '../../domain/agent.ts';
-import { TurnfoldError } from '../../domain/errors.ts';
+import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import { inputOfJsonSchema } from '../json-schema-input.ts';
 import { McpConnection, type McpServerAddress, ServerAway } from './connection.ts';
@@ -47,7 +47,7 @@ export async function openMcpTools(options: McpToolsOptions): Promise<McpTools> 
     return { tools, close, [Symbol.asyncDispose]: close };
   } catch (error) {
     await connection.close().catch(() => {});
-    if (error instanceof TurnfoldError) throw error;
+    if (isTurnfoldError(error)) throw error;
     throw refuse(options.name, `the server did not list its tools: ${describeThrown(error).message}`, error);
   }
 }

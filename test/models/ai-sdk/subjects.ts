@@ -37,12 +37,12 @@ function subject(
 export const AI_SDK_SUBJECTS: readonly ModelSubject[] = [
   subject({ name: 'anthropic v4', format: 'anthropic' }, (settings, id) => createAnthropic(settings)(id), THINKING),
   subject(
-    { name: 'openai responses v4', format: 'openai-responses' },
+    { name: 'openai responses v4', format: 'openai-responses', streamDecisions: { invalid: 'invalid' } },
     (settings, id) => createOpenAI(settings).responses(id),
     REASONING,
   ),
   subject(
-    { name: 'openai responses v3', format: 'openai-responses' },
+    { name: 'openai responses v3', format: 'openai-responses', streamDecisions: { invalid: 'invalid' } },
     (settings, id) => createOpenAI3(settings).responses(id),
     REASONING,
   ),
@@ -53,7 +53,8 @@ export const AI_SDK_SUBJECTS: readonly ModelSubject[] = [
     createOpenAI3(settings).chat(id),
   ),
   // Gemini reports every used-up limit with the same text, so a turn waits in each case.
-  subject({ name: 'google v4', format: 'gemini', decisions: { quota: 'retry' } }, (settings, id) =>
-    createGoogle(settings)(id),
+  subject(
+    { name: 'google v4', format: 'gemini', decisions: { quota: 'retry', too_large_for_rate: 'retry' } },
+    (settings, id) => createGoogle(settings)(id),
   ),
 ];

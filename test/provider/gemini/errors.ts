@@ -60,7 +60,8 @@ const FORMS: Readonly<Record<Exclude<ErrorName, 'bad_gateway'>, (model: string) 
   invalid: () => ({
     status: 400,
     name: 'INVALID_ARGUMENT',
-    message: 'Invalid JSON payload received. Unknown name "foo": Cannot find field.',
+    message:
+      'Please ensure that function call turn comes immediately after a user turn or after a function response turn.',
   }),
 };
 

@@ -114,6 +114,7 @@ it('a compaction pass whose summarization jobs have ended replaces every sequenc
       tokensBefore: version?.tokensBefore,
       tokensAfter: version?.tokensAfter,
       archived: 10,
+      prefixTokens: 24,
     },
   ]);
   // Tokens: 5 × (24 + 608) + 24 + 24 for messages, and 6 for system prompt and framing.
