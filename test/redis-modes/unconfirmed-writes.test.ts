@@ -270,6 +270,7 @@ describe.skipIf(!hasServer)('while a replica stands still (skipped where PATH ha
       'describe',
       'conversations',
       'waiting',
+      'usage',
     ];
     const known = [...WRITES.map(({ name }) => name), ...reads, 'proposal', 'keys', 'webhooks', 'close'];
     expect(Object.keys(client).toSorted()).toEqual(known.toSorted());
