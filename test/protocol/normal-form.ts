@@ -1,4 +1,5 @@
 import type { Message } from '../../src/domain/message.ts';
+import { operationId } from '../../src/domain/operation.ts';
 import type { MemoryTurn } from '../../src/memory-store/database.ts';
 import { toText } from './snapshot.ts';
 import { ref, type World } from './world.ts';
@@ -17,7 +18,8 @@ export function normalize({ db, jobs }: World) {
     versions: [...versions.values()].map((one) => ({ ...one, at: 0, durationMs: 0 })),
     summaryTexts: [...summaries],
     summaries: new Map([...summaryRecords].map(([hash, one]) => [hash, one.kind === 'record' ? one.record : one.kind])),
-    decisions: [...found.decisions],
+    // The name of an operation has a hash of its input, which holds ids.
+    decisions: [...found.decisions].map(([operation, decision]) => [operationId(operation), decision]),
     copies: copies.map((copy) => ({ log: copy.log.map(({ message }) => message), isOpen: copy.fork?.isOpen })),
     settled: found.events.filter(({ type }) => type === 'turn_settled').map(({ fields }) => fields),
     left: { pass, mailbox, openCalls: [...openCalls], ready: [...db.ready], jobs: jobs.all.map(({ id }) => id) },
@@ -36,7 +38,8 @@ export function normalizeOutcome(world: World): unknown {
   return {
     log,
     turns: turns.map(({ turn, state, answerSeq, done }) => ({ turn, state, answerSeq, done })),
-    settled,
+    // A repeated model call may send another context, so its tokens may differ.
+    settled: settled.map(({ turn, state }) => ({ turn, state })),
     copies,
     left,
   };
