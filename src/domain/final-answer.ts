@@ -16,7 +16,7 @@ export type CheckedAnswer =
     };
 
 /** Matches an answer that is one block of code, as many models write JSON. */
-const FENCED = /^```(?:json)?\s*\n([^]*)\n\s*```$/;
+const FENCED = /^```(?:json)?\n([^]*)\n```$/;
 
 /** Returns the JSON value of a final answer, or undefined if the answer is no JSON. */
 export function readJsonAnswer(content: string): unknown {

@@ -11,11 +11,11 @@ const HEADERS = {
 };
 
 /** A bundler writes the hash of a file into its name, e.g. `assets/index-DrJ-jrom.js`. A word has no such capitals. */
-const HASHED = /\/assets\/[^/]+-(?=[\w-]*[A-Z])(?=[\w-]*[a-z\d])[\w-]{8}\.\w+$/;
+const HASHED = /-(?=[\w-]{0,7}[A-Z])(?=[\w-]{0,7}[a-z\d])[\w-]{8}\.\w{1,10}$/;
 
 /** A page that loads again needs only its small HTML file from the server. */
 function keepFor(path: string): string {
-  return HASHED.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache';
+  return path.includes('/assets/') && HASHED.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache';
 }
 
 /**

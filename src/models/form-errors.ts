@@ -22,7 +22,7 @@ export const SETTING_ERRORS: readonly ErrorRow[] = [
       /auto" tool choice requires/i, // vLLM
       /tools param requires --jinja/i, // llama.cpp
       /only supports single tool-calls at once/i,
-      /request too large .{0,400}output tokens per min/is, // Groq: the output limit is above the limit of a minute
+      /^(?=[^]*request too large)[^]*output tokens per min/i, // Groq: the output limit is above the limit of a minute
     ],
     texts: [
       /^tools\.\d+\./, // Anthropic
@@ -60,7 +60,7 @@ export const FORM_ERRORS: readonly ErrorRow[] = [
     decidingTexts: [
       /property '(?:reasoning\w*)' is unsupported/i, // Groq
       /\breasoning(?:_content|_details)?\b.{0,80}(?:extra inputs are not permitted|is not supported|unknown parameter)/i,
-      /extra_forbidden.{0,200}"reasoning\w*"/s, // Mistral
+      /^(?=[^]*extra_forbidden)[^]*"reasoning/, // Mistral
       /unknown parameter: 'messages\[\d+\]\.reasoning/i, // OpenAI
       /reasoning is not supported with this model/i,
     ],

@@ -15,7 +15,7 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
     ],
     decidingTexts: [
       // OpenAI and Groq: one request above the limit of a minute. Waiting would not help.
-      /request too large .{0,400}(?<!output )tokens per min/is,
+      /^(?=[^]*request too large)[^]*(?<!output )tokens per min/i,
     ],
     texts: [
       /prompt is too long/i, // Anthropic
@@ -78,7 +78,7 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
       /image dimensions exceed/i, // Anthropic: also "many-image requests".
       /many-image requests/i,
       /image exceeds .{0,20} maximum/i, // Anthropic
-      /image.{0,60}(?:too large|too big|exceeds)/i, // OpenAI
+      /^(?=[^]*image)[^]*(?:too large|too big|exceeds)/i, // OpenAI
     ],
   },
 ];
