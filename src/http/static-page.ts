@@ -11,11 +11,15 @@ const HEADERS = {
 };
 
 /** A bundler writes the hash of a file into its name, e.g. `assets/index-DrJ-jrom.js`. A word has no such capitals. */
-const HASHED = /-(?=[\w-]{0,7}[A-Z])(?=[\w-]{0,7}[a-z\d])[\w-]{8}\.\w{1,10}$/;
+const HASH_CHARACTERS = 8;
 
 /** A page that loads again needs only its small HTML file from the server. */
 function keepFor(path: string): string {
-  return path.includes('/assets/') && HASHED.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache';
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const hash = name.slice(0, name.lastIndexOf('.')).slice(-HASH_CHARACTERS);
+  const isHashed =
+    path.includes('/assets/') && /[A-Z]/.test(hash) && /[a-z\d]/.test(hash) && name.includes(`-${hash}.`);
+  return isHashed ? 'public, max-age=31536000, immutable' : 'no-cache';
 }
 
 /**
