@@ -107,8 +107,10 @@ const rows: PrefixRow[] = [];
 for (const share of SHARES) rows.push(await measurePasses(recordings, share));
 if (values.json) console.log(JSON.stringify({ turns, rows }));
 else {
-  console.log('least share of a request that the next request begins with, in %, without a compaction between them');
+  console.log(
+    'between turns: bytes of a request that the next request repeats at its start, in % (smallest of all requests)',
+  );
   console.table(turns);
-  console.log(`bytes that stay at the start over a compaction to ${MAX_TOKENS} tokens, in %`);
+  console.log(`over a compaction to ${MAX_TOKENS} tokens: bytes that the next request repeats at its start, in %`);
   console.table(rows);
 }

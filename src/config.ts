@@ -87,7 +87,7 @@ export function readProviderSettings(
 }
 
 /**
- * Reads the API key of a provider that has no setting of its own.
+ * Reads the API key of a provider for which turnfold has no named setting.
  * @returns undefined if neither the variable nor its `_FILE` variable is set
  * @throws invalid_config with the variable's name and never its value
  */

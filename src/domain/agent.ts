@@ -128,14 +128,15 @@ export interface Agent<Name extends string = string, Context extends TurnContext
   readonly recall?: boolean;
   /**
    * Returns an image or a file that messages name by `reference`. The result is its bytes, a URL that the provider can
-   * read, or undefined if it no longer exists. turnfold calls the function for each model request, and stores only the reference. A
-   * reference comes from a caller, so check that it belongs to the tenant. A thrown error suspends the turn for a retry.
+   * read, or undefined if it no longer exists. turnfold calls the function for each model request, and stores only the
+   * reference. A reference comes from a caller, so check that the reference belongs to the tenant. A thrown error
+   * suspends the turn for a retry.
    */
   loadContent?(content: ContentReference, context: LoadContext): Promise<Uint8Array | string | undefined>;
   /**
    * Zod 4 object schema of the final answers (default: an answer is any text). The provider holds the model to it, or else
-   * the system prompt asks for it. The worker asks once for a correction of an answer that does not match. A second
-   * such answer fails the turn with `answer_invalid`. The result of a turn has the value as `answer.value`.
+   * the system prompt asks for it. If an answer does not match the schema, the worker asks the model once for a correction.
+   * A second mismatch fails the turn with `answer_invalid`. The result of a turn has the value as `answer.value`.
    */
   readonly answer?: AnswerSchema<Answer>;
 }

@@ -16,7 +16,7 @@ export type CheckedAnswer =
     };
 
 /** Matches an answer that is one block of code, as many models write JSON. */
-const FENCED = /^```(?:json)?\n([^]*)\n```$/;
+const FENCED = /^```(?:json)?[ \t]{0,8}\r?\n([^]*)```$/;
 
 /** Returns the JSON value of a final answer, or undefined if the answer is no JSON. */
 export function readJsonAnswer(content: string): unknown {

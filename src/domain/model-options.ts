@@ -47,7 +47,7 @@ const toolChoiceSchema = z.union(
 
 export type ToolChoice = z.infer<typeof toolChoiceSchema>;
 
-/** Fields of a request that turnfold writes. Another value for one of them would break the turn. */
+/** Request fields that turnfold writes. `extraBody` cannot set these fields, because other values would break the turn. */
 const OWN_FIELDS = ['model', 'messages', 'input', 'instructions', 'system', 'tools', 'stream', 'store'];
 /** Headers that the client writes from the key, and that describe the body. */
 const OWN_HEADERS = ['host', 'content-length', 'content-type', 'transfer-encoding', 'idempotency-key'];
@@ -110,11 +110,11 @@ export type ModelOptions = z.infer<typeof modelOptionsSchema>;
 export interface ModelAbilities {
   /** Types of thinking that the model accepts. */
   readonly thinking?: readonly ThinkingType[];
-  /** How the model thinks if a request does not say it. */
+  /** Type of thinking that the provider uses for a request without a thinking option. */
   readonly defaultThinking?: 'off' | 'adaptive';
   /** Efforts that the model accepts. Empty: the model has no such option. */
   readonly efforts?: readonly Effort[];
-  /** Effort of a request that does not say it. */
+  /** Effort that the provider uses for a request without an effort. */
   readonly defaultEffort?: Effort;
   /** Highest effort with which thinking may be off. */
   readonly maxEffortWithoutThinking?: Effort;

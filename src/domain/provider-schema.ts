@@ -4,7 +4,7 @@ import { isMapping } from './parse.ts';
 export interface ProviderSchema {
   /** JSON Schema with the keywords that all providers take. */
   readonly schema: Readonly<Record<string, unknown>>;
-  /** True if every object requires all its fields, which OpenAI demands of a schema that it enforces. */
+  /** True if every object of the schema requires all of its fields. OpenAI enforces no other schema. */
   readonly isStrict: boolean;
 }
 

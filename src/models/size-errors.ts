@@ -25,7 +25,7 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
       /Invalid '(?:messages|input)(?:\[\d+\][^']*\.(?:content|output|text|arguments)(?:\[\d+\])?)?': (?:array|string) too long/,
       /maximum (?:context|prompt) length/i, // OpenAI, Mistral, DeepSeek, xAI
       /context window of this model/i, // OpenAI Responses
-      /model's context length is only/i, // vLLM.
+      /model's context length is only/i, // vLLM
       /reduce the length of the (?:messages|input|prompt)/i, // Groq, Cerebras
       /input token count .{0,40}exceeds the maximum/i, // Gemini
       /input is too long/i, // Bedrock
@@ -78,7 +78,8 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
       /image dimensions exceed/i, // Anthropic: also "many-image requests".
       /many-image requests/i,
       /image exceeds .{0,20} maximum/i, // Anthropic
-      /^(?=[^]*image)[^]*(?:too large|too big|exceeds)/i, // OpenAI
+      /image size .{0,40}exceeds/i, // OpenAI
+      /images? (?:(?:is|are|was) )?too (?:large|big)/i,
     ],
   },
 ];

@@ -41,7 +41,7 @@ export class TermIndex {
     return index;
   }
 
-  /** @returns the index of a part that `addPart` has added, or undefined for another part */
+  /** @returns index of the part, or undefined if `addPart` has not added the part */
   findPart(text: string, from: number, to: number): number | undefined {
     const hash = hashOf(text, from, to);
     const slots = this.#slots;

@@ -77,7 +77,7 @@ export interface SummaryRequest {
   readonly parts?: SummaryParts;
   /** Called after every model call, whether it succeeded or not. */
   readonly onCall?: (call: SummaryCall) => void;
-  /** Called for each model of a chain that another model replaced. */
+  /** Called for each model of a fallback list that failed, before the next model is called. */
   readonly onPassedOver?: ModelRequest['onPassedOver'];
 }
 

@@ -53,7 +53,10 @@ export const openTurnsSchema = z
         state: z.enum(TURN_STATES),
         acceptedAt: time,
         dueAt: time.optional(),
-        input: z.string().optional().describe('With `inputs`: the text of a turn that no worker has claimed.'),
+        input: z
+          .string()
+          .optional()
+          .describe('Text of the turn, if the request has `inputs` and no worker has claimed the turn.'),
         waiting: waitSchema.optional(),
       }),
     ),
