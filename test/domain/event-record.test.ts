@@ -32,6 +32,21 @@ const version: Version = {
 };
 
 describe('event records', () => {
+  test('decodeEvent reads the usage of a settled turn, and leaves absent counts out', () => {
+    const settled = { type: 'turn_settled', turn: 't1', state: 'completed' };
+    const counts = { inputTokens: '900', outputTokens: '30', cachedTokens: '600', costMicros: '412' };
+    expect(decodeEvent(ID, { ...settled, ...counts })).toMatchObject({
+      usage: { inputTokens: 900, outputTokens: 30, cachedTokens: 600, costMicros: 412 },
+    });
+    expect(decodeEvent(ID, { ...settled, outputTokens: '30' })).toEqual({
+      id: ID,
+      at,
+      ...settled,
+      usage: { inputTokens: 0, outputTokens: 30 },
+    });
+    expect(decodeEvent(ID, settled)).toEqual({ id: ID, at, ...settled });
+  });
+
   test('decodeEvent reads a stored version_committed event with its sizes and its model', () => {
     const { type, ...report } = { type: 'version_committed', ...versionEvent(version) };
     expect(decodeEvent(ID, { type, ...report })).toEqual({

@@ -6,6 +6,7 @@ import {
   readModelError,
   readPassedOver,
   readToolCallPiece,
+  refuseEmptyAnswer,
 } from '../../src/domain/model-answer.ts';
 
 const usage = { inputTotal: 9, output: 3, outputKept: 3 };
@@ -165,4 +166,20 @@ describe('a piece of a tool call', () => {
     };
     expect(readToolCallPiece(hostile)).toBeUndefined();
   });
+});
+
+test.each<[string, Partial<ModelAnswer>]>([
+  ['text', { content: 'Yes.' }],
+  ['tool calls', { toolCalls: [call] }],
+  ['a refusal without text', { end: 'refusal' }],
+])('refuseEmptyAnswer accepts an answer with %s', (_, answer) => {
+  expect(() => refuseEmptyAnswer({ content: ' ', toolCalls: [], ...answer })).not.toThrow();
+});
+
+test.each([
+  ['ended', 'retry', {}],
+  ['was cut off', 'fatal', { end: 'cut_off' as const, usage }],
+])('refuseEmptyAnswer refuses an empty answer that %s, with an error of the kind %s', (_, kind, answer) => {
+  const refuse = (): void => refuseEmptyAnswer({ content: ' ', toolCalls: [], ...answer });
+  expect(refuse).toThrow(expect.objectContaining({ kind, code: 'empty_answer', usage: answer.usage }));
 });

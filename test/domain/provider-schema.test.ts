@@ -49,3 +49,17 @@ test.each([
 ])('providers cannot hold an answer to %s', (_, schema) => {
   expect(convert(schema)).toBeUndefined();
 });
+
+test.each([
+  ['items that are no schema', { type: 'array', items: true }],
+  ['properties that are no mapping', { type: 'object', properties: [] }],
+  ['alternatives that are no list', { anyOf: {} }],
+  ['free keys', { type: 'object', additionalProperties: { type: 'string' } }],
+])('providers cannot hold an answer to a schema with %s', (_, schema) => {
+  expect(toProviderSchema(schema)).toBeUndefined();
+});
+
+test('an object without properties stays an object without properties', () => {
+  const closed = { type: 'object', properties: {}, additionalProperties: false };
+  expect(toProviderSchema({ type: 'object', additionalProperties: false })).toEqual({ isStrict: true, schema: closed });
+});
