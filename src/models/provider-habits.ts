@@ -45,8 +45,8 @@ export class LearnedHabits {
   /** @returns false if the habits already agree with the lesson, so that another attempt would fail in the same way */
   learn(lesson: Lesson): boolean {
     const learned = { ...this.#habits, ...LESSONS[lesson] };
-    const isNew = JSON.stringify(learned) !== JSON.stringify(this.#habits);
+    if (JSON.stringify(learned) === JSON.stringify(this.#habits)) return false;
     this.#habits = learned;
-    return isNew;
+    return true;
   }
 }

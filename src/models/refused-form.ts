@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Message } from '../domain/message.ts';
-import { ModelError, type ModelErrorKind, type ModelErrorOptions, type ModelRequest } from '../domain/model.ts';
+import {
+  ModelError,
+  type ModelErrorKind,
+  type ModelErrorOptions,
+  type ModelRequest,
+  type ProviderHabits,
+} from '../domain/model.ts';
 import { type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
 import { isThinking } from '../wire/raw-items.ts';
 import type { LearnedHabits, Lesson } from './provider-habits.ts';
@@ -49,17 +55,27 @@ export class FormMemory {
     request: Request,
     ask: (request: Request) => Promise<Answer>,
   ): Promise<Answer> {
+    // A gateway may send each attempt to another server, and two servers may teach the opposite.
+    const lessons = new Set<Lesson>();
     for (let sent = this.#withoutRefused(request); ; ) {
+      const habits = this.#habits.current;
       try {
         return await ask(sent);
       } catch (error) {
         if (!(error instanceof TeachingError)) throw error;
-        const next = error.lesson === 'drop_thinking' ? this.#forget(sent, error.itemIds) : sent;
-        const isLearned = error.lesson === 'drop_thinking' ? next !== sent : this.#habits.learn(error.lesson);
-        if (!isLearned) throw error;
+        const { lesson } = error;
+        const next = lesson === 'drop_thinking' ? this.#forget(sent, error.itemIds) : sent;
+        if (lesson === 'drop_thinking' ? next === sent : !this.#learn(lesson, habits, lessons)) throw error;
         sent = next;
       }
     }
+  }
+
+  /** @returns true if another attempt differs from the one with these habits. A concurrent request may have learned first. */
+  #learn(lesson: Lesson, habits: ProviderHabits, lessons: Set<Lesson>): boolean {
+    if (lessons.has(lesson)) return false;
+    lessons.add(lesson);
+    return this.#habits.learn(lesson) || this.#habits.current !== habits;
   }
 
   /**

@@ -36,9 +36,10 @@ function howToTurnOff({ defaultThinking, thinking = [] }: ModelAbilities = {}): 
 
 /** Returns the options for a request without thinking. A model that always thinks keeps its own. */
 export function turnThinkingOff(options: AnthropicOptions): AnthropicOptions {
+  const { thinking: _, ...kept } = options;
   const { off = 'omit' } = options;
   if (off === 'never') return options;
-  return off === 'omit' ? {} : { off, thinking: { type: off } };
+  return off === 'omit' ? kept : { ...kept, thinking: { type: off } };
 }
 
 type Parameters = Partial<
