@@ -6,7 +6,8 @@ import type {
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
 import { TurnfoldError } from '../../domain/errors.ts';
-import { type Model, type ModelAnswer, ModelError, type ModelProfile } from '../../domain/model.ts';
+import { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelRequest } from '../../domain/model.ts';
+import type { ToolChoice } from '../../domain/model-options.ts';
 import { readSafely } from '../../domain/thrown.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { outlineRequest } from '../../wire/request-outline.ts';
@@ -15,6 +16,7 @@ import { type Catalogue, findProfile } from '../catalogue/catalogue.ts';
 import { callOptions, toWireRequest } from '../provider-call.ts';
 import { LearnedHabits } from '../provider-habits.ts';
 import { FormMemory } from '../refused-form.ts';
+import { holdsFor } from '../tool-choice.ts';
 import { readAnswerStream } from './answer-stream.ts';
 import { classifyAiSdkError } from './call-errors.ts';
 import { type Prompt, writePromptInSlices } from './prompt.ts';
@@ -67,8 +69,9 @@ export interface AiSdkModelOptions {
 export function aiSdkModel(model: AiSdkLanguageModel, options: AiSdkModelOptions = {}): Model {
   checkModel(model);
   const profile = readProfile(model, options);
-  const caller = { model, profile, traits: traitsOf(model), options };
-  const memory = new FormMemory(new LearnedHabits(profile));
+  const habits = new LearnedHabits(profile);
+  const caller = { model, profile, traits: traitsOf(model), habits, options };
+  const memory = new FormMemory(habits);
   return { profile, generate: (request) => memory.send(request, (sent) => answerRequest(caller, sent)) };
 }
 
@@ -76,6 +79,7 @@ interface Caller {
   readonly model: AiSdkLanguageModel;
   readonly profile: ModelProfile;
   readonly traits: ProviderTraits;
+  readonly habits: LearnedHabits;
   readonly options: AiSdkModelOptions;
 }
 
@@ -108,7 +112,9 @@ function readProfile(
   const base = isComplete
     ? { encoding: 'o200k_base' as const, upperBoundFactor: UNKNOWN_FACTOR, windowTokens, outputCapTokens }
     : findProfile(maker, modelId, catalogue);
-  return { ...base, ...profile, id: `${provider}/${modelId}` };
+  const merged = { ...base, ...profile, id: `${provider}/${modelId}` };
+  // The packages differ in how they hold an answer to a schema, so the system prompt asks for it.
+  return { ...merged, abilities: { ...merged.abilities, structured: false } };
 }
 
 async function answerRequest(caller: Caller, request: WatchedRequest): Promise<ModelAnswer> {
@@ -118,11 +124,12 @@ async function answerRequest(caller: Caller, request: WatchedRequest): Promise<M
     writePromptInSlices(wire, {
       specification: model.specificationVersion,
       traits: caller.traits,
+      callIds: caller.habits.current.callIds,
       supportedUrls: await model.supportedUrls,
       hasCacheMarks: caller.options.hasCacheMarks !== false,
     }),
   );
-  const body = writeBody(caller, prompt, wire.maxOutputTokens);
+  const body = writeBody(caller, request, prompt, wire.maxOutputTokens);
   const describe = (refusal: string): string => outlineRequest({ messages: body.prompt, tools: body.tools }, refusal);
   checkBody(body, profile, describe);
   const { signal, version } = request;
@@ -133,20 +140,12 @@ async function answerRequest(caller: Caller, request: WatchedRequest): Promise<M
     request,
     (error) => classifyAiSdkError(error, { signal, describe }),
   );
-  const {
-    model: answering,
-    items,
-    content,
-    toolCalls,
-    end,
-    usage,
-  } = await readAnswerStream(parts, pieceListeners(request));
+  const { items, content, toolCalls, end, usage } = await readAnswerStream(parts, pieceListeners(request));
   return {
     content,
     toolCalls,
     end,
     ...(usage && { usage }),
-    ...(answering !== undefined && answering !== model.modelId && { model: answering }),
     raw: {
       format: 'ai-sdk',
       model: profile.id,
@@ -181,8 +180,13 @@ async function* readParts(
 
 type Body = LanguageModelV4CallOptions & Required<Pick<LanguageModelV4CallOptions, 'tools'>>;
 
-function writeBody({ options, traits }: Caller, { messages, tools, lacks }: Prompt, maxOutputTokens: number): Body {
-  const { settings, providerTools = [] } = options;
+function writeBody(
+  { options, traits }: Caller,
+  request: ModelRequest,
+  { messages, tools, lacks }: Prompt,
+  maxOutputTokens: number,
+): Body {
+  const { settings: { toolChoice, ...settings } = {}, providerTools = [] } = options;
   const providerOptions = mergeProviderOptions(traits.defaults, options.providerOptions);
   const described = tools.map(({ name, description, parameters }) => ({
     type: 'function' as const,
@@ -194,8 +198,13 @@ function writeBody({ options, traits }: Caller, { messages, tools, lacks }: Prom
     ...settings,
     prompt: [...messages],
     tools: [...described, ...providerTools],
+    ...(toolChoice !== undefined && tools.length > 0 && holdsFor(nameChoice(toolChoice), request) && { toolChoice }),
     ...fitThinking({ providerOptions, maxOutputTokens, ...settings }, traits, lacks),
   };
+}
+
+function nameChoice(given: NonNullable<AiSdkSettings['toolChoice']>): ToolChoice {
+  return given.type === 'tool' ? { tool: given.toolName } : given.type;
 }
 
 /**

@@ -11,8 +11,6 @@ export interface StreamedAnswer {
   readonly toolCalls: readonly ToolCall[];
   readonly end: NonNullable<ModelAnswer['end']>;
   readonly usage: ModelUsage | undefined;
-  /** Name of the model that answered, if the provider reports it. */
-  readonly model: string | undefined;
   /** Parts of the answer with the provider's metadata, as a later prompt takes them. */
   readonly items: readonly RawItem[];
 }
@@ -48,7 +46,6 @@ class AnswerReader {
   /** Ids of the calls that turnfold runs, in the order in which they started. */
   readonly #calls: string[] = [];
   #finish: Finish | undefined;
-  #model: string | undefined;
 
   constructor(listeners: PieceListeners) {
     this.#listeners = listeners;
@@ -85,9 +82,6 @@ class AnswerReader {
           "the provider asks a person to approve a call of its own tool. Allow the tool's calls, or give the agent a tool with needsApproval",
           { code: 'tool_approval_request' },
         );
-      case 'response-metadata':
-        this.#model = part.modelId ?? this.#model;
-        return;
       case 'finish':
         this.#finish = part;
         return;
@@ -107,7 +101,6 @@ class AnswerReader {
       })),
       end: readEnd(this.#finish?.finishReason, usage),
       usage,
-      model: this.#model,
       items,
     };
   }

@@ -1,4 +1,5 @@
 import type { LanguageModelV4FilePart, LanguageModelV4Message, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
+import type { ProviderHabits } from '../../domain/model.ts';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { type ArrangedRequest, arrangeInSlices } from '../../wire/arrange.ts';
 import { type SentPart, textPart } from '../../wire/parts.ts';
@@ -13,6 +14,8 @@ export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>;
 export interface PromptOptions {
   readonly specification: 'v3' | 'v4';
   readonly traits: ProviderTraits;
+  /** Form of tool call ids that the provider requires. */
+  readonly callIds: ProviderHabits['callIds'];
   readonly supportedUrls: SupportedUrls;
   /** True if the prompt gets marks for the provider's prompt cache. */
   readonly hasCacheMarks: boolean;
@@ -37,8 +40,7 @@ export interface Prompt {
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function* writePromptInSlices(request: WireRequest, options: PromptOptions): Sliced<Prompt> {
-  const callIds = options.traits.hasShortIds ? 'nine' : undefined;
-  const { system, tools, items, prefix } = yield* arrangeInSlices(request, 'ai-sdk', callIds);
+  const { system, tools, items, prefix } = yield* arrangeInSlices(request, 'ai-sdk', options.callIds);
   const names = new Map(
     items.flatMap((item) => (item.kind === 'assistant' ? item.calls.map(({ id, name }) => [id, name] as const) : [])),
   );
@@ -170,8 +172,10 @@ function writeResultPart(part: SentPart, options: PromptOptions): ResultPart {
   if (written.type === 'text' || options.specification === 'v4') return written;
   const { mediaType } = written;
   const data = written.data as unknown; // version 3: the bytes or the URL
-  const picture = data instanceof URL ? { type: 'image-url', url: data.href } : { type: 'image-data', data, mediaType };
-  return picture as unknown as ResultPart;
+  const kind = mediaType.startsWith('image/') ? 'image' : 'file';
+  const media =
+    data instanceof URL ? { type: `${kind}-url`, url: data.href } : { type: `${kind}-data`, data, mediaType };
+  return media as unknown as ResultPart;
 }
 
 function hidePicture(part: SentPart): SentPart {

@@ -13,8 +13,6 @@ export interface ProviderTraits {
   readonly bindsThinking: boolean;
   /** True if the provider shows the pictures in tool results to the model. Others would send their bytes as text. */
   readonly showsPicturesInResults: boolean;
-  /** True if the provider accepts only ids of nine letters or digits for calls, as Mistral does. */
-  readonly hasShortIds: boolean;
   /** Name in `providerOptions` under which Claude's `thinking` is set. */
   readonly thinkingOptions?: string;
 }
@@ -43,7 +41,6 @@ export function traitsOf({
     // Without `store: false`, later requests would refer to items that OpenAI deletes after 30 days.
     defaults: isResponses ? { openai: { store: false }, azure: { store: false } } : {},
     bindsThinking: isClaude,
-    hasShortIds: /mistral/i.test(provider),
     showsPicturesInResults: isClaude || isBedrock || isNewGemini || isResponses,
     ...(isClaude && !isBedrock && { thinkingOptions: 'anthropic' }),
   };

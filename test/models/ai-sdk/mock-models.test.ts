@@ -107,7 +107,6 @@ describe('aiSdkModel', () => {
       content: 'Two.',
       toolCalls: [{ id: 'call_1', name: 'read', arguments: '{"path":"a"}' }],
       end: 'complete',
-      model: 'model-1-2026',
       usage: { inputTotal: 100, cachedInput: 60, cacheWrite: 10, output: 20, outputKept: 12 },
     });
     expect(pieces).toEqual(['Hm.', 'Two.', '0 read', '0 {"path":"a"}']);
@@ -318,6 +317,20 @@ describe('aiSdkModel', () => {
       headers: { 'x-team': 'a', 'Idempotency-Key': expect.any(String) as string },
       providerOptions: { openai: { promptCacheKey: 'k', store: false } },
     });
+  });
+
+  it('a forced tool call holds only for the answer to a message, and not for a summary', async () => {
+    const answers = [[call, finish('tool-calls')], ...Array.from({ length: 3 }, () => text('A').concat(finish()))];
+    const { model, calls } = mock(answers, { settings: { toolChoice: { type: 'tool', toolName: 'read' } } });
+    await model.generate(ask(answered(await model.generate(ask([user])))));
+    await model.generate(ask([user], { isSummary: true }));
+    await model.generate(ask([user], { tools: [] }));
+    expect(calls.map(({ toolChoice }) => toolChoice?.type)).toEqual(['tool', undefined, undefined, undefined]);
+  });
+
+  it('the system prompt asks for final answers by a schema, whatever the catalogue says of the model', () => {
+    const { model } = mock([], { profile: { ...PROFILE, abilities: { structured: true } } });
+    expect(model.profile.abilities?.structured).toBe(false);
   });
 
   it.each([
