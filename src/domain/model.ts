@@ -121,6 +121,8 @@ export interface ModelRequest {
   readonly version?: number;
   /** Maximum tokens of the answer. The model's own maximum applies as well. */
   readonly maxOutputTokens?: number;
+  /** True if the request asks for a summary, in which the model must not call a tool. */
+  readonly isSummary?: true;
   /** `off`: the model answers without thinking, if it can. Absent: as the model was configured. */
   readonly thinking?: 'off';
   /** Hints for the provider's prompt cache. Absent: the provider's own rules apply. */

@@ -48,7 +48,8 @@ export function countMessageSync(
 
 /** Counts the tokens of all images and files in these messages. */
 export function countPictures(messages: readonly CountedMessage[], formula: PictureFormula): number {
-  return messages.reduce((sum, message) => sum + sumTokens(readContent(message).media, formula), 0);
+  const shown = messages.filter(({ parts = [] }) => parts.length > 0);
+  return shown.reduce((sum, message) => sum + sumTokens(readMedia(message), formula), 0);
 }
 
 function sumTokens(media: readonly Part[], formula: PictureFormula | undefined): number {
@@ -75,6 +76,10 @@ function readContent({ content, toolCalls = [], parts = [] }: CountedMessage): C
   const read = readParts({ content, parts: [...parts] });
   const texts = read.map((part) => (part.kind === 'text' ? part.text : readTextFile(part)));
   return { text: texts.join('') + calls, media: read.filter((part) => !isTextFile(part)) };
+}
+
+function readMedia({ content, parts = [] }: CountedMessage): Part[] {
+  return readParts({ content, parts: [...parts] }).filter((part) => !isTextFile(part));
 }
 
 type TextFile = Extract<Part, { kind: 'file' }>;

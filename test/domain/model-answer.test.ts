@@ -176,9 +176,9 @@ test.each<[string, Partial<ModelAnswer>]>([
   expect(() => refuseEmptyAnswer({ content: ' ', toolCalls: [], ...answer })).not.toThrow();
 });
 
-test.each([
+test.each<[string, string, Partial<ModelAnswer>]>([
   ['ended', 'retry', {}],
-  ['was cut off', 'fatal', { end: 'cut_off' as const, usage }],
+  ['was cut off', 'fatal', { end: 'cut_off', usage }],
 ])('refuseEmptyAnswer refuses an empty answer that %s, with an error of the kind %s', (_, kind, answer) => {
   const refuse = (): void => refuseEmptyAnswer({ content: ' ', toolCalls: [], ...answer });
   expect(refuse).toThrow(expect.objectContaining({ kind, code: 'empty_answer', usage: answer.usage }));

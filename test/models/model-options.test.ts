@@ -34,10 +34,10 @@ async function send(
   format: Format,
   name: string,
   options: ModelOptions,
-  { messages = [question], tools = [READ] }: { readonly messages?: Message[]; readonly tools?: (typeof READ)[] } = {},
+  { messages = [question], ...asked }: { readonly messages?: Message[] } & Partial<Parameters<typeof ask>[1]> = {},
 ) {
   await using provider = await startProvider({ answers: [{ text: 'Done.' }], strict: false });
-  await create(format, name, options, provider.url).generate(ask(messages, { tools }));
+  await create(format, name, options, provider.url).generate(ask(messages, { tools: [READ], ...asked }));
   const [request] = provider.requests;
   return { body: request?.body ?? {}, headers: request?.headers ?? {} };
 }
@@ -162,6 +162,8 @@ test.each<[Format, string]>([
 ])('a forced tool call holds only for the answer to a message (%s)', async (format, name) => {
   const { body } = await send(format, name, { toolChoice: 'required' }, { messages: round });
   expect(body).not.toHaveProperty('tool_choice');
+  const { body: summary } = await send(format, name, { toolChoice: 'required' }, { isSummary: true });
+  expect(summary).not.toHaveProperty('tool_choice');
   const { body: toolless } = await send(format, name, { toolChoice: 'required' }, { tools: [] });
   expect(toolless).not.toHaveProperty('tool_choice');
 });

@@ -56,6 +56,7 @@ export async function callSummaryModel(
   const ask = ({ signal, onUsage, onEvent }: CallListeners): Promise<ModelAnswer> => {
     const sent: WatchedRequest = {
       ...(before ?? alone),
+      isSummary: true,
       system,
       messages: [...(before ?? alone).messages, { role: 'user', content }],
       tokens,

@@ -26,6 +26,7 @@ it('a summary by the agent’s own model is asked for behind the conversation, w
   expect(request?.messages.slice(0, -1)).toEqual(PREFIX.messages);
   expect(request?.messages.at(-1)?.content).toMatch(/not from the user[\s\S]*<goal-\w{6}>/);
   expect(request?.thinking).toBeUndefined();
+  expect(request?.isSummary).toBe(true);
 });
 
 it.each([
