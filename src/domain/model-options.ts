@@ -116,7 +116,7 @@ export interface ModelAbilities {
   readonly efforts?: readonly Effort[];
   /** Effort that the provider uses for a request without an effort. */
   readonly defaultEffort?: Effort;
-  /** Highest effort with which thinking may be off. */
+  /** Highest effort with which thinking may be `off` or `between_tools`. */
   readonly maxEffortWithoutThinking?: Effort;
   /** When the model accepts `temperature` and `topP`. */
   readonly sampling?: 'always' | 'without_thinking' | 'never';

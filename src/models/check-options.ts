@@ -70,8 +70,9 @@ function checkAnthropic({ options, profile }: Asked): void {
     throw refuse('effort', `Anthropic's API has no effort ${effort}. Set thinking to turn thinking off`);
   if (effort !== undefined) {
     requireMember('effort', effort, efforts, profile);
-    if (thinking?.type === 'off' && most !== undefined && isMoreEffort(effort, most))
-      throw refuse('effort', `with thinking off, ${profile.id} accepts at most ${most}`);
+    const isOff = thinking?.type === 'off' || thinking?.type === 'between_tools';
+    if (isOff && most !== undefined && isMoreEffort(effort, most))
+      throw refuse('effort', `with thinking ${thinking.type}, ${profile.id} accepts at most ${most}`);
   }
   if (serviceTier !== undefined && serviceTier !== 'auto' && serviceTier !== 'standard_only')
     throw refuse('serviceTier', 'expected auto or standard_only');

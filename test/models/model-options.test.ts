@@ -232,6 +232,13 @@ const refused: readonly [Format, string, object, string, string][] = [
   ],
   ['anthropic', 'anthropic/claude-haiku-4-5', { effort: 'low' }, 'effort', 'no such option'],
   ['anthropic', 'anthropic/claude-haiku-5-5', { thinking: { type: 'off' }, effort: 'max' }, 'effort', 'at most high'],
+  [
+    'anthropic',
+    'anthropic/claude-sonnet-5-5',
+    { thinking: { type: 'between_tools' }, effort: 'xhigh' },
+    'effort',
+    'at most high',
+  ],
   ['anthropic', 'anthropic/claude-opus-5-5', { effort: 'none' }, 'effort', 'Set thinking'],
   ['anthropic', 'anthropic/claude-opus-5-5', { temperature: 1.5 }, 'temperature', 'Remove it'],
   ['anthropic', 'anthropic/claude-opus-4-6', { thinking: { type: 'adaptive' }, topP: 0.5 }, 'topP', 'does not think'],

@@ -200,6 +200,19 @@ describe('thinking', () => {
     },
   );
 
+  test.each([
+    ['disabled', { type: 'disabled' }],
+    ['between_tools', undefined],
+    ['never', undefined],
+    ['omit', undefined],
+  ] as const)(
+    'the Anthropic request after lost thinking has settings only if the API accepts `disabled` from a model that thinks by default (%s; wire rule A7)',
+    (off, sent) => {
+      const history = [...loop, thoughtful('b', { version: 1 }), result('b')];
+      expect(render(history, { off, thinking: ADAPTIVE }, { version: 2 }).thinking).toEqual(sent);
+    },
+  );
+
   test.each<[string, Record<string, unknown>[], Record<string, unknown>[]]>([
     ['ends the answer', [thinking, text('One.'), thinking], [thinking, text('One.')]],
     ['follows a text', [text('One.'), thinking, text('Two.')], [text('One.'), text('Two.')]],

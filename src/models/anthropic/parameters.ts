@@ -62,7 +62,7 @@ export function writeParameters(
   const most = abilities?.maxEffortWithoutThinking;
   const format = abilities?.structured === true ? request.answerSchema : undefined;
   const config = {
-    ...(effort !== undefined && { effort: fitEffort(effort, thinking?.type === 'disabled' ? most : undefined) }),
+    ...(effort !== undefined && { effort: fitEffort(effort, isThinkingOff(thinking) ? most : undefined) }),
     ...(format !== undefined && { format: { type: 'json_schema' as const, schema: { ...format.schema } } }),
   };
   return {
@@ -74,6 +74,10 @@ export function writeParameters(
     ...(serviceTier !== undefined && { service_tier: serviceTier as NonNullable<Parameters['service_tier']> }),
     ...extraBody,
   };
+}
+
+function isThinkingOff(thinking: AnthropicThinking | undefined): boolean {
+  return thinking?.type === 'disabled' || thinking?.type === 'between_tools';
 }
 
 type SentEffort = NonNullable<Anthropic.OutputConfig['effort']>;

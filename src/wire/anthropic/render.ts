@@ -79,18 +79,18 @@ function fitThinking(
 ): AnthropicThinking | undefined {
   const asked = thinking ?? (off === 'omit' ? undefined : { type: 'adaptive' as const });
   if (asked?.type !== 'enabled' && asked?.type !== 'adaptive') return thinking;
-  if (hasLostThinking(laid, asked)) return withoutThinking(thinking, off);
+  if (hasLostThinking(laid, asked)) return withoutThinking(off);
   if (asked.type !== 'enabled' || asked.budget_tokens < maxTokens) return thinking;
   const budget = maxTokens - 1;
-  return budget < MIN_THINKING_TOKENS ? withoutThinking(thinking, off) : { ...asked, budget_tokens: budget };
+  return budget < MIN_THINKING_TOKENS ? withoutThinking(off) : { ...asked, budget_tokens: budget };
 }
 
-function withoutThinking(
-  thinking: AnthropicThinking | undefined,
-  off: NonNullable<AnthropicOptions['off']>,
-): AnthropicThinking | undefined {
-  if (off === 'never') return thinking;
-  return off === 'omit' ? undefined : { type: off };
+/**
+ * Settings of a request that must not think. A model that cannot be told so gets none: it thinks by default, and does
+ * without the lost thinking.
+ */
+function withoutThinking(off: AnthropicOptions['off']): AnthropicThinking | undefined {
+  return off === 'disabled' ? { type: off } : undefined;
 }
 
 interface CacheMark {
