@@ -206,7 +206,7 @@ describe('thinking', () => {
     ['never', undefined],
     ['omit', undefined],
   ] as const)(
-    'the Anthropic request after lost thinking has settings only if the API accepts `disabled` from a model that thinks by default (%s; wire rule A7)',
+    'the Anthropic request after lost thinking has settings only if the API accepts `disabled` from a model that thinks by default (%s, wire rule A7)',
     (off, sent) => {
       const history = [...loop, thoughtful('b', { version: 1 }), result('b')];
       expect(render(history, { off, thinking: ADAPTIVE }, { version: 2 }).thinking).toEqual(sent);
