@@ -186,6 +186,7 @@ export default defineConfig({
         test: {
           name: 'searches',
           include: propertyFiles,
+          isolate: false,
           provide: { isThorough: true, clientKind: 'redis' },
           testTimeout: 600_000,
         },
@@ -195,7 +196,7 @@ export default defineConfig({
         test: {
           name: 'faults',
           sequence: { groupOrder: 3 },
-          maxWorkers: 3,
+          maxWorkers: 4,
           include: faultFiles,
           globalSetup: ['test/setup/redis.ts'],
           testTimeout: 300_000,
