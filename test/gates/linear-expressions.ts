@@ -24,7 +24,7 @@ export async function findSlow(expressions: readonly SourceExpression[]): Promis
 }
 
 /** The expression as the file of proven ones names it. */
-export function nameExpression({ source, flags }: SourceExpression): string {
+function nameExpression({ source, flags }: SourceExpression): string {
   return `/${source}/${flags}`;
 }
 
