@@ -24,6 +24,7 @@ export type { OutlineEntry } from '../domain/inspection/outline.ts';
 export type {
   CompactionReport,
   ContextCount,
+  ReportedRange,
   ReportedSummary,
 } from '../domain/inspection/report.ts';
 export type { LogEntry, Message, ToolCall, WeighedMessage, Weight } from '../domain/message.ts';
