@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { explainPlanInSlices } from '../domain/compaction/explain.ts';
-import type { PassPlan } from '../domain/compaction/plan.ts';
 import type { Reason } from '../domain/compaction/thresholds.ts';
 import { weighItems } from '../domain/context.ts';
 import { checkLimits, type FixedWeight, resolveLimits } from '../domain/limits.ts';
@@ -25,12 +24,13 @@ const dryRunSchema = z.strictObject({
 /** A policy to try on a conversation. */
 export interface DryRunInput {
   /** Policy in the form of docs/reference/policy.md. Absent settings have their defaults. */
-  readonly policy?: PolicyInput | Readonly<Record<string, unknown>>;
+  readonly policy?: Readonly<Record<string, unknown>>;
 }
 
 /** Plan of a compaction that is not run. Ranges and positions are those of the log. */
 export interface DryPlan {
-  readonly kind: PassPlan['kind'];
+  /** What the compaction would do. `trim` only masks and drops. `infeasible`: no context fits the budget. */
+  readonly kind: 'none' | 'trim' | 'summarize' | 'evict' | 'infeasible';
   /** Thresholds that the context reaches. */
   readonly reasons: readonly Reason[];
   /** Tokens of a request before the compaction. */

@@ -120,10 +120,10 @@ function findSubject(
 async function readOutline(conversation: string): Promise<OutlineEntryAnswer[]> {
   const entries: OutlineEntryAnswer[] = [];
   for (let after: number | undefined = 0; after !== undefined; ) {
-    const path = `/v1/conversations/${conversation}/outline?limit=2000&after=${after}`;
-    const { body }: { body: OutlineAnswer } = await http.call('GET', path);
-    entries.push(...body.entries);
-    after = body.next;
+    const path: string = `/v1/conversations/${conversation}/outline?limit=2000&after=${after}`;
+    const page: { readonly body: OutlineAnswer } = await http.call('GET', path);
+    entries.push(...page.body.entries);
+    after = page.body.next;
   }
   return entries;
 }

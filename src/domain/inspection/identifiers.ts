@@ -13,6 +13,7 @@ const MAX_SEARCHED = 100_000;
 
 /** A name, number or path in messages of the log. */
 export interface Identifier {
+  /** The identifier as the messages have it. */
   readonly text: string;
   /** Last message of the range that holds it. */
   readonly seq: number;

@@ -16,6 +16,7 @@ import type { IdentifierFates } from './identifiers.ts';
 
 /** Number of messages in a context, and its size. */
 export interface ContextCount {
+  /** Number of messages. A summary is one. */
   readonly messages: number;
   /** Tokens of a whole request, counted when the version was made. */
   readonly tokens: number;
@@ -29,21 +30,29 @@ export interface ReportedSummary extends SeqRange {
   readonly tokens: number;
   /** Tokens of the replaced messages in the log. */
   readonly sourceTokens: number;
+  /** Text of the summary. */
   readonly text: string;
+  /** Identifiers of the replaced messages that the text holds, and those that it does not. */
   readonly identifiers: IdentifierFates;
 }
 
 /** What a version did to the context of its parent. */
 export interface CompactionReport {
+  /** Number of the version. */
   readonly version: number;
+  /** Number of the version that it was made from. Null for the first. */
   readonly parent: number | null;
+  /** What made the version. */
   readonly cause: Version['cause'];
+  /** Why the context was compacted. Empty without a compaction. */
   readonly reasons: readonly string[];
   /** Time of the commit in ms since epoch. */
   readonly at: number;
   /** Milliseconds from the request for the compaction to its commit. Absent if no compaction made the version. */
   readonly durationMs?: number;
+  /** The context of the parent when the version was made. */
   readonly before: ContextCount;
+  /** The context of the version when it was made. */
   readonly after: ContextCount;
   /** Usage of the model calls that wrote the new summaries. Absent if no model wrote any. */
   readonly cost?: Cost;
