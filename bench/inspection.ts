@@ -12,7 +12,7 @@ import { openBenchRedis } from './redis.ts';
 import { describeSpread, type Spread, spreadOf } from './spread.ts';
 
 const MESSAGES = 10_000;
-const RUNS = 15;
+const RUNS = 11;
 const CONVERSATION = 'long';
 
 const agent: Agent = {
@@ -110,6 +110,7 @@ async function main(): Promise<void> {
   });
   try {
     await compact(client);
+    if (process.env['DEBUG_ROWS']) for await (const e of client.events(CONVERSATION, { after: '0', waitMs: 0 })) console.log(JSON.stringify(e));
     rows['first report of a version'] = await time((run) => client.report(CONVERSATION, 1, { find: `a${run}` }), 3);
     rows['report again'] = await time(() => client.report(CONVERSATION, 1, { find: 'a0' }));
     rows['outline under a version, a page of 200'] = await time((run) =>
