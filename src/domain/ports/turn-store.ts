@@ -4,6 +4,7 @@ import type { OpenCall } from '../history.ts';
 import type { ConversationRef, NamedConversation, TraceParent } from '../ids.ts';
 import type { Message, WeighedMessage } from '../message.ts';
 import type { IdleTtl } from '../policy.ts';
+import type { RequestFacts } from '../request-facts.ts';
 import type { SizeAnchor } from '../size.ts';
 import type {
   AnswerEnd,
@@ -166,11 +167,10 @@ export interface StepOutcome {
   /** Full texts of clipped messages, by the hash of each text. */
   readonly fullTexts?: ReadonlyMap<string, string>;
   readonly usage?: TurnUsage;
-  /**
-   * Token count of the whole request, if the provider reported it, and the context version that was sent. Another
-   * version may be current by now.
-   */
+  /** The provider's token count of the whole request, and the version that was sent. Another may be live by now. */
   readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version' | 'fingerprint'>;
+  /** Sizes and limits of the request, stored with the conversation. */
+  readonly requestFacts?: RequestFacts;
   /** Context version that the model answered. This version is never rolled back from then on. */
   readonly answeredVersion?: number;
   /** Tokens of the model request, counted by turnfold, stored with the turn. */
