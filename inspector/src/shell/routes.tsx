@@ -33,4 +33,9 @@ export const panels: readonly Panel[] = [
     { title: 'Conversations' },
     async () => (await import('../list/conversation-list.tsx')).ConversationList,
   ),
+  definePanel(
+    '/c/:conversation',
+    { title: 'Context', tab: 'Context' },
+    async () => (await import('../timeline/context-panel.tsx')).ContextPanel,
+  ),
 ];
