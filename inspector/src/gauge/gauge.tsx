@@ -54,6 +54,13 @@ export function Gauge({ breakdown }: GaugeProps) {
           />
         )}
       </div>
+      <ul class="gauge-legend" aria-label="Thresholds">
+        {ticks.map(({ name, tokens }) => (
+          <li key={name}>
+            {THRESHOLD_NAMES[name]} at <span class="number">{shortTokens(tokens)}</span>
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }
@@ -126,7 +133,12 @@ function ThresholdTick({ tick: { name, tokens, row, isAtEnd }, left, isNear }: T
     .filter(Boolean)
     .join(' ');
   return (
-    <span class={classes} style={{ insetInlineStart: left }} title={`${name}: ${exactNumber(tokens)} tokens`}>
+    <span
+      class={classes}
+      style={{ insetInlineStart: left }}
+      aria-hidden="true"
+      title={`${name}: ${exactNumber(tokens)} tokens`}
+    >
       <span class="gauge-tick-label">
         {THRESHOLD_NAMES[name]} <span class="number">{shortTokens(tokens)}</span>
       </span>
