@@ -18,6 +18,7 @@ export function Gauge({ breakdown }: GaugeProps) {
   return (
     <section class="gauge card" aria-label="Context window">
       <Figures window={window} />
+      {window.maxTokens === undefined && <p class="gauge-share">No worker has recorded the window of the model yet.</p>}
       <div class="gauge-scale">
         <div class="gauge-bar" role="img" aria-label={describe(breakdown)}>
           {categories
@@ -91,7 +92,6 @@ function Figures({ window }: { readonly window: GaugeWindow }) {
       )}
       {freeTokens !== undefined && <Figure label="free" tokens={freeTokens} />}
       {reservedTokens !== undefined && <Figure label="reserved for the answer" tokens={reservedTokens} />}
-      {maxTokens === undefined && <p class="gauge-share">No worker has recorded the window of the model yet.</p>}
     </dl>
   );
 }
