@@ -48,7 +48,13 @@ interface Answering extends Access {
  * by RFC 9457.
  */
 export function createHttpApp(options: HttpAppOptions): HttpApp {
-  const { client, authenticate = trustEveryone, isReadOnly = false, basePath = '', onError = () => undefined } = options;
+  const {
+    client,
+    authenticate = trustEveryone,
+    isReadOnly = false,
+    basePath = '',
+    onError = () => undefined,
+  } = options;
   const limits = { ...LIMIT_DEFAULTS, ...options.limits };
   const readers = new Readers(limits.maxReaders);
   const { maxDepth, bodyTimeoutMs, maxBodyBytes } = limits;
@@ -214,11 +220,7 @@ async function identify(request: Request, access: Access, needed: readonly Scope
   return caller;
 }
 
-function checkScopes(
-  { scopes }: Caller,
-  { isReadOnly }: Pick<Access, 'isReadOnly'>,
-  needed: readonly Scope[],
-): void {
+function checkScopes({ scopes }: Caller, { isReadOnly }: Pick<Access, 'isReadOnly'>, needed: readonly Scope[]): void {
   if (isReadOnly && needed.some((scope) => scope !== 'read')) {
     throw new HttpProblem('read_only', 'this server only reads. Start it with --allow-changes to allow this request');
   }
