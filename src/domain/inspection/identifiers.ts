@@ -92,9 +92,11 @@ function isIdentifier(text: string): boolean {
   return shape.hasDigit || shape.hasUnderscore || shape.hasInnerCapital || shape.isUpperCase || isJoinedName(text);
 }
 
+const NAME_MARKS = ['.', '/', '@', ':', '#', '+', '~', '$', '%'];
+
 /** Names with a mark inside: `src/a.ts`, `user.name`. A mere hyphen also joins words: `read-only`. */
 function isJoinedName(text: string): boolean {
-  return /[./@:#+~$%]/.test(text);
+  return NAME_MARKS.some((mark) => text.includes(mark));
 }
 
 /** Checks that a text holds an identifier that is not part of a longer word: `src/a.ts` in `src/a.ts:12`. */

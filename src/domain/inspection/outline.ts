@@ -1,3 +1,4 @@
+import { splitsPair } from '../compaction/excerpt.ts';
 import { hasPictures, isMaskable } from '../compaction/mask.ts';
 import type { LogEntry, Message, Role } from '../message.ts';
 import type { EntryFate } from './entry-fates.ts';
@@ -42,8 +43,7 @@ const READ_CHARS = 4 * START_CHARS;
 /** Returns the first characters of a text on one line. A half surrogate pair at the cut is left out. */
 export function startOf(text: string): string {
   const line = text.slice(0, READ_CHARS).replaceAll(/\s+/g, ' ').trim();
-  const cut = line.slice(0, START_CHARS);
-  return cut.isWellFormed() ? cut : cut.toWellFormed().slice(0, START_CHARS).replace(/�$/, '');
+  return line.slice(0, splitsPair(line, START_CHARS) ? START_CHARS - 1 : START_CHARS).toWellFormed();
 }
 
 /** Text by which a person recognizes a message: its content, or else the arguments of its first call. */
