@@ -1,0 +1,30 @@
+import type { Policy } from '../../../src/domain/policy.ts';
+
+/** Settings of a trial, under the names that a policy has. */
+export type TrialPolicy = Pick<Policy, 'retentionWindow' | 'maskToolResults' | 'scope' | 'keepFirstUser'> & {
+  readonly maxTokens: number;
+};
+
+const COMMENTS: Readonly<Record<keyof TrialPolicy, string>> = {
+  maxTokens: 'compact to this many tokens',
+  retentionWindow: 'keep the last messages as they are',
+  maskToolResults: 'shorten old tool results before anything is summarized',
+  scope: 'sequences: a summary for each run between user messages; prefix: one for everything old',
+  keepFirstUser: 'keep the first user message',
+};
+
+/**
+ * Writes a policy as a YAML file for `turnfold worker --policy`. Every value is a number, a boolean or one of two words,
+ * so that no value needs quotes.
+ */
+export function writePolicyYaml(policy: TrialPolicy): string {
+  const lines = (Object.keys(COMMENTS) as (keyof TrialPolicy)[]).map(
+    (name) => [`${toSnakeCase(name)}: ${policy[name]}`, COMMENTS[name]] as const,
+  );
+  const width = Math.max(...lines.map(([setting]) => setting.length));
+  return lines.map(([setting, comment]) => `${setting.padEnd(width)}  # ${comment}\n`).join('');
+}
+
+function toSnakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
