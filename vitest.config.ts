@@ -51,6 +51,7 @@ const bothClients = [
   'result',
   'steering',
   'stream',
+  'turn-steps',
   'versions',
   'waiting',
 ];

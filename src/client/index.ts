@@ -20,6 +20,7 @@ export type { LogEntry, Message, ToolCall, WeighedMessage, Weight } from '../dom
 export type { Encoding, ToolDescription } from '../domain/model.ts';
 export type { ListedConversation, ListedState, WaitingTurn } from '../domain/ports/listing-store.ts';
 export type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';
+export type { TurnClaim } from '../domain/ports/recorded-steps.ts';
 export type { FailedTurn } from '../domain/ports/turn-store.ts';
 export type { SizeAnchor, SizeRecord } from '../domain/size.ts';
 export type {
@@ -87,6 +88,7 @@ export type {
   StepPart,
   TurnPart,
 } from './turn-parts.ts';
+export type { TurnStep, TurnSteps } from './turn-steps.ts';
 export type { EnqueuedTurn, ResultOptions } from './turns.ts';
 export type { RestoreInput, RollbackInput } from './versions.ts';
 export type { AddedWebhook, WebhookInput, Webhooks, WebhookView } from './webhooks.ts';

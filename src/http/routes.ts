@@ -1,4 +1,5 @@
 import type { Route } from './route.ts';
+import { accessRoutes } from './routes/access.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { eventRoutes } from './routes/events.ts';
 import { messageRoutes } from './routes/messages.ts';
@@ -12,4 +13,5 @@ export const routes: readonly Route[] = [
   ...messageRoutes,
   ...conversationRoutes,
   ...versionRoutes,
+  ...accessRoutes,
 ];
