@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { addPart, type ShownItem, type TurnPart } from '../../inspector/src/turn/turn-parts.ts';
+import type { Waiting } from '../../src/domain/turn.ts';
 
 function show(parts: readonly TurnPart[]): readonly ShownItem[] {
   return parts.reduce(addPart, [] as readonly ShownItem[]);
@@ -42,12 +43,11 @@ test('a restart discards its step and later ones', () => {
 });
 
 test('a wait that is sent again replaces itself, and another wait follows', () => {
-  const waiting = { for: 'approval', step: '1', since: 5, until: 9, calls: [] } as const;
-  const again = { ...waiting, calls: [] };
+  const waiting: Waiting = { for: 'approval', step: '1', since: 5, until: 9, calls: [] };
   const items = show([
     { type: 'wait', waiting },
-    { type: 'wait', waiting: again },
-    { type: 'wait', waiting: { ...again, since: 7 } },
+    { type: 'wait', waiting },
+    { type: 'wait', waiting: { ...waiting, since: 7 } },
   ]);
   expect(items.length).toBe(2);
 });

@@ -5,6 +5,14 @@ export type TrialPolicy = Pick<Policy, 'retentionWindow' | 'maskToolResults' | '
   readonly maxTokens: number;
 };
 
+/** Defaults of a policy, as in docs/reference/policy.md. A test compares them with those of turnfold. */
+export const TRIAL_DEFAULTS: Omit<TrialPolicy, 'maxTokens'> = {
+  retentionWindow: 6,
+  maskToolResults: false,
+  scope: 'sequences',
+  keepFirstUser: true,
+};
+
 const COMMENTS: Readonly<Record<keyof TrialPolicy, string>> = {
   maxTokens: 'compact to this many tokens',
   retentionWindow: 'keep the last messages as they are',
