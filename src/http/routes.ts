@@ -2,6 +2,7 @@ import type { Route } from './route.ts';
 import { accessRoutes } from './routes/access.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { eventRoutes } from './routes/events.ts';
+import { inspectionRoutes } from './routes/inspection.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { turnRoutes } from './routes/turns.ts';
 import { versionRoutes } from './routes/versions.ts';
@@ -14,4 +15,5 @@ export const routes: readonly Route[] = [
   ...conversationRoutes,
   ...versionRoutes,
   ...accessRoutes,
+  ...inspectionRoutes,
 ];
