@@ -30,6 +30,11 @@ export function linkTo(...parts: readonly (string | number)[]): string {
   return `#/${parts.map((part) => encodeURIComponent(part)).join('/')}`;
 }
 
+/** Writes the hash of the context of a conversation, with one message of the log marked. */
+export function linkToMessage(conversation: string, seq: number): string {
+  return `${linkTo('c', conversation)}?seq=${seq}`;
+}
+
 /** Changes the settings behind the `?` without an entry in the history. An empty value removes a setting. */
 export function replaceSettings(changes: Readonly<Record<string, string>>): void {
   const next = new URLSearchParams(settings.value);

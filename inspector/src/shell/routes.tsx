@@ -34,6 +34,11 @@ export const panels: readonly Panel[] = [
     async () => (await import('../list/conversation-list.tsx')).ConversationList,
   ),
   definePanel(
+    '/c/:conversation',
+    { title: 'Context', tab: 'Context' },
+    async () => (await import('../timeline/context-panel.tsx')).ContextPanel,
+  ),
+  definePanel(
     '/c/:conversation/versions',
     { title: 'Versions', tab: 'Versions' },
     async () => (await import('../diff/versions-panel.tsx')).VersionsPanel,
