@@ -48,7 +48,13 @@ interface Answering extends Access {
  * by RFC 9457.
  */
 export function createHttpApp(options: HttpAppOptions): HttpApp {
-  const { client, authenticate = trustEveryone, isReadOnly = false, basePath = '', onError = () => undefined } = options;
+  const {
+    client,
+    authenticate = trustEveryone,
+    isReadOnly = false,
+    basePath = '',
+    onError = () => undefined,
+  } = options;
   const limits = { ...LIMIT_DEFAULTS, ...options.limits };
   const readers = new Readers(limits.maxReaders);
   const { maxDepth, bodyTimeoutMs, maxBodyBytes } = limits;
@@ -186,7 +192,9 @@ async function answer(
   const param = (name: string): string => String(params[name]);
   const name = { tenant: caller.tenant, conversation: param('conversation') };
   const { operation } = route;
-  const call: Call = { ...services, operation, caller, request, cut: readCut(context), query, body, param, name };
+  const { isReadOnly } = access;
+  const cut = readCut(context);
+  const call: Call = { ...services, operation, caller, isReadOnly, request, cut, query, body, param, name };
   const answered = await route.handle(call as Call<never, never>).catch((error: unknown) => {
     throw explainReusedKey(request, error);
   });
@@ -214,11 +222,7 @@ async function identify(request: Request, access: Access, needed: readonly Scope
   return caller;
 }
 
-function checkScopes(
-  { scopes }: Caller,
-  { isReadOnly }: Pick<Access, 'isReadOnly'>,
-  needed: readonly Scope[],
-): void {
+function checkScopes({ scopes }: Caller, { isReadOnly }: Pick<Access, 'isReadOnly'>, needed: readonly Scope[]): void {
   if (isReadOnly && needed.some((scope) => scope !== 'read')) {
     throw new HttpProblem('read_only', 'this server only reads. Start it with --allow-changes to allow this request');
   }

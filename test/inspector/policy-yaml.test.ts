@@ -15,9 +15,9 @@ test('writes a policy file that turnfold reads as the same settings', () => {
   expect(readPolicy(parse(writePolicyYaml(policy)))).toEqual({ policy, warnings: [] });
 });
 
-test('writes one setting a line in snake_case, each with its meaning', () => {
+test('writes settings in snake_case, each below its meaning', () => {
   expect(writePolicyYaml(policy).split('\n').slice(0, 2)).toEqual([
-    'max_tokens: 12000        # compact to this many tokens',
-    'retention_window: 8      # keep the last messages as they are',
+    '# compact to this many tokens',
+    'max_tokens: 12000',
   ]);
 });

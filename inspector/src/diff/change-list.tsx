@@ -1,3 +1,4 @@
+import '../trial/strip.css';
 import { useState } from 'preact/hooks';
 import type { z } from 'zod';
 import type { diffSchema } from '../../../src/http/answers/conversations.ts';
@@ -65,7 +66,8 @@ function ChangeRow({ conversation, change, before, after }: ChangeRowProps) {
         <span class="number change-range">
           {from === to ? `Message ${exactNumber(from)}` : `Messages ${exactNumber(from)}–${exactNumber(to)}`}
         </span>
-        <Side kind={change.before} /> <span aria-label="becomes">→</span> <Side kind={change.after} />
+        <Side kind={change.before} /> <span aria-label="becomes">→</span>{' '}
+        <Side kind={change.after} isOther={change.after === change.before} />
       </summary>
       {isOpen && (
         <div class="beside">
@@ -91,10 +93,11 @@ function ChangeRow({ conversation, change, before, after }: ChangeRowProps) {
   );
 }
 
-function Side({ kind }: { readonly kind: string }) {
+function Side({ kind, isOther = false }: { readonly kind: string; readonly isOther?: boolean }) {
   return (
     <span class="side">
-      <span class={`legend-key fate-${kind}`} aria-hidden="true" /> {NAMES[kind] ?? kind}
+      <span class={`legend-key fate-${kind}`} aria-hidden="true" /> {isOther && 'another '}
+      {NAMES[kind] ?? kind}
     </span>
   );
 }

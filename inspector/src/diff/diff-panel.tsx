@@ -4,13 +4,15 @@ import { useMemo } from 'preact/hooks';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { exactNumber, Tokens } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
-import type { Conversation, Version, Versions } from '../shell/answers.ts';
+import type { Version, Versions } from '../shell/answers.ts';
 import { pathOf } from '../shell/client.ts';
+import { useConversation } from '../shell/live-conversation.ts';
 import { linkTo } from '../shell/router.ts';
 import { type Answer, useAnswer } from '../shell/use-answer.ts';
 import { sumRuns } from '../trial/plan-strip.ts';
 import { Strip } from '../trial/strip.tsx';
 import { ChangeButtons } from '../version/change-buttons.tsx';
+import { useLiveAnswer } from '../version/use-live-answer.ts';
 import { ChangeList, type Diff } from './change-list.tsx';
 import { versionRuns } from './version-strip.ts';
 import { VersionSelect } from './versions-panel.tsx';
@@ -25,8 +27,8 @@ export interface DiffPanelProps {
 export function DiffPanel({ conversation, before: one, after: other }: DiffPanelProps) {
   const [before, after] = [Number(one), Number(other)];
   const path = pathOf('conversations', conversation);
-  const versions = useAnswer<Versions>(`${path}/versions`);
-  const state = useAnswer<Conversation>(path);
+  const versions = useLiveAnswer<Versions>(`${path}/versions`);
+  const state = useConversation().description;
   const diff = useAnswer<Diff>(`${path}/diff`, { before, after });
   const kept = versions.value?.versions ?? [];
   const show = (from: number, to: number): void => {
@@ -69,10 +71,10 @@ export function DiffPanel({ conversation, before: one, after: other }: DiffPanel
           { kind: 'fork', version: before, to: `${conversation}-v${before}`.slice(-128) },
         ]}
       />
-      {state.value !== undefined && versions.value !== undefined && (
+      {state !== undefined && versions.value !== undefined && (
         <div class="card strips">
           {[before, after].map((number) => (
-            <VersionStrip key={number} number={number} versions={kept} head={state.value?.head ?? 0} />
+            <VersionStrip key={number} number={number} versions={kept} head={state.head} />
           ))}
           <Legend />
         </div>
@@ -95,7 +97,9 @@ interface VersionStripProps {
 function VersionStrip({ number, versions, head }: VersionStripProps) {
   const version = versions.find((kept) => kept.number === number);
   const runs = useMemo(() => versionRuns(version?.segments ?? [], head), [version, head]);
-  const summary = [...sumRuns(runs)].map(([kind, { messages }]) => `${exactNumber(messages)} ${kind}`).join(', ');
+  const summary = [...sumRuns(runs)]
+    .map(([kind, { messages }]) => `${exactNumber(messages)} ${FATES[kind] ?? kind}`)
+    .join(', ');
   return (
     <div class="version-strip">
       <Strip name={`Version ${number}`} summary={summary} runs={runs} weigh={({ messages }) => messages} />
@@ -107,6 +111,15 @@ function VersionStrip({ number, versions, head }: VersionStripProps) {
     </div>
   );
 }
+
+const FATES: Readonly<Record<string, string>> = {
+  raw: 'as in the log',
+  summary: 'in summaries',
+  masked: 'masked',
+  clipped: 'clipped',
+  excerpt: 'as excerpts',
+  evicted: 'archived',
+};
 
 const KINDS = { raw: 'as in the log', summary: 'summary', masked: 'masked or clipped', evicted: 'archived' } as const;
 

@@ -10,11 +10,11 @@ import { ProposalNote } from '../proposal/proposal-note.tsx';
 import type { Version, Versions } from '../shell/answers.ts';
 import { pathOf } from '../shell/client.ts';
 import { linkTo } from '../shell/router.ts';
-import { useAnswer } from '../shell/use-answer.ts';
+import { useLiveAnswer } from '../version/use-live-answer.ts';
 
 /** The kept versions of a conversation, newest first, two of which can be compared. */
 export function VersionsPanel({ conversation }: { readonly conversation: string }) {
-  const versions = useAnswer<Versions>(pathOf('conversations', conversation, 'versions'));
+  const versions = useLiveAnswer<Versions>(pathOf('conversations', conversation, 'versions'));
   return (
     <>
       <ProposalNote conversation={conversation} />

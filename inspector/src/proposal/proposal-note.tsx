@@ -1,12 +1,12 @@
 import { Tokens } from '../parts/figures.tsx';
 import { pathOf } from '../shell/client.ts';
 import { linkTo } from '../shell/router.ts';
-import { useAnswer } from '../shell/use-answer.ts';
+import { useLiveAnswer } from '../version/use-live-answer.ts';
 import type { Proposals } from './proposals.ts';
 
 /** Says that a compaction waits for a decision, if one does. */
 export function ProposalNote({ conversation }: { readonly conversation: string }) {
-  const { value } = useAnswer<Proposals>(pathOf('conversations', conversation, 'proposals'));
+  const { value } = useLiveAnswer<Proposals>(pathOf('conversations', conversation, 'proposals'));
   const [proposal] = value?.proposals ?? [];
   if (proposal === undefined) return null;
   return (

@@ -8,14 +8,14 @@ import { Loaded } from '../parts/loaded.tsx';
 import { Tag } from '../parts/tag.tsx';
 import { pathOf } from '../shell/client.ts';
 import { linkTo } from '../shell/router.ts';
-import { useAnswer } from '../shell/use-answer.ts';
+import { useLiveAnswer } from '../version/use-live-answer.ts';
 import { Fact } from '../version/version-facts.tsx';
 import { ProposalForm } from './proposal-form.tsx';
 import type { Proposal, Proposals } from './proposals.ts';
 
 /** The compaction that waits for a decision. */
 export function ProposalPanel({ conversation }: { readonly conversation: string }) {
-  const proposals = useAnswer<Proposals>(pathOf('conversations', conversation, 'proposals'));
+  const proposals = useLiveAnswer<Proposals>(pathOf('conversations', conversation, 'proposals'));
   return (
     <Loaded answer={proposals} what="the proposal">
       {({ proposals: [proposal] }) =>

@@ -59,7 +59,7 @@ export function PlanView({ conversation, plan, run, policy, outline }: PlanViewP
               <span class={`legend-key fate-${kind}`} aria-hidden="true" />
               <span>{NAMES[kind]}</span>
               <strong class="number">{exactNumber(sums.get(kind)?.messages ?? 0)}</strong>
-              <span class="soft number">{shortTokens(sums.get(kind)?.tokens ?? 0)} tokens in the log</span>
+              <span class="soft number">{shortTokens(sums.get(kind)?.tokens ?? 0)} tokens</span>
             </li>
           ))}
         </ul>

@@ -17,7 +17,7 @@ const COMMENTS: Readonly<Record<keyof TrialPolicy, string>> = {
   maxTokens: 'compact to this many tokens',
   retentionWindow: 'keep the last messages as they are',
   maskToolResults: 'shorten old tool results before anything is summarized',
-  scope: 'sequences: a summary for each run between user messages; prefix: one for everything old',
+  scope: 'a summary for each run between user messages, or one for everything old (prefix)',
   keepFirstUser: 'keep the first user message',
 };
 
@@ -26,11 +26,8 @@ const COMMENTS: Readonly<Record<keyof TrialPolicy, string>> = {
  * so that no value needs quotes.
  */
 export function writePolicyYaml(policy: TrialPolicy): string {
-  const lines = (Object.keys(COMMENTS) as (keyof TrialPolicy)[]).map(
-    (name) => [`${toSnakeCase(name)}: ${policy[name]}`, COMMENTS[name]] as const,
-  );
-  const width = Math.max(...lines.map(([setting]) => setting.length));
-  return lines.map(([setting, comment]) => `${setting.padEnd(width)}  # ${comment}\n`).join('');
+  const names = Object.keys(COMMENTS) as (keyof TrialPolicy)[];
+  return names.map((name) => `# ${COMMENTS[name]}\n${toSnakeCase(name)}: ${policy[name]}\n`).join('');
 }
 
 function toSnakeCase(name: string): string {

@@ -7,8 +7,8 @@ import { ErrorNote } from '../parts/error-note.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import type { Conversation } from '../shell/answers.ts';
 import { pathOf } from '../shell/client.ts';
+import { useConversation } from '../shell/live-conversation.ts';
 import { useAnswer } from '../shell/use-answer.ts';
-import { usePulse } from '../shell/use-pulse.ts';
 import { PlanView } from './plan-view.tsx';
 import { PolicyFile } from './policy-file.tsx';
 import { TRIAL_DEFAULTS, type TrialPolicy } from './policy-yaml.ts';
@@ -16,21 +16,17 @@ import { TrialControls } from './trial-controls.tsx';
 import { useDryRun } from './use-dry-run.ts';
 import { useOutline } from './use-outline.ts';
 
-/** Pause between two looks at whether the conversation has grown. */
-const PULSE_MS = 3_000;
-
 /** What the next compaction would do under another policy. Nothing is changed. */
 export function TrialPanel({ conversation }: { readonly conversation: string }) {
-  const state = useAnswer<Conversation>(pathOf('conversations', conversation));
+  const state = useConversation().description;
   const breakdown = useAnswer<BreakdownAnswer>(pathOf('conversations', conversation, 'breakdown'));
-  usePulse(state.reload, PULSE_MS);
   return (
     <Loaded answer={breakdown} what="the context">
       {(value) =>
         value.head === 0 ? (
           <EmptyState title="The conversation has no messages" />
         ) : (
-          <Trial conversation={conversation} state={state.value} breakdown={value} />
+          <Trial conversation={conversation} state={state} breakdown={value} />
         )
       }
     </Loaded>

@@ -33,7 +33,8 @@ export function useDryRun(conversation: string, policy: TrialPolicy | undefined,
     const plan = async (): Promise<void> => {
       const start = performance.now();
       try {
-        const body = { dryRun: true, policy };
+        // Asks for a compaction as soon as the context is larger than the budget, whatever the thresholds of workers.
+        const body = { dryRun: true, policy: { ...policy, tokenThreshold: policy.maxTokens } };
         const path = pathOf('conversations', conversation, 'compact');
         const answer = await sendChange<CompactionAnswer>(path, body, { signal: leaving.signal });
         const tookMs = performance.now() - start;

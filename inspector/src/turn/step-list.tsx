@@ -1,3 +1,4 @@
+import type { Waiting } from '../../../src/domain/turn.ts';
 import type { TurnStepsAnswer } from '../../../src/http/answers/turn-steps.ts';
 import { shortDuration, Time, Tokens } from '../parts/figures.tsx';
 import { Tag } from '../parts/tag.tsx';
@@ -27,6 +28,13 @@ export function StepList({ conversation, items, steps }: StepListProps) {
     </ol>
   );
 }
+
+const WAITS: Readonly<Record<Waiting['for'], string>> = {
+  tools: 'results of tools',
+  approval: 'a decision',
+  compaction: 'a compaction',
+  retry: 'the provider',
+};
 
 interface ItemProps {
   readonly conversation: string;
@@ -64,7 +72,7 @@ function ShownItemView({ conversation, item, times }: ItemProps) {
     case 'wait':
       return (
         <p class="step-head">
-          <strong>Waited for {item.waiting.for}</strong>
+          <strong>Wait for {WAITS[item.waiting.for]}</strong>
           <span class="soft">
             since <Time at={item.waiting.since} />, at most until <Time at={item.waiting.until} />
           </span>

@@ -5,10 +5,12 @@ import { EmptyState } from '../parts/empty-state.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Tag } from '../parts/tag.tsx';
+import type { MessagePage } from '../shell/answers.ts';
 import { pathOf } from '../shell/client.ts';
 import { useAnswer } from '../shell/use-answer.ts';
 import { usePulse } from '../shell/use-pulse.ts';
 import { LongText } from '../version/long-text.tsx';
+import { MessageView } from '../version/message-view.tsx';
 import { StepList } from './step-list.tsx';
 import { TurnActions } from './turn-actions.tsx';
 import type { ShownTurn } from './turn-answers.ts';
@@ -64,6 +66,7 @@ export function TurnPanel({ conversation, turn }: TurnPanelProps) {
               </p>
             </div>
             {stream.error !== undefined && <ErrorNote error={stream.error} />}
+            {value.inputSeq !== undefined && <TurnInput conversation={conversation} seq={value.inputSeq} />}
             {stream.items.length === 0 && <NoSteps turn={value} />}
             <StepList conversation={conversation} items={stream.items} steps={steps.value} />
           </section>
@@ -74,6 +77,15 @@ export function TurnPanel({ conversation, turn }: TurnPanelProps) {
           )}
         </div>
       )}
+    </Loaded>
+  );
+}
+
+function TurnInput({ conversation, seq }: { readonly conversation: string; readonly seq: number }) {
+  const page = useAnswer<MessagePage>(pathOf('conversations', conversation, 'messages'), { after: seq - 1, limit: 1 });
+  return (
+    <Loaded answer={page} what="the input">
+      {({ items: [item] }) => item !== undefined && <MessageView conversation={conversation} item={item} />}
     </Loaded>
   );
 }

@@ -3,11 +3,16 @@ import type { ContextChange } from './change-commands.ts';
 import { ChangeDialog } from './change-dialog.tsx';
 import { useRefusal } from './use-access.ts';
 
-const LABELS: Readonly<Record<ContextChange['kind'], string>> = {
-  restore: 'Restore…',
-  rollback: 'Roll back…',
-  fork: 'Fork…',
-};
+function labelOf(change: ContextChange): string {
+  switch (change.kind) {
+    case 'restore':
+      return `Restore version ${change.version}…`;
+    case 'rollback':
+      return 'Roll back this turn…';
+    case 'fork':
+      return `Fork from version ${change.version}…`;
+  }
+}
 
 export interface ChangeButtonsProps {
   readonly conversation: string;
@@ -31,7 +36,7 @@ export function ChangeButtons({ conversation, changes, live }: ChangeButtonsProp
           {...(refusal !== undefined && { 'aria-describedby': reason, title: refusal })}
           onClick={() => setOpened(change)}
         >
-          {LABELS[change.kind]}
+          {labelOf(change)}
         </button>
       ))}
       {refusal !== undefined && (

@@ -5,6 +5,8 @@ import { markText } from './marked-text.ts';
 /** Characters that are shown at first, and that each click adds. A line of 1 MB at once would hold the page. */
 const FIRST = 3_000;
 const MORE = 30_000;
+/** A rest of so many characters needs no click. */
+const FEW = 1_000;
 
 export interface LongTextProps {
   readonly text: string;
@@ -50,6 +52,6 @@ function endOfMark(text: string, chosen: string | undefined): number {
 
 /** Never between the halves of a surrogate pair. */
 function endOfText(text: string, wanted: number): number {
-  if (wanted >= text.length) return text.length;
+  if (wanted + FEW >= text.length) return text.length;
   return /[\uD800-\uDBFF]/.test(text.charAt(wanted - 1)) ? wanted - 1 : wanted;
 }

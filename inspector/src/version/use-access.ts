@@ -1,6 +1,5 @@
 import type { Scope } from '../../../src/domain/access-key.ts';
 import type { AccessAnswer } from '../../../src/http/answers/access.ts';
-import { accessKey } from '../shell/key.ts';
 import { useAnswer } from '../shell/use-answer.ts';
 
 /**
@@ -9,8 +8,8 @@ import { useAnswer } from '../shell/use-answer.ts';
  */
 export function useRefusal(scope: Scope): string | undefined {
   const { value } = useAnswer<AccessAnswer>('access');
-  if (value === undefined || value.scopes.includes(scope) || value.scopes.includes('admin')) return undefined;
-  return accessKey.value === ''
-    ? 'This server only shows. To change something, start the inspector with --allow-changes.'
-    : `This needs an access key with the scope ${scope}.`;
+  if (value === undefined) return undefined;
+  if (value.isReadOnly === true) return 'This server only reads. Start it with --allow-changes to change something.';
+  if (value.scopes.includes(scope) || value.scopes.includes('admin')) return undefined;
+  return `This needs an access key with the scope ${scope}.`;
 }

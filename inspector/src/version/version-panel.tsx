@@ -10,6 +10,7 @@ import { useAnswer } from '../shell/use-answer.ts';
 import { ChangeButtons } from './change-buttons.tsx';
 import { RequestView } from './request-view.tsx';
 import { SummaryPart } from './summary-part.tsx';
+import { useLiveAnswer } from './use-live-answer.ts';
 import { VersionFacts } from './version-facts.tsx';
 
 export interface VersionPanelProps {
@@ -24,7 +25,7 @@ const views = Object.keys(VIEWS) as View[];
 /** One version: its summaries beside their sources, and the request as each provider would get it. */
 export function VersionPanel({ conversation, version }: VersionPanelProps) {
   const number = Number(version);
-  const versions = useAnswer<Versions>(pathOf('conversations', conversation, 'versions'));
+  const versions = useLiveAnswer<Versions>(pathOf('conversations', conversation, 'versions'));
   const wanted = settings.value.get('show');
   const view = views.find((name) => name === wanted) ?? 'summaries';
   if (!Number.isInteger(number) || number < 0) {
@@ -38,7 +39,7 @@ export function VersionPanel({ conversation, version }: VersionPanelProps) {
         conversation={conversation}
         live={live}
         changes={[
-          { kind: 'restore', version: number, newer: 'keep' },
+          ...(number === live ? [] : [{ kind: 'restore', version: number, newer: 'keep' } as const]),
           { kind: 'fork', version: number, to: `${conversation}-v${number}`.slice(-128) },
         ]}
       />

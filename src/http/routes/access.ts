@@ -8,7 +8,9 @@ const showAccess = defineRoute({
   scope: 'read',
   summary: 'Show what the caller may do, so that a page can say it before the caller tries.',
   result: accessSchema,
-  handle: async ({ caller: { tenant, scopes } }) => ({ body: { tenant, scopes } }),
+  handle: async ({ caller: { tenant, scopes }, isReadOnly }) => ({
+    body: { tenant, scopes, ...(isReadOnly && { isReadOnly }) },
+  }),
 });
 
 export const accessRoutes = [showAccess];
