@@ -39,7 +39,7 @@ test('shows the attempt and the lease of a turn that a worker runs', async () =>
   await client.result('held', 't1', { waitMs: 60_000 });
 });
 
-test('a turn that nobody has claimed has no steps, and an unknown one is not found', async () => {
+test('a turn that no worker has claimed has no steps, and an unknown one is not found', async () => {
   const { client } = fixture;
   await client.enqueueTurn({ conversation: 'later', agent, input: 'x', turn: 't1', delayMs: 600_000 });
   expect(await client.steps('later', 't1')).toEqual({ steps: [] });

@@ -23,7 +23,7 @@ export interface DiffPanelProps {
   readonly after: string;
 }
 
-/** What changed between the contexts of two versions. */
+/** Shows the changes between the contexts of two versions. */
 export function DiffPanel({ conversation, before: one, after: other }: DiffPanelProps) {
   const [before, after] = [Number(one), Number(other)];
   const path = pathOf('conversations', conversation);

@@ -1,15 +1,10 @@
 import { useId, useState } from 'preact/hooks';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
-import { AnswerError, pathOf, sendChange } from '../shell/client.ts';
-import { linkTo } from '../shell/router.ts';
-import { newOperation } from '../version/operation-id.ts';
 import { useRefusal } from '../version/use-access.ts';
-import { type Decision, editsOf, type Proposal, rangeOfField } from './proposals.ts';
+import { editsOf, type Proposal, rangeOfField } from './proposals.ts';
 import { ProposedSummary } from './proposed-summary.tsx';
-
-/** Time in ms that the server waits for a worker to act on the decision. */
-const WAIT_MS = 15_000;
+import { type Deciding, useDecision } from './use-decision.ts';
 
 export interface ProposalFormProps {
   readonly conversation: string;
@@ -18,38 +13,14 @@ export interface ProposalFormProps {
   readonly reload: () => void;
 }
 
-type Verdict = 'approve' | 'reject';
-
 /** The texts of a proposal, which a person may edit, and the decision. */
 export function ProposalForm({ conversation, proposal, reload }: ProposalFormProps) {
   const [drafts, setDrafts] = useState<ReadonlyMap<string, string>>(new Map());
-  const [why, setWhy] = useState('');
-  const [sending, setSending] = useState<Verdict>();
-  const [error, setError] = useState<AnswerError>();
-  const [isPending, setIsPending] = useState(proposal.isDecided);
+  const decision = useDecision(conversation, proposal, reload);
   const refusal = useRefusal('answer');
-  const reason = useId();
-  const edits = editsOf(proposal.summaries, drafts);
-  const edited = Object.keys(edits).length;
-  const decide = async (verdict: Verdict): Promise<void> => {
-    setSending(verdict);
-    setError(undefined);
-    const path = pathOf('conversations', conversation, 'proposals', proposal.proposal, verdict);
-    const body = verdict === 'approve' ? { edits } : { ...(why.trim() !== '' && { reason: why.trim() }) };
-    try {
-      const decision = await sendChange<Decision>(path, { ...body, waitMs: WAIT_MS }, { operation: newOperation() });
-      if (decision.version !== undefined) location.hash = linkTo('c', conversation, 'v', decision.version);
-      else if (decision.state === 'pending') setIsPending(true);
-      else reload();
-    } catch (thrown) {
-      if (!(thrown instanceof AnswerError)) throw thrown;
-      setError(thrown);
-    }
-    setSending(undefined);
-  };
+  const { error, sending, isPending } = decision;
   const wrong = rangeOfField(error?.field);
   const isOff = refusal !== undefined || sending !== undefined || isPending;
-  const commands = [`turnfold approve ${conversation}`, `turnfold reject ${conversation}`];
   return (
     <section class="proposal-form" aria-label="Decision">
       {proposal.summaries.map((summary) => (
@@ -63,7 +34,9 @@ export function ProposalForm({ conversation, proposal, reload }: ProposalFormPro
           onEdit={(text) => setDrafts(new Map(drafts).set(summary.range, text))}
         />
       ))}
-      {error !== undefined && wrong === undefined && <DecisionError error={error} reload={reload} />}
+      {error !== undefined && wrong === undefined && (
+        <ErrorNote error={error} {...(error.code === 'proposal_stale' && { onRetry: reload })} />
+      )}
       {isPending && (
         <p class="note" role="status">
           The decision is stored and waits for a compaction worker.
@@ -72,53 +45,69 @@ export function ProposalForm({ conversation, proposal, reload }: ProposalFormPro
           </button>
         </p>
       )}
-      <div class="card decision">
-        <button
-          type="button"
-          class="button button-main"
-          disabled={isOff}
-          aria-describedby={reason}
-          onClick={() => void decide('approve')}
-        >
-          {approveLabel(sending, edited)}
-        </button>
-        <label class="field decision-why">
-          Reason of a rejection (optional)
-          <input
-            value={why}
-            maxLength={2_000}
-            disabled={isOff}
-            onInput={({ currentTarget }) => setWhy(currentTarget.value)}
-          />
-        </label>
-        <button
-          type="button"
-          class="button button-danger"
-          disabled={isOff}
-          aria-describedby={reason}
-          onClick={() => void decide('reject')}
-        >
-          {sending === 'reject' ? 'Rejecting…' : 'Reject'}
-        </button>
-        <p id={reason} class="hint decision-hint">
-          {refusal ?? 'An approval applies exactly these texts. A rejection changes nothing, and starts a backoff.'}
-        </p>
-        {commands.map((command) => (
-          <p key={command} class="command">
-            <code>{command}</code>
-            <CopyButton text={command} what="the command" />
-          </p>
-        ))}
-      </div>
+      <DecisionButtons
+        conversation={conversation}
+        edits={editsOf(proposal.summaries, drafts)}
+        decision={decision}
+        isOff={isOff}
+        refusal={refusal}
+      />
     </section>
   );
 }
 
-function approveLabel(sending: Verdict | undefined, edited: number): string {
-  if (sending === 'approve') return 'Approving…';
-  return edited === 0 ? 'Approve' : `Approve with ${edited} ${edited === 1 ? 'edit' : 'edits'}`;
+interface DecisionButtonsProps {
+  readonly conversation: string;
+  readonly edits: Readonly<Record<string, string>>;
+  readonly decision: Deciding;
+  readonly isOff: boolean;
+  readonly refusal: string | undefined;
 }
 
-function DecisionError({ error, reload }: { readonly error: AnswerError; readonly reload: () => void }) {
-  return <ErrorNote error={error} {...(error.code === 'proposal_stale' && { onRetry: reload })} />;
+function DecisionButtons({ conversation, edits, decision, isOff, refusal }: DecisionButtonsProps) {
+  const [why, setWhy] = useState('');
+  const hint = useId();
+  const { sending, approve, reject } = decision;
+  const edited = Object.keys(edits).length;
+  const approveLabel = edited === 0 ? 'Approve' : `Approve with ${edited} ${edited === 1 ? 'edit' : 'edits'}`;
+  return (
+    <div class="card decision">
+      <button
+        type="button"
+        class="button button-main"
+        disabled={isOff}
+        aria-describedby={hint}
+        onClick={() => approve(edits)}
+      >
+        {sending === 'approve' ? 'Approving…' : approveLabel}
+      </button>
+      <label class="field decision-why">
+        Reason of a rejection (optional)
+        <input
+          value={why}
+          maxLength={2_000}
+          disabled={isOff}
+          onInput={({ currentTarget }) => setWhy(currentTarget.value)}
+        />
+      </label>
+      <button
+        type="button"
+        class="button button-danger"
+        disabled={isOff}
+        aria-describedby={hint}
+        onClick={() => reject(why.trim())}
+      >
+        {sending === 'reject' ? 'Rejecting…' : 'Reject'}
+      </button>
+      <p id={hint} class="hint decision-hint">
+        {refusal ?? 'An approval applies exactly these texts. A rejection changes nothing, and starts a backoff.'}
+      </p>
+      {[`turnfold approve ${conversation}`, `turnfold reject ${conversation}`].map((command) => (
+        <p key={command} class="command">
+          <code>{command}</code>
+          <CopyButton text={command} what="the command" />
+        </p>
+      ))}
+    </div>
+  );
 }

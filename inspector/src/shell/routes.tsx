@@ -64,6 +64,11 @@ export const panels: readonly Panel[] = [
     async () => (await import('../trial/trial-panel.tsx')).TrialPanel,
   ),
   definePanel(
+    '/c/:conversation/turns',
+    { title: 'Turns', tab: 'Turns' },
+    async () => (await import('../turn/turns-panel.tsx')).TurnsPanel,
+  ),
+  definePanel(
     '/c/:conversation/t/:turn',
     { title: 'Turn' },
     async () => (await import('../turn/turn-panel.tsx')).TurnPanel,

@@ -1,4 +1,4 @@
-/** What a compaction does to a message. `gone`: an earlier compaction took it out of the context. */
+/** The fate of a message in a compaction. `gone`: an earlier compaction took it out of the context. */
 export type PlanAction = 'protect' | 'keep' | 'mask' | 'summarize' | 'evict' | 'gone';
 
 export const PLAN_ACTIONS: readonly PlanAction[] = ['protect', 'keep', 'mask', 'summarize', 'evict', 'gone'];

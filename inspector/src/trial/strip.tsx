@@ -3,7 +3,7 @@ import { layOutRuns, type Run } from './plan-strip.ts';
 
 export interface StripProps<Kind extends string> {
   readonly name: string;
-  /** What the strip says, for a screen reader. */
+  /** Content of the strip in words, for a screen reader. */
   readonly summary: string;
   readonly runs: readonly Run<Kind>[];
   readonly weigh: (run: Run<Kind>) => number;

@@ -16,7 +16,7 @@ import { TrialControls } from './trial-controls.tsx';
 import { useDryRun } from './use-dry-run.ts';
 import { useOutline } from './use-outline.ts';
 
-/** What the next compaction would do under another policy. Nothing is changed. */
+/** Shows the next compaction under another policy. Nothing is changed. */
 export function TrialPanel({ conversation }: { readonly conversation: string }) {
   const state = useConversation().description;
   const breakdown = useAnswer<BreakdownAnswer>(pathOf('conversations', conversation, 'breakdown'));

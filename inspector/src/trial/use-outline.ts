@@ -11,7 +11,7 @@ export interface WholeOutline {
   readonly error: AnswerError | undefined;
 }
 
-/** What an outline was read for. Another version may show every message in another way. */
+/** An outline with the version that it was read for. Another version may show every message in another way. */
 interface Read {
   readonly conversation: string;
   readonly version: number;

@@ -1,6 +1,6 @@
 import type { Waiting } from '../../../src/domain/turn.ts';
 
-/** What a person has entered for one call, before it is sent. */
+/** Input of a person for one call, before it is sent. */
 export interface AnswerDraft {
   /** For an approval: the decision, once the person has taken it. */
   readonly approved?: boolean;

@@ -15,7 +15,7 @@ export interface StepListProps {
 
 type Times = ReadonlyMap<string, RecordedStep>;
 
-/** What a turn did, in order. */
+/** Steps, waits and compactions of a turn, in order. */
 export function StepList({ conversation, items, steps }: StepListProps) {
   const times: Times = new Map(steps?.steps.map((step) => [step.call ?? `step ${step.step}`, step]));
   return (

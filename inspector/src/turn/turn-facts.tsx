@@ -93,7 +93,7 @@ function Claim({ claim }: { readonly claim: NonNullable<TurnStepsAnswer['claim']
         </span>
       </Fact>
       {leaseUntil !== undefined && (
-        <Fact name="Lease">{leftMs > 0 ? `of a worker, ${shortDuration(leftMs)} left` : 'has lapsed'}</Fact>
+        <Fact name="Lease">{leftMs > 0 ? `${shortDuration(leftMs)} left` : 'has lapsed'}</Fact>
       )}
     </>
   );

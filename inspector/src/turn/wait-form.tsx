@@ -22,13 +22,12 @@ const NAMES: Readonly<Record<Waiting['for'], string>> = {
   retry: 'The turn waits before it asks the model again',
 };
 
-/** What a turn waits for, with a form for calls that a person can answer. */
+/** The wait of a turn, with a form for calls that a person can answer. */
 export function WaitForm({ conversation, turn, waiting, onAnswered }: WaitFormProps) {
   const [drafts, setDrafts] = useState<ReadonlyMap<string, AnswerDraft>>(new Map());
   const [isSending, setIsSending] = useState(false);
   const [error, setError] = useState<AnswerError>();
   const refusal = useRefusal('answer');
-  const hint = useId();
   const answers = answersOf(waiting, drafts);
   const count = Object.keys(answers).length;
   const send = async (event: Event): Promise<void> => {
@@ -67,22 +66,34 @@ export function WaitForm({ conversation, turn, waiting, onAnswered }: WaitFormPr
         />
       ))}
       {error !== undefined && !waiting.calls.some(({ id }) => id === wrong) && <ErrorNote error={error} />}
-      {waiting.calls.length > 0 && (
-        <div class="wait-foot">
-          <button
-            type="submit"
-            class="button button-main"
-            disabled={refusal !== undefined || isSending || count === 0}
-            aria-describedby={hint}
-          >
-            {isSending ? 'Sending…' : count < 2 ? 'Send the answer' : `Send ${count} answers`}
-          </button>
-          <p id={hint} class="hint">
-            {refusal ?? 'The first answer to a call counts. The turn continues once every call has one.'}
-          </p>
-        </div>
-      )}
+      {waiting.calls.length > 0 && <WaitFoot count={count} isSending={isSending} refusal={refusal} />}
     </form>
+  );
+}
+
+interface WaitFootProps {
+  readonly count: number;
+  readonly isSending: boolean;
+  readonly refusal: string | undefined;
+}
+
+function WaitFoot({ count, isSending, refusal }: WaitFootProps) {
+  const hint = useId();
+  const label = count < 2 ? 'Send the answer' : `Send ${count} answers`;
+  return (
+    <div class="wait-foot">
+      <button
+        type="submit"
+        class="button button-main"
+        disabled={refusal !== undefined || isSending || count === 0}
+        aria-describedby={hint}
+      >
+        {isSending ? 'Sending…' : label}
+      </button>
+      <p id={hint} class="hint">
+        {refusal ?? 'The first answer to a call counts. The turn continues once every call has one.'}
+      </p>
+    </div>
   );
 }
 

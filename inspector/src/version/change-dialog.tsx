@@ -116,7 +116,7 @@ function describe(change: ContextChange): string {
   switch (change.kind) {
     case 'restore': {
       const newer = change.newer === 'keep' ? 'followed by everything newer' : 'without anything newer';
-      const shown = change.version === 0 ? 'the whole log' : `what version ${change.version} shows`;
+      const shown = change.version === 0 ? 'the whole log' : `the context of version ${change.version}`;
       return `The agent gets a new version: ${shown}, ${newer}. A compaction in progress ends, and the next one waits until the context has grown by 15 %.`;
     }
     case 'rollback':

@@ -7,7 +7,7 @@ export interface TextPiece {
 /** Identifiers that are looked for in one text. A page with more marks than this is no longer readable. */
 const MARKS = 400;
 
-/** Divides a text at the identifiers in it. Of two identifiers at one place, the longer one is marked. */
+/** Divides a text at the identifiers in it. If two identifiers begin at one place, the longer one is marked. */
 export function markText(text: string, identifiers: readonly string[]): TextPiece[] {
   const wanted = [...new Set(identifiers)].filter((word) => word !== '').slice(0, MARKS);
   if (wanted.length === 0) return text === '' ? [] : [{ text }];
