@@ -30,9 +30,11 @@ export type BreakdownInput = z.input<typeof breakdownSchema>;
 
 /** What fills the context of a version. Sizes are in tokens. */
 export interface Breakdown {
+  /** Number of the version. 0 is the whole log. */
   readonly version: number;
   /** Position (seq) of the last log entry in the context. */
   readonly head: number;
+  /** The context window of the model, and what fills it. */
   readonly window: {
     /** Context window of the model. Absent before the first model call of a worker. */
     readonly maxTokens?: number;
@@ -47,6 +49,7 @@ export interface Breakdown {
   };
   /** Thresholds of the agent's policy at its last model call, the smallest first. */
   readonly thresholds: readonly NamedThreshold[];
+  /** Size of a request by the origin of its parts. Every category is present. */
   readonly categories: readonly CategorySize[];
   /** Usage of all settled turns and summaries of the conversation. */
   readonly cost: Cost;

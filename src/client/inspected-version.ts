@@ -1,3 +1,4 @@
+import { keepLastEvidence } from '../domain/compaction/context-evidence.ts';
 import type { ConversationState } from '../domain/conversation.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { CategorySize } from '../domain/inspection/breakdown.ts';
@@ -17,6 +18,7 @@ export interface InspectionPorts extends ClientPorts {
   readonly recentFates: RecentValues<readonly EntryFate[]>;
   readonly recentCategories: RecentValues<readonly CategorySize[]>;
   readonly recentReports: RecentValues<CompactionReport>;
+  readonly readEvidence: ReturnType<typeof keepLastEvidence>;
 }
 
 export function withRecent(ports: ClientPorts): InspectionPorts {
@@ -26,6 +28,7 @@ export function withRecent(ports: ClientPorts): InspectionPorts {
     recentFates: new RecentValues(64),
     recentCategories: new RecentValues(64),
     recentReports: new RecentValues(64),
+    readEvidence: keepLastEvidence(),
   };
 }
 

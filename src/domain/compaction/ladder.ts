@@ -18,10 +18,10 @@ import {
   layOutInSlices,
 } from './layout.ts';
 import { isMaskable } from './mask.ts';
-import { maskWithNotes } from './mask-notes.ts';
+import { maskPlainly, maskWithNotes } from './mask-notes.ts';
 import { maskOldPictures } from './mask-pictures.ts';
 import { findLandmarks } from './prefix.ts';
-import { isShortenable, type ShortenRequest, shortenLargest } from './shorten.ts';
+import { estimateShortened, isShortenable, type ShortenRequest, shortenLargest } from './shorten.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 import { hasHardReason, hasTokenReason } from './thresholds.ts';
 
@@ -211,7 +211,8 @@ export class Ladder {
       if (isStale && mayChange && isMaskable(item)) chosen.push(position);
     });
     if (chosen.length === 0) return;
-    this.#take('mask', yield* maskWithNotes({ items: this.#items, callOf, chosen }, weigh));
+    const masking = { items: this.#items, callOf, chosen };
+    this.#take('mask', yield* this.#request.isEstimate === true ? maskPlainly(masking) : maskWithNotes(masking, weigh));
     yield;
   }
 
@@ -261,6 +262,7 @@ export class Ladder {
   }
 
   *#shorten(request: Omit<ShortenRequest, 'evidence' | 'weigh'>): Sliced<ReadonlyMap<ContextItem, ContextItem>> {
+    if (this.#request.isEstimate === true) return estimateShortened(request);
     const evidence = yield* this.#readEvidence();
     return yield* shortenLargest({ ...request, evidence, weigh: this.#request.weigh });
   }
@@ -274,7 +276,8 @@ export class Ladder {
   }
 
   *#readEvidence(): Sliced<ContextEvidence> {
-    this.#evidence ??= yield* readEvidence(this.#request.context.items);
+    const { context, evidence = readEvidence } = this.#request;
+    this.#evidence ??= yield* evidence(context.items);
     return this.#evidence;
   }
 

@@ -28,11 +28,7 @@ export interface MaskRequest {
  * @returns the items, with masks in the places of the chosen results
  */
 export function* maskWithNotes({ items, callOf, chosen }: MaskRequest, weigh: Weigh): Sliced<readonly ContextItem[]> {
-  const masked = [...items];
-  yield* forEachInSlices(chosen, (position) => {
-    const item = items[position] as ContextItem;
-    masked[position] = maskedItem(item, item.from);
-  });
+  const masked = yield* maskPlainly({ items, chosen });
   const noted = chosen.slice(-MAX_NOTES);
   if (noted.length === 0) return masked;
   const messages = items.map(({ message }) => message);
@@ -44,6 +40,16 @@ export function* maskWithNotes({ items, callOf, chosen }: MaskRequest, weigh: We
     if (made !== undefined) masked[position] = made;
     yield;
   }
+  return masked;
+}
+
+/** Masks tool results without notes. */
+export function* maskPlainly({ items, chosen }: Pick<MaskRequest, 'items' | 'chosen'>): Sliced<ContextItem[]> {
+  const masked = [...items];
+  yield* forEachInSlices(chosen, (position) => {
+    const item = items[position] as ContextItem;
+    masked[position] = maskedItem(item, item.from);
+  });
   return masked;
 }
 

@@ -23,8 +23,11 @@ export interface Piece {
 
 /** All pieces of one kind in a request. */
 export interface CategorySize {
+  /** Origin of the pieces. */
   readonly name: Category;
+  /** Tokens of all pieces. */
   readonly tokens: number;
+  /** Number of pieces. */
   readonly count: number;
   /** The largest pieces, at most five. */
   readonly largest: readonly Piece[];

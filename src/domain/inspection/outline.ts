@@ -8,8 +8,11 @@ import { readThinking } from './thinking.ts';
 export interface OutlineEntry {
   /** Position in the log. */
   readonly seq: number;
+  /** Author of the message. */
   readonly role: Role;
+  /** Tokens of the message in the log. */
   readonly tokens: number;
+  /** UTF-8 bytes of the message in the log. */
   readonly bytes: number;
   /** Turn that wrote the message. Absent for appended messages. */
   readonly turn?: string;
@@ -25,6 +28,7 @@ export interface OutlineEntry {
   readonly thinking?: true;
   /** Present if compaction never removes the message. */
   readonly pinned?: true;
+  /** How the context shows the message. */
   readonly state: EntryState;
   /** Version that gave the message its state. Absent for `live`. */
   readonly by?: number;

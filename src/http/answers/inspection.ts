@@ -3,7 +3,6 @@ import { idSchema } from '../../domain/ids.ts';
 import { CATEGORIES, ENTRY_STATES, THRESHOLDS } from '../../domain/inspection/names.ts';
 
 const seq = z.number().describe('Position in the log, from 1.');
-const rangeSchema = z.looseObject({ from: seq, to: seq });
 
 const outlineEntrySchema = z
   .looseObject({
@@ -100,6 +99,14 @@ const identifierFatesSchema = z.looseObject({
   lostCount: z.number().describe('Number of all lost identifiers. The list has at most 200 of them.'),
 });
 
+const reportedRangeSchema = z.looseObject({
+  from: seq,
+  to: seq,
+  identifiers: identifierFatesSchema
+    .optional()
+    .describe('With `find`: what the context still shows of the range, and what it does not.'),
+});
+
 export const reportSchema = z
   .looseObject({
     version: z.number(),
@@ -124,8 +131,10 @@ export const reportSchema = z
         }),
       )
       .describe('Summaries that are new in this version.'),
-    evicted: z.array(rangeSchema).describe('Ranges that left the context with this version, without a summary.'),
-    shortened: z.array(rangeSchema).describe('Ranges that this version masked or clipped.'),
+    evicted: z
+      .array(reportedRangeSchema)
+      .describe('Ranges that left the context with this version, without a summary.'),
+    shortened: z.array(reportedRangeSchema).describe('Ranges that this version masked or clipped.'),
   })
   .meta({ id: 'VersionReport', description: 'What a version did to the context of its parent.' });
 

@@ -51,7 +51,7 @@ const reportVersion = defineRoute({
       .min(1)
       .max(200)
       .optional()
-      .describe('Only identifiers that contain this text, in any case of its letters.'),
+      .describe('Only words that contain this text. Ranges that left or were shortened are then searched, too.'),
   }),
   result: reportSchema,
   handle: async ({ client, name, param, query: { find } }) => ({
