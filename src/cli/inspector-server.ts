@@ -37,11 +37,12 @@ export function findInspectorPage(): string {
  * @throws invalid_config if other machines could reach the server without keys, or the address cannot be bound
  */
 export async function serveInspector(options: InspectorOptions): Promise<HttpServer> {
-  const { client, output, host, port, hasKeys } = options;
+  const { client, output, host, port, hasKeys, allowsChanges } = options;
   checkHost(host, hasKeys);
   const app = createHttpApp({
     client,
     ...limitCallers(client, hasKeys),
+    isReadOnly: !allowsChanges,
     onError: (error) => void reportError(output, error),
   });
   const fetch = withPage(findInspectorPage(), app.fetch);

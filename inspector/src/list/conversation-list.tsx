@@ -6,14 +6,13 @@ import { moveAmongRows } from '../parts/row-keys.ts';
 import { type Column, Table } from '../parts/table.tsx';
 import type { ConversationPage, ListedConversation } from '../shell/answers.ts';
 import { linkTo, replaceSettings, settings } from '../shell/router.ts';
-import { useAnswer } from '../shell/use-answer.ts';
 import { usePulse } from '../shell/use-pulse.ts';
 import { Filters } from './filters.tsx';
 import './list.css';
 import { StateTag } from './state-tag.tsx';
+import { useConversationPage } from './use-conversation-page.ts';
 
-const PAGE_ROWS = 50;
-/** Pause between two readings of the shown page. A page of 50 conversations is one request. */
+/** Pause between two readings of the shown page. A page without filters is one request. */
 const PULSE_MS = 2_000;
 
 const COLUMNS: readonly Column<ListedConversation>[] = [
@@ -55,7 +54,7 @@ export function ConversationList() {
   const filter = { id, agent, state };
   // Cursors of the pages before this one, so that a person can go back.
   const [cursors, setCursors] = useState<readonly string[]>([]);
-  const answer = useAnswer<ConversationPage>('conversations', { ...filter, limit: PAGE_ROWS, after: cursors.at(-1) });
+  const answer = useConversationPage(filter, cursors.at(-1));
   usePulse(answer.reload, PULSE_MS);
   const change = (changes: Partial<typeof filter>): void => {
     setCursors([]);

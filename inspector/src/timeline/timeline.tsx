@@ -38,9 +38,8 @@ export function Timeline({ conversation, head, live, versions, shown, marked }: 
   usePages(pages, rows, view);
   useEffect(() => {
     if (marked === undefined || marked > head) return;
-    const row = rows.indexOf(marked);
-    setActive(row);
-    view.reveal(row, 'center');
+    setActive(rows.indexOf(marked));
+    view.reveal(rows.indexOf(marked), 'center');
   }, [marked, head > 0]);
   const move = (row: number): void => {
     const next = Math.max(0, Math.min(rows.count - 1, row));
