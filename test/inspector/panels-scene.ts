@@ -1,21 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { AppendInput } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
-import { createHttpApp } from '../../src/http/app.ts';
-import { serveHttp } from '../../src/http/serve-http.ts';
-import { withPage } from '../../src/http/static-page.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { compact, type Fixture, openFixture } from '../client/fixture.ts';
-
-/** The built page, which `npm run prepare` makes. */
-const PAGE = fileURLToPath(new URL('../../dist/inspector', import.meta.url));
-const TRACES = new URL('../../../shared/traces/', import.meta.url);
-
-/** True if the built page and the recorded conversations are there. */
-export const hasScene = existsSync(PAGE) && existsSync(TRACES);
+import { readConversationFiles } from '../wire/traces.ts';
 
 /** A text that would change the page if the page read it as HTML. */
 export const HOSTILE = `<img src=x onerror="document.title='hacked'"><script>document.title='hacked'</script>`;
@@ -23,11 +12,10 @@ const WORD_MS = 20;
 
 type Messages = AppendInput['messages'];
 
-/** A recorded conversation without its system messages, which the agent has. */
-export function readRecorded(file: string, line = 0): Messages {
-  const text = readFileSync(new URL(`${file}.jsonl`, TRACES), 'utf8').split('\n')[line] ?? '';
-  const { messages } = JSON.parse(text) as { messages: Messages };
-  return messages.filter(({ role }) => role !== 'system');
+/** Recorded conversations of a shop, without system messages, which the agent has. */
+function readRecorded(): Messages[] {
+  const { conversations = [] } = readConversationFiles().find(({ name }) => name === 'tau2_retail') ?? {};
+  return conversations.map(({ messages }) => messages.filter(({ role }) => role !== 'system'));
 }
 
 async function* speak(text: string): AsyncGenerator<string> {
@@ -68,42 +56,23 @@ const reviewed: Agent = {
   policy: { mode: 'review', messageThreshold: 14, retentionWindow: 2, maxTokens: 3_000 },
 };
 
-export interface Scene extends Fixture {
-  /** Serves the page and its routes. */
-  serve(isReadOnly?: boolean): Promise<string>;
-}
-
 /** Workers of two agents, and conversations that were recorded and compacted. */
-export async function openScene(): Promise<Scene> {
+export async function openScene(): Promise<Fixture> {
   const fixture = await openFixture();
-  const { client } = fixture;
-  const stops: (() => Promise<unknown>)[] = [];
   await fixture.startWorkers([shop, reviewed]);
-  const append = (conversation: string, messages: Messages, agent = 'shop') =>
-    client.append({ conversation, agent, messages });
-  await append('retail', readRecorded('tau2_retail'));
+  const append = (conversation: string, messages: Messages | undefined, agent = 'shop') =>
+    fixture.client.append({ conversation, agent, messages: messages ?? [] });
+  const [first, second, third, fourth] = readRecorded();
+  await append('retail', first);
   await compact(fixture, 'retail');
-  await append('retail', readRecorded('tau2_retail', 1));
+  await append('retail', second);
   await compact(fixture, 'retail');
-  await append('review', readRecorded('tau2_retail', 2), 'reviewed');
+  await append('review', third, 'reviewed');
   await append('hostile', hostileTalk());
   await compact(fixture, 'hostile');
   // No worker has this agent, so nothing compacts the conversation.
-  await append('quiet', readRecorded('tau2_retail', 3), 'unworked');
-  return {
-    ...fixture,
-    async serve(isReadOnly = false) {
-      const app = createHttpApp({ client, isReadOnly });
-      const fetch = withPage(PAGE, app.fetch);
-      const server = await serveHttp({ app: { fetch, close: () => app.close() }, host: '127.0.0.1', port: 0 });
-      stops.push(() => server.close(1_000));
-      return server.url;
-    },
-    async close() {
-      for (const stop of stops) await stop();
-      await fixture.close();
-    },
-  };
+  await append('quiet', fourth, 'unworked');
+  return fixture;
 }
 
 function hostileTalk(): Messages {

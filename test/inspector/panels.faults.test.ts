@@ -1,32 +1,32 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findChromium, openBrowser } from '../chat/page-browser.ts';
-import { HOSTILE, hasScene, openScene, type Scene } from './panels-scene.ts';
+import type { Fixture } from '../client/fixture.ts';
+import { hasTraces } from '../wire/traces.ts';
+import { chromium, findViolations, useInspector } from './inspector-page.ts';
+import { HOSTILE, openScene } from './panels-scene.ts';
 
-const chromium = findChromium();
 const WAIT_MS = 60_000;
 
-describe.skipIf(chromium === undefined || !hasScene)(
-  'the panels of the inspector (skipped without Chromium, the built page or ../shared/traces)',
+describe.skipIf(chromium === undefined || !hasTraces)(
+  'the panels of the inspector (skipped without Chromium or ../shared/traces)',
   () => {
-    let scene: Scene;
-    let browser: Browser;
-    let url: string;
+    const inspector = useInspector();
+    let scene: Fixture;
     beforeAll(async () => {
       scene = await openScene();
-      url = await scene.serve();
-      browser = await openBrowser(chromium ?? '');
     });
-    afterAll(async () => {
-      await browser?.close();
-      await scene?.close();
-    });
+    afterAll(() => scene?.close());
 
-    async function open(hash: string, server = url): Promise<Page> {
-      const page = await browser.newPage();
+    async function open(place: string, isReadOnly = false): Promise<Page> {
+      const { page, go } = await inspector.open(scene.client, { app: { isReadOnly } });
       page.setDefaultTimeout(WAIT_MS);
-      await page.goto(`${server}/#${hash}`);
+      await go(place);
       return page;
+    }
+
+    /** Opens another place of the same page. */
+    async function follow(page: Page, place: string): Promise<void> {
+      await page.evaluate(`location.hash = ${JSON.stringify(place)}`);
     }
 
     const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
@@ -37,11 +37,11 @@ describe.skipIf(chromium === undefined || !hasScene)(
       const identifier = (await lost.locator('bdi').textContent()) ?? '';
       expect(await page.locator('.summary-text').textContent()).not.toContain(identifier);
       await lost.click();
-      const mark = page.locator('.message.is-chosen .mark-chosen').first();
+      const mark = page.locator('.log-message.is-chosen .mark-chosen').first();
       await mark.waitFor();
       expect(await mark.textContent()).toBe(identifier);
       expect(await page.evaluate(() => document.activeElement?.classList.contains('is-chosen'))).toBe(true);
-      await page.close();
+      expect(await findViolations(page)).toEqual([]);
     });
 
     test('the request of a version keeps the rules of each provider, and its JSON can be searched', async () => {
@@ -53,7 +53,7 @@ describe.skipIf(chromium === undefined || !hasScene)(
       await page.getByRole('searchbox').fill('raj_santos_9079');
       await button(page, 'Next').click();
       await page.locator('.json-line.is-found', { hasText: 'raj_santos_9079' }).waitFor();
-      await page.close();
+      expect(await findViolations(page)).toEqual([]);
     });
 
     test('two versions are compared, and an opened change shows both summaries', async () => {
@@ -64,7 +64,7 @@ describe.skipIf(chromium === undefined || !hasScene)(
       await page.locator('.change-row summary', { hasText: 'another summary' }).click();
       await page.getByText('In version 1: summary').waitFor();
       await page.getByText('In version 2: summary').waitFor();
-      await page.close();
+      expect(await findViolations(page)).toEqual([]);
     });
 
     test('a restore says what it will do, shows its command, and makes a version after the confirmation', async () => {
@@ -79,7 +79,7 @@ describe.skipIf(chromium === undefined || !hasScene)(
       await dialog.getByRole('button', { name: 'Restore a version' }).click();
       await page.getByRole('heading', { name: /^Version 3/ }).waitFor();
       expect(await client.describe('retail')).toMatchObject({ size: { version: 3 } });
-      await page.close();
+      expect(await findViolations(page)).toEqual([]);
     });
 
     test('a fork to an id that exists fails in the dialog, and another id opens the new conversation', async () => {
@@ -94,17 +94,16 @@ describe.skipIf(chromium === undefined || !hasScene)(
       await confirm.click();
       await page.getByRole('heading', { name: 'forked' }).waitFor();
       expect(await scene.client.describe('forked')).toMatchObject({ agent: 'shop' });
-      await page.close();
+      expect(await findViolations(page)).toEqual([]);
     });
 
     test('a server that only reads switches changes off and says why, but still plans', async () => {
-      const server = await scene.serve(true);
-      const page = await open('/c/retail/v/1', server);
+      const page = await open('/c/retail/v/1', true);
       await page.getByText('Start it with --allow-changes').waitFor();
       expect(await button(page, 'Restore version 1…').isDisabled()).toBe(true);
-      await page.goto(`${server}/#/c/retail/trial`);
+      await follow(page, '/c/retail/trial');
       await page.getByText(/planned in/).waitFor();
-      await page.close();
+      expect(await findViolations(page)).toEqual([]);
     });
 
     test('a proposal with a blank text is refused beside the text, and an edited one is approved as it is', async () => {
@@ -112,15 +111,15 @@ describe.skipIf(chromium === undefined || !hasScene)(
       await expect.poll(() => client.proposal('review'), { timeout: WAIT_MS }).toBeDefined();
       const page = await open('/c/review/versions');
       await page.getByRole('link', { name: 'Look at the proposal' }).click();
-      const [text] = await page.getByRole('textbox', { name: /^Summary of messages/ }).all();
-      await text?.fill('   ');
+      const text = page.getByRole('textbox', { name: /^Summary of messages/ }).first();
+      await text.fill('   ');
       await button(page, 'Approve with 1 edit').click();
       await page.getByRole('alert').getByText('invalid_input').waitFor();
-      await text?.fill('The customer ordered <b>W9672333</b>.');
+      await text.fill('The customer ordered <b>W9672333</b>.');
       await button(page, 'Approve with 1 edit').click();
       await page.getByRole('heading', { name: /^Version 1/ }).waitFor();
       await page.locator('.summary-text', { hasText: 'The customer ordered <b>W9672333</b>.' }).waitFor();
-      await page.close();
+      expect(await findViolations(page)).toEqual([]);
     });
 
     test('a trial shows another plan for another budget, changes nothing, and gives the policy as YAML', async () => {
@@ -136,11 +135,11 @@ describe.skipIf(chromium === undefined || !hasScene)(
       await page.locator('.run-row', { hasText: 'Summarized' }).first().click();
       await page
         .getByRole('dialog', { name: /^Messages/ })
-        .locator('.message')
+        .locator('.log-message')
         .first()
         .waitFor();
       expect(await scene.client.versions('quiet')).toEqual([]);
-      await page.close();
+      expect(await findViolations(page)).toEqual([]);
     });
 
     test('a turn is shown while it is written, and its form approves a call and answers another', async () => {
@@ -157,7 +156,7 @@ describe.skipIf(chromium === undefined || !hasScene)(
       await page.getByText('Done: shipped, refunded, on its way.').waitFor();
       await page.getByText('completed', { exact: true }).waitFor();
       expect(await page.locator('.step-time').count()).toBe(5);
-      await page.close();
+      expect(await findViolations(page)).toEqual([]);
     });
 
     test('texts that look like HTML are shown as text, and a line of 1 MB is shown in parts', async () => {
@@ -165,13 +164,13 @@ describe.skipIf(chromium === undefined || !hasScene)(
       const message = page.getByRole('article', { name: 'Message 3, User' });
       await message.getByText(/^Show more/).click();
       expect((await message.textContent())?.length).toBeLessThan(50_000);
-      await page.goto(`${url}/#/c/hostile/v/1?show=request&format=turnfold`);
+      await follow(page, '/c/hostile/v/1?show=request&format=turnfold');
       await page.locator('.json-line', { hasText: '<script>' }).first().waitFor();
-      await page.goto(`${url}/#/c/talk/t/t1`);
+      await follow(page, '/c/talk/t/t1');
       await page.getByText(HOSTILE.slice(0, 10)).first().waitFor();
       expect(await page.title()).not.toContain('hacked');
       expect(await page.locator('main img').count()).toBe(0);
-      await page.close();
+      expect(await findViolations(page)).toEqual([]);
     });
   },
 );

@@ -7,7 +7,7 @@ import { exactNumber } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { pathOf } from '../shell/client.ts';
 import { useAnswer } from '../shell/use-answer.ts';
-import { LongText } from '../version/long-text.tsx';
+import { ShownText } from '../version/shown-text.tsx';
 import { SourceList } from '../version/source-list.tsx';
 
 export type Diff = z.infer<typeof diffSchema>;
@@ -130,7 +130,7 @@ function Shown({ conversation, number, kind, from, to }: ShownProps) {
               .slice(0, 20)
               .map((item) => (
                 <div key={item.from} class="summary-text">
-                  <LongText text={item.message.content} />
+                  <ShownText text={item.message.content} />
                 </div>
               ))
           }

@@ -3,7 +3,7 @@ import type { TurnStepsAnswer } from '../../../src/http/answers/turn-steps.ts';
 import { shortDuration, Time, Tokens } from '../parts/figures.tsx';
 import { Tag } from '../parts/tag.tsx';
 import { linkTo } from '../shell/router.ts';
-import { LongText } from '../version/long-text.tsx';
+import { ShownText } from '../version/shown-text.tsx';
 import type { RecordedStep } from './turn-answers.ts';
 import type { ShownCall, ShownItem, ShownStep } from './turn-parts.ts';
 
@@ -54,7 +54,7 @@ function ShownItemView({ conversation, item, times }: ItemProps) {
             <a href={linkTo('c', conversation, 't', item.turn)}>{item.turn}</a>
             <span class="soft number">#{item.seq}</span>
           </p>
-          <LongText text={item.content} />
+          <ShownText text={item.content} />
         </>
       );
     case 'compaction':
@@ -91,10 +91,10 @@ function StepView({ step, times }: { readonly step: ShownStep; readonly times: T
       {step.reasoning !== '' && (
         <details class="reasoning">
           <summary>Reasoning</summary>
-          <LongText text={step.reasoning} />
+          <ShownText text={step.reasoning} />
         </details>
       )}
-      {step.text !== '' && <LongText text={step.text} />}
+      {step.text !== '' && <ShownText text={step.text} />}
       {step.calls.map((call) => (
         <CallView key={call.call} call={call} record={times.get(call.call)} />
       ))}
@@ -116,11 +116,11 @@ function CallView({ call, record }: { readonly call: ShownCall; readonly record:
         <Recorded record={record} />
         <code class="soft call-id">{call.call}</code>
       </p>
-      <LongText text={given} />
+      <ShownText text={given} />
       {result !== undefined && (
         <div class="call-result">
           <p class="visually-hidden">Result</p>
-          <LongText text={result.content} />
+          <ShownText text={result.content} />
         </div>
       )}
     </div>

@@ -9,8 +9,8 @@ import type { MessagePage } from '../shell/answers.ts';
 import { pathOf } from '../shell/client.ts';
 import { useAnswer } from '../shell/use-answer.ts';
 import { usePulse } from '../shell/use-pulse.ts';
-import { LongText } from '../version/long-text.tsx';
 import { MessageView } from '../version/message-view.tsx';
+import { ShownText } from '../version/shown-text.tsx';
 import { StepList } from './step-list.tsx';
 import { TurnActions } from './turn-actions.tsx';
 import type { ShownTurn } from './turn-answers.ts';
@@ -72,7 +72,7 @@ export function TurnPanel({ conversation, turn }: TurnPanelProps) {
           </section>
           {value.answer?.value !== undefined && (
             <section class="card turn-value" aria-label="Answer as JSON">
-              <LongText text={JSON.stringify(value.answer.value, null, 2)} />
+              <ShownText text={JSON.stringify(value.answer.value, null, 2)} />
             </section>
           )}
         </div>

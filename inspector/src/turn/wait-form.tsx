@@ -4,7 +4,7 @@ import { CopyButton } from '../parts/copy-button.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { Time } from '../parts/figures.tsx';
 import { AnswerError, pathOf, sendChange } from '../shell/client.ts';
-import { LongText } from '../version/long-text.tsx';
+import { ShownText } from '../version/shown-text.tsx';
 import { useRefusal } from '../version/use-access.ts';
 import { type AnswerDraft, answersOf, EMPTY_DRAFT } from './answer-draft.ts';
 
@@ -116,7 +116,7 @@ function CallForm({ call, kind, draft, isOff, error, command, onChange }: CallFo
       <legend>
         <code>{call.name}</code>
       </legend>
-      <LongText text={call.arguments} />
+      <ShownText text={call.arguments} />
       {isApproval && (
         <div class="choices">
           <label class="choice">

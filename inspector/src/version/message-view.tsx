@@ -3,7 +3,7 @@ import { Time, Tokens } from '../parts/figures.tsx';
 import { Tag } from '../parts/tag.tsx';
 import type { MessagePage } from '../shell/answers.ts';
 import { linkTo } from '../shell/router.ts';
-import { LongText } from './long-text.tsx';
+import { ShownText } from './shown-text.tsx';
 
 export type LogItem = MessagePage['items'][number];
 
@@ -31,16 +31,16 @@ export function MessageView({ conversation, item, marks, chosen, isChosen = fals
   return (
     <article
       {...(ref !== undefined && { ref })}
-      class={`message message-${role}${isChosen ? ' is-chosen' : ''}`}
+      class={`log-message log-message-${role}${isChosen ? ' is-chosen' : ''}`}
       tabIndex={-1}
       aria-label={`Message ${from}, ${ROLES[role]}`}
     >
-      <header class="message-head">
-        <span class="message-role">{ROLES[role]}</span>
+      <header class="log-message-head">
+        <span class="log-message-role">{ROLES[role]}</span>
         {isError && <Tag tone="bad">error</Tag>}
         {pinned && <Tag tone="warn">pinned</Tag>}
         <span class="number">#{from}</span>
-        <span class="message-facts">
+        <span class="log-message-facts">
           {turn !== undefined && (
             <a href={linkTo('c', conversation, 't', turn)} title={`Turn ${turn}`}>
               turn
@@ -50,13 +50,13 @@ export function MessageView({ conversation, item, marks, chosen, isChosen = fals
           {at !== undefined && <Time at={at} />}
         </span>
       </header>
-      {content !== '' && <LongText text={content} marks={marks} chosen={chosen} />}
+      {content !== '' && <ShownText text={content} marks={marks} chosen={chosen} />}
       {toolCalls.map(({ id, name, arguments: given }) => (
         <div key={id} class="call">
           <p class="call-name">
             <code>{name}</code>
           </p>
-          <LongText text={given} marks={marks} chosen={chosen} />
+          <ShownText text={given} marks={marks} chosen={chosen} />
         </div>
       ))}
     </article>

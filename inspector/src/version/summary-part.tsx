@@ -3,7 +3,7 @@ import type { ReportAnswer } from '../../../src/http/answers/inspection.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { exactNumber, Tokens } from '../parts/figures.tsx';
 import { IdentifierList } from './identifier-list.tsx';
-import { LongText } from './long-text.tsx';
+import { ShownText } from './shown-text.tsx';
 import { type ChosenSource, SourceList } from './source-list.tsx';
 
 export interface SummaryPartProps {
@@ -35,7 +35,7 @@ export function SummaryPart({ conversation, part }: SummaryPartProps) {
             <CopyButton text={text} what="the summary" />
           </div>
           <div class="summary-text" role="region" aria-label={`Summary of ${from} to ${to}`} tabIndex={0}>
-            <LongText text={text} marks={kept} chosen={chosen?.mark} />
+            <ShownText text={text} marks={kept} chosen={chosen?.mark} />
           </div>
           <IdentifierList identifiers={identifiers} chosen={chosen} onChoose={setChosen} />
         </div>

@@ -8,7 +8,7 @@ const MORE = 30_000;
 /** A rest of so many characters needs no click. */
 const FEW = 1_000;
 
-export interface LongTextProps {
+export interface ShownTextProps {
   readonly text: string;
   /** Identifiers to mark. */
   readonly marks?: readonly string[] | undefined;
@@ -17,7 +17,7 @@ export interface LongTextProps {
 }
 
 /** A text of any length, as text. */
-export function LongText({ text, marks = [], chosen }: LongTextProps) {
+export function ShownText({ text, marks = [], chosen }: ShownTextProps) {
   const [shown, setShown] = useState(() => Math.max(FIRST, endOfMark(text, chosen)));
   const end = endOfText(text, Math.max(shown, endOfMark(text, chosen)));
   const words = chosen === undefined ? marks : [...marks, chosen];
