@@ -18,10 +18,10 @@ describe.skipIf(chromium === undefined || !hasTraces)(
     afterAll(() => scene?.close());
 
     async function open(place: string, isReadOnly = false): Promise<Page> {
-      const { page, go } = await inspector.open(scene.client, { app: { isReadOnly } });
-      page.setDefaultTimeout(WAIT_MS);
-      await go(place);
-      return page;
+      const opened = await inspector.open(scene.client, { app: { isReadOnly } });
+      opened.page.setDefaultTimeout(WAIT_MS);
+      await opened.go(place);
+      return opened.page;
     }
 
     /** Opens another place of the same page. */
@@ -40,7 +40,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       const mark = page.locator('.log-message.is-chosen .mark-chosen').first();
       await mark.waitFor();
       expect(await mark.textContent()).toBe(identifier);
-      expect(await page.evaluate(() => document.activeElement?.classList.contains('is-chosen'))).toBe(true);
+      expect(await page.evaluate("document.activeElement.classList.contains('is-chosen')")).toBe(true);
       expect(await findViolations(page)).toEqual([]);
     });
 

@@ -36,7 +36,7 @@ export function PlanView({ conversation, plan, run, policy, outline }: PlanViewP
   const before = useMemo(() => planRuns(outline.entries, NO_CHANGES), [outline.entries]);
   const runs = useMemo(() => planRuns(outline.entries, plan), [outline.entries, plan]);
   const sums = useMemo(() => sumRuns(runs), [runs]);
-  const inContext = (run: Run): boolean => isWhole || run.kind !== 'gone';
+  const isDrawn = ({ kind }: Run): boolean => isWhole || kind !== 'gone';
   const summary = PLAN_ACTIONS.flatMap((kind) => {
     const sum = sums.get(kind);
     return sum === undefined ? [] : [`${NAMES[kind].toLowerCase()} ${exactNumber(sum.messages)}`];
@@ -46,8 +46,8 @@ export function PlanView({ conversation, plan, run, policy, outline }: PlanViewP
     <>
       <PlanHead plan={plan} run={run} policy={policy} />
       <section class={`card plan-strips${run.isRunning ? ' is-stale' : ''}`} aria-label="The log before and after">
-        <Strip name="Now" summary="the context as it is" runs={before.filter(inContext)} weigh={tokensOf} />
-        <Strip name="Would be" summary={summary} runs={runs.filter(inContext)} weigh={tokensOf} />
+        <Strip name="Now" summary="the context as it is" runs={before.filter(isDrawn)} weigh={tokensOf} />
+        <Strip name="Would be" summary={summary} runs={runs.filter(isDrawn)} weigh={tokensOf} />
         {!outline.isWhole && (
           <p class="hint" role="status">
             Reading the log: {exactNumber(outline.entries.length)} messages so far.
