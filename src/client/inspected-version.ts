@@ -18,6 +18,8 @@ export interface InspectionPorts extends ClientPorts {
   readonly recentFates: RecentValues<readonly EntryFate[]>;
   readonly recentCategories: RecentValues<readonly CategorySize[]>;
   readonly recentReports: RecentValues<CompactionReport>;
+  /** Tokens of calls and thinking in kept contexts, by the call or message. */
+  readonly recentCounts: WeakMap<object, number>;
   readonly readEvidence: ReturnType<typeof keepLastEvidence>;
 }
 
@@ -28,6 +30,7 @@ export function withRecent(ports: ClientPorts): InspectionPorts {
     recentFates: new RecentValues(64),
     recentCategories: new RecentValues(64),
     recentReports: new RecentValues(64),
+    recentCounts: new WeakMap(),
     readEvidence: keepLastEvidence(),
   };
 }
