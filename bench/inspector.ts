@@ -4,6 +4,7 @@
  * the median, with the 95th percentile behind it, in ms. Targets: 300 ms to the first paint, 100 ms for an interaction.
  */
 import { rm } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { openClient } from '../src/client/index.ts';
 import { createHttpApp } from '../src/http/app.ts';
@@ -18,6 +19,7 @@ const BATCH = 2_500;
 const LOADS = 10;
 const KEYS = 40;
 const CONVERSATION = 'long';
+const PROBE = fileURLToPath(new URL('inspector-probe.js', import.meta.url));
 
 interface Row {
   readonly what: string;
@@ -31,34 +33,15 @@ function summarize(what: string, times: readonly number[]): Row {
   return { what, medianMs: at(0.5), p95Ms: at(0.95) };
 }
 
-/** Time in the page from a key to the frame behind the one that the key caused. */
-function timeKey(key: string): string {
-  return `(async () => {
-    const frame = document.querySelector('.timeline-frame');
-    const from = performance.now();
-    frame.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', bubbles: true, cancelable: true }));
-    await new Promise(requestAnimationFrame);
-    await new Promise(requestAnimationFrame);
-    return performance.now() - from;
-  })()`;
-}
-
-/** The page observes its own list, so that the time of the test's connection does not count. */
-const OBSERVE = `new MutationObserver((_, observer) => {
-  if (document.querySelector('.timeline-row .row-text') === null) return;
-  globalThis.drawnMs = performance.now();
-  observer.disconnect();
-}).observe(document, { childList: true, subtree: true });`;
-
 async function measureLoads(page: Page, url: string): Promise<Row[]> {
   const [paints, rows]: [number[], number[]] = [[], []];
-  await page.addInitScript(OBSERVE);
+  await page.addInitScript({ path: PROBE });
   for (let load = 0; load < LOADS; load += 1) {
     await page.goto('about:blank');
     await page.goto(`${url}/#/c/${CONVERSATION}`);
     await page.locator('.timeline-row .row-text').first().waitFor();
     paints.push(await page.evaluate<number>("performance.getEntriesByName('first-contentful-paint')[0].startTime"));
-    rows.push(await page.evaluate<number>('drawnMs'));
+    rows.push(await page.evaluate<number>('probe.drawnMs'));
   }
   return [summarize('navigation → first contentful paint', paints), summarize('navigation → messages drawn', rows)];
 }
@@ -70,12 +53,12 @@ async function measureKeys(page: Page): Promise<Row[]> {
     ['PageUp', 'key PageUp → next frame'],
   ] as const) {
     const times: number[] = [];
-    for (let press = 0; press < KEYS; press += 1) times.push(await page.evaluate<number>(timeKey(key)));
+    for (let press = 0; press < KEYS; press += 1) times.push(await page.evaluate<number>(`probe.timeKey('${key}')`));
     measured.push(summarize(what, times));
   }
   const jumps: number[] = [];
   for (let press = 0; press < LOADS; press += 1) {
-    jumps.push(await page.evaluate<number>(timeKey(press % 2 === 0 ? 'Home' : 'End')));
+    jumps.push(await page.evaluate<number>(`probe.timeKey('${press % 2 === 0 ? 'Home' : 'End'}')`));
   }
   return [...measured, summarize('key Home or End → next frame', jumps)];
 }
@@ -83,20 +66,9 @@ async function measureKeys(page: Page): Promise<Row[]> {
 /** Opens a message of one line without a break, at its start and then whole. */
 async function measureLine(page: Page): Promise<Row[]> {
   const [starts, wholes]: [number[], number[]] = [[], []];
-  const timeClick = (selector: string): string => `(async () => {
-    const from = performance.now();
-    document.querySelector('${selector}').click();
-    while ((document.querySelector('dialog pre')?.textContent.length ?? 0) <= (globalThis.shown ?? 0)) {
-      await new Promise(requestAnimationFrame);
-    }
-    globalThis.shown = document.querySelector('dialog pre').textContent.length;
-    await new Promise(requestAnimationFrame);
-    return performance.now() - from;
-  })()`;
   for (let times = 0; times < LOADS; times += 1) {
-    await page.evaluate('globalThis.shown = 0');
-    starts.push(await page.evaluate<number>(timeClick('.timeline-row:has(.row-text):last-child')));
-    wholes.push(await page.evaluate<number>(timeClick('.long-text > .button')));
+    starts.push(await page.evaluate<number>("probe.timeClick('.timeline-row:has(.row-text):last-child', 0)"));
+    wholes.push(await page.evaluate<number>("probe.timeClick('.long-text > .button', probe.countShown())"));
     await page.keyboard.press('Escape');
     await page.locator('dialog').waitFor({ state: 'detached' });
   }

@@ -13,8 +13,8 @@ export interface LongTextProps {
 const SHOWN_CHARACTERS = 50_000;
 
 /**
- * A text of any length, as text. It is drawn in pieces, and the browser lays out only those in view: one line of a
- * million characters took 7 s as a whole.
+ * A text of any length, as text. It is drawn in pieces, and the browser lays out only the pieces in view. As a whole, one
+ * line of a million characters took 7 s.
  */
 export function LongText({ text, what }: LongTextProps) {
   const [isWhole, setWhole] = useState(text.length <= SHOWN_CHARACTERS);
