@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { layOutRuns, planRuns, type Run, sumRuns } from '../../inspector/src/trial/plan-strip.ts';
+import { layOutRuns, planRuns, presentRuns, type Run, sumRuns } from '../../inspector/src/trial/plan-strip.ts';
 
 const entries = Array.from({ length: 10 }, (_, index) => ({
   seq: index + 1,
@@ -32,6 +32,20 @@ test('a plan that does nothing keeps every message of the context', () => {
     gone: { messages: 2, tokens: 20 },
     keep: { messages: 8, tokens: 80 },
   });
+});
+
+test('the strip of the present context has the messages of the plan, by their present state', () => {
+  const [, , third, ...rest] = entries;
+  const present = [
+    { seq: 2, tokens: 10, state: 'archived' },
+    { ...third, seq: 3, tokens: 10, state: 'summarized' },
+    ...rest,
+  ];
+  const plan = planRuns(present, { summarize: [{ from: 3, to: 5 }], evict: [], mask: [], protected: [] });
+  const show = (hasGone: boolean): string[] =>
+    presentRuns(present, plan, hasGone).map(({ kind, from, to }) => `${from}-${to} ${kind}`);
+  expect(show(false)).toEqual(['3-3 summarized', '4-10 live']);
+  expect(show(true)).toEqual(['2-2 archived', '3-3 summarized', '4-10 live']);
 });
 
 test('a summary that is merged into a new one counts as summarized', () => {

@@ -34,11 +34,31 @@ export interface Run<Kind extends string = PlanAction> extends Range {
 export function planRuns(entries: readonly StripEntry[], plan: PlannedRanges): Run[] {
   const isIn = { summarize: walk(plan.summarize), evict: walk(plan.evict), mask: walk(plan.mask) };
   const isProtected = new Set(plan.protected);
-  const runs: Run[] = [];
-  for (const { seq, tokens, state } of entries) {
+  return groupRuns(entries, ({ seq, state }) => {
     // Each walk must see every position, so no walk may be skipped.
     const [summarized, evicted, masked] = [isIn.summarize(seq), isIn.evict(seq), isIn.mask(seq)];
-    const kind = fateOf({ summarized, evicted, masked, isProtected: isProtected.has(seq), state });
+    return fateOf({ summarized, evicted, masked, isProtected: isProtected.has(seq), state });
+  });
+}
+
+/**
+ * Runs of the present context by the state of their messages, for a strip above that of a plan. Without the messages that
+ * the plan's runs show as gone, both strips have the same messages at the same places.
+ */
+export function presentRuns(entries: readonly StripEntry[], plan: readonly Run[], hasGone: boolean): Run<string>[] {
+  const isGone = walk(plan.filter(({ kind }) => kind === 'gone'));
+  const shown = hasGone ? entries : entries.filter(({ seq }) => !isGone(seq));
+  return groupRuns(shown, ({ state }) => state);
+}
+
+function groupRuns<Kind extends string>(
+  entries: readonly StripEntry[],
+  kindOf: (entry: StripEntry) => Kind,
+): Run<Kind>[] {
+  const runs: Run<Kind>[] = [];
+  for (const entry of entries) {
+    const { seq, tokens } = entry;
+    const kind = kindOf(entry);
     const last = runs.at(-1);
     if (last?.kind === kind) {
       runs[runs.length - 1] = { ...last, to: seq, messages: last.messages + 1, tokens: last.tokens + tokens };

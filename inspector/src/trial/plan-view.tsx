@@ -3,7 +3,7 @@ import { Dialog } from '../parts/dialog.tsx';
 import { exactNumber, shortDuration, shortTokens, Tokens } from '../parts/figures.tsx';
 import { Tag, type Tone } from '../parts/tag.tsx';
 import { SourceList } from '../version/source-list.tsx';
-import { PLAN_ACTIONS, type PlanAction, planRuns, type Run, sumRuns } from './plan-strip.ts';
+import { PLAN_ACTIONS, type PlanAction, planRuns, presentRuns, type Run, sumRuns } from './plan-strip.ts';
 import type { TrialPolicy } from './policy-yaml.ts';
 import { Strip } from './strip.tsx';
 import type { DryRun, Plan } from './use-dry-run.ts';
@@ -26,15 +26,14 @@ const NAMES: Readonly<Record<PlanAction, string>> = {
   gone: 'Left before',
 };
 
-const NO_CHANGES = { summarize: [], evict: [], mask: [], protected: [] };
 const tokensOf = ({ tokens }: { readonly tokens: number }): number => tokens;
 
 /** A plan as a strip, in figures, and as a list of the ranges that it changes. */
 export function PlanView({ conversation, plan, run, policy, outline }: PlanViewProps) {
   const [isWhole, setIsWhole] = useState(false);
   const [opened, setOpened] = useState<Run>();
-  const before = useMemo(() => planRuns(outline.entries, NO_CHANGES), [outline.entries]);
   const runs = useMemo(() => planRuns(outline.entries, plan), [outline.entries, plan]);
+  const before = useMemo(() => presentRuns(outline.entries, runs, isWhole), [outline.entries, runs, isWhole]);
   const sums = useMemo(() => sumRuns(runs), [runs]);
   const isDrawn = ({ kind }: Run): boolean => isWhole || kind !== 'gone';
   const summary = PLAN_ACTIONS.flatMap((kind) => {
@@ -46,7 +45,7 @@ export function PlanView({ conversation, plan, run, policy, outline }: PlanViewP
     <>
       <PlanHead plan={plan} run={run} policy={policy} />
       <section class={`card plan-strips${run.isRunning ? ' is-stale' : ''}`} aria-label="The log before and after">
-        <Strip name="Now" summary="the context as it is" runs={before.filter(isDrawn)} weigh={tokensOf} />
+        <Strip name="Now" summary="the context as it is" runs={before} weigh={tokensOf} />
         <Strip name="Would be" summary={summary} runs={runs.filter(isDrawn)} weigh={tokensOf} />
         {!outline.isWhole && (
           <p class="hint" role="status">
