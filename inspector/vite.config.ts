@@ -15,7 +15,8 @@ export default defineConfig({
   // The page works under any path, e.g. `/inspect/`.
   base: './',
   server,
-  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  // Without `development: false`, a build under NODE_ENV=test names file and line of every element, which is 8 kB more.
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
   build: {
     outDir: fileURLToPath(new URL('../dist/inspector', import.meta.url)),
     emptyOutDir: true,

@@ -51,7 +51,8 @@ export async function readTurnSteps(ports: ClientPorts, name: ConversationName, 
   };
 }
 
-const KEY = /^(?<kind>model|tool)-(?<id>.+)$/;
+const MODEL = 'model-';
+const TOOL = 'tool-';
 
 interface ModelCall {
   readonly number: number;
@@ -63,9 +64,8 @@ function orderSteps(records: RecordedSteps['steps'], begunAt: number | undefined
   const calls: { readonly id: string; readonly record: StepRecord }[] = [];
   const models: ModelCall[] = [];
   for (const [key, record] of records) {
-    const { kind, id = '' } = KEY.exec(key)?.groups ?? {};
-    if (kind === 'tool') calls.push({ id, record });
-    else if (kind === 'model') models.push({ number: Number(id), record });
+    if (key.startsWith(TOOL)) calls.push({ id: key.slice(TOOL.length), record });
+    else if (key.startsWith(MODEL)) models.push({ number: Number(key.slice(MODEL.length)), record });
   }
   models.sort((one, other) => one.number - other.number);
   const steps: TurnStep[] = [];
