@@ -28,7 +28,7 @@ const breakdownSchema = z.strictObject({
 
 export type BreakdownInput = z.input<typeof breakdownSchema>;
 
-/** What fills the context of a version. Sizes are in tokens. */
+/** Sizes of all that fills the context of a version, in tokens. */
 export interface Breakdown {
   /** Number of the version. 0 is the whole log. */
   readonly version: number;

@@ -29,7 +29,7 @@ export interface DryRunInput {
 
 /** Plan of a compaction that is not run. Ranges and positions are those of the log. */
 export interface DryPlan {
-  /** What the compaction would do. `trim` only masks and drops. `infeasible`: no context fits the budget. */
+  /** Kind of the compaction. `trim` only masks and drops. `infeasible`: no context fits the budget. */
   readonly kind: 'none' | 'trim' | 'summarize' | 'evict' | 'infeasible';
   /** Thresholds that the context reaches. */
   readonly reasons: readonly Reason[];

@@ -7,6 +7,7 @@ import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import { type ConversationName, versionNumberSchema } from './input.ts';
 import { type InspectedVersion, type InspectionPorts, readInspected } from './inspected-version.ts';
 
+/** Maximum number of entries of a page, which has about 300 bytes for each. */
 export const MAX_OUTLINE = 2_000;
 
 const outlineSchema = z.strictObject({

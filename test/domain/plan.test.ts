@@ -115,8 +115,9 @@ describe('explained plan', () => {
 
   test('an explained plan states the size that it leaves, with each summary at its largest', () => {
     const { plan, tokensAfter } = explainPlan(logOf('s u t:300 r:300 u! a t'), policy, weighText);
-    const [{ tokens = 0, maxTokens = 0 } = {}] = plan.sequences;
-    expect(tokensAfter).toBe(653 - tokens + maxTokens);
+    const saved = plan.sequences.reduce((sum, { tokens, maxTokens }) => sum + tokens - maxTokens, 0);
+    expect(tokensAfter).toBe(653 - saved);
+    expect(saved).toBeGreaterThan(0);
     const none = explainPlan(logOf('sua'), completePolicy({}), weighText);
     expect(none.tokensAfter).toBe(none.plan.tokens);
   });

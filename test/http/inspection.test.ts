@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { compactionSchema } from '../../src/http/answers/conversations.ts';
-import { breakdownSchema, outlineSchema, reportSchema } from '../../src/http/answers/inspection.ts';
-import { contextSchema } from '../../src/http/answers/messages.ts';
+import { type CompactionAnswer, compactionSchema } from '../../src/http/answers/conversations.ts';
+import {
+  type BreakdownAnswer,
+  breakdownSchema,
+  type OutlineAnswer,
+  outlineSchema,
+  reportSchema,
+} from '../../src/http/answers/inspection.ts';
+import { type ContextAnswer, contextSchema } from '../../src/http/answers/messages.ts';
 import { authenticateByKey } from '../../src/http/bearer-keys.ts';
 import { createProtocols } from '../../src/http/protocols.ts';
 import { routes } from '../../src/http/routes.ts';
@@ -87,7 +93,7 @@ describe('rules of a rendered context', () => {
   });
 
   test('turnfold’s own format has no rules', async () => {
-    expect((await http.call('GET', `${kept}/context`)).body).not.toHaveProperty('broken');
+    expect((await http.call<ContextAnswer>('GET', `${kept}/context`)).body.broken).toBeUndefined();
   });
 });
 
@@ -145,7 +151,7 @@ describe('a hostile conversation', () => {
     const starts: string[] = [];
     let after: number | undefined = 0;
     while (after !== undefined) {
-      const page: { body: z.infer<typeof outlineSchema> } = await http.call(
+      const page: { body: OutlineAnswer } = await http.call(
         'GET',
         `/v1/conversations/hostile/outline?limit=2000&after=${after}`,
       );
@@ -155,22 +161,20 @@ describe('a hostile conversation', () => {
     expect(starts).toHaveLength(contents.length);
     expect(starts[0]).toBe('<script>alert(1)</script>');
     expect(starts.every((start) => start.length <= 160)).toBe(true);
-    const { body } = await http.call('GET', '/v1/conversations/hostile/breakdown');
+    const { body } = await http.call<BreakdownAnswer>('GET', '/v1/conversations/hostile/breakdown');
+    expect(body.categories.find(({ name }) => name === 'user')?.count).toBe(24);
     expect(JSON.stringify(body).length).toBeLessThan(20_000);
   });
 
   test('a dry run under another policy answers from the context that was read before', async () => {
     const { client } = http;
     await client.append({ conversation: 'what-if', agent: 'talker', messages: talk(30) });
-    const plans = [];
+    const sizes: number[] = [];
     for (const maxTokens of [3_000, 6_000, 9_000]) {
       const body = { dryRun: true, policy: { maxTokens, tokenThreshold: maxTokens } };
-      plans.push(
-        (await http.call<{ plan: { tokensAfter: number } }>('POST', '/v1/conversations/what-if/compact', { body })).body
-          .plan,
-      );
+      const { body: answer } = await http.call<CompactionAnswer>('POST', '/v1/conversations/what-if/compact', { body });
+      sizes.push(answer.plan?.tokensAfter ?? 0);
     }
-    const sizes = plans.map(({ tokensAfter }) => tokensAfter);
     expect(sizes).toEqual(sizes.toSorted((a, b) => a - b));
     expect(new Set(sizes).size).toBe(3);
   });

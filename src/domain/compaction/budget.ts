@@ -127,8 +127,8 @@ export interface PlanRequest extends Budget {
   /** Exact count of a clipped message, which has at most some thousand tokens. */
   readonly weigh: Weigh;
   /**
-   * True for a plan that is only shown. Masks then have no notes, and shortened messages have a size but no new text, so
-   * that a plan over 10,000 messages takes a tenth of the time.
+   * True for a plan that is only shown. Masks then have no notes, and shortened messages have a size but no new text. A
+   * plan over 10,000 messages takes a tenth of the time.
    */
   readonly isEstimate?: boolean;
   /** Reads the words of the context, for a caller that plans over the same context again. Default: `readEvidence`. */

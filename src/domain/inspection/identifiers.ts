@@ -19,7 +19,7 @@ export interface Identifier {
   readonly seq: number;
 }
 
-/** What a summary kept of the identifiers of its sources. Those that the agent most likely needs again come first. */
+/** Identifiers of the sources that a summary kept and lost. Identifiers that the agent most likely needs again come first. */
 export interface IdentifierFates {
   /** Identifiers that the summary holds, at most 200. */
   readonly kept: readonly Identifier[];

@@ -34,7 +34,7 @@ export interface OutlineEntry {
   readonly by?: number;
 }
 
-export const START_CHARS = 160;
+const START_CHARS = 160;
 
 /** A text may begin with a megabyte of blanks, which must not be searched. */
 const READ_CHARS = 4 * START_CHARS;

@@ -36,13 +36,13 @@ export interface ReportedSummary extends SeqRange {
   readonly identifiers: IdentifierFates;
 }
 
-/** What a version did to the context of its parent. */
+/** Differences of a version from the context of its parent. */
 export interface CompactionReport {
   /** Number of the version. */
   readonly version: number;
   /** Number of the version that it was made from. Null for the first. */
   readonly parent: number | null;
-  /** What made the version. */
+  /** Origin of the version. */
   readonly cause: Version['cause'];
   /** Why the context was compacted. Empty without a compaction. */
   readonly reasons: readonly string[];

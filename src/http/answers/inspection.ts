@@ -82,7 +82,7 @@ export const breakdownSchema = z
     ),
     cost: costSchema.describe('Usage of all settled turns and summaries of the conversation.'),
   })
-  .meta({ id: 'Breakdown', description: 'What fills the context of a version.' });
+  .meta({ id: 'Breakdown', description: 'Sizes of all that fills the context of a version.' });
 
 export type BreakdownAnswer = z.infer<typeof breakdownSchema>;
 
@@ -136,6 +136,6 @@ export const reportSchema = z
       .describe('Ranges that left the context with this version, without a summary.'),
     shortened: z.array(reportedRangeSchema).describe('Ranges that this version masked or clipped.'),
   })
-  .meta({ id: 'VersionReport', description: 'What a version did to the context of its parent.' });
+  .meta({ id: 'VersionReport', description: 'Differences of a version from the context of its parent.' });
 
 export type ReportAnswer = z.infer<typeof reportSchema>;

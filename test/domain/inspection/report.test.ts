@@ -11,7 +11,12 @@ const evicted = (from: number, to: number): Segment => ({ kind: 'evicted', from,
 const masked = (from: number, to: number): Segment => ({ kind: 'masked', from, to, weight });
 const summary = (from: number, to: number, by: number): Segment => ({
   kind: 'summary',
-  ...{ from, to, weight, version: by, summaryKey: `${from}-${to}`, depth: 1 },
+  from,
+  to,
+  weight,
+  version: by,
+  summaryKey: `${from}-${to}`,
+  depth: 1,
 });
 
 function version(number: number, segments: readonly Segment[], more: Partial<Version> = {}): Version {

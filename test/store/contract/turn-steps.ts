@@ -120,8 +120,15 @@ export function describeSteps(given: Given): void {
     const { lease, conversation } = await acceptAndClaim(store, newConversation(), 't1');
     expect(conversation).not.toHaveProperty('requestFacts');
     const requestFacts = {
-      ...{ systemTokens: 7, toolTokens: 0, pinTokens: 3, windowTokens: 32_000, reservedTokens: 8_192 },
-      ...{ upperBoundFactor: 1.35, maxTokens: 2_000, ratioTokens: 17_000, hardTokens: 18_000 },
+      systemTokens: 7,
+      toolTokens: 0,
+      pinTokens: 3,
+      windowTokens: 32_000,
+      reservedTokens: 8_192,
+      upperBoundFactor: 1.35,
+      maxTokens: 2_000,
+      ratioTokens: 17_000,
+      hardTokens: 18_000,
     };
     await store.recordStep(lease, { ...textStep('s1', 1), requestFacts: { ...requestFacts, tokenThreshold: 9_000 } });
     await store.recordStep(lease, { ...textStep('s2', 2), requestFacts });
