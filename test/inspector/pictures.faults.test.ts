@@ -54,6 +54,16 @@ describe.skipIf(chromium === undefined || process.env['INSPECTOR_PICTURES'] === 
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.setViewportSize({ width: 360, height: 720 });
     await takePicture(page, 'phone');
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.setViewportSize(SIZE);
+    await go(`/c/${CONVERSATION}/v/${third?.number ?? 1}`);
+    await page.locator('.chips-lost .chip').first().click();
+    await page.locator('.mark-chosen').first().waitFor();
+    await page.evaluate("document.querySelector('.summary-part').scrollIntoView()");
+    await takePicture(page, 'version');
+    await go(`/c/${CONVERSATION}/trial`);
+    await page.getByText(/planned in/).waitFor();
+    await takePicture(page, 'trial');
     expect(run.failures).toEqual([]);
   });
 });

@@ -17,6 +17,8 @@ interface Problem {
   /** One of docs/reference/errors.md. */
   readonly code: string;
   readonly detail: string;
+  /** Path of the wrong field or parameter. */
+  readonly field?: string;
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
@@ -24,13 +26,15 @@ interface Problem {
 export class AnswerError extends Error {
   readonly status: number;
   readonly code: string;
+  readonly field: string | undefined;
   readonly details: Problem['details'];
 
-  constructor({ status, code, detail, details }: Problem) {
+  constructor({ status, code, detail, field, details }: Problem) {
     super(detail);
     this.name = 'AnswerError';
     this.status = status;
     this.code = code;
+    this.field = field;
     this.details = details;
   }
 }

@@ -38,4 +38,39 @@ export const panels: readonly Panel[] = [
     { title: 'Context', tab: 'Context' },
     async () => (await import('../timeline/context-panel.tsx')).ContextPanel,
   ),
+  definePanel(
+    '/c/:conversation/versions',
+    { title: 'Versions', tab: 'Versions' },
+    async () => (await import('../diff/versions-panel.tsx')).VersionsPanel,
+  ),
+  definePanel(
+    '/c/:conversation/v/:version',
+    { title: 'Version' },
+    async () => (await import('../version/version-panel.tsx')).VersionPanel,
+  ),
+  definePanel(
+    '/c/:conversation/diff/:before/:after',
+    { title: 'Changes' },
+    async () => (await import('../diff/diff-panel.tsx')).DiffPanel,
+  ),
+  definePanel(
+    '/c/:conversation/proposal',
+    { title: 'Proposal' },
+    async () => (await import('../proposal/proposal-panel.tsx')).ProposalPanel,
+  ),
+  definePanel(
+    '/c/:conversation/trial',
+    { title: 'What if', tab: 'What if' },
+    async () => (await import('../trial/trial-panel.tsx')).TrialPanel,
+  ),
+  definePanel(
+    '/c/:conversation/turns',
+    { title: 'Turns', tab: 'Turns' },
+    async () => (await import('../turn/turns-panel.tsx')).TurnsPanel,
+  ),
+  definePanel(
+    '/c/:conversation/t/:turn',
+    { title: 'Turn' },
+    async () => (await import('../turn/turn-panel.tsx')).TurnPanel,
+  ),
 ];
