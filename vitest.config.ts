@@ -53,6 +53,7 @@ const bothClients = [
   'result',
   'steering',
   'stream',
+  'turn-steps',
   'versions',
   'waiting',
 ];

@@ -34,7 +34,9 @@ async function measure(workers: number, seconds: number): Promise<Row> {
   await using stack = new AsyncDisposableStack();
   const server = stack.adopt(await openBenchRedis(), (opened) => opened.stop());
   for (let count = 0; count < workers; count += 1) {
-    stack.adopt(await startWorkers({ redisUrl: server.url, agents: [agent] }), (started) => started.close().then(() => undefined));
+    stack.adopt(await startWorkers({ redisUrl: server.url, agents: [agent] }), (started) =>
+      started.close().then(() => undefined),
+    );
   }
   const redis = stack.adopt(new Redis(server.url), (opened) => opened.disconnect());
   await sleep(SETTLE_MS);

@@ -52,6 +52,7 @@ import {
 } from './proposals.ts';
 import { type StreamOptions, streamTurn } from './stream.ts';
 import type { TurnPart } from './turn-parts.ts';
+import { readTurnSteps, type TurnSteps } from './turn-steps.ts';
 import { cancelTurn, type EnqueuedTurn, enqueueTurn, type ResultOptions, readResult } from './turns.ts';
 import { type ReportInput, reportVersion } from './version-report.ts';
 import { type RestoreInput, type RollbackInput, restoreConversation, rollBackTurn } from './versions.ts';
@@ -77,6 +78,8 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
    * signal's reason once the signal aborts.
    */
   stream(conversation: ConversationName, turn: string, options?: StreamOptions): AsyncIterable<TurnPart>;
+  /** Shows the model and tool calls of a turn with their times, and the claim of the worker that runs the turn. */
+  steps(conversation: ConversationName, turn: string): Promise<TurnSteps>;
   /**
    * Settles an unsettled turn as canceled. Returns the state afterwards, e.g. `completed` if the turn settled first.
    */
@@ -182,6 +185,7 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     enqueueTurn: (input) => enqueueTurn(ports, input),
     result: (conversation, turn, options) => readResult(ports, conversation, turn, options),
     stream: (conversation, turn, options) => streamTurn(ports, conversation, turn, options),
+    steps: (conversation, turn) => readTurnSteps(ports, conversation, turn),
     cancel: (conversation, turn) => cancelTurn(ports, conversation, turn),
     openTurns: (conversation, input) => listOpenTurns(ports, conversation, input),
     conversations: (input) => listConversations(ports, input),

@@ -32,6 +32,7 @@ export type { LogEntry, Message, Role, ToolCall, WeighedMessage, Weight } from '
 export type { Encoding, ToolDescription } from '../domain/model.ts';
 export type { ListedConversation, ListedState, WaitingTurn } from '../domain/ports/listing-store.ts';
 export type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';
+export type { TurnClaim } from '../domain/ports/recorded-steps.ts';
 export type { FailedTurn } from '../domain/ports/turn-store.ts';
 export type { NamedThreshold, RequestFacts } from '../domain/request-facts.ts';
 export type { SizeAnchor, SizeRecord } from '../domain/size.ts';
@@ -103,6 +104,7 @@ export type {
   StepPart,
   TurnPart,
 } from './turn-parts.ts';
+export type { TurnStep, TurnSteps } from './turn-steps.ts';
 export type { EnqueuedTurn, ResultOptions } from './turns.ts';
 export type { ReportInput } from './version-report.ts';
 export type { RestoreInput, RollbackInput } from './versions.ts';

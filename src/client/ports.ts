@@ -6,12 +6,14 @@ import type { ListingStore } from '../domain/ports/listing-store.ts';
 import type { PassIntake } from '../domain/ports/pass-store.ts';
 import type { ProposalStore } from '../domain/ports/proposal-store.ts';
 import type { WakeQueue } from '../domain/ports/queue.ts';
+import type { StepReader } from '../domain/ports/recorded-steps.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { TurnIntake } from '../domain/ports/turn-store.ts';
 import type { StreamNotices, StreamReader } from '../domain/ports/turn-streams.ts';
 import type { VersionStore } from '../domain/ports/version-store.ts';
 
 type Store = TurnIntake &
+  StepReader &
   StreamReader &
   ContextStore &
   PassIntake &
@@ -22,7 +24,7 @@ type Store = TurnIntake &
 
 /** Stores that the client needs, one per noun such as turns or versions. A test can replace a single one. */
 export interface ClientStores {
-  readonly turns: TurnIntake;
+  readonly turns: TurnIntake & StepReader;
   readonly streams: StreamReader;
   readonly contexts: ContextStore;
   readonly passes: PassIntake;

@@ -31,6 +31,7 @@ import {
   listOpenTurns,
   listWaiting,
   readResult,
+  readSteps,
   redriveTurn,
   streamTurn,
 } from './turns.ts';
@@ -51,6 +52,7 @@ export function openHttpClient<Agents extends AnyAgents = AnyAgents>(options: Ht
     enqueueTurn: (input) => enqueueTurn(http, input),
     result: (conversation, turn, given) => readResult(http, conversation, turn, given),
     stream: (conversation, turn, given) => streamTurn(http, conversation, turn, given),
+    steps: (conversation, turn) => readSteps(http, conversation, turn),
     cancel: (conversation, turn) => cancelTurn(http, conversation, turn),
     openTurns: (conversation, input) => listOpenTurns(http, conversation, input),
     conversations: (input) => listConversations(http, input),

@@ -15,6 +15,7 @@ import type {
   StreamOptions,
   TurnPart,
   TurnState,
+  TurnSteps,
   TurnView,
   WaitingInput,
   WaitingPage,
@@ -84,6 +85,11 @@ export async function readResult(
     const { body } = await transport.send<TurnView>({ ...call, path, query: { waitMs: askedMs }, waitMs: askedMs });
     return { answer: body, isFinal: isSettled(body.state) };
   });
+}
+
+export async function readSteps(transport: Transport, name: ConversationName, turn: string): Promise<TurnSteps> {
+  const call = callOf(readCalled(name), 'GET', 'turns', readTurnId(turn), 'steps');
+  return (await transport.send<TurnSteps>(call)).body;
 }
 
 /** Repeats a request that waits, because one request waits for at most `LONGEST_WAIT_MS`. */

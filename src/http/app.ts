@@ -192,7 +192,9 @@ async function answer(
   const param = (name: string): string => String(params[name]);
   const name = { tenant: caller.tenant, conversation: param('conversation') };
   const { operation } = route;
-  const call: Call = { ...services, operation, caller, request, cut: readCut(context), query, body, param, name };
+  const { isReadOnly } = access;
+  const cut = readCut(context);
+  const call: Call = { ...services, operation, caller, isReadOnly, request, cut, query, body, param, name };
   const answered = await route.handle(call as Call<never, never>).catch((error: unknown) => {
     throw explainReusedKey(request, error);
   });

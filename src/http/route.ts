@@ -21,6 +21,8 @@ export interface RouteServices {
 /** One request to a route, with validated parts. */
 export interface Call<Query = unknown, Body = unknown> extends RouteServices {
   readonly caller: Caller;
+  /** True if the server refuses every change. */
+  readonly isReadOnly: boolean;
   readonly request: Request;
   /** Name of the route's operation in the OpenAPI document. */
   readonly operation: string;

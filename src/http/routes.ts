@@ -1,4 +1,5 @@
 import type { Route } from './route.ts';
+import { accessRoutes } from './routes/access.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { eventRoutes } from './routes/events.ts';
 import { inspectionRoutes } from './routes/inspection.ts';
@@ -13,5 +14,6 @@ export const routes: readonly Route[] = [
   ...messageRoutes,
   ...conversationRoutes,
   ...versionRoutes,
+  ...accessRoutes,
   ...inspectionRoutes,
 ];

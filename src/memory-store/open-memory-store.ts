@@ -8,6 +8,7 @@ import { openMemoryEventStore } from './event-store.ts';
 import { openMemoryListingStore } from './listing-store.ts';
 import { openMemoryPassStore } from './pass-store.ts';
 import { openMemoryProposalStore } from './proposal-store.ts';
+import { openMemoryStepReader } from './recorded-steps.ts';
 import { openMemoryStreamStore } from './stream-store.ts';
 import { openMemorySummaryStore } from './summary-store.ts';
 import { openMemorySweepStore } from './sweep-store.ts';
@@ -21,6 +22,7 @@ export type MemoryStore = Store & StreamNotices;
 export function openMemoryStore(db: MemoryDatabase): MemoryStore {
   return {
     ...openMemoryTurnStore(db),
+    ...openMemoryStepReader(db),
     ...openMemoryPassStore(db),
     ...openMemoryProposalStore(db),
     ...openMemoryVersionStore(db),

@@ -8,6 +8,7 @@ import type { Keyspace } from './keys.ts';
 import { openListingStore } from './listings.ts';
 import { openPassStore } from './passes.ts';
 import { openProposalStore } from './proposals.ts';
+import { openStepReader } from './recorded-steps.ts';
 import { openStreamStore } from './streams.ts';
 import { openSummaryStore } from './summaries.ts';
 import { openSweepStore } from './sweep.ts';
@@ -22,6 +23,7 @@ import { openWebhookStore } from './webhooks.ts';
 export function openStore(redis: Redis, keyspace: Keyspace): Store {
   return {
     ...openTurnStore(redis, keyspace),
+    ...openStepReader(redis, keyspace),
     ...openPassStore(redis, keyspace),
     ...openProposalStore(redis, keyspace),
     ...openVersionStore(redis, keyspace),

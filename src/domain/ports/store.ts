@@ -6,6 +6,7 @@ import type { EventStore } from './event-store.ts';
 import type { ListingStore } from './listing-store.ts';
 import type { PassStore } from './pass-store.ts';
 import type { ProposalStore } from './proposal-store.ts';
+import type { StepReader } from './recorded-steps.ts';
 import type { SummaryStore } from './summary-store.ts';
 import type { SweepStore } from './sweep-store.ts';
 import type { TurnIntake, TurnStore } from './turn-store.ts';
@@ -17,6 +18,7 @@ import type { WebhookStore } from './webhook-store.ts';
 export type Store = TurnStore &
   BusyTurnStore &
   TurnIntake &
+  StepReader &
   PassStore &
   ProposalStore &
   VersionStore &

@@ -5,6 +5,7 @@ import { answersSchema, enqueueSchema } from '../../client/input.ts';
 import { rollbackSchema } from '../../client/versions.ts';
 import { ANSWER_KINDS, TURN_STATES } from '../../domain/turn.ts';
 import { namedVersionSchema } from '../answers/conversations.ts';
+import { turnStepsSchema } from '../answers/turn-steps.ts';
 import { enqueuedSchema, failedTurnsSchema, openTurnsSchema, turnSchema, waitingPageSchema } from '../answers/turns.ts';
 import { readOperation } from '../idempotency-key.ts';
 import { type Call, defineRoute, type JsonAnswer, locate, STATE_HEADER } from '../route.ts';
@@ -68,6 +69,16 @@ const showTurn = defineRoute({
   summary: 'Show the state of a turn: its answer, its failure or the calls that it waits for.',
   result: turnSchema,
   handle: async ({ client, name, param }) => ({ body: await client.result(name, param('turn')) }),
+});
+
+const showSteps = defineRoute({
+  operation: 'showSteps',
+  method: 'get',
+  path: `${TURN}/steps`,
+  scope: 'read',
+  summary: 'Show the model and tool calls of a turn with their times, and the attempt and lease of its worker.',
+  result: turnStepsSchema,
+  handle: async ({ client, name, param }) => ({ body: { ...(await client.steps(name, param('turn'))) } }),
 });
 
 const awaitResult = defineRoute({
@@ -188,6 +199,7 @@ export const turnRoutes = [
   enqueueTurn,
   listOpenTurns,
   showTurn,
+  showSteps,
   awaitResult,
   cancelTurn,
   answerCalls,

@@ -19,6 +19,22 @@ export function describeSteps(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(after.shape);
   });
 
+  test('readSteps shows the records of a turn and the claim of its worker, until the worker gives the turn up', async () => {
+    const { store, conversation, lease } = await given.running();
+    await store.recordStep(lease, callsStep('model-1', 1));
+    await store.startSteps(lease, ['tool-c2_0']);
+    const running = await store.readSteps(conversation, 't1');
+    expect([...(running?.steps ?? [])]).toMatchObject([
+      ['model-1', { status: 'done', seqs: { from: 2, to: 2 } }],
+      ['tool-c2_0', { status: 'started' }],
+    ]);
+    expect(running?.claim).toEqual({ attempts: 1, leaseUntil: expect.any(Number) });
+    const waitMs = 60_000;
+    await store.suspend(lease, { for: 'compaction', step: 'model-2', calls: [], waitMs });
+    expect(await store.readSteps(conversation, 't1')).not.toHaveProperty('claim');
+    expect(await store.readSteps(conversation, 'unknown')).toBeUndefined();
+  });
+
   test('recordStep appends the messages of a step once, even if the call is repeated', async () => {
     const { store, observe, conversation, lease } = await given.running();
     const step = callsStep('model.1', 1);

@@ -1,0 +1,32 @@
+import type { Run } from '../trial/plan-strip.ts';
+
+/** How a version shows a range of the log. */
+export interface ShownRange {
+  readonly kind: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Runs of a version over the log up to `head`, so that the strips of two versions lie below each other. Everything after
+ * the version's segments is in the context as it is.
+ */
+export function versionRuns(segments: readonly ShownRange[], head: number): Run<string>[] {
+  const runs: Run<string>[] = [];
+  const add = (kind: string, from: number, to: number): void => {
+    if (to < from) return;
+    const last = runs.at(-1);
+    const messages = to - from + 1;
+    if (last?.kind === kind) runs[runs.length - 1] = { ...last, to, messages: last.messages + messages };
+    else runs.push({ kind, from, to, messages, tokens: 0 });
+  };
+  let next = 1;
+  for (const { kind, from, to } of segments) {
+    if (from > head) break;
+    add('raw', next, from - 1);
+    add(kind, from, Math.min(to, head));
+    next = to + 1;
+  }
+  add('raw', next, head);
+  return runs;
+}

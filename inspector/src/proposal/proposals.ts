@@ -1,0 +1,24 @@
+import type { z } from 'zod';
+import type { decisionSchema, proposalsSchema } from '../../../src/http/answers/conversations.ts';
+
+export type Proposals = z.infer<typeof proposalsSchema>;
+export type Proposal = Proposals['proposals'][number];
+export type Decision = z.infer<typeof decisionSchema>;
+
+/** Texts that a person has changed, by range. A text that is as before is no edit. */
+export function editsOf(
+  summaries: Proposal['summaries'],
+  drafts: ReadonlyMap<string, string>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    summaries.flatMap(({ range, text }) => {
+      const draft = drafts.get(range) ?? text;
+      return draft === text ? [] : [[range, draft] as const];
+    }),
+  );
+}
+
+/** Finds the summary that an error is about: `edits.5-9` names the range. */
+export function rangeOfField(field: string | undefined): string | undefined {
+  return field?.startsWith('edits.') === true ? field.slice('edits.'.length) : undefined;
+}

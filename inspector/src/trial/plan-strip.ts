@@ -1,0 +1,156 @@
+/** The fate of a message in a compaction. `gone`: an earlier compaction took it out of the context. */
+export type PlanAction = 'protect' | 'keep' | 'mask' | 'summarize' | 'evict' | 'gone';
+
+export const PLAN_ACTIONS: readonly PlanAction[] = ['protect', 'keep', 'mask', 'summarize', 'evict', 'gone'];
+
+interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The parts of a plan that name messages. Ranges are in the order of the log and do not overlap. */
+export interface PlannedRanges {
+  readonly summarize: readonly Range[];
+  readonly evict: readonly Range[];
+  readonly mask: readonly Range[];
+  readonly protected: readonly number[];
+}
+
+/** A message, as far as a strip shows it. */
+export interface StripEntry {
+  readonly seq: number;
+  readonly tokens: number;
+  readonly state: string;
+}
+
+/** Neighbouring messages that have the same fate. */
+export interface Run<Kind extends string = PlanAction> extends Range {
+  readonly kind: Kind;
+  readonly messages: number;
+  readonly tokens: number;
+}
+
+/** Divides the log into runs of messages with the same fate, in order. */
+export function planRuns(entries: readonly StripEntry[], plan: PlannedRanges): Run[] {
+  const isIn = { summarize: walk(plan.summarize), evict: walk(plan.evict), mask: walk(plan.mask) };
+  const isProtected = new Set(plan.protected);
+  return groupRuns(entries, ({ seq, state }) => {
+    // Each walk must see every position, so no walk may be skipped.
+    const [summarized, evicted, masked] = [isIn.summarize(seq), isIn.evict(seq), isIn.mask(seq)];
+    return fateOf({ summarized, evicted, masked, isProtected: isProtected.has(seq), state });
+  });
+}
+
+/**
+ * Runs of the present context by the state of their messages, for a strip above that of a plan. Without the messages that
+ * the plan's runs show as gone, both strips have the same messages at the same places.
+ */
+export function presentRuns(entries: readonly StripEntry[], plan: readonly Run[], hasGone: boolean): Run<string>[] {
+  const isGone = walk(plan.filter(({ kind }) => kind === 'gone'));
+  const shown = hasGone ? entries : entries.filter(({ seq }) => !isGone(seq));
+  return groupRuns(shown, ({ state }) => state);
+}
+
+function groupRuns<Kind extends string>(
+  entries: readonly StripEntry[],
+  kindOf: (entry: StripEntry) => Kind,
+): Run<Kind>[] {
+  const runs: Run<Kind>[] = [];
+  for (const entry of entries) {
+    const { seq, tokens } = entry;
+    const kind = kindOf(entry);
+    const last = runs.at(-1);
+    if (last?.kind === kind) {
+      runs[runs.length - 1] = { ...last, to: seq, messages: last.messages + 1, tokens: last.tokens + tokens };
+    } else runs.push({ kind, from: seq, to: seq, messages: 1, tokens });
+  }
+  return runs;
+}
+
+interface Fate {
+  readonly summarized: boolean;
+  readonly evicted: boolean;
+  readonly masked: boolean;
+  readonly isProtected: boolean;
+  readonly state: string;
+}
+
+function fateOf({ summarized, evicted, masked, isProtected, state }: Fate): PlanAction {
+  if (evicted) return 'evict';
+  if (summarized) return 'summarize';
+  if (state === 'archived' || state === 'summarized') return 'gone';
+  if (masked) return 'mask';
+  return isProtected ? 'protect' : 'keep';
+}
+
+/** Returns a function that finds out whether a position lies in one of the ranges. Call it with ascending positions. */
+function walk(ranges: readonly Range[]): (seq: number) => boolean {
+  let index = 0;
+  return (seq) => {
+    while ((ranges[index]?.to ?? Number.POSITIVE_INFINITY) < seq) index += 1;
+    return (ranges[index]?.from ?? Number.POSITIVE_INFINITY) <= seq;
+  };
+}
+
+/** Messages and tokens of the runs of each kind. A kind without messages is absent. */
+export function sumRuns<Kind extends string>(runs: readonly Run<Kind>[]): ReadonlyMap<Kind, Sum> {
+  const sums = new Map<Kind, Sum>();
+  for (const { kind, messages, tokens } of runs) {
+    const sum = sums.get(kind) ?? { messages: 0, tokens: 0 };
+    sums.set(kind, { messages: sum.messages + messages, tokens: sum.tokens + tokens });
+  }
+  return sums;
+}
+
+export interface Sum {
+  readonly messages: number;
+  readonly tokens: number;
+}
+
+/** One rectangle of a strip. `start` and `size` are shares of its width. */
+export interface Block<Kind extends string> {
+  readonly kind: Kind;
+  readonly start: number;
+  readonly size: number;
+}
+
+/**
+ * Lays out runs as at most `columns` blocks, so that a log of 10,000 messages does not make 10,000 elements. A column
+ * gets the kind that has the most weight in it.
+ */
+export function layOutRuns<Kind extends string>(
+  runs: readonly Run<Kind>[],
+  weigh: (run: Run<Kind>) => number,
+  columns = 240,
+): Block<Kind>[] {
+  const total = runs.reduce((sum, run) => sum + weigh(run), 0);
+  if (total === 0) return [];
+  let start = 0;
+  const exact = runs.map((run) => {
+    const block = { kind: run.kind, start, size: weigh(run) / total };
+    start += block.size;
+    return block;
+  });
+  return exact.length <= columns ? exact.filter(({ size }) => size > 0) : toColumns(exact, columns);
+}
+
+function toColumns<Kind extends string>(exact: readonly Block<Kind>[], columns: number): Block<Kind>[] {
+  const blocks: Block<Kind>[] = [];
+  let index = 0;
+  for (let column = 0; column < columns; column += 1) {
+    const [start, end] = [column / columns, (column + 1) / columns];
+    const weights = new Map<Kind, number>();
+    for (; index < exact.length; index += 1) {
+      const block = exact[index] as Block<Kind>;
+      const shared = Math.min(end, block.start + block.size) - Math.max(start, block.start);
+      if (shared > 0) weights.set(block.kind, (weights.get(block.kind) ?? 0) + shared);
+      if (block.start + block.size > end) break;
+    }
+    const [most] = [...weights].toSorted(([, one], [, other]) => other - one);
+    const last = blocks.at(-1);
+    if (most === undefined) continue;
+    if (last?.kind === most[0]) blocks[blocks.length - 1] = { ...last, size: end - last.start };
+    else blocks.push({ kind: most[0], start, size: end - start });
+  }
+  return blocks;
+}

@@ -1,0 +1,30 @@
+import './strip.css';
+import { layOutRuns, type Run } from './plan-strip.ts';
+
+export interface StripProps<Kind extends string> {
+  readonly name: string;
+  /** Content of the strip in words, for a screen reader. */
+  readonly summary: string;
+  readonly runs: readonly Run<Kind>[];
+  readonly weigh: (run: Run<Kind>) => number;
+}
+
+/** A bar as long as the log, with a colour for each fate of messages. A table beside it says the same in words. */
+export function Strip<Kind extends string>({ name, summary, runs, weigh }: StripProps<Kind>) {
+  return (
+    <div class="strip">
+      <p class="strip-name" aria-hidden="true">
+        {name}
+      </p>
+      <div class="strip-bar" role="img" aria-label={`${name}: ${summary}`}>
+        {layOutRuns(runs, weigh).map(({ kind, start, size }) => (
+          <span
+            key={start}
+            class={`strip-block fate-${kind}`}
+            style={{ insetInlineStart: `${start * 100}%`, inlineSize: `${size * 100}%` }}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}

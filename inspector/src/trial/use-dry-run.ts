@@ -1,0 +1,54 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { CompactionAnswer } from '../../../src/http/answers/conversations.ts';
+import { type AnswerError, pathOf, sendChange } from '../shell/client.ts';
+import type { TrialPolicy } from './policy-yaml.ts';
+
+export type Plan = NonNullable<CompactionAnswer['plan']>;
+
+/** Pause after the last change of a control, so that a moved slider does not send a request for each pixel. */
+const PAUSE_MS = 60;
+
+export interface DryRun {
+  /** The last plan. It stays while the next one is made. */
+  readonly plan: Plan | undefined;
+  /** Time from the request to its answer. */
+  readonly tookMs: number;
+  readonly error: AnswerError | undefined;
+  readonly isRunning: boolean;
+}
+
+const NOTHING: DryRun = { plan: undefined, tookMs: 0, error: undefined, isRunning: true };
+
+/**
+ * Plans the next compaction under a policy, without making it.
+ * @param head plans again when the log has grown
+ */
+export function useDryRun(conversation: string, policy: TrialPolicy | undefined, head: number | undefined): DryRun {
+  const [run, setRun] = useState(NOTHING);
+  const wanted = policy === undefined ? undefined : JSON.stringify(policy);
+  useEffect(() => {
+    if (policy === undefined) return undefined;
+    const leaving = new AbortController();
+    setRun((before) => ({ ...before, isRunning: true }));
+    const plan = async (): Promise<void> => {
+      const start = performance.now();
+      try {
+        // Asks for a compaction as soon as the context is larger than the budget, whatever the thresholds of workers.
+        const body = { dryRun: true, policy: { ...policy, tokenThreshold: policy.maxTokens } };
+        const path = pathOf('conversations', conversation, 'compact');
+        const answer = await sendChange<CompactionAnswer>(path, body, { signal: leaving.signal });
+        const tookMs = performance.now() - start;
+        setRun({ plan: answer.plan, tookMs, error: undefined, isRunning: false });
+      } catch (error) {
+        if (leaving.signal.aborted) return;
+        setRun((before) => ({ ...before, error: error as AnswerError, isRunning: false }));
+      }
+    };
+    const timer = setTimeout(() => void plan(), PAUSE_MS);
+    return () => {
+      clearTimeout(timer);
+      leaving.abort();
+    };
+  }, [conversation, wanted, head]);
+  return run;
+}

@@ -1,0 +1,53 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { OutlineAnswer, OutlineEntryAnswer } from '../../../src/http/answers/inspection.ts';
+import { type AnswerError, pathOf, readRoute } from '../shell/client.ts';
+
+/** Entries of one request, the most that the route gives. */
+const PAGE = 2_000;
+
+export interface WholeOutline {
+  readonly entries: readonly OutlineEntryAnswer[];
+  readonly isWhole: boolean;
+  readonly error: AnswerError | undefined;
+}
+
+/** An outline with the version that it was read for. Another version may show every message in another way. */
+interface Read {
+  readonly conversation: string;
+  readonly version: number;
+  readonly entries: readonly OutlineEntryAnswer[];
+}
+
+/** Reads the outline of a whole log, page by page. Messages that were appended since are read alone. */
+export function useOutline(conversation: string, head: number | undefined, version = 0): WholeOutline {
+  const [read, setRead] = useState<Read>({ conversation, version, entries: [] });
+  const [error, setError] = useState<AnswerError>();
+  const latest = useRef(read);
+  useEffect(() => {
+    if (head === undefined) return undefined;
+    const leaving = new AbortController();
+    const readOn = async (): Promise<void> => {
+      const { current } = latest;
+      const isSame = current.conversation === conversation && current.version === version;
+      let entries = isSame ? current.entries : [];
+      while ((entries.at(-1)?.seq ?? 0) < head) {
+        const query = { after: entries.at(-1)?.seq ?? 0, limit: PAGE };
+        const page = await readRoute<OutlineAnswer>(pathOf('conversations', conversation, 'outline'), {
+          query,
+          signal: leaving.signal,
+        });
+        if (page.entries.length === 0) break;
+        entries = [...entries, ...page.entries];
+        latest.current = { conversation, version, entries };
+        setRead(latest.current);
+      }
+      setError(undefined);
+    };
+    readOn().catch((thrown: unknown) => {
+      if (!leaving.signal.aborted) setError(thrown as AnswerError);
+    });
+    return () => leaving.abort();
+  }, [conversation, head, version]);
+  const entries = read.conversation === conversation ? read.entries : [];
+  return { entries, isWhole: head !== undefined && (entries.at(-1)?.seq ?? 0) >= head, error };
+}

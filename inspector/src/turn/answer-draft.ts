@@ -1,0 +1,39 @@
+import type { Waiting } from '../../../src/domain/turn.ts';
+
+/** Input of a person for one call, before it is sent. */
+export interface AnswerDraft {
+  /** For an approval: the decision, once the person has taken it. */
+  readonly approved?: boolean;
+  /** Result of a tool, or the reason of a denial. */
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+export const EMPTY_DRAFT: AnswerDraft = { text: '', isError: false };
+
+/** Answer of one call, as the route takes it. */
+export type CallAnswer =
+  | { readonly content: string; readonly isError?: boolean }
+  | { readonly approved: true }
+  | { readonly approved: false; readonly why?: string };
+
+/** Answers to the calls for which the person has entered something. */
+export function answersOf(
+  waiting: Pick<Waiting, 'for' | 'calls'>,
+  drafts: ReadonlyMap<string, AnswerDraft>,
+): Readonly<Record<string, CallAnswer>> {
+  return Object.fromEntries(
+    waiting.calls.flatMap(({ id }) => {
+      const answer = answerOf(waiting.for, drafts.get(id) ?? EMPTY_DRAFT);
+      return answer === undefined ? [] : [[id, answer] as const];
+    }),
+  );
+}
+
+function answerOf(kind: Waiting['for'], { approved, text, isError }: AnswerDraft): CallAnswer | undefined {
+  if (kind === 'tools') return text === '' ? undefined : { content: text, ...(isError && { isError }) };
+  if (approved === undefined) return undefined;
+  if (approved) return { approved };
+  const why = text.trim();
+  return { approved, ...(why !== '' && { why }) };
+}

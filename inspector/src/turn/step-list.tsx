@@ -1,0 +1,140 @@
+import type { Waiting } from '../../../src/domain/turn.ts';
+import type { TurnStepsAnswer } from '../../../src/http/answers/turn-steps.ts';
+import { shortDuration, Time, Tokens } from '../parts/figures.tsx';
+import { Tag } from '../parts/tag.tsx';
+import { linkTo } from '../shell/router.ts';
+import { ShownText } from '../version/shown-text.tsx';
+import type { RecordedStep } from './turn-answers.ts';
+import type { ShownCall, ShownItem, ShownStep } from './turn-parts.ts';
+
+export interface StepListProps {
+  readonly conversation: string;
+  readonly items: readonly ShownItem[];
+  readonly steps: TurnStepsAnswer | undefined;
+}
+
+type Times = ReadonlyMap<string, RecordedStep>;
+
+/** Steps, waits and compactions of a turn, in order. */
+export function StepList({ conversation, items, steps }: StepListProps) {
+  const times: Times = new Map(steps?.steps.map((step) => [step.call ?? `step ${step.step}`, step]));
+  return (
+    <ol class="step-list">
+      {items.map((item, index) => (
+        <li key={item.kind === 'step' ? `step ${item.step}` : index} class={`step step-${item.kind}`}>
+          <ShownItemView conversation={conversation} item={item} times={times} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+const WAITS: Readonly<Record<Waiting['for'], string>> = {
+  tools: 'results of tools',
+  approval: 'a decision',
+  compaction: 'a compaction',
+  retry: 'the provider',
+};
+
+interface ItemProps {
+  readonly conversation: string;
+  readonly item: ShownItem;
+  readonly times: Times;
+}
+
+function ShownItemView({ conversation, item, times }: ItemProps) {
+  switch (item.kind) {
+    case 'step':
+      return <StepView step={item} times={times} />;
+    case 'steering':
+      return (
+        <>
+          <p class="step-head">
+            <strong>Steering message</strong>
+            <a href={linkTo('c', conversation, 't', item.turn)}>{item.turn}</a>
+            <span class="soft number">#{item.seq}</span>
+          </p>
+          <ShownText text={item.content} />
+        </>
+      );
+    case 'compaction':
+      return (
+        <p class="step-head">
+          <strong>
+            <a href={linkTo('c', conversation, 'v', item.version)}>Version {item.version}</a>
+          </strong>
+          <span>
+            <Tokens value={item.tokensBefore} /> → <Tokens value={item.tokensAfter} unit=" tokens" />
+          </span>
+          <span class="soft number">{item.archived} messages archived</span>
+        </p>
+      );
+    case 'wait':
+      return (
+        <p class="step-head">
+          <strong>Wait for {WAITS[item.waiting.for]}</strong>
+          <span class="soft">
+            since <Time at={item.waiting.since} />, at most until <Time at={item.waiting.until} />
+          </span>
+        </p>
+      );
+  }
+}
+
+function StepView({ step, times }: { readonly step: ShownStep; readonly times: Times }) {
+  return (
+    <>
+      <p class="step-head">
+        <strong>Model call {step.step}</strong>
+        <Recorded record={times.get(`step ${step.step}`)} />
+      </p>
+      {step.reasoning !== '' && (
+        <details class="reasoning">
+          <summary>Reasoning</summary>
+          <ShownText text={step.reasoning} />
+        </details>
+      )}
+      {step.text !== '' && <ShownText text={step.text} />}
+      {step.calls.map((call) => (
+        <CallView key={call.call} call={call} record={times.get(call.call)} />
+      ))}
+    </>
+  );
+}
+
+function CallView({ call, record }: { readonly call: ShownCall; readonly record: RecordedStep | undefined }) {
+  const { name, arguments: given, isPreview, result } = call;
+  return (
+    <div class="call">
+      <p class="step-head">
+        <code>{name}</code>
+        {isPreview && <Tag tone="note">writing</Tag>}
+        {result === undefined && !isPreview && (
+          <Tag tone="accent">{record?.status === 'started' ? 'running' : 'no result yet'}</Tag>
+        )}
+        {result?.isError === true && <Tag tone="bad">error</Tag>}
+        <Recorded record={record} />
+        <code class="soft call-id">{call.call}</code>
+      </p>
+      <ShownText text={given} />
+      {result !== undefined && (
+        <div class="call-result">
+          <p class="visually-hidden">Result</p>
+          <ShownText text={result.content} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Recorded({ record }: { readonly record: RecordedStep | undefined }) {
+  if (record === undefined) return null;
+  const { at, tookMs, status } = record;
+  return (
+    <span class="soft step-time">
+      {status === 'started' ? 'started ' : ''}
+      <Time at={at} />
+      {tookMs !== undefined && `, ${shortDuration(tookMs)}`}
+    </span>
+  );
+}

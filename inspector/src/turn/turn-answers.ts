@@ -1,0 +1,7 @@
+import type { z } from 'zod';
+import type { TurnStepsAnswer } from '../../../src/http/answers/turn-steps.ts';
+import type { turnSchema } from '../../../src/http/answers/turns.ts';
+
+export type ShownTurn = z.infer<typeof turnSchema>;
+
+export type RecordedStep = TurnStepsAnswer['steps'][number];

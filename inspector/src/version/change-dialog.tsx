@@ -1,0 +1,155 @@
+import { useState } from 'preact/hooks';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { ErrorNote } from '../parts/error-note.tsx';
+import { AnswerError, pathOf, sendChange } from '../shell/client.ts';
+import { linkTo } from '../shell/router.ts';
+import { type ContextChange, commandOf } from './change-commands.ts';
+import { newOperation } from './operation-id.ts';
+
+export interface ChangeDialogProps {
+  readonly conversation: string;
+  readonly first: ContextChange;
+  /** Live version that the person has seen. A restore is refused if another one is live by then. */
+  readonly live?: number | undefined;
+  readonly onClose: () => void;
+}
+
+const TITLES: Readonly<Record<ContextChange['kind'], string>> = {
+  restore: 'Restore a version',
+  rollback: 'Roll back a turn',
+  fork: 'Fork the conversation',
+};
+
+/** Says what a change will do, shows the command for it, and makes it after a click. */
+export function ChangeDialog({ conversation, first, live, onClose }: ChangeDialogProps) {
+  const [change, setChange] = useState(first);
+  // One operation for each opened dialog: a second click cannot make the change twice.
+  const [operation] = useState(newOperation);
+  const [isSending, setIsSending] = useState(false);
+  const [error, setError] = useState<AnswerError>();
+  const send = async (): Promise<void> => {
+    setIsSending(true);
+    setError(undefined);
+    try {
+      location.hash = await makeChange(conversation, { change, live, operation });
+      onClose();
+    } catch (thrown) {
+      if (!(thrown instanceof AnswerError)) throw thrown;
+      setError(thrown);
+      setIsSending(false);
+    }
+  };
+  const command = commandOf(conversation, change);
+  return (
+    <Dialog
+      title={TITLES[change.kind]}
+      onClose={onClose}
+      actions={
+        <>
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button
+            type="button"
+            class="button button-main"
+            disabled={isSending || (change.kind === 'fork' && change.to === '')}
+            onClick={() => void send()}
+          >
+            {isSending ? 'Working…' : TITLES[change.kind]}
+          </button>
+        </>
+      }
+    >
+      <div class="change">
+        <ChangeFields change={change} onChange={setChange} />
+        <p>{describe(change)}</p>
+        <p class="hint">The log keeps every message. The same change on the command line:</p>
+        <p class="command">
+          <code>{command}</code>
+          <CopyButton text={command} what="the command" />
+        </p>
+        {error !== undefined && <ErrorNote error={error} />}
+      </div>
+    </Dialog>
+  );
+}
+
+interface ChangeFieldsProps {
+  readonly change: ContextChange;
+  readonly onChange: (change: ContextChange) => void;
+}
+
+function ChangeFields({ change, onChange }: ChangeFieldsProps) {
+  if (change.kind === 'restore') {
+    const choose = (newer: 'keep' | 'drop') => () => onChange({ ...change, newer });
+    return (
+      <fieldset class="choices choices-column">
+        <legend>Messages after version {change.version}</legend>
+        <label class="choice">
+          <input type="radio" name="newer" checked={change.newer === 'keep'} onChange={choose('keep')} />
+          stay in the context
+        </label>
+        <label class="choice">
+          <input type="radio" name="newer" checked={change.newer === 'drop'} onChange={choose('drop')} />
+          leave the context, except for pinned ones
+        </label>
+      </fieldset>
+    );
+  }
+  if (change.kind === 'rollback') return null;
+  return (
+    <label class="field">
+      Id of the new conversation
+      <input
+        value={change.to}
+        maxLength={128}
+        pattern="[A-Za-z0-9_.\-]+"
+        spellcheck={false}
+        onInput={({ currentTarget }) => onChange({ ...change, to: currentTarget.value.trim() })}
+      />
+    </label>
+  );
+}
+
+function describe(change: ContextChange): string {
+  switch (change.kind) {
+    case 'restore': {
+      const newer = change.newer === 'keep' ? 'followed by everything newer' : 'without anything newer';
+      const shown = change.version === 0 ? 'the whole log' : `the context of version ${change.version}`;
+      return `The agent gets a new version: ${shown}, ${newer}. A compaction in progress ends, and the next one waits until the context has grown by 15 %.`;
+    }
+    case 'rollback':
+      return `The agent gets a new version: the context before turn ${change.turn}. The messages of that turn and of all later turns leave the context, except for pinned ones.`;
+    case 'fork':
+      return `A new conversation starts with a copy of the log and version ${change.version}. This conversation stays as it is.`;
+  }
+}
+
+interface Sent {
+  readonly change: ContextChange;
+  readonly live: number | undefined;
+  readonly operation: string;
+}
+
+/** @returns the hash of the page that shows the outcome */
+async function makeChange(conversation: string, { change, live, operation }: Sent): Promise<string> {
+  const path = (...parts: readonly (string | number)[]): string => pathOf('conversations', conversation, ...parts);
+  switch (change.kind) {
+    case 'restore': {
+      const { version, newer } = change;
+      const body = { newer, ...(live !== undefined && { expectedVersion: live }) };
+      const made = await sendChange<{ number: number }>(path('versions', version, 'restore'), body, { operation });
+      return linkTo('c', conversation, 'v', made.number);
+    }
+    case 'rollback': {
+      const made = await sendChange<{ number: number }>(path('turns', change.turn, 'rollback'), {}, { operation });
+      return linkTo('c', conversation, 'v', made.number);
+    }
+    case 'fork': {
+      const { version, to } = change;
+      await sendChange(path('fork'), { version, to }, { operation });
+      return linkTo('c', to);
+    }
+  }
+}

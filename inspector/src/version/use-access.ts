@@ -1,0 +1,15 @@
+import type { Scope } from '../../../src/domain/access-key.ts';
+import type { AccessAnswer } from '../../../src/http/answers/access.ts';
+import { useAnswer } from '../shell/use-answer.ts';
+
+/**
+ * Finds out why the caller may not do something.
+ * @returns undefined if the caller may, or if nothing is known yet: then the server decides
+ */
+export function useRefusal(scope: Scope): string | undefined {
+  const { value } = useAnswer<AccessAnswer>('access');
+  if (value === undefined) return undefined;
+  if (value.isReadOnly === true) return 'This server only reads. Start it with --allow-changes to change something.';
+  if (value.scopes.includes(scope) || value.scopes.includes('admin')) return undefined;
+  return `This needs an access key with the scope ${scope}.`;
+}

@@ -1,0 +1,117 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ReportAnswer } from '../../../src/http/answers/inspection.ts';
+import { Dialog } from '../parts/dialog.tsx';
+import { exactNumber, shortDuration, shortPrice, Time, Tokens } from '../parts/figures.tsx';
+import { Tag } from '../parts/tag.tsx';
+import { SourceList } from './source-list.tsx';
+
+export interface VersionFactsProps {
+  readonly conversation: string;
+  readonly report: ReportAnswer;
+}
+
+/** Origin, sizes and cost of a version, and the ranges that it shortened or removed. */
+export function VersionFacts({ conversation, report }: VersionFactsProps) {
+  const { cause, reasons, at, durationMs, before, after, cost, evicted, shortened } = report;
+  return (
+    <div class="card facts-card">
+      <dl class="facts">
+        <Fact name="Made">
+          <Time at={at} />
+          {durationMs !== undefined && <span class="soft"> in {shortDuration(durationMs)}</span>}
+        </Fact>
+        <Fact name="By">
+          <Tag>{cause}</Tag>
+          {reasons.map((reason) => (
+            <Tag key={reason} tone="accent">
+              {reason.replaceAll('_', ' ')}
+            </Tag>
+          ))}
+        </Fact>
+        <Fact name="Messages">
+          <span class="number">
+            {exactNumber(before.messages)} → {exactNumber(after.messages)}
+          </span>
+        </Fact>
+        <Fact name="Tokens">
+          <Tokens value={before.tokens} /> → <Tokens value={after.tokens} />
+          <SizeBar share={before.tokens === 0 ? 1 : after.tokens / before.tokens} />
+        </Fact>
+        <Fact name="Cost">
+          {cost === undefined ? (
+            <span class="soft">no model wrote a summary</span>
+          ) : (
+            <>
+              {cost.microdollars !== undefined && `${shortPrice(cost.microdollars)}, `}
+              <Tokens value={cost.inputTokens} /> in
+              {cost.cachedTokens > 0 && (
+                <>
+                  {' '}
+                  (<Tokens value={cost.cachedTokens} /> cached)
+                </>
+              )}
+              , <Tokens value={cost.outputTokens} /> out
+            </>
+          )}
+        </Fact>
+        <Ranges name="Evicted" ranges={evicted} conversation={conversation} />
+        <Ranges name="Shortened" ranges={shortened} conversation={conversation} />
+      </dl>
+    </div>
+  );
+}
+
+export function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div class="fact">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function SizeBar({ share }: { readonly share: number }) {
+  return (
+    <span class="size-bar" aria-hidden="true">
+      <span class="size-bar-part" style={{ inlineSize: `${Math.min(100, Math.round(share * 100))}%` }} />
+    </span>
+  );
+}
+
+interface RangesProps {
+  readonly name: string;
+  readonly ranges: readonly { readonly from: number; readonly to: number }[];
+  readonly conversation: string;
+}
+
+/** Ranges that are listed. A version may have thousands. */
+const FIRST = 12;
+
+function Ranges({ name, ranges, conversation }: RangesProps) {
+  const [opened, setOpened] = useState<{ readonly from: number; readonly to: number }>();
+  if (ranges.length === 0) return null;
+  return (
+    <Fact name={name}>
+      <span class="ranges">
+        {ranges.slice(0, FIRST).map((range) => (
+          <button
+            key={range.from}
+            type="button"
+            class="chip number"
+            title="Show these messages"
+            onClick={() => setOpened(range)}
+          >
+            {range.from === range.to ? exactNumber(range.from) : `${exactNumber(range.from)}–${exactNumber(range.to)}`}
+          </button>
+        ))}
+        {ranges.length > FIRST && <span class="soft">and {exactNumber(ranges.length - FIRST)} more</span>}
+      </span>
+      {opened !== undefined && (
+        <Dialog title={`Messages ${opened.from}–${opened.to}`} onClose={() => setOpened(undefined)}>
+          <SourceList conversation={conversation} from={opened.from} to={opened.to} />
+        </Dialog>
+      )}
+    </Fact>
+  );
+}

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { commandOf } from '../../inspector/src/version/change-commands.ts';
+
+const commands = [
+  commandOf('c-17', { kind: 'restore', version: 3, newer: 'drop' }),
+  commandOf('c-17', { kind: 'rollback', turn: 't1' }),
+  commandOf('c-17', { kind: 'fork', version: 3, to: 'c-18' }),
+];
+
+test('writes the command of each change', () => {
+  expect(commands).toEqual([
+    'turnfold restore c-17 --version 3 --drop',
+    'turnfold rollback c-17 t1',
+    'turnfold fork c-17 c-18 --version 3',
+  ]);
+  expect(commandOf('c-17', { kind: 'fork', version: 0, to: '' })).toBe('turnfold fork c-17 <new> --version 0');
+});
