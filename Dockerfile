@@ -25,6 +25,7 @@ FROM packages AS build
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts/copy-lua.ts scripts/
 COPY src src
+COPY inspector inspector
 RUN npm run build && chmod 755 dist/cli/main.js
 
 FROM packages AS dependencies

@@ -9,7 +9,7 @@ import { checkLines, checkLua, checkName, checkTypeScript, type ProjectFile, typ
 /** `.git` is a folder in a clone, but in a worktree it is a file that contains a path of this machine. */
 const skipped = /^(node_modules|dist|coverage|\.git|\.cache)$/;
 const skippedFile = /^(package-lock\.json|test\/fixtures\/.*)$/;
-const codeRoom = /^(src|test|bench|scripts|deploy)\/.*\.(ts|lua)$/;
+const codeRoom = /^(src|inspector|test|bench|scripts|deploy)\/.*\.(tsx?|lua)$/;
 
 function listFiles(folder = ''): string[] {
   return readdirSync(folder === '' ? '.' : folder, { withFileTypes: true }).flatMap((entry) => {
@@ -27,7 +27,7 @@ function readText(path: string): ProjectFile[] {
 
 const files = listFiles().flatMap(readText);
 const code = files.filter(({ path }) => codeRoom.test(path));
-const typescript = code.filter(({ path }) => extname(path) === '.ts').map(checkTypeScript);
+const typescript = code.filter(({ path }) => /^\.tsx?$/.test(extname(path))).map(checkTypeScript);
 const scripts = code.filter(({ path }) => extname(path) === '.lua');
 
 const violations: Violation[] = [

@@ -1,5 +1,5 @@
 /**
- * Gate that checks the import directions of src/ (scripts/rooms.ts) with dependency-cruiser.
+ * Gate that checks the import directions of src/ and inspector/ (scripts/rooms.ts) with dependency-cruiser.
  *
  * If dependency-cruiser does not know the installed TypeScript (7 and later), it reads no modules and still reports "no
  * violations". So this script compares the modules that were read with the existing files. No module at all is a
@@ -9,9 +9,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { cruise, type ICruiseResult } from 'dependency-cruiser';
 import { isInARoom, rules } from './rooms.ts';
 
+const CODE = /\.tsx?$/;
+
 async function cruiseSources(): Promise<ICruiseResult> {
   const { output } = await cruise(
-    ['src'],
+    ['src', 'inspector/src'].filter((folder) => existsSync(folder)),
     {
       validate: true,
       ruleSet: { forbidden: [...rules] },
@@ -25,9 +27,12 @@ async function cruiseSources(): Promise<ICruiseResult> {
 }
 
 function listSourceFiles(): string[] {
-  if (!existsSync('src')) return [];
-  const entries = readdirSync('src', { recursive: true, encoding: 'utf8' });
-  return entries.filter((entry) => entry.endsWith('.ts')).map((entry) => `src/${entry.replaceAll('\\', '/')}`);
+  return ['src', 'inspector/src']
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => {
+      const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+      return entries.filter((entry) => CODE.test(entry)).map((entry) => `${folder}/${entry.replaceAll('\\', '/')}`);
+    });
 }
 
 function findViolations(result: ICruiseResult, files: readonly string[]): string[] {
@@ -38,7 +43,9 @@ function findViolations(result: ICruiseResult, files: readonly string[]): string
     ...result.summary.violations.map(
       ({ rule, from, to }) => `${from} → ${to}: ${rule.name} (${comments.get(rule.name)})`,
     ),
-    ...files.filter((file) => !isInARoom(file)).map((file) => `${file}: no-room (scripts/rooms.ts does not know it)`),
+    ...files
+      .filter((file) => file.startsWith('src/') && !isInARoom(file))
+      .map((file) => `${file}: no-room (scripts/rooms.ts does not know it)`),
     ...unread.map((file) => `${file}: unread (dependency-cruiser did not read it)`),
     ...(files.length === 0 ? ['src: nothing-checked (no .ts file there)'] : []),
   ];
@@ -46,7 +53,7 @@ function findViolations(result: ICruiseResult, files: readonly string[]): string
 
 const files = listSourceFiles();
 const result = await cruiseSources();
-const modules = result.modules.filter(({ source }) => source.startsWith('src/') && source.endsWith('.ts'));
+const modules = result.modules.filter(({ source }) => /^(?:src|inspector)\//.test(source) && CODE.test(source));
 const imports = modules.reduce((sum, module) => sum + module.dependencies.length, 0);
 const violations = findViolations(result, files);
 

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { checkSentence, splitSentences } from './prose-rules.ts';
 import { type Prose, readLua, readMarkdown, readTypeScript } from './prose-text.ts';
 
-const FOLDERS = ['src', 'test', 'bench', 'scripts', 'deploy', 'docs', 'examples'];
+const FOLDERS = ['src', 'inspector', 'test', 'bench', 'scripts', 'deploy', 'docs', 'examples'];
 /** Files that quote the forbidden phrases, and packages of others in a folder of the project. */
 const EXEMPT = /^(?:scripts\/prose-rules\.ts|test\/gates\/prose\.test\.ts)$|\/node_modules\//;
 
@@ -16,7 +16,7 @@ function listFiles(): string[] {
       ? readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`)
       : [],
   );
-  return [...inFolders, 'README.md'].filter((path) => /\.(?:ts|lua|md)$/.test(path) && !EXEMPT.test(path));
+  return [...inFolders, 'README.md'].filter((path) => /\.(?:tsx?|lua|md)$/.test(path) && !EXEMPT.test(path));
 }
 
 function readProse(path: string, text: string): Prose[] {

@@ -63,12 +63,15 @@ function readDocComment(raw: string, line: number): Prose[] {
   return blocks;
 }
 
-/** Finds the titles of tests, and in src every string that is long enough to be a sentence. */
+/** Finds the titles of tests, and elsewhere every string or text of a page that is long enough to be a sentence. */
 function readStrings(source: ts.SourceFile, isTest: boolean): Prose[] {
   const found: Prose[] = [];
   const visit = (node: ts.Node): void => {
     const isText =
-      ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node) || ts.isTemplateExpression(node);
+      ts.isStringLiteral(node) ||
+      ts.isNoSubstitutionTemplateLiteral(node) ||
+      ts.isTemplateExpression(node) ||
+      ts.isJsxText(node);
     if (isText && (isTest ? isTitle(node) : isSentence(textOf(node)))) {
       const { line } = source.getLineAndCharacterOfPosition(node.getStart(source));
       found.push({ line: line + 1, text: hideCode(textOf(node)) });
@@ -79,7 +82,9 @@ function readStrings(source: ts.SourceFile, isTest: boolean): Prose[] {
   return found;
 }
 
-function textOf(node: ts.StringLiteral | ts.NoSubstitutionTemplateLiteral | ts.TemplateExpression): string {
+function textOf(
+  node: ts.StringLiteral | ts.NoSubstitutionTemplateLiteral | ts.TemplateExpression | ts.JsxText,
+): string {
   if (!ts.isTemplateExpression(node)) return node.text;
   return [node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join(CODE);
 }

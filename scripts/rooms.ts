@@ -129,6 +129,9 @@ function ownerRules(): IForbiddenRuleType[] {
   }));
 }
 
+/** The only module of src whose code the inspector may contain. It has no imports. */
+const SHARED_WITH_PAGE = '^src/http-client/event-frames\\.ts$';
+
 export const rules: readonly IForbiddenRuleType[] = [
   ...directionRules(),
   ...ownerRules(),
@@ -166,5 +169,33 @@ export const rules: readonly IForbiddenRuleType[] = [
     severity: 'error',
     from: { path: '^src/' },
     to: { couldNotResolve: true },
+  },
+  {
+    name: 'inspector-types',
+    comment: 'the inspector uses types of http/answers and domain only, so that no server code is in the page',
+    severity: 'error',
+    from: { path: '^inspector/' },
+    to: { path: '^src/', pathNot: SHARED_WITH_PAGE, dependencyTypesNot: ['type-only'] },
+  },
+  {
+    name: 'inspector-direction',
+    comment: 'the inspector imports no room but http/answers and domain',
+    severity: 'error',
+    from: { path: '^inspector/' },
+    to: { path: '^src/', pathNot: [SHARED_WITH_PAGE, '^src/(http/answers|domain)/'] },
+  },
+  {
+    name: 'inspector-packages',
+    comment: 'the page contains no packages but preact, @preact/signals and uplot',
+    severity: 'error',
+    from: { path: '^inspector/' },
+    to: { pathNot: ['^src/', '^inspector/', ...['preact', '@preact/signals', 'uplot', 'zod'].map(packagePath)] },
+  },
+  {
+    name: 'inspector-cycles',
+    comment: 'no module of the inspector imports itself through others, except by a panel that is loaded later',
+    severity: 'error',
+    from: { path: '^inspector/' },
+    to: { circular: true, viaOnly: { dependencyTypesNot: ['dynamic-import'] } },
   },
 ];

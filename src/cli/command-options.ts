@@ -25,3 +25,6 @@ export function readSeconds(text: string): number {
   if (text.trim() !== '' && value >= 0 && value < Number.POSITIVE_INFINITY) return value;
   throw new InvalidArgumentError('Expected a number of seconds.');
 }
+
+/** Reads a port. 0 takes any free port. */
+export const readPort = numberFrom(0);

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { ALL_ROLES, numberFrom, withContextOption, withJsonOption } from './command-options.ts';
+import { ALL_ROLES, numberFrom, readPort, withContextOption, withJsonOption } from './command-options.ts';
 import type { CommandRunner } from './run-command.ts';
 
 const readTokens = numberFrom(1);
-const readPort = numberFrom(0);
 const FORMATS = 'anthropic, openai-chat or openai-responses';
 const LINES = 'one JSON line per conversation';
 const HTML = 'also write a report with plots to this HTML file';
@@ -15,6 +14,7 @@ export function addProcessCommands(program: Command, runner: CommandRunner): voi
     .description('watch an agent with real tools while its context is compacted (needs no API key)')
     .option('--model <name>', 'provider/model to use instead of the scripted one (API key from the environment)')
     .option('--file <jsonl>', 'play back the first conversation of this JSONL file instead')
+    .option('--inspect', 'then keep Redis, and serve the inspector with the conversation until Ctrl-C')
     .action(runner.local(async () => (await import('./commands/demo.ts')).runDemo));
   const dev = program
     .command('dev')
@@ -41,6 +41,7 @@ export function addProcessCommands(program: Command, runner: CommandRunner): voi
     .option('--keys', 'answer only callers with an access key of `turnfold keys`')
     .option('--agent <name>', 'agent of the protocols of front-ends: the AI SDK, AG-UI and Open Responses')
     .option('--page <folder>', 'folder of a built page to serve beside the routes')
+    .option('--inspect', 'serve the inspector under /inspect. Its requests need the same keys and scopes')
     .option('--cors <origins>', 'origins of web pages that may send requests, comma-separated (* for all)')
     .option('--max-readers <n>', 'maximum number of streams and waiting requests', readTokens)
     .option('--metrics-port <n>', 'port of /metrics, /health and /ready (0 takes any free port)', readPort, 9465)

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { numberFrom, readSeconds, withContextOption, withJsonOption } from './command-options.ts';
+import { numberFrom, readPort, readSeconds, withContextOption, withJsonOption } from './command-options.ts';
 import type { CommandRunner } from './run-command.ts';
 
 const readNumber = numberFrom(0);
@@ -10,6 +10,7 @@ export function addRedisCommands(program: Command, runner: CommandRunner): void 
   addTurnCommands(program, runner);
   addFailureCommands(program, runner);
   program.commandsGroup('Conversations:');
+  addInspectCommand(program, runner);
   addConversationCommands(program, runner);
   program.commandsGroup('Versions of a context:');
   addVersionCommands(program, runner);
@@ -100,6 +101,17 @@ function addFailureCommands(program: Command, runner: CommandRunner): void {
     .option('--operation <id>', 'operation id: a new id re-drives the same turn once more')
     .option(...PRIORITY_OPTION)
     .action(runner.onRedis(async () => (await import('./commands/failures.ts')).redrive));
+}
+
+function addInspectCommand(program: Command, runner: CommandRunner): void {
+  program
+    .command('inspect')
+    .description('serve a page that shows what each agent still knows, and why, until Ctrl-C')
+    .option('--port <n>', 'port to listen on (0 takes any free port)', readPort, 8710)
+    .option('--host <address>', 'address to listen on. Without --keys only 127.0.0.1, ::1 or localhost', '127.0.0.1')
+    .option('--keys', 'answer only callers with an access key of `turnfold keys`')
+    .option('--allow-changes', 'let the page compact, restore, fork, approve and answer (default: it only reads)')
+    .action(runner.onRedis(async () => (await import('./commands/inspect.ts')).runInspect));
 }
 
 function addConversationCommands(program: Command, runner: CommandRunner): void {

@@ -27,6 +27,8 @@ const conversationsSchema = z.strictObject({
   ...listFields,
   /** Only conversations of this agent. Absent: all agents. */
   agent: idSchema.optional(),
+  /** Only conversations whose id contains this text. Absent: all ids. */
+  idContains: z.string().min(1).max(128).optional(),
   /** Only conversations in this state. Absent: all states. */
   state: z.enum(CONVERSATION_STATES).optional(),
 });

@@ -25,15 +25,25 @@ function keepFor(path: string): string {
 /**
  * Serves the files of a folder, e.g. a built page, beside the routes.
  * @param answer answers a request for which the folder has no file
+ * @param under path of the page, e.g. `/inspect`. Absent: the page is at the root
  */
-export function withPage(folder: string, answer: HttpApp['fetch']): HttpApp['fetch'] {
+export function withPage(folder: string, answer: HttpApp['fetch'], under = ''): HttpApp['fetch'] {
   const app = new Hono<{ Bindings: Connection }>();
   app.use('/v1/*', async ({ req, env }) => await answer(req.raw, env));
-  app.use(async (context, next) => {
+  // The files of a page are named relative to it, so its address ends with a slash.
+  if (under !== '') app.get(under, (context) => context.redirect(`.${under}/`));
+  app.use(`${under}/*`, async (context, next) => {
     await next();
     for (const [name, value] of Object.entries(HEADERS)) context.res.headers.set(name, value);
   });
-  app.use(serveStatic({ root: folder, onFound: (path, { res }) => res.headers.set('cache-control', keepFor(path)) }));
+  app.use(
+    `${under}/*`,
+    serveStatic({
+      root: folder,
+      rewriteRequestPath: (path) => path.slice(under.length),
+      onFound: (path, { res }) => res.headers.set('cache-control', keepFor(path)),
+    }),
+  );
   app.notFound(({ req, env }) => answer(req.raw, env));
   return async (request, connection) => await app.fetch(request, connection);
 }

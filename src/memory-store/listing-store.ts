@@ -33,10 +33,13 @@ function findConversations(db: MemoryDatabase, tenant: string | undefined): Memo
 
 function listConversations(
   db: MemoryDatabase,
-  { tenant, agent, state, after, limit }: ConversationQuery,
+  { tenant, agent, state, idContains = '', after, limit }: ConversationQuery,
 ): ListPage<ListedConversation, ConversationRef> {
   const listed = findConversations(db, tenant).map(listConversation);
-  const wanted = listed.filter((one) => (agent ?? one.agent) === one.agent && (state ?? one.state) === one.state);
+  const wanted = listed.filter(
+    (one) =>
+      one.conversation.includes(idContains) && (agent ?? one.agent) === one.agent && (state ?? one.state) === one.state,
+  );
   return page(wanted, {
     limit,
     after: after && encodeListedName(after),

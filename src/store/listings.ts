@@ -83,7 +83,7 @@ type ListConversationsReply = readonly [last: string, examined: number, isEnd: n
 const listConversationsScript: ScriptDefinition<[ShardQuery<ConversationQuery>], ShardPage<ListedConversation>> = {
   file: 'list-conversations',
   keys: ([{ shard }], keyspace) => [keyspace.conversations(shard)],
-  args: ([{ shard, after, tenant, limit, agent = '', state = '' }], keyspace) => [
+  args: ([{ shard, after, tenant, limit, agent = '', state = '', idContains = '' }], keyspace) => [
     keyspace.shardPrefix(shard),
     after,
     tenant === undefined ? '' : `${tenant}|`,
@@ -91,6 +91,7 @@ const listConversationsScript: ScriptDefinition<[ShardQuery<ConversationQuery>],
     limit,
     agent,
     state,
+    idContains,
   ],
   decode: (reply) => {
     const [last, examined, isEnd, ...rows] = reply as ListConversationsReply;

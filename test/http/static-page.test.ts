@@ -20,3 +20,21 @@ test('lets a browser keep files with a hash in their name, and ask for all other
   expect(await keepFor('/assets/index-DrJ-jrom.js')).toBe('public, max-age=31536000, immutable');
   expect(await keepFor('/v1/missing')).toBeNull();
 });
+
+test('serves a page under a path, beside the routes and a page at the root', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'turnfold-page-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'index.html'), 'the page');
+  const answer = withPage(folder, async ({ url }) => new Response(new URL(url).pathname), '/inspect');
+  const get = (path: string) => answer(new Request(`http://127.0.0.1${path}`));
+
+  const redirect = await get('/inspect');
+  expect(redirect.status).toBe(302);
+  expect(new URL(redirect.headers.get('location') ?? '', 'http://127.0.0.1/inspect').pathname).toBe('/inspect/');
+  const page = await get('/inspect/');
+  expect(await page.text()).toBe('the page');
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
+  for (const path of ['/', '/v1/conversations', '/inspect/missing.js', '/inspector']) {
+    expect(await (await get(path)).text()).toBe(path);
+  }
+});

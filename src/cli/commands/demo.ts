@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
+import type { OpenClient } from '../../client/index.ts';
 import { readConfig } from '../../config.ts';
 import { createDemoAgent, DEMO_PREFIX, type DemoAgentOptions, type DemoScript } from '../../demo/demo-agent.ts';
 import { isCheckout, loadPlaybackScript, loadQuestionScript } from '../../demo/load-script.ts';
@@ -12,6 +14,7 @@ import type { LocalRedis } from '../../local-redis/local-redis.ts';
 import { resolveModel } from '../../runtime/resolve-model.ts';
 import { withAllInOne } from '../all-in-one.ts';
 import { readLines } from '../files.ts';
+import { serveInspector } from '../inspector-server.ts';
 import { forwardInterrupt } from '../interruption.ts';
 import { type Output, writeJson } from '../output.ts';
 import type { CommandContext } from '../run-command.ts';
@@ -22,10 +25,14 @@ export interface DemoOptions {
   readonly json?: boolean;
   /** Model `provider/model` to use instead of the scripted model. */
   readonly model?: string;
+  /** True to serve the inspector with the demo's conversation. */
+  readonly inspect?: true;
 }
 
 const ROOT = resolve(fileURLToPath(import.meta.url), '../../../..');
 const STAY_MS = 60_000;
+/** Time in ms that requests of the inspector have to end. */
+const GRACE_MS = 1_000;
 const BAR_TOKENS = 400;
 
 /**
@@ -48,9 +55,29 @@ export async function runDemo({ output }: CommandContext, options: DemoOptions):
     output.note('\nrunning the same turns without compaction …');
     const without = await runConversation(client, uncompacted, script, () => undefined);
     report(output, options, { run, without, usable: script.usable });
-    await inviteToLook(output, options, { redis, run, interrupted });
+    if (options.inspect === true) await inspect({ client, output, run, interrupted });
+    else await inviteToLook(output, options, { redis, run, interrupted });
     return run.failures.length === 0 && summarizeRun(run, script.usable).overLimit === 0 ? 0 : 1;
   });
+}
+
+interface Inspected {
+  readonly client: OpenClient;
+  readonly output: Output;
+  readonly run: DemoRun;
+  readonly interrupted: AbortSignal;
+}
+
+/** Serves the inspector, with all rights, until a signal ends the demo. */
+async function inspect({ client, output, run, interrupted }: Inspected): Promise<void> {
+  const access = { hasKeys: false, allowsChanges: true };
+  const server = await serveInspector({ client, output, host: '127.0.0.1', port: 0, ...access });
+  try {
+    output.note(`\nThe inspector shows the conversation, until Ctrl-C: ${server.url}/#/c/${run.conversation}`);
+    await once(interrupted, 'abort');
+  } finally {
+    await server.close(GRACE_MS);
+  }
 }
 
 function describeProgress(output: Output, usable: number): (progress: DemoProgress) => void {

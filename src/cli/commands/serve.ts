@@ -10,15 +10,16 @@ import { createReadiness } from '../../health/readiness.ts';
 import { createHealthPages } from '../../health/worker-pages.ts';
 import { createHttpApp } from '../../http/app.ts';
 import type { HttpApp, HttpAppOptions } from '../../http/app-options.ts';
-import { authenticateByKey } from '../../http/bearer-keys.ts';
 import { createProtocols } from '../../http/protocols.ts';
 import { serveHttp } from '../../http/serve-http.ts';
 import { withPage } from '../../http/static-page.ts';
 import { createHttpMetrics, type HttpMetrics } from '../../telemetry/http-metrics.ts';
 import { createLogger } from '../../telemetry/logs.ts';
+import { findInspectorPage } from '../inspector-server.ts';
 import { listenForSignals } from '../interruption.ts';
 import { explainError, PROCESS_WAIT_MS, waitForRedis } from '../redis-outage.ts';
 import type { CommandContext } from '../run-command.ts';
+import { checkHost, limitCallers } from '../served-host.ts';
 
 export interface ServeCommandOptions {
   readonly port: number;
@@ -32,12 +33,11 @@ export interface ServeCommandOptions {
   readonly agent?: string;
   /** Folder of a built page to serve beside the routes. */
   readonly page?: string;
+  /** True to serve the inspector under `/inspect`. */
+  readonly inspect?: true;
   readonly metricsPort: number;
 }
 
-/** Addresses that only this machine reaches, and the names under which it reaches them. */
-const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
-const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
 /** Exit code `EX_TEMPFAIL` of sysexits: requests were cut off at the deadline. */
 const CUT_OFF_EXIT_CODE = 75;
 
@@ -66,7 +66,7 @@ export async function runServe({ output }: CommandContext, options: ServeCommand
   const metrics = createHttpMetrics(() => app.readers);
   const app = createApp(client, options, { onError, onRequest: (request) => metrics.record(request) });
   const pages = stack.adopt(await openPages(client, metrics, metricsPort), (opened) => opened.close());
-  const fetch = options.page === undefined ? app.fetch : withPage(options.page, app.fetch);
+  const fetch = addPages(app.fetch, options);
   const server = await serveHttp({ app: { fetch, close: () => app.close() }, host, port });
   const metricsUrl = `http://${pages.host}:${pages.port}/metrics`;
   const access = options.keys === true ? 'for callers with an access key' : 'without keys, for this machine only';
@@ -79,13 +79,15 @@ export async function runServe({ output }: CommandContext, options: ServeCommand
 }
 
 function checkOptions({ host, keys, page }: ServeCommandOptions): void {
-  if (keys !== true && !LOOPBACK.includes(host)) {
-    const why = `without --keys, the server listens on this machine only: ${LOOPBACK.join(', ')}`;
-    throw fieldError('invalid_config', '--host', why);
-  }
+  checkHost(host, keys === true);
   if (page !== undefined && !existsSync(join(page, 'index.html'))) {
     throw fieldError('invalid_config', '--page', `${page} has no index.html`);
   }
+}
+
+function addPages(routes: HttpApp['fetch'], { page, inspect }: ServeCommandOptions): HttpApp['fetch'] {
+  const fetch = page === undefined ? routes : withPage(page, routes);
+  return inspect === true ? withPage(findInspectorPage(), fetch, '/inspect') : fetch;
 }
 
 function createApp(
@@ -95,7 +97,7 @@ function createApp(
 ): HttpApp {
   return createHttpApp({
     client,
-    ...(keys === true ? { authenticate: authenticateByKey(client.keys) } : { hosts: LOOPBACK_NAMES }),
+    ...limitCallers(client, keys === true),
     ...(cors !== undefined && { cors: cors.split(',').map((origin) => origin.trim()) }),
     ...(maxReaders !== undefined && { limits: { maxReaders } }),
     protocols: createProtocols({ client, agent }),

@@ -73,6 +73,8 @@ interface ListQuery<Position> {
 }
 
 export interface ConversationQuery extends ListQuery<ConversationRef> {
+  /** Only conversations whose id contains this text. */
+  readonly idContains?: string | undefined;
   readonly agent?: string | undefined;
   readonly state?: ListedState | undefined;
 }

@@ -65,11 +65,20 @@ export const compactionSchema = z
         messages: z.number(),
         summarize: z.array(rangeSchema).describe('Ranges of the log that would become summaries.'),
         evict: z.array(rangeSchema).describe('Ranges of the log that would leave the context.'),
+        mask: z.array(rangeSchema).describe('Ranges of the log whose messages would be masked or clipped.'),
+        protected: z
+          .array(z.number())
+          .describe(
+            'Positions (seqs) that no soft compaction removes. A summary has the position of its first message.',
+          ),
+        tokensAfter: z.number().describe('Estimated tokens of the context after the compaction.'),
       })
       .optional()
       .describe('Present for a dry run.'),
   })
   .meta({ id: 'Compaction' });
+
+export type CompactionAnswer = z.infer<typeof compactionSchema>;
 
 export const eventSchema = z.looseObject({ type: z.string(), at: z.number().optional() }).meta({
   id: 'ConversationEvent',

@@ -60,8 +60,19 @@ export const contextSchema = z
       .record(z.string(), z.unknown())
       .optional()
       .describe('With another format: a request body of that provider, without system prompt and tools.'),
+    broken: z
+      .array(
+        z.looseObject({
+          rule: z.string().describe('Code of a rule, as in docs/reference/wire.md.'),
+          why: z.string().describe('Place in the body, and what is wrong there.'),
+        }),
+      )
+      .optional()
+      .describe('With another format: rules of the format that the body breaks.'),
   })
   .meta({ id: 'Context' });
+
+export type ContextAnswer = z.infer<typeof contextSchema>;
 
 export const exportSchema = z
   .looseObject({ id: idSchema, messages: z.array(answeredMessage) })

@@ -28,6 +28,7 @@ const listConversations = defineRoute({
   query: z.strictObject({
     ...pageFields,
     agent: idSchema.optional().describe('Only conversations of this agent.'),
+    idContains: z.string().min(1).max(128).optional().describe('Only conversations whose id contains this text.'),
     state: z.enum(CONVERSATION_STATES).optional().describe('Only conversations in this state.'),
   }),
   result: conversationPageSchema,

@@ -1,11 +1,11 @@
 -- Lists the conversations of one shard by name, each with its state. Writes nothing.
 -- KEYS: conversations of the shard. ARGV: prefix of the shard's keys, name to continue after or '', tenant and '|' or '', limit
--- of names to examine, limit of rows, agent or '', state or ''
+-- of names to examine, limit of rows, agent or '', state or '', part of the id or ''
 -- Reply: {last name examined or '', count of names examined, 1 at the end of the shard, {name, agent, state, messages, user
 -- messages, unsettled turns in the mailbox, kind of the wait or '', how the last turn ended and when or '', 1 for a fork in
 -- progress}…}
 -- @include page
-local prefix, after, tenant_prefix, most_names, limit, agent, state = unpack(ARGV)
+local prefix, after, tenant_prefix, most_names, limit, agent, state, part = unpack(ARGV)
 most_names, limit = tonumber(most_names), tonumber(limit)
 local names = read_page(KEYS[1], after, tenant_prefix, most_names)
 local rows, last, examined = {}, '', 0
@@ -24,7 +24,7 @@ for _, name in ipairs(names) do
   last, examined = name, examined + 1
   local tenant, id = string.match(name, '^([^|]+)|(.+)$')
   local base = prefix .. (tenant or '') .. ':'
-  local fields = tenant and redis.pcall('HMGET', base .. 'c:' .. id, 'schema', 'agent', 'forkAgent', 'head', 'turns', 'last')
+  local fields = tenant and string.find(id, part, 1, true) and redis.pcall('HMGET', base .. 'c:' .. id, 'schema', 'agent', 'forkAgent', 'head', 'turns', 'last')
     or {}
   local whose = fields[3] or fields[2] or ''
   if fields[1] and (agent == '' or agent == whose) then

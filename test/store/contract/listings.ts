@@ -108,7 +108,7 @@ export function describeListings(given: Given): void {
     ]);
   });
 
-  test('listConversations returns only conversations with the state and the agent that the query names', async () => {
+  test('listConversations returns only conversations with the state, the agent and the part of the id that the query names', async () => {
     const { store } = given.harness();
     const tenant = newTenant();
     const named = (id: string): ConversationRef => ({ tenant, id });
@@ -127,6 +127,8 @@ export function describeListings(given: Given): void {
     expect((await listConversations({ tenant, state: 'waiting' }))[0]).toMatchObject({ waitsFor: 'retry' });
     expect(idsOf(await listConversations({ tenant, agent: 'other' }))).toEqual(['queued']);
     expect(await listConversations({ tenant, agent: 'other', state: 'idle' })).toEqual([]);
+    expect(idsOf(await listConversations({ tenant, idContains: 'ail' }))).toEqual(['failed']);
+    expect(await listConversations({ tenant, idContains: 'f.iled' }), 'a dot is no pattern').toEqual([]);
     await store.accept(turnFor(named('failed'), 't2'));
     expect(await listConversations({ tenant, state: 'failed' }), 'a new turn has come').toEqual([]);
   });

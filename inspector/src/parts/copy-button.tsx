@@ -1,0 +1,45 @@
+import { useEffect, useState } from 'preact/hooks';
+import { IconCheck, IconCopy } from './icons.tsx';
+
+export interface CopyButtonProps {
+  readonly text: string;
+  /** Name of the copied thing, e.g. `the conversation id`. */
+  readonly what: string;
+}
+
+const SHOWN_MS = 1_500;
+
+type Outcome = 'copied' | 'refused';
+
+/** Copies a text. Without the right to use the clipboard, e.g. over plain HTTP, the button says so. */
+export function CopyButton({ text, what }: CopyButtonProps) {
+  const [outcome, setOutcome] = useState<Outcome>();
+  useEffect(() => {
+    if (outcome === undefined) return undefined;
+    const timer = setTimeout(() => setOutcome(undefined), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [outcome]);
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setOutcome('copied');
+    } catch {
+      setOutcome('refused');
+    }
+  };
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      onClick={() => void copy()}
+      aria-label={`Copy ${what}`}
+      title={`Copy ${what}`}
+    >
+      {outcome === 'copied' ? <IconCheck /> : <IconCopy />}
+      <span role="status" class="visually-hidden">
+        {outcome === 'copied' && 'Copied'}
+        {outcome === 'refused' && 'The browser does not allow the page to copy'}
+      </span>
+    </button>
+  );
+}

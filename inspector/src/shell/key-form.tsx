@@ -1,0 +1,39 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { saveKey } from './key.ts';
+
+/** Asks for the access key once. The key stays in this tab. */
+export function KeyForm({ why }: { readonly why: string }) {
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  const send = (event: Event): void => {
+    event.preventDefault();
+    const key = field.current?.value.trim() ?? '';
+    if (key !== '') saveKey(key);
+  };
+  return (
+    <form class="key-form" onSubmit={send}>
+      <h1>This server needs an access key</h1>
+      <p id="key-hint">
+        Create one with <code>turnfold keys create --scopes read</code>. The key stays in this tab until you close it.
+      </p>
+      <label for="key">Access key</label>
+      <input
+        ref={field}
+        id="key"
+        type="password"
+        autocomplete="off"
+        spellcheck={false}
+        aria-describedby="key-hint"
+        required
+      />
+      {why !== '' && (
+        <p class="field-error" role="alert">
+          {why}
+        </p>
+      )}
+      <button type="submit" class="button button-main">
+        Open the inspector
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,98 @@
+import { useEffect } from 'preact/hooks';
+import type { BreakdownAnswer } from '../../../src/http/answers/inspection.ts';
+import { Categories } from '../gauge/categories.tsx';
+import { Cost } from '../gauge/cost.tsx';
+import { Gauge } from '../gauge/gauge.tsx';
+import '../gauge/gauge.css';
+import { Growth } from '../gauge/growth.tsx';
+import { Loaded } from '../parts/loaded.tsx';
+import type { Versions } from '../shell/answers.ts';
+import { pathOf } from '../shell/client.ts';
+import { useConversation } from '../shell/live-conversation.ts';
+import { replaceSettings, settings } from '../shell/router.ts';
+import { useAnswer } from '../shell/use-answer.ts';
+import { Timeline } from './timeline.tsx';
+import { describeVersion } from './version-words.ts';
+
+const NONE: Versions['versions'] = [];
+
+/** The knowledge of the agent: how full its window is, the parts of it, and the fate of each message. */
+export function ContextPanel({ conversation }: { readonly conversation: string }) {
+  const { description, change } = useConversation();
+  const path = pathOf('conversations', conversation);
+  const shown = readNumber('version');
+  const breakdown = useAnswer<BreakdownAnswer>(`${path}/breakdown`, { version: shown });
+  const versions = useAnswer<Versions>(`${path}/versions`);
+  const { reload: reloadBreakdown } = breakdown;
+  const { reload: reloadVersions } = versions;
+  useEffect(() => {
+    reloadBreakdown();
+    reloadVersions();
+  }, [change]);
+  const kept = versions.value?.versions ?? NONE;
+  return (
+    <div class="context-panel">
+      <Loaded answer={breakdown} what="the size of the context">
+        {(value) => (
+          <>
+            <Gauge breakdown={value} />
+            <div class="context-side">
+              <Categories conversation={conversation} breakdown={value} />
+              <Growth conversation={conversation} versions={kept} breakdown={value} />
+              <Cost cost={value.cost} />
+            </div>
+          </>
+        )}
+      </Loaded>
+      <section class="context-log" aria-label="Timeline">
+        <header class="timeline-head">
+          <h2>Timeline</h2>
+          {kept.length > 0 && <VersionChoice versions={kept} shown={shown} />}
+          <p class="keys-hint">
+            <kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens
+          </p>
+        </header>
+        {description !== undefined && (
+          <Timeline
+            conversation={conversation}
+            head={description.head}
+            live={description.size.version}
+            versions={kept}
+            shown={shown}
+            marked={readNumber('seq')}
+          />
+        )}
+      </section>
+    </div>
+  );
+}
+
+function readNumber(name: string): number | undefined {
+  const given = Number(settings.value.get(name) ?? '');
+  return Number.isSafeInteger(given) && given > 0 ? given : undefined;
+}
+
+interface VersionChoiceProps {
+  readonly versions: Versions['versions'];
+  readonly shown: number | undefined;
+}
+
+/** Shows the log as an earlier version showed it. */
+function VersionChoice({ versions, shown }: VersionChoiceProps) {
+  return (
+    <label class="version-choice">
+      as shown by
+      <select
+        value={shown === undefined ? '' : String(shown)}
+        onChange={({ currentTarget }) => replaceSettings({ version: currentTarget.value })}
+      >
+        <option value="">the live context</option>
+        {versions.toReversed().map((version) => (
+          <option key={version.number} value={String(version.number)}>
+            {describeVersion(version)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,92 @@
+import { exactNumber, shortTokens } from '../parts/figures.tsx';
+import { IconPin } from '../parts/icons.tsx';
+import { Tag } from '../parts/tag.tsx';
+import type { OutlineEntry } from './outline-pages.ts';
+
+export interface EntryRowProps {
+  readonly seq: number;
+  /** Absent while its page is loading. */
+  readonly entry: OutlineEntry | undefined;
+  /** The entry behind it, which says whether its tool round ends here. */
+  readonly next: OutlineEntry | undefined;
+}
+
+/** Category of the context that an entry belongs to, for its colour. */
+function categoryOf({ role, calls }: OutlineEntry): string {
+  if (role === 'assistant') return calls === undefined ? 'assistant' : 'calls';
+  if (role === 'tool') return 'results';
+  return role === 'summary' ? 'summaries' : role;
+}
+
+/** Name of an author. A result of a tool is named by what it is. */
+function nameOf({ role }: OutlineEntry): string {
+  return role === 'tool' ? 'result' : role;
+}
+
+/** Place of an entry in its tool round: a call with all its results is one block. */
+function placeInRound(entry: OutlineEntry, next: OutlineEntry | undefined): string {
+  const isInside = entry.role === 'tool';
+  const isLast = next?.role !== 'tool';
+  if (!isInside) return entry.calls === undefined || isLast ? '' : 'round-start';
+  return isLast ? 'round-end' : 'round-middle';
+}
+
+const STATE_WORDS: Readonly<Partial<Record<OutlineEntry['state'], string>>> = {
+  archived: 'archived',
+  summarized: 'in a summary',
+  masked: 'masked',
+  clipped: 'clipped',
+};
+
+/** Content of the row of one message. */
+export function EntryRow({ seq, entry, next }: EntryRowProps) {
+  if (entry === undefined) {
+    return (
+      <div class="row-grid is-loading">
+        <span class="rail" />
+        <span class="row-seq mono">{seq}</span>
+        <span class="row-wait" />
+      </div>
+    );
+  }
+  const { calls, start, tokens, state, by, isError, thinking, pinned } = entry;
+  const words = STATE_WORDS[state];
+  return (
+    <div class={`row-grid is-${entry.role} is-${state}`}>
+      <span class={`rail ${placeInRound(entry, next)}`}>
+        <span class={`rail-dot c-${categoryOf(entry)}`} />
+      </span>
+      <span class="row-seq mono">{seq}</span>
+      <span class="row-role">{nameOf(entry)}</span>
+      <span class="row-text">
+        <bdi class="one-line">{start}</bdi>
+        {calls !== undefined && <span class="row-calls mono one-line">{listCalls(calls)}</span>}
+      </span>
+      <span class="row-tags">
+        {isError === true && <Tag tone="bad">error</Tag>}
+        {thinking === true && <Tag tone="note">thinking</Tag>}
+        {pinned === true && (
+          <Tag tone="warn">
+            <IconPin /> pinned
+          </Tag>
+        )}
+        {words !== undefined && (
+          <Tag tone={state === 'masked' || state === 'clipped' ? 'accent' : 'plain'}>
+            {words}
+            {by !== undefined && ` v${by}`}
+          </Tag>
+        )}
+      </span>
+      <span class="row-tokens number" title={`${exactNumber(tokens)} tokens`}>
+        {shortTokens(tokens)}
+      </span>
+    </div>
+  );
+}
+
+const SHOWN_CALLS = 4;
+
+function listCalls(calls: readonly string[]): string {
+  const more = calls.length - SHOWN_CALLS;
+  return `→ ${calls.slice(0, SHOWN_CALLS).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}

@@ -1,0 +1,88 @@
+import { signal } from '@preact/signals';
+import type { OutlineAnswer, OutlineEntryAnswer } from '../../../src/http/answers/inspection.ts';
+import { AnswerError, pathOf, readRoute } from '../shell/client.ts';
+
+export type OutlineEntry = OutlineEntryAnswer;
+
+/** Entries of one request. A screen shows about 30. */
+const PAGE = 200;
+
+interface Page {
+  readonly entries: readonly OutlineEntry[];
+  /** Head of the log when the page was read. */
+  readonly head: number;
+}
+
+/**
+ * Pages of an outline, read when they are shown. A page that scrolled away before its answer came is canceled, so that
+ * a fast scroll does not become a storm of requests.
+ */
+export class OutlinePages {
+  /** Changes with each page. */
+  readonly revision = signal(0);
+  readonly error = signal<AnswerError | undefined>(undefined);
+  readonly #path: string;
+  readonly #version: number | undefined;
+  readonly #pages = new Map<number, Page>();
+  readonly #inFlight = new Map<number, AbortController>();
+  #head = 0;
+
+  /** @param version decides the states. Absent: the live one */
+  constructor(conversation: string, version: number | undefined) {
+    this.#path = pathOf('conversations', conversation, 'outline');
+    this.#version = version;
+  }
+
+  entryAt(seq: number): OutlineEntry | undefined {
+    const number = pageOf(seq);
+    return this.#pages.get(number)?.entries[seq - 1 - number * PAGE];
+  }
+
+  /** Reports the length of the log. Only the page where it grew is read again, because entries never change. */
+  grow(head: number): void {
+    this.#head = head;
+  }
+
+  /** Reads the missing pages of a range. Pages elsewhere that are still in flight are canceled. */
+  need(from: number, to: number): void {
+    const [first, last] = [pageOf(Math.max(1, from)), pageOf(Math.max(1, Math.min(to, this.#head)))];
+    for (const [number, leaving] of this.#inFlight) {
+      if (number >= first && number <= last) continue;
+      leaving.abort();
+      this.#inFlight.delete(number);
+    }
+    for (let number = first; number <= last; number += 1) {
+      if (!this.#inFlight.has(number) && !this.#isWhole(number)) void this.#read(number);
+    }
+  }
+
+  close(): void {
+    for (const leaving of this.#inFlight.values()) leaving.abort();
+  }
+
+  #isWhole(number: number): boolean {
+    const page = this.#pages.get(number);
+    return page !== undefined && (page.entries.length === PAGE || page.head >= this.#head);
+  }
+
+  async #read(number: number): Promise<void> {
+    const leaving = new AbortController();
+    const { signal: left } = leaving;
+    this.#inFlight.set(number, leaving);
+    try {
+      const query = { after: number * PAGE, limit: PAGE, version: this.#version };
+      const { entries, head } = await readRoute<OutlineAnswer>(this.#path, { query, signal: left });
+      this.#pages.set(number, { entries, head });
+      this.error.value = undefined;
+    } catch (error) {
+      if (left.aborted) return;
+      if (error instanceof AnswerError) this.error.value = error;
+    }
+    if (this.#inFlight.get(number) === leaving) this.#inFlight.delete(number);
+    this.revision.value += 1;
+  }
+}
+
+function pageOf(seq: number): number {
+  return Math.floor((seq - 1) / PAGE);
+}

@@ -1,0 +1,53 @@
+/** A version in the timeline: its divider stands behind the message that was the last one when it was made. */
+export interface Divider {
+  readonly version: number;
+  readonly head: number;
+}
+
+export type Row =
+  | { readonly kind: 'message'; readonly seq: number }
+  | { readonly kind: 'version'; readonly version: number };
+
+/**
+ * Numbers the rows of a timeline: every message of the log, with a row for each version between them. The number of
+ * messages does not matter, so that a log of any length scrolls.
+ */
+export class RowIndex {
+  readonly #head: number;
+  /** Sorted by place. */
+  readonly #dividers: readonly Divider[];
+
+  constructor(head: number, dividers: readonly Divider[]) {
+    this.#head = head;
+    this.#dividers = dividers
+      .filter((divider) => divider.head <= head)
+      .toSorted((one, other) => one.head - other.head || one.version - other.version);
+  }
+
+  get count(): number {
+    return this.#head + this.#dividers.length;
+  }
+
+  at(index: number): Row {
+    const before = this.#countDividers((divider, order) => divider.head + order < index);
+    const divider = this.#dividers[before];
+    if (divider !== undefined && divider.head + before === index) return { kind: 'version', version: divider.version };
+    return { kind: 'message', seq: index + 1 - before };
+  }
+
+  indexOf(seq: number): number {
+    return seq - 1 + this.#countDividers((divider) => divider.head < seq);
+  }
+
+  /** Counts the dividers for which `isBefore` holds. It holds for the first ones only, so a binary search finds the end. */
+  #countDividers(isBefore: (divider: Divider, order: number) => boolean): number {
+    let [low, high] = [0, this.#dividers.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const divider = this.#dividers[middle];
+      if (divider !== undefined && isBefore(divider, middle)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

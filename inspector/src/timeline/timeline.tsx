@@ -1,0 +1,194 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { EmptyState } from '../parts/empty-state.tsx';
+import { ErrorNote } from '../parts/error-note.tsx';
+import type { Version } from '../shell/answers.ts';
+import { linkTo, replaceSettings } from '../shell/router.ts';
+import { EntryRow } from './entry-row.tsx';
+import { MessageDialog } from './message-dialog.tsx';
+import { OutlinePages } from './outline-pages.ts';
+import { type Divider, type Row, RowIndex } from './row-index.ts';
+import './timeline.css';
+import { describeVersion } from './version-words.ts';
+import { ROW_PX, useVirtualWindow, type VirtualWindow } from './virtual-window.ts';
+
+export interface TimelineProps {
+  readonly conversation: string;
+  readonly head: number;
+  /** Number of the live version. */
+  readonly live: number;
+  readonly versions: readonly Version[];
+  /** Version whose view of the log is shown. Absent: the live one. */
+  readonly shown: number | undefined;
+  /** Message to mark and show. */
+  readonly marked: number | undefined;
+}
+
+/** Pause before pages are asked for, so that a fast scroll asks only for where it ends, in ms. */
+const SETTLE_MS = 60;
+
+/** The log: every message, what the context shows of it, and the versions between. */
+export function Timeline({ conversation, head, live, versions, shown, marked }: TimelineProps) {
+  const pages = useMemo(() => new OutlinePages(conversation, shown), [conversation, shown, live]);
+  useEffect(() => () => pages.close(), [pages]);
+  pages.grow(head);
+  const rows = useMemo(() => new RowIndex(head, versions.map(placeDivider)), [head, versions]);
+  const view = useVirtualWindow(rows.count);
+  const [active, setActive] = useState<number>();
+  const [opened, setOpened] = useState<number>();
+  usePages(pages, rows, view);
+  useEffect(() => {
+    if (marked === undefined || marked > head) return;
+    setActive(rows.indexOf(marked));
+    view.reveal(rows.indexOf(marked), 'center');
+  }, [marked, head > 0]);
+  const move = (row: number): void => {
+    const next = Math.max(0, Math.min(rows.count - 1, row));
+    setActive(next);
+    view.reveal(next);
+  };
+  const open = (index: number): void => {
+    const row = rows.at(index);
+    setActive(index);
+    if (row.kind === 'version') location.hash = linkTo('c', conversation, 'v', row.version);
+    else setOpened(row.seq);
+  };
+  const openAt = (seq: number): void => {
+    const next = Math.max(1, Math.min(head, seq));
+    setOpened(next);
+    move(rows.indexOf(next));
+    pages.need(next, next);
+  };
+  const close = (): void => {
+    setOpened(undefined);
+    if (marked !== undefined) replaceSettings({ seq: '' });
+    view.frame.current?.focus();
+  };
+  if (head === 0) return <EmptyState title="The log has no messages yet" />;
+  const error = pages.error.value;
+  return (
+    <>
+      {error !== undefined && error.status !== 401 && (
+        <ErrorNote error={error} onRetry={() => pages.need(...rangeOf(rows, view))} />
+      )}
+      <Rows
+        {...{ rows, view, pages, versions, active }}
+        onKey={(event) => moveByKey(event, { active, view, count: rows.count, move, open })}
+        onOpen={open}
+      />
+      {opened !== undefined && (
+        <MessageDialog
+          conversation={conversation}
+          seq={opened}
+          entry={pages.entryAt(opened)}
+          onMove={(by) => openAt(opened + by)}
+          onClose={close}
+        />
+      )}
+    </>
+  );
+}
+
+function placeDivider({ number, measuredAt }: Version): Divider {
+  return { version: number, head: measuredAt.head };
+}
+
+/** Messages from the first to the last drawn row. */
+function rangeOf(rows: RowIndex, { first, last }: VirtualWindow): [from: number, to: number] {
+  const seqs = [first, last - 1].map((index) => {
+    const row = rows.at(Math.max(0, index));
+    return row.kind === 'message' ? row.seq : undefined;
+  });
+  const [from, to] = seqs;
+  return [from ?? Math.max(1, first - 1), to ?? last];
+}
+
+function usePages(pages: OutlinePages, rows: RowIndex, view: VirtualWindow): void {
+  // Reading the signal draws the rows again with each page.
+  void pages.revision.value;
+  const [from, to] = rangeOf(rows, view);
+  useEffect(() => {
+    const timer = setTimeout(() => pages.need(from, to), pages.revision.peek() === 0 ? 0 : SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [pages, from, to, rows]);
+}
+
+interface Moving {
+  readonly active: number | undefined;
+  readonly view: VirtualWindow;
+  readonly count: number;
+  readonly move: (row: number) => void;
+  readonly open: (row: number) => void;
+}
+
+function moveByKey(event: KeyboardEvent, { active, view, count, move, open }: Moving): void {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const at = active ?? Math.max(0, view.last - 1);
+  const targets: Readonly<Record<string, number>> = {
+    j: at + 1,
+    ArrowDown: at + 1,
+    k: at - 1,
+    ArrowUp: at - 1,
+    PageDown: at + view.rowsPerPage,
+    PageUp: at - view.rowsPerPage,
+    Home: 0,
+    End: count - 1,
+  };
+  const target = targets[event.key];
+  if (target !== undefined) move(target);
+  else if (event.key === 'Enter' || event.key === ' ') open(at);
+  else return;
+  event.preventDefault();
+}
+
+interface RowsProps {
+  readonly rows: RowIndex;
+  readonly view: VirtualWindow;
+  readonly pages: OutlinePages;
+  readonly versions: readonly Version[];
+  readonly active: number | undefined;
+  readonly onKey: (event: KeyboardEvent) => void;
+  readonly onOpen: (row: number) => void;
+}
+
+function Rows({ rows, view, pages, versions, active, onKey, onOpen }: RowsProps) {
+  const { first, last, frame } = view;
+  const drawn = Array.from({ length: Math.max(0, last - first) }, (_, offset) => first + offset);
+  const isDrawn = active !== undefined && active >= first && active < last;
+  return (
+    <div
+      ref={frame}
+      class="timeline-frame"
+      role="listbox"
+      tabIndex={0}
+      aria-label="Messages of the log"
+      aria-activedescendant={isDrawn ? `row-${active}` : undefined}
+      onKeyDown={onKey}
+    >
+      <div class="timeline-sheet" role="presentation" style={{ blockSize: `${rows.count * ROW_PX}px` }}>
+        {drawn.map((index) => (
+          <div
+            key={index}
+            id={`row-${index}`}
+            class={index === active ? 'timeline-row is-active' : 'timeline-row'}
+            role="option"
+            aria-selected={index === active}
+            aria-setsize={rows.count}
+            aria-posinset={index + 1}
+            style={{ transform: `translateY(${index * ROW_PX}px)` }}
+            onClick={() => onOpen(index)}
+          >
+            <RowContent row={rows.at(index)} pages={pages} versions={versions} />
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function RowContent({ row, pages, versions }: { row: Row; pages: OutlinePages; versions: readonly Version[] }) {
+  if (row.kind === 'message') {
+    return <EntryRow seq={row.seq} entry={pages.entryAt(row.seq)} next={pages.entryAt(row.seq + 1)} />;
+  }
+  const version = versions.find(({ number }) => number === row.version);
+  return <div class="divider">{version !== undefined && <span>{describeVersion(version)}</span>}</div>;
+}

@@ -1,0 +1,33 @@
+import { serveInspector } from '../inspector-server.ts';
+import { listenForSignals } from '../interruption.ts';
+import type { AccessContext } from '../run-command.ts';
+
+export interface InspectOptions {
+  readonly port: number;
+  readonly host: string;
+  /** True if each request needs an access key. */
+  readonly keys?: true;
+  /** True if the page may change conversations. */
+  readonly allowChanges?: true;
+}
+
+/** Time in ms that requests in flight have to end. */
+const GRACE_MS = 1_000;
+
+/** Serves the inspector until SIGTERM or SIGINT. */
+export async function runInspect({ client, output }: AccessContext, options: InspectOptions): Promise<number> {
+  const { port, host, keys, allowChanges } = options;
+  const { interruption } = listenForSignals();
+  const hasKeys = keys === true;
+  const allowsChanges = allowChanges === true;
+  const server = await serveInspector({ client, output, host, port, hasKeys, allowsChanges });
+  output.line(`inspector at ${server.url}/`);
+  output.note(
+    allowsChanges
+      ? 'The page can change conversations. Ctrl-C ends the server.'
+      : 'The page only reads. To allow changes, add --allow-changes. Ctrl-C ends the server.',
+  );
+  await interruption;
+  await server.close(GRACE_MS);
+  return 0;
+}

@@ -1,0 +1,49 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { OpenClient } from '../client/index.ts';
+import { fieldError } from '../domain/errors.ts';
+import { createHttpApp } from '../http/app.ts';
+import { type HttpServer, serveHttp } from '../http/serve-http.ts';
+import { withPage } from '../http/static-page.ts';
+import { type Output, reportError } from './output.ts';
+import { checkHost, limitCallers } from './served-host.ts';
+
+export interface InspectorOptions {
+  readonly client: OpenClient;
+  readonly output: Output;
+  readonly host: string;
+  readonly port: number;
+  /** True if each request needs an access key. */
+  readonly hasKeys: boolean;
+  /** True if callers may change conversations. Otherwise only the routes with the scope `read` answer. */
+  readonly allowsChanges: boolean;
+}
+
+/** The built page lies in `dist` of a checkout and of an installed package, two folders above this file. */
+const PAGE = fileURLToPath(new URL('../../dist/inspector', import.meta.url));
+
+/**
+ * Finds the folder of the built inspector.
+ * @throws invalid_config if the page was not built
+ */
+export function findInspectorPage(): string {
+  if (existsSync(join(PAGE, 'index.html'))) return PAGE;
+  throw fieldError('invalid_config', 'inspector', `${PAGE} has no page. In a checkout, run: npm run prepare`);
+}
+
+/**
+ * Serves the inspector at the root of a port, beside its routes.
+ * @throws invalid_config if other machines could reach the server without keys, or the address cannot be bound
+ */
+export async function serveInspector(options: InspectorOptions): Promise<HttpServer> {
+  const { client, output, host, port, hasKeys } = options;
+  checkHost(host, hasKeys);
+  const app = createHttpApp({
+    client,
+    ...limitCallers(client, hasKeys),
+    onError: (error) => void reportError(output, error),
+  });
+  const fetch = withPage(findInspectorPage(), app.fetch);
+  return await serveHttp({ app: { fetch, close: () => app.close() }, host, port });
+}
