@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { OpenClient } from '../client/index.ts';
 import { fieldError } from '../domain/errors.ts';
+import type { Fleet } from '../health/fleet.ts';
 import { createHttpApp } from '../http/app.ts';
 import { type HttpServer, serveHttp } from '../http/serve-http.ts';
 import { withPage } from '../http/static-page.ts';
@@ -11,6 +12,7 @@ import { checkHost, limitCallers } from './served-host.ts';
 
 export interface InspectorOptions {
   readonly client: OpenClient;
+  readonly fleet: Pick<Fleet, 'read'>;
   readonly output: Output;
   readonly host: string;
   readonly port: number;
@@ -37,10 +39,11 @@ export function findInspectorPage(): string {
  * @throws invalid_config if other machines could reach the server without keys, or the address cannot be bound
  */
 export async function serveInspector(options: InspectorOptions): Promise<HttpServer> {
-  const { client, output, host, port, hasKeys } = options;
+  const { client, fleet, output, host, port, hasKeys } = options;
   checkHost(host, hasKeys);
   const app = createHttpApp({
     client,
+    fleet: () => fleet.read(),
     ...limitCallers(client, hasKeys),
     onError: (error) => void reportError(output, error),
   });

@@ -9,6 +9,7 @@ import type { RedisLocation } from '../redis/address.ts';
 import { nameRedisError } from '../redis/errors.ts';
 import { type InboxReport, reportInbox } from './inbox-report.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
+import { type QueueHour, readHour } from './queue-hour.ts';
 import { countJobs, type QueueReport, reportQueues, type StateCount } from './queue-reports.ts';
 import { QueueSet } from './queue-set.ts';
 import { readShardWaits, type ShardWait } from './shard-waits.ts';
@@ -28,6 +29,8 @@ export interface OpenWakeQueue extends WakeQueue {
   readShardWaits(): Promise<ShardWait[]>;
   /** Reports the state of all queues for the command `doctor`, within ten seconds. */
   reportQueues(): Promise<QueueReport[]>;
+  /** Counts the jobs that ended in each minute of the last hour. Always ends within a second. */
+  readHour(): Promise<QueueHour[]>;
   /** Reports the state of the inbox for the command `doctor`, within ten seconds. */
   reportInbox(): Promise<InboxReport>;
   close(): Promise<void>;
@@ -83,6 +86,7 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
     countJobs: () => callWithinBudget(connection, () => countJobs(queues)),
     readShardWaits: () => callWithinBudget(connection, () => readShardWaits(queues, connection)),
     reportQueues: () => callWithinBudget(connection, () => reportQueues(queues, connection), REPORT_MS),
+    readHour: () => callWithinBudget(connection, () => readHour(queues, Date.now())),
     reportInbox: () => callWithinBudget(connection, () => reportInbox({ connection, namespace, onError }), REPORT_MS),
     async close() {
       await queues.close();

@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import type { BudgetDivision } from '../../domain/compaction/division.ts';
 import { explainPlan } from '../../domain/compaction/explain.ts';
 import type { PassPlan } from '../../domain/compaction/plan.ts';
 import { resolveLimits } from '../../domain/limits.ts';

@@ -15,6 +15,7 @@ import { serveHttp } from '../../http/serve-http.ts';
 import { withPage } from '../../http/static-page.ts';
 import { createHttpMetrics, type HttpMetrics } from '../../telemetry/http-metrics.ts';
 import { createLogger } from '../../telemetry/logs.ts';
+import { openConfiguredFleet } from '../configured-fleet.ts';
 import { findInspectorPage } from '../inspector-server.ts';
 import { listenForSignals } from '../interruption.ts';
 import { explainError, PROCESS_WAIT_MS, waitForRedis } from '../redis-outage.ts';
@@ -63,8 +64,10 @@ export async function runServe({ output }: CommandContext, options: ServeCommand
     ),
     (opened) => opened.close(),
   );
+  const fleet = stack.adopt(await openConfiguredFleet(config, onError), (opened) => opened.close());
   const metrics = createHttpMetrics(() => app.readers);
-  const app = createApp(client, options, { onError, onRequest: (request) => metrics.record(request) });
+  const onRequest: HttpAppOptions['onRequest'] = (request) => metrics.record(request);
+  const app = createApp(client, options, { onError, onRequest, fleet: () => fleet.read() });
   const pages = stack.adopt(await openPages(client, metrics, metricsPort), (opened) => opened.close());
   const fetch = addPages(app.fetch, options);
   const server = await serveHttp({ app: { fetch, close: () => app.close() }, host, port });
@@ -93,7 +96,7 @@ function addPages(routes: HttpApp['fetch'], { page, inspect }: ServeCommandOptio
 function createApp(
   client: Client,
   { cors, maxReaders, keys, agent }: ServeCommandOptions,
-  listeners: Pick<HttpAppOptions, 'onError' | 'onRequest'>,
+  services: Pick<HttpAppOptions, 'onError' | 'onRequest' | 'fleet'>,
 ): HttpApp {
   return createHttpApp({
     client,
@@ -101,7 +104,7 @@ function createApp(
     ...(cors !== undefined && { cors: cors.split(',').map((origin) => origin.trim()) }),
     ...(maxReaders !== undefined && { limits: { maxReaders } }),
     protocols: createProtocols({ client, agent }),
-    ...listeners,
+    ...services,
   });
 }
 
