@@ -88,6 +88,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   hono: ['http'],
   '@hono/node-server': ['http'],
   'zod-openapi': ['http'],
+  '@bull-board': ['http'],
 };
 
 /** The module of error codes, which every room may import. */

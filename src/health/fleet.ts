@@ -1,7 +1,7 @@
 import type { WebhookStatus } from '../domain/ports/webhook-store.ts';
 import { QUEUES } from '../jobs/queues.ts';
 import type { StateCount } from '../queue/queue-reports.ts';
-import { type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
+import { type BoardQueue, type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { type Inspection, openInspection } from '../store/inspection.ts';
 import { countWaitingTurns } from '../telemetry/measured-gauges.ts';
@@ -25,6 +25,8 @@ export type FleetReport = Awaited<ReturnType<typeof readFleet>>;
 export interface Fleet {
   /** Concurrent calls share one reading, so that many open pages cost Redis no more than one. */
   read(): Promise<FleetReport>;
+  /** The queues themselves, for a dashboard. */
+  readonly queues: readonly BoardQueue[];
   close(): Promise<void>;
 }
 
@@ -43,6 +45,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const wakes = openWakeQueue({ url, tls, shards: queueShards, onError, failsFast: true });
   let reading: Promise<FleetReport> | undefined;
   return {
+    queues: wakes.listQueues(),
     async read() {
       reading ??= readFleet(options, inspection, wakes).finally(() => {
         reading = undefined;

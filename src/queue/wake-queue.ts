@@ -33,7 +33,15 @@ export interface OpenWakeQueue extends WakeQueue {
   readHour(): Promise<QueueHour[]>;
   /** Reports the state of the inbox for the command `doctor`, within ten seconds. */
   reportInbox(): Promise<InboxReport>;
+  /** The queues themselves, for a dashboard. They close with this object. */
+  listQueues(): BoardQueue[];
   close(): Promise<void>;
+}
+
+/** One shard of a queue of BullMQ. The type of the queue stays in this room. */
+export interface BoardQueue {
+  readonly shard: number;
+  readonly queue: object;
 }
 
 const JOB_OF = { turn: wakeTurnJob, pass: wakePassJob } satisfies Record<WakeKind, JobDefinition<WakeTask>>;
@@ -88,6 +96,7 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
     reportQueues: () => callWithinBudget(connection, () => reportQueues(queues, connection), REPORT_MS),
     readHour: () => callWithinBudget(connection, () => readHour(queues, Date.now())),
     reportInbox: () => callWithinBudget(connection, () => reportInbox({ connection, namespace, onError }), REPORT_MS),
+    listQueues: () => [...queues.entries()].flatMap(([, all]) => all.map((queue, shard) => ({ shard, queue }))),
     async close() {
       await queues.close();
       connection.disconnectAll();

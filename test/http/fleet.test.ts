@@ -63,8 +63,12 @@ test('a dead worker, a failed turn, a quarantined record and a failing webhook a
   await http.redis.zadd('{tf}:workers', now - 60_000, `gone|turn|${now - 90_000}`);
   await http.redis.zadd('{tf0}:failed', now - 120_000, '_|lost|t1');
   await http.redis.hset('{tf1}:quarantined', 'ready t|_|broken', `${now} 0 the record is not JSON`);
-  const { id } = await http.client.webhooks.add({ tenant: '_', url: 'https://example.com/hook?secret=1' });
-  await http.redis.hset(`{tf}:webhook:${id}`, { failingSince: String(now), failures: '3', lastFailure: 'status 500' });
+  const { webhook } = await http.client.webhooks.add({ tenant: '_', url: 'https://example.com/hook?secret=1' });
+  await http.redis.hset(`{tf}:webhook:${webhook.id}`, {
+    failingSince: String(now),
+    failures: '3',
+    lastFailure: 'status 500',
+  });
   const { workers, failedTurns, quarantined, webhooks, findings } = await readFleet();
   expect(workers.find(({ worker }) => worker === 'gone')).toMatchObject({ isLost: true });
   expect(failedTurns.slice(-4).reduce((sum, count) => sum + count, 0)).toBe(1);

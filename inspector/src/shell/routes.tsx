@@ -38,4 +38,5 @@ export const panels: readonly Panel[] = [
     { title: 'Context', tab: 'Context' },
     async () => (await import('../timeline/context-panel.tsx')).ContextPanel,
   ),
+  definePanel('/fleet', { title: 'Fleet' }, async () => (await import('../fleet/fleet-panel.tsx')).FleetPanel),
 ];
