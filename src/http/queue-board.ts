@@ -87,8 +87,16 @@ async function openBoard({ queues, allowsChanges }: QueueBoardOptions): Promise<
   });
   adapter.setBasePath(BOARD_PATH);
   const app = new Hono().route(BOARD_PATH, adapter.registerPlugin());
-  return (request) => app.fetch(request);
+  return async (request) => {
+    const response = await app.fetch(request);
+    if (response.headers.get('content-type')?.startsWith('text/html') !== true) return response;
+    const page = await response.text();
+    return new Response(page.replaceAll(FOREIGN_LINKS, ''), response);
+  };
 }
+
+/** The page loads its fonts from elsewhere. The policy forbids that, and the fonts of the system look as well. */
+const FOREIGN_LINKS = /<link href="https:[^>]*>/g;
 
 async function loadPackages() {
   try {

@@ -35,7 +35,9 @@ test('the dashboard, its files and its data come from its own path, under the po
   const page = await ask(BOARD_PATH);
   expect(page.status).toBe(200);
   expect(page.headers.get('content-security-policy')).toBe("default-src 'self'; frame-ancestors 'none'");
-  const [, script = ''] = / src="(static\/js\/main\.[^"]+)"/.exec(await page.text()) ?? [];
+  const html = await page.text();
+  expect(html).not.toMatch(/(?:href|src)="https?:/);
+  const [, script = ''] = / src="(static\/js\/main\.[^"]+)"/.exec(html) ?? [];
   const file = await ask(`${BOARD_PATH}/${script}`);
   expect([file.status, file.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8']);
   const data = (await (await ask(`${BOARD_PATH}/api/queues`)).json()) as {
