@@ -21,7 +21,7 @@ const MAX_TOKENS = 8_000;
 const THRESHOLD_SHARE = 1.3;
 /** Requests of a recording of which each is compared with the one before. */
 const COMPARED_REQUESTS = 6;
-const SHARES = [0, 0.2, 0.4, 0.6];
+const SHARES = [0, 0.2, 0.4, 0.5, 0.6];
 
 /** Requests of a recording, each with the number of messages that it holds. */
 function chooseRequests(messages: readonly Message[]): number[] {

@@ -16,7 +16,6 @@ const RUNS = 31;
 const WARM_UP = 15;
 const TARGET_MS = 30;
 
-/** Length of the messages in UTF-16 units. */
 /** Characters of a message. Shorter ones would give more than the 2,048 messages that OpenAI accepts. */
 const HISTORIES = { 'short messages': 420, 'long messages': 4_000 } as const;
 

@@ -8,7 +8,7 @@ import type { Agent } from '../../src/domain/agent.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 
-const LONG = { timeout: 20_000 };
+const LONG = { timeout: 60_000 };
 const input = z.object({ order: z.string() });
 const never = new Promise<never>(() => undefined);
 

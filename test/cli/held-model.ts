@@ -42,7 +42,7 @@ export async function openHeldModel(): Promise<HeldModel> {
     agents,
     calls: () => calls,
     untilCalled: async (count) => {
-      await expect.poll(() => calls, { timeout: 20_000, interval: 20 }).toBe(count);
+      await expect.poll(() => calls, { timeout: 60_000, interval: 20 }).toBe(count);
     },
     release() {
       isReleased = true;

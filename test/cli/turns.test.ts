@@ -153,7 +153,7 @@ describe('lists over all conversations', () => {
   test('the command waiting lists the awaited calls with their arguments, by tenant and kind', async () => {
     await own.client.enqueueTurn({ conversation: 'w1', tenant: 'lists', agent: 'asker', turn: 't1', input: 'guarded' });
     const state = async () => (await own.client.result({ tenant: 'lists', conversation: 'w1' }, 't1')).state;
-    await expect.poll(state, { timeout: 10_000 }).toBe('waiting');
+    await expect.poll(state, { timeout: 60_000 }).toBe('waiting');
     const listed = await turnfold('waiting', '--tenant', 'lists');
     expect(listed).toMatchObject({ code: 0, stderr: expect.stringContaining('turnfold turns <conversation>') });
     expect(listed.stdout.split('\n')).toEqual([

@@ -5,7 +5,7 @@ import type { Agent } from '../../src/domain/agent.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { type Fixture, failureOf, isOverHttp, openFixture } from './fixture.ts';
 
-const WAIT = { timeout: 20_000 };
+const WAIT = { timeout: 60_000 };
 const input = z.object({ order: z.string() });
 
 /** Calls the tools that the input names, each with an order, and repeats their results. */

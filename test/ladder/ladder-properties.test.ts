@@ -5,8 +5,8 @@ import { countRuns } from '../setup/count-runs.ts';
 import { longScenarios, playTwice, type Scenario, scenarios } from './play.ts';
 import { Tally } from './tally.ts';
 
-const RUNS = countRuns(1_000);
-const LONG_RUNS = 10;
+const RUNS = countRuns(500);
+const LONG_RUNS = 4;
 
 let counter: BpeTokenCounter;
 

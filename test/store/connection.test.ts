@@ -27,7 +27,7 @@ test('a Redis connection that breaks within a pipeline sends the unanswered comm
   const key = `list-${id}`;
   // Both commands are in one pipeline. The first is answered. The second is still blocked when the connection ends.
   const answers = Promise.all([callRedis(() => redis.exists(key)), callRedis(() => redis.blpop(key, 0))]);
-  await expect.poll(async () => String(await other.client('LIST', 'ID', id)), { timeout: 20_000 }).toMatch(/cmd=blpop/);
+  await expect.poll(async () => String(await other.client('LIST', 'ID', id)), { timeout: 60_000 }).toMatch(/cmd=blpop/);
   await other.client('KILL', 'ID', id);
   await other.rpush(key, 'there');
   expect(await answers).toEqual([0, [key, 'there']]);

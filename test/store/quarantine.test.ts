@@ -43,7 +43,7 @@ test.each([
           found.push(...sweep.quarantined);
           return found.length;
         },
-        { timeout: 20_000, interval: 100 },
+        { timeout: 60_000, interval: 100 },
       )
       .toBe(garbage.length);
     expect(due).toContain(id);

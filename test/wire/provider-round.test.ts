@@ -19,9 +19,9 @@ import { histories, isOpenAtEndOnly } from './histories.ts';
 import { ROUTES, type Route } from './routes.ts';
 import { hasTraces, readConversations } from './traces.ts';
 
-const RUNS = { numRuns: countRuns(1_000) };
+const RUNS = { numRuns: countRuns(300) };
 /** Fewer runs for the tests over HTTP. Each history gets its own server, because item ids repeat between histories. */
-const SENT_RUNS = { numRuns: countRuns(60) };
+const SENT_RUNS = { numRuns: countRuns(30) };
 const PROBE: Message = { role: 'user', content: 'Go on.' };
 /** Settings of the strict provider: it accepts signatures that it did not issue, and requests of any size. */
 const LENIENCE = { signatures: 'unchecked', windowTokens: 4_000_000 } as const;
