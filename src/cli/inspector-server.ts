@@ -48,6 +48,7 @@ export async function serveInspector(options: InspectorOptions): Promise<HttpSer
     client,
     fleet: () => fleet.read(),
     ...callers,
+    isReadOnly: !allowsChanges,
     onError,
   });
   const fetch = withQueueBoard(withPage(findInspectorPage(), app.fetch), {

@@ -1,4 +1,5 @@
 import type { VersionChange } from '../domain/diff.ts';
+import type { CompactionReport } from '../domain/inspection/report.ts';
 import type { LogEntry } from '../domain/message.ts';
 import type { OpenTurns } from '../domain/ports/open-turns.ts';
 import type { FailedTurn } from '../domain/ports/turn-store.ts';
@@ -7,6 +8,7 @@ import type { Version } from '../domain/version.ts';
 import type { AnyAgents, AppendFor, ConversationsFor, EnqueueFor, ViewFor } from './agent-types.ts';
 import { answerTurn } from './answers.ts';
 import { type Appended, appendMessages } from './appends.ts';
+import { type Breakdown, type BreakdownInput, readBreakdown } from './breakdown.ts';
 import { requestCompaction } from './compaction.ts';
 import {
   type ContextView,
@@ -20,10 +22,12 @@ import {
   readLog,
   showVersion,
 } from './contexts.ts';
+import { type DryPlan, type DryRunInput, planCompaction } from './dry-run.ts';
 import { type EventOptions, type EventOrLoss, followEvents } from './events.ts';
 import { type FailedInput, listFailedTurns, type RedriveInput, redriveTurn } from './failed-turns.ts';
 import { type Fork, type ForkInput, forkConversation } from './forks.ts';
 import { type CallAnswer, type ContextPoint, type ConversationName, readConversationName } from './input.ts';
+import { withRecent } from './inspected-version.ts';
 import {
   type ConversationPage,
   listConversations,
@@ -35,6 +39,7 @@ import {
   type WaitingInput,
   type WaitingPage,
 } from './listings.ts';
+import { type Outline, type OutlineInput, readOutline } from './outline.ts';
 import type { ClientPorts } from './ports.ts';
 import {
   type ApprovalInput,
@@ -48,6 +53,7 @@ import {
 import { type StreamOptions, streamTurn } from './stream.ts';
 import type { TurnPart } from './turn-parts.ts';
 import { cancelTurn, type EnqueuedTurn, enqueueTurn, type ResultOptions, readResult } from './turns.ts';
+import { type ReportInput, reportVersion } from './version-report.ts';
 import { type RestoreInput, type RollbackInput, restoreConversation, rollBackTurn } from './versions.ts';
 
 /**
@@ -120,6 +126,20 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
   versions(conversation: ConversationName): Promise<Version[]>;
   /** Lists what changed between the contexts of two kept versions. Version 0 is the whole log. */
   diff(conversation: ConversationName, before: number, after: number): Promise<VersionChange[]>;
+  /**
+   * Returns one page of the log without its texts. Each message has its size, its first characters and its state in a
+   * version: live, archived, masked, clipped or summarized, and the version that did it.
+   */
+  outline(conversation: ConversationName, input?: OutlineInput): Promise<Outline>;
+  /** Returns what fills the context: its size by category with the largest pieces, the window, and all thresholds. */
+  breakdown(conversation: ConversationName, input?: BreakdownInput): Promise<Breakdown>;
+  /**
+   * Returns what a kept version did to the context of its parent: new summaries beside what they replaced, with the
+   * identifiers that they kept and lost, and the ranges that left or were shortened.
+   */
+  report(conversation: ConversationName, version: number, input?: ReportInput): Promise<CompactionReport>;
+  /** Plans a compaction under a policy, without a model and without changing anything. */
+  plan(conversation: ConversationName, input?: DryRunInput): Promise<DryPlan>;
   /** Returns the log or a part of it, including messages that compaction removed from the context. */
   log(conversation: ConversationName, part?: LogPart): Promise<LogEntry[]>;
   /**
@@ -157,6 +177,7 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
 }
 
 export function createClient(ports: ClientPorts): TurnfoldClient {
+  const inspected = withRecent(ports);
   return {
     enqueueTurn: (input) => enqueueTurn(ports, input),
     result: (conversation, turn, options) => readResult(ports, conversation, turn, options),
@@ -174,6 +195,10 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     show: (conversation, version) => showVersion(ports, conversation, version),
     versions: (conversation) => listVersions(ports, conversation),
     diff: (conversation, before, after) => diff(ports, conversation, before, after),
+    outline: (conversation, input) => readOutline(inspected, conversation, input),
+    breakdown: (conversation, input) => readBreakdown(inspected, conversation, input),
+    report: (conversation, version, input) => reportVersion(inspected, conversation, version, input),
+    plan: (conversation, input) => planCompaction(inspected, conversation, input),
     log: (conversation, part) => readLog(ports, conversation, part),
     events: (conversation, options) => followEvents(ports, conversation, options),
     describe: (conversation) => describeConversation(ports, conversation),

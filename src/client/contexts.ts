@@ -131,7 +131,7 @@ export async function readContextView(
  * Chooses the error for a version that cannot be read. A number up to the live version existed once (`version_gone`). A
  * larger number never existed (`not_found`).
  */
-function missingVersion(
+export function missingVersion(
   conversation: ConversationRef,
   live: { readonly version: number },
   number: number,
@@ -140,7 +140,7 @@ function missingVersion(
   return number > live.version ? noVersion(conversation, number, field) : versionGone(conversation, number, field);
 }
 
-async function readAgentSnapshot(
+export async function readAgentSnapshot(
   { contexts }: ClientPorts,
   conversation: ConversationRef,
   { systemHash, pinsHash, toolsHash }: Version,

@@ -16,11 +16,22 @@ export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } fro
 export type { AnswerSchema } from '../domain/final-answer.ts';
 export type { OpenCall } from '../domain/history.ts';
 export type { NamedConversation } from '../domain/ids.ts';
+export type { CategorySize, Piece } from '../domain/inspection/breakdown.ts';
+export type { Cost } from '../domain/inspection/cost.ts';
+export type { Identifier, IdentifierFates } from '../domain/inspection/identifiers.ts';
+export type { Category, EntryState, ThresholdName } from '../domain/inspection/names.ts';
+export type { OutlineEntry } from '../domain/inspection/outline.ts';
+export type {
+  CompactionReport,
+  ContextCount,
+  ReportedSummary,
+} from '../domain/inspection/report.ts';
 export type { LogEntry, Message, ToolCall, WeighedMessage, Weight } from '../domain/message.ts';
 export type { Encoding, ToolDescription } from '../domain/model.ts';
 export type { ListedConversation, ListedState, WaitingTurn } from '../domain/ports/listing-store.ts';
 export type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';
 export type { FailedTurn } from '../domain/ports/turn-store.ts';
+export type { NamedThreshold, RequestFacts } from '../domain/request-facts.ts';
 export type { SizeAnchor, SizeRecord } from '../domain/size.ts';
 export type {
   AnswerEnd,
@@ -58,9 +69,11 @@ export type {
 } from './agent-types.ts';
 export type { Appended } from './appends.ts';
 export type { Authentication, Grant, Refusal } from './authentication.ts';
+export type { Breakdown, BreakdownInput } from './breakdown.ts';
 export type { TurnfoldClient } from './client.ts';
 export type { ClientOptions } from './client-options.ts';
 export type { AgentSnapshot, ContextView, ConversationView, LogPart, OpenCallView } from './contexts.ts';
+export type { DryPlan, DryRunInput } from './dry-run.ts';
 export type { EventOptions, EventOrLoss } from './events.ts';
 export type { FailedInput, RedriveInput } from './failed-turns.ts';
 export type { Fork, ForkInput } from './forks.ts';
@@ -75,6 +88,7 @@ export type {
   WaitingPage,
 } from './listings.ts';
 export { type OpenClient, openClient } from './open-client.ts';
+export type { Outline, OutlineInput } from './outline.ts';
 export type { ApprovalInput, DecisionView, ProposalView, RejectionInput } from './proposals.ts';
 export type { StreamOptions } from './stream.ts';
 export type {
@@ -88,5 +102,6 @@ export type {
   TurnPart,
 } from './turn-parts.ts';
 export type { EnqueuedTurn, ResultOptions } from './turns.ts';
+export type { ReportInput } from './version-report.ts';
 export type { RestoreInput, RollbackInput } from './versions.ts';
 export type { AddedWebhook, WebhookInput, Webhooks, WebhookView } from './webhooks.ts';

@@ -1,4 +1,5 @@
 import type { OpenCall } from './history.ts';
+import type { RequestFacts } from './request-facts.ts';
 import type { SizeRecord } from './size.ts';
 import type { TurnUsage } from './turn.ts';
 import type { SeqRange } from './version.ts';
@@ -22,6 +23,8 @@ export interface ConversationState {
   readonly undo?: readonly SeqRange[];
   /** Usage of all settled turns and of all summaries, as providers counted it. Absent if none reported any. */
   readonly spent?: TurnUsage;
+  /** Sizes and limits of the agent's requests at its last model call. Absent before the first one. */
+  readonly requestFacts?: RequestFacts;
   /** Token and byte counts from which the size of the context is computed. */
   readonly size: SizeRecord;
   /** State of the log when the last compaction pass ended. `turnThreshold` and `messageThreshold` count from here. */
@@ -50,8 +53,8 @@ export interface ConversationState {
   readonly conversationTtl?: number;
 }
 
-/** Snapshot without the open tool calls, which the worker knows already and of which a turn may have 1,000. */
-export type StepState = Omit<ConversationState, 'openCalls' | 'undo' | 'spent'>;
+/** Snapshot without what the worker knows already or does not need. A turn may have 1,000 open tool calls. */
+export type StepState = Omit<ConversationState, 'openCalls' | 'undo' | 'spent' | 'requestFacts'>;
 
 /**
  * Marks a context version that a provider refused, so that no later compaction pass commits the same segments again.

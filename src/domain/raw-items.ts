@@ -42,6 +42,13 @@ export function readRawItems(message: Pick<Message, 'raw'>): RawItems | undefine
   return read.success ? read.data : undefined;
 }
 
+/** Types of items that hold a model's thinking. */
+const THINKING_TYPES: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking', 'reasoning']);
+
+export function isThinking(item: { readonly type?: unknown }): boolean {
+  return THINKING_TYPES.has(item.type);
+}
+
 /** Finds the model that wrote the last answer in this format. Recorded thinking may be sent only to that model. */
 export function findLastModel(messages: readonly Pick<Message, 'raw'>[], format: WireFormat): string | undefined {
   return messages.map(readRawItems).findLast((raw) => raw?.format === format)?.model;

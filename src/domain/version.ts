@@ -162,6 +162,16 @@ export const summarySchema = z.object({
    * model.
    */
   raw: rawItemsSchema.optional(),
+  /** Usage of the model calls for it, as providers counted it. Absent if no model wrote it. */
+  usage: z
+    .object({
+      inputTokens: z.number().nonnegative(),
+      outputTokens: z.number().nonnegative(),
+      cachedTokens: z.number().nonnegative(),
+      /** Price in millionths of a US dollar. 0 if no prices are known. */
+      costMicros: z.number().nonnegative(),
+    })
+    .optional(),
 });
 
 export type Summary = z.infer<typeof summarySchema>;

@@ -3,18 +3,26 @@ import { cancelable } from '../client/cancelable.ts';
 import type {
   Appended,
   AppendInput,
+  Breakdown,
+  BreakdownInput,
+  CompactionReport,
   ContextPoint,
   ContextView,
   ConversationName,
   ConversationPage,
   ConversationsInput,
   ConversationView,
+  DryPlan,
+  DryRunInput,
   EventOptions,
   EventOrLoss,
   Fork,
   ForkInput,
   LogEntry,
   LogPart,
+  Outline,
+  OutlineInput,
+  ReportInput,
   RestoreInput,
   RollbackInput,
   TurnUsage,
@@ -77,6 +85,43 @@ export async function diffVersions(
 ): Promise<VersionChange[]> {
   const call = { ...callOf(readCalled(name), 'GET', 'diff'), query: { ...versions } };
   return (await transport.send<{ changes: VersionChange[] }>(call)).body.changes;
+}
+
+export async function readOutline(
+  transport: Transport,
+  name: ConversationName,
+  input: OutlineInput = {},
+): Promise<Outline> {
+  const call = { ...callOf(readCalled(name), 'GET', 'outline'), query: { ...readFields(input) } };
+  return (await transport.send<Outline>(call)).body;
+}
+
+export async function readBreakdown(
+  transport: Transport,
+  name: ConversationName,
+  input: BreakdownInput = {},
+): Promise<Breakdown> {
+  const call = { ...callOf(readCalled(name), 'GET', 'breakdown'), query: { ...readFields(input) } };
+  return (await transport.send<Breakdown>(call)).body;
+}
+
+export async function reportVersion(
+  transport: Transport,
+  name: ConversationName,
+  version: number,
+  input: ReportInput = {},
+): Promise<CompactionReport> {
+  const call = callOf(readCalled(name), 'GET', 'versions', String(version), 'report');
+  return (await transport.send<CompactionReport>({ ...call, query: { ...readFields(input) } })).body;
+}
+
+export async function planCompaction(
+  transport: Transport,
+  name: ConversationName,
+  input: DryRunInput = {},
+): Promise<DryPlan> {
+  const body = writeBody({ ...readFields(input), dryRun: true });
+  return (await transport.send<{ plan: DryPlan }>({ ...callOf(readCalled(name), 'POST', 'compact'), body })).body.plan;
 }
 
 /** Maximum number of entries in one answer of the server. */

@@ -106,6 +106,8 @@ export interface HttpAppOptions {
   readonly client: TurnfoldClient;
   /** Finds out who sends a request. Absent: every caller has all rights in the default tenant. */
   readonly authenticate?: Authenticate;
+  /** true: requests that would change something get 403 `read_only`, whatever the rights of the caller (false). */
+  readonly isReadOnly?: boolean;
   /** Origins of web pages that may call the routes, or `*`. Absent: only pages of the same origin. */
   readonly cors?: readonly string[];
   /**

@@ -33,9 +33,13 @@ interface ServedRoute extends Route {
   readonly params: z.ZodObject;
 }
 
-interface Answering {
-  readonly services: RouteServices;
+interface Access {
   readonly authenticate: Authenticate;
+  readonly isReadOnly: boolean;
+}
+
+interface Answering extends Access {
+  readonly services: RouteServices;
   readonly limits: BodyLimits;
 }
 
@@ -44,13 +48,20 @@ interface Answering {
  * by RFC 9457.
  */
 export function createHttpApp(options: HttpAppOptions): HttpApp {
-  const { client, authenticate = trustEveryone, basePath = '', onError = () => undefined } = options;
+  const {
+    client,
+    authenticate = trustEveryone,
+    isReadOnly = false,
+    basePath = '',
+    onError = () => undefined,
+  } = options;
   const limits = { ...LIMIT_DEFAULTS, ...options.limits };
   const readers = new Readers(limits.maxReaders);
   const { maxDepth, bodyTimeoutMs, maxBodyBytes } = limits;
   const answering: Answering = {
     services: { client, readers, streams: limits, basePath, ...(options.fleet && { fleet: options.fleet }) },
     authenticate,
+    isReadOnly,
     limits: { maxBytes: maxBodyBytes, maxDepth, timeoutMs: bodyTimeoutMs },
   };
   const protocols = options.protocols ?? [];
@@ -125,7 +136,7 @@ function reportRequests(onRequest: (request: AnsweredRequest) => void) {
 function mountProtocol(
   app: Hono,
   { routes: served, fetch, answerError = answerProblem }: MountedProtocol,
-  { services, authenticate, limits: body, ...rest }: Answering & Pick<ServerFacts, 'maxWaitMs' | 'onError'>,
+  { services, authenticate, isReadOnly, limits: body, ...rest }: Answering & Pick<ServerFacts, 'maxWaitMs' | 'onError'>,
 ): void {
   const { readers, streams, basePath } = services;
   const facts = { basePath, readers, streams, body, ...rest };
@@ -134,7 +145,7 @@ function mountProtocol(
       context.set('operation', operation);
       const request = context.req.raw;
       try {
-        const caller = await identify(request, authenticate, scopes);
+        const caller = await identify(request, { authenticate, isReadOnly }, scopes);
         checkTenant(request, caller);
         const response = await fetch(request, { ...facts, caller, cut: readCut(context) });
         response.headers.set(TENANT_HEADER, caller.tenant);
@@ -168,15 +179,16 @@ function routerPath(path: string): string {
 async function answer(
   context: Context,
   route: ServedRoute,
-  { services, authenticate, limits }: Answering,
+  { services, limits, ...access }: Answering,
 ): Promise<Response> {
   context.set('operation', route.operation);
   const request = context.req.raw;
-  const caller = await identify(request, authenticate, [route.scope]);
+  const caller = await identify(request, access, [route.onlyReads === undefined ? route.scope : 'read']);
   checkTenant(request, caller);
   const params = parseInput(route.params, context.req.param());
   const query = route.query === undefined ? {} : parseInput(route.query, context.req.query());
   const body = route.body === undefined ? undefined : await readBody(request, route, limits);
+  if (route.onlyReads?.(body as never) === false) checkScopes(caller, access, [route.scope]);
   const param = (name: string): string => String(params[name]);
   const name = { tenant: caller.tenant, conversation: param('conversation') };
   const { operation } = route;
@@ -202,9 +214,17 @@ async function readBody(request: Request, { body: schema, isBodyOptional }: Rout
   return parseInput(schema, body);
 }
 
-async function identify(request: Request, authenticate: Authenticate, needed: readonly Scope[]): Promise<Caller> {
-  const caller = await authenticate(request);
-  const missing = needed.find((scope) => !includesScope(caller.scopes, scope));
-  if (missing === undefined) return caller;
+async function identify(request: Request, access: Access, needed: readonly Scope[]): Promise<Caller> {
+  const caller = await access.authenticate(request);
+  checkScopes(caller, access, needed);
+  return caller;
+}
+
+function checkScopes({ scopes }: Caller, { isReadOnly }: Pick<Access, 'isReadOnly'>, needed: readonly Scope[]): void {
+  if (isReadOnly && needed.some((scope) => scope !== 'read')) {
+    throw new HttpProblem('read_only', 'this server only reads. Start it with --allow-changes to allow this request');
+  }
+  const missing = needed.find((scope) => !includesScope(scopes, scope));
+  if (missing === undefined) return;
   throw new HttpProblem('forbidden', `this route needs a key with the scope ${missing}`, { field: 'authorization' });
 }

@@ -7,6 +7,8 @@ export const HTTP_CODES = {
   unauthorized: 401,
   /** The key does not allow this route, or a web page of another origin sent the request. */
   forbidden: 403,
+  /** The server was started without `--allow-changes`, and the request would change something. */
+  read_only: 403,
   /** No route has this path. */
   no_route: 404,
   /** The route exists, but not for this method. The header `Allow` lists the methods. */

@@ -68,6 +68,8 @@ export interface Route extends RouteFacts {
   readonly body?: z.ZodType | undefined;
   /** True if the request may have no body. */
   readonly isBodyOptional?: boolean | undefined;
+  /** Recognizes a body that changes nothing. Such a request needs only the scope `read`. */
+  readonly onlyReads?: ((body: never) => boolean) | undefined;
   readonly handle: (call: Call<never, never>) => Promise<JsonAnswer | Response>;
 }
 
@@ -75,6 +77,7 @@ interface RouteInput<Query, Body> extends RouteFacts {
   readonly query?: z.ZodType<Query> & z.ZodObject;
   readonly body?: z.ZodType<Body>;
   readonly isBodyOptional?: true;
+  readonly onlyReads?: (body: Body) => boolean;
   readonly handle: (call: Call<Query, Body>) => Promise<JsonAnswer | Response>;
 }
 

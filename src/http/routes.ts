@@ -2,6 +2,7 @@ import type { Route } from './route.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { eventRoutes } from './routes/events.ts';
 import { fleetRoutes } from './routes/fleet.ts';
+import { inspectionRoutes } from './routes/inspection.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { turnRoutes } from './routes/turns.ts';
 import { versionRoutes } from './routes/versions.ts';
@@ -13,5 +14,6 @@ export const routes: readonly Route[] = [
   ...messageRoutes,
   ...conversationRoutes,
   ...versionRoutes,
+  ...inspectionRoutes,
   ...fleetRoutes,
 ];

@@ -1,6 +1,6 @@
 import { rangesToRead } from '../domain/context.ts';
 import type { AppendRequest, AppendResult, ContextReader, ContextStore } from '../domain/ports/context-store.ts';
-import { checkHead, START_VERSION, shownKeys } from '../domain/version.ts';
+import { checkHead, START_VERSION, type Summary, shownKeys, type Version } from '../domain/version.ts';
 import { toConversationState } from './conversation-state.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { eraseRecords } from './erase.ts';
@@ -26,6 +26,7 @@ export function openMemoryContextStore(db: MemoryDatabase): ContextStore {
     listVersions: async (ref) =>
       structuredClone([...(db.find(ref)?.versions.values() ?? [])]).toSorted((a, b) => a.number - b.number),
     readVersion: async (ref, number) => structuredClone(db.find(ref)?.versions.get(number)),
+    readShownSummaries: async (ref, version) => db.copy(findSummaries(db.find(ref), version)),
     erase: async (ref) => ({ removedKeys: eraseRecords(db, ref) }),
   };
 }
@@ -42,14 +43,17 @@ function readContext(
   if (version === undefined) return undefined;
   const head = at.head ?? conversation.log.length;
   checkHead(head, { head: conversation.log.length, version });
-  const names = shownKeys(version);
-  const summaries = [...conversation.summaries].filter(([name]) => names.includes(name));
   return {
     version,
     head,
     entries: readRanges(conversation, rangesToRead(version, head)),
-    summaries: new Map(summaries),
+    summaries: findSummaries(conversation, version),
   };
+}
+
+function findSummaries(conversation: MemoryConversation | undefined, version: Version): Map<string, Summary> {
+  const names = new Set(shownKeys(version));
+  return new Map([...(conversation?.summaries ?? [])].filter(([name]) => names.has(name)));
 }
 
 function readRanges(

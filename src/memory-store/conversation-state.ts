@@ -5,8 +5,14 @@ import type { MemoryConversation } from './database.ts';
 export function toConversationState(conversation: MemoryConversation): ConversationState {
   const openCalls = [...conversation.openCalls].map(([id, providerId]) => ({ id, ...(providerId && { providerId }) }));
   const undo = conversation.undo.map((range) => ({ ...range }));
-  const { spent } = conversation;
-  return { ...toStepState(conversation), openCalls, ...(undo.length > 0 && { undo }), ...(spent && { spent }) };
+  const { spent, requestFacts } = conversation;
+  return {
+    ...toStepState(conversation),
+    openCalls,
+    ...(undo.length > 0 && { undo }),
+    ...(spent && { spent }),
+    ...(requestFacts && { requestFacts }),
+  };
 }
 
 export function toStepState(conversation: MemoryConversation): StepState {

@@ -8,6 +8,7 @@ import type { UnusedAnswer } from '../domain/ports/turn-answers.ts';
 import type { StreamEntry } from '../domain/ports/turn-streams.ts';
 import type { Forking, ForkPlan } from '../domain/ports/version-store.ts';
 import type { Delivery } from '../domain/ports/webhook-store.ts';
+import type { RequestFacts } from '../domain/request-facts.ts';
 import type { SizeAnchor } from '../domain/size.ts';
 import type {
   AnswerEnd,
@@ -92,6 +93,7 @@ export interface MemoryConversation {
   base: number;
   baseTotal: Weight;
   anchor?: SizeAnchor;
+  requestFacts?: RequestFacts;
   readonly versions: Map<number, Version>;
   readonly summaries: Map<string, Summary>;
   /** Full texts of messages that the context shows clipped, by hash. */

@@ -34,7 +34,8 @@ export function addStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutco
   if (anchor !== undefined) {
     conversation.anchor = { seq: to, ...anchor, total: size.headTotal, isWhole: true };
   }
-  const { answeredVersion } = outcome;
+  const { answeredVersion, requestFacts } = outcome;
+  if (requestFacts !== undefined) conversation.requestFacts = requestFacts;
   if (answeredVersion !== undefined) {
     conversation.answeredVersion = Math.max(answeredVersion, conversation.answeredVersion ?? 0);
   }

@@ -7,8 +7,7 @@ import {
   type ModelRequest,
   type ProviderHabits,
 } from '../domain/model.ts';
-import { type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
-import { isThinking } from '../wire/raw-items.ts';
+import { isThinking, type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
 import type { LearnedHabits, Lesson } from './provider-habits.ts';
 
 /** The provider refused the form of a request, and its message says which form it accepts. */

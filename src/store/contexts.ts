@@ -39,6 +39,7 @@ export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore
     append: bind(appendScript),
     listVersions: (conversation) => listVersionRecords(redis, keyspace, conversation),
     readVersion: (conversation, number) => readVersion(redis, keyspace, conversation, number),
+    readShownSummaries: (conversation, version) => readSummaries(redis, keyspace.key(conversation, 'txt'), version),
     erase: bindErase(bind(eraseScript)),
   };
 }

@@ -3,6 +3,7 @@ import type { Backoff, ConversationState, StepState } from '../domain/conversati
 import type { OpenCall } from '../domain/history.ts';
 import { indexOfCallId, seqOfCallId } from '../domain/ids.ts';
 import type { Forking } from '../domain/ports/version-store.ts';
+import type { RequestFacts } from '../domain/request-facts.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import { MAX_SEQ, type RecordFields, readJson } from './records.ts';
 
@@ -43,6 +44,8 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - liveSize     tokens, bytes and base of the live version, then tokens and bytes of the log up to base
  * - points       restore points: numbers of versions that are never dropped
  * - anchor       size that a provider counted: seq, tokens, version, the log's tokens and bytes, fingerprint, `whole`
+ * - facts        sizes and limits of the last model request: system, tools, pins, window, reserve, factor of the upper
+ *                bound, then maxTokens, tokenThreshold, ratioTokens and hardTokens, 0 if unknown
  * - undo         first and last seq of each range that the next turn removes from the context
  * - answered     newest version with which a model call succeeded
  * - quarantine   version made by the last rollback, and hash of the segments that the provider refused
@@ -67,7 +70,14 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - forkAgent    while the fork is copied: agent that will own it
  */
 export function decodeConversation(fields: RecordFields): ConversationState {
-  return { ...decodeStepState(fields), openCalls: readOpenCalls(fields), ...readUndo(fields), ...readSpent(fields) };
+  const facts = readFacts(fields.text('facts'));
+  return {
+    ...decodeStepState(fields),
+    openCalls: readOpenCalls(fields),
+    ...readUndo(fields),
+    ...readSpent(fields),
+    ...(facts && { requestFacts: facts }),
+  };
 }
 
 /** Fields of the conversation record that `decodeStepState` reads. */
@@ -169,6 +179,29 @@ function readAnchor(text: string | undefined): Pick<ConversationState['size'], '
       ...(fingerprint !== '' && { fingerprint }),
       ...(whole && { isWhole: true }),
     },
+  };
+}
+
+const LIMIT_FACTS = ['maxTokens', 'tokenThreshold', 'ratioTokens', 'hardTokens'] as const;
+
+export function encodeFacts(facts: RequestFacts): string {
+  const { systemTokens, toolTokens, pinTokens, windowTokens, reservedTokens, upperBoundFactor } = facts;
+  const sizes = [systemTokens, toolTokens, pinTokens, windowTokens, reservedTokens, upperBoundFactor];
+  return [...sizes, ...LIMIT_FACTS.map((name) => facts[name] ?? 0)].join(' ');
+}
+
+/** Reads the facts of the last model request. If the field is corrupt, it counts as missing. */
+function readFacts(text: string | undefined): RequestFacts | undefined {
+  const numbers = (text ?? '').split(' ').map(Number);
+  if (text === undefined || numbers.length < 10 || !numbers.every((size) => size >= 0 && size < MAX_COUNT)) {
+    return undefined;
+  }
+  const [systemTokens = 0, toolTokens = 0, pinTokens = 0, windowTokens = 0, reservedTokens = 0, upperBoundFactor = 1] =
+    numbers;
+  const limits = LIMIT_FACTS.map((name, index) => [name, numbers[index + 6] ?? 0] as const);
+  return {
+    ...{ systemTokens, toolTokens, pinTokens, windowTokens, reservedTokens, upperBoundFactor },
+    ...Object.fromEntries(limits.filter(([, size]) => size > 0)),
   };
 }
 

@@ -3,7 +3,13 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { Briefing, Lost, StepOutcome, TurnLease, TurnStore } from '../domain/ports/turn-store.ts';
 import { POISON_FAILURE, TURN_LIMITS } from '../domain/turn.ts';
 import { checkNumber } from '../domain/version.ts';
-import { decodeConversation, decodeStepState, encodeOpenCall, STEP_STATE_FIELDS } from './conversation-record.ts';
+import {
+  decodeConversation,
+  decodeStepState,
+  encodeFacts,
+  encodeOpenCall,
+  STEP_STATE_FIELDS,
+} from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
 import { encodeMessages } from './log.ts';
 import { callStore, RecordFields } from './records.ts';
@@ -99,6 +105,7 @@ function encodeStep({ turn, owner, epoch }: TurnLease, outcome: StepOutcome, tex
     expectedHead: outcome.expectedHead,
     anchor: anchor && { tokens: anchor.tokens, version: anchor.version, fingerprint: anchor.fingerprint ?? '' },
     answered: outcome.answeredVersion,
+    facts: outcome.requestFacts && encodeFacts(outcome.requestFacts),
     inputTokens: usage?.inputTokens ?? 0,
     outputTokens: usage?.outputTokens ?? 0,
     cachedTokens: usage?.cachedTokens ?? 0,

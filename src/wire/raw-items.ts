@@ -1,12 +1,5 @@
 import type { Message } from '../domain/message.ts';
-import { type RawFormat, type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
-
-/** Types of items that hold a model's thinking. */
-const THINKING_TYPES: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking', 'reasoning']);
-
-export function isThinking(item: { readonly type?: unknown }): boolean {
-  return THINKING_TYPES.has(item.type);
-}
+import { isThinking, type RawFormat, type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
 
 /** Returns true if a thinking block has a signature. Only Anthropic signs its thinking. */
 export function isSigned({ signature }: { readonly signature?: unknown }): boolean {

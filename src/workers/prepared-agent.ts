@@ -7,6 +7,7 @@ import { completePolicy, mergePolicies, type Policy, type PolicyInput } from '..
 import type { ContextReader } from '../domain/ports/context-store.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import { type ProviderSchema, toProviderSchema } from '../domain/provider-schema.ts';
+import { type RequestFacts, readFacts } from '../domain/request-facts.ts';
 import type { RequestOverhead } from '../domain/size.ts';
 import { bytesOfMessage, countMessage, countMessageSync } from '../tokens/message-tokens.ts';
 import { findPictureFormula } from '../tokens/picture-tokens.ts';
@@ -25,6 +26,8 @@ export interface PreparedAgent {
   readonly limits: Limits;
   /** Size of system prompt, pins and tool schemas in tokens, by the model's current calibration factor. */
   readonly overhead: RequestOverhead;
+  /** Sizes and limits of the agent's requests, for readers that do not know the agent. */
+  readonly facts: RequestFacts;
   /** The agent's own tools and the built-in recall tool. */
   readonly tools: readonly ToolDescription[];
   readonly recall?: Recall;
@@ -153,6 +156,7 @@ async function fixAgent(
   const prepared: PreparedAgent = {
     ...parts,
     system: texts.system,
+    facts: readFacts(agent.model.profile, parts.limits, { systemTokens, toolTokens, pinTokens }),
     get overhead() {
       return { ...fixed, calibration: factorOf(id, tokenFactor), fingerprint };
     },

@@ -1,7 +1,6 @@
 import { hasHardReason, type Reason } from '../domain/compaction/thresholds.ts';
 import type { Message } from '../domain/message.ts';
-import { readRawItems } from '../domain/raw-items.ts';
-import { isThinking } from '../wire/raw-items.ts';
+import { isThinking, readRawItems } from '../domain/raw-items.ts';
 
 /**
  * True if a model has sent thinking together with tool calls, and has not yet given its final answer. The provider ties

@@ -18,6 +18,7 @@ export function Gauge({ breakdown }: GaugeProps) {
   return (
     <section class="gauge card" aria-label="Context window">
       <Figures window={window} />
+      {window.maxTokens === undefined && <p class="gauge-share">No worker has recorded the window of the model yet.</p>}
       <div class="gauge-scale">
         <div class="gauge-bar" role="img" aria-label={describe(breakdown)}>
           {categories
@@ -54,6 +55,13 @@ export function Gauge({ breakdown }: GaugeProps) {
           />
         )}
       </div>
+      <ul class="gauge-legend" aria-label="Thresholds">
+        {ticks.map(({ name, tokens }) => (
+          <li key={name}>
+            {THRESHOLD_NAMES[name]} at <span class="number">{shortTokens(tokens)}</span>
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }
@@ -84,7 +92,6 @@ function Figures({ window }: { readonly window: GaugeWindow }) {
       )}
       {freeTokens !== undefined && <Figure label="free" tokens={freeTokens} />}
       {reservedTokens !== undefined && <Figure label="reserved for the answer" tokens={reservedTokens} />}
-      {maxTokens === undefined && <p class="gauge-share">No worker has recorded the window of the model yet.</p>}
     </dl>
   );
 }
@@ -126,7 +133,12 @@ function ThresholdTick({ tick: { name, tokens, row, isAtEnd }, left, isNear }: T
     .filter(Boolean)
     .join(' ');
   return (
-    <span class={classes} style={{ insetInlineStart: left }} title={`${name}: ${exactNumber(tokens)} tokens`}>
+    <span
+      class={classes}
+      style={{ insetInlineStart: left }}
+      aria-hidden="true"
+      title={`${name}: ${exactNumber(tokens)} tokens`}
+    >
       <span class="gauge-tick-label">
         {THRESHOLD_NAMES[name]} <span class="number">{shortTokens(tokens)}</span>
       </span>

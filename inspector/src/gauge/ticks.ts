@@ -10,21 +10,22 @@ export interface Tick extends Threshold {
 }
 
 /** Share of the bar that a label takes. */
-const LABEL_SHARE = 0.13;
+const LABEL_SHARE = 0.1;
 
 /** Gives each threshold a row for its label, so that labels of near thresholds do not cover each other. */
 export function placeTicks(thresholds: readonly Threshold[], span: number): Tick[] {
-  const sorted = thresholds.toSorted((one, other) => one.tokens - other.tokens);
-  const ends: number[] = [];
+  // From the right: a label in a lower row then passes below the ticks at its right, and no tick crosses it.
+  const sorted = thresholds.toSorted((one, other) => other.tokens - one.tokens);
+  const starts: number[] = [];
   return sorted
     .filter(({ tokens }) => tokens <= span)
     .map((threshold) => {
       const at = threshold.tokens / span;
       const isAtEnd = at > 1 - LABEL_SHARE;
       const [start, end] = isAtEnd ? [at - LABEL_SHARE, at] : [at, at + LABEL_SHARE];
-      const free = ends.findIndex((taken) => taken <= start);
-      const row = free === -1 ? ends.length : free;
-      ends[row] = end;
+      const free = starts.findIndex((taken) => taken >= end);
+      const row = free === -1 ? starts.length : free;
+      starts[row] = start;
       return { ...threshold, row, isAtEnd };
     });
 }

@@ -27,10 +27,12 @@ export function ConversationFrame({ conversation, pattern, children }: Conversat
         <nav class="crumbs" aria-label="Path">
           <a href={linkTo()}>Conversations</a> <span aria-hidden="true">/</span>
         </nav>
-        <h1 class="mono one-line" title={conversation}>
-          {conversation}
-        </h1>
-        <CopyButton text={conversation} what="the conversation id" />
+        <div class="conversation-name">
+          <h1 class="mono one-line" title={conversation}>
+            {conversation}
+          </h1>
+          <CopyButton text={conversation} what="the conversation id" />
+        </div>
         {description !== undefined && <Facts description={description} openTurns={openTurns} />}
       </div>
       {tabs.length > 1 && (

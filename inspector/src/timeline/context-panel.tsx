@@ -52,7 +52,7 @@ export function ContextPanel({ conversation }: { readonly conversation: string }
             <kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens
           </p>
         </header>
-        {description !== undefined && (
+        {description !== undefined && !versions.isLoading && (
           <Timeline
             conversation={conversation}
             head={description.head}

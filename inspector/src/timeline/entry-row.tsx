@@ -70,18 +70,26 @@ export function EntryRow({ seq, entry, next }: EntryRowProps) {
             <IconPin /> pinned
           </Tag>
         )}
-        {words !== undefined && (
-          <Tag tone={state === 'masked' || state === 'clipped' ? 'accent' : 'plain'}>
-            {words}
-            {by !== undefined && ` v${by}`}
-          </Tag>
-        )}
+        {words !== undefined && <StateMark words={words} by={by} isShown={state === 'masked' || state === 'clipped'} />}
       </span>
       <span class="row-tokens number" title={`${exactNumber(tokens)} tokens`}>
         {shortTokens(tokens)}
       </span>
     </div>
   );
+}
+
+interface StateMarkProps {
+  readonly words: string;
+  readonly by: number | undefined;
+  /** True for a message that the context still shows, in another form. */
+  readonly isShown: boolean;
+}
+
+/** Messages that left the context are many, so their mark is quiet. */
+function StateMark({ words, by, isShown }: StateMarkProps) {
+  const text = by === undefined ? words : `${words} v${by}`;
+  return isShown ? <Tag tone="accent">{text}</Tag> : <span class="row-state">{text}</span>;
 }
 
 const SHOWN_CALLS = 4;

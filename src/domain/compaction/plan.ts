@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import type { Sliced } from '../sliced.ts';
-import { type Budget, budgetInfeasibleSchema, explainInfeasible, type PlanRequest, requestTokensOf } from './budget.ts';
+import {
+  type Budget,
+  budgetInfeasibleSchema,
+  explainInfeasible,
+  type PlanRequest,
+  requestTokens,
+  requestTokensOf,
+  weighSent,
+} from './budget.ts';
 import { listChanges } from './changes.ts';
 import { chooseSequences } from './choose-sequences.ts';
 import { budgetDivisionSchema } from './division.ts';
@@ -67,6 +75,26 @@ export type PassPlan = z.infer<typeof passPlanSchema>;
  * 6. Nothing can be removed: `infeasible` above the budget, else `none`.
  */
 export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
+  return (yield* planWithSize(request)).plan;
+}
+
+/** A plan, and an estimate of what it leaves. */
+export interface SizedPlan {
+  readonly plan: PassPlan;
+  /** Tokens of a request after the plan, if every summary has the size of its cap. */
+  readonly tokensAfter: number;
+}
+
+/** The same as `planInSlices`, with the size of the context after the plan. */
+export function* planWithSize(request: PlanRequest): Sliced<SizedPlan> {
+  const ladder = new Ladder(request);
+  const plan = yield* choosePlan(request, ladder);
+  const saved = plan.sequences.reduce((sum, { tokens, maxTokens }) => sum + tokens - maxTokens, 0);
+  const { tokens } = weighSent(ladder.items, ladder.weight);
+  return { plan, tokensAfter: requestTokens(request, tokens - saved) };
+}
+
+function* choosePlan(request: PlanRequest, ladder: Ladder): Sliced<PassPlan> {
   const { context, policy, reasons } = request;
   const plan = {
     reasons: [...reasons],
@@ -77,7 +105,6 @@ export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
     evict: [],
   };
   if (reasons.length === 0 || !policy.enabled) return { ...plan, kind: 'none', explained: [] };
-  const ladder = new Ladder(request);
   yield* ladder.trim();
   const isTrimmed = ladder.steps.length > 0;
   const changes = listChanges(context.items, ladder.items);

@@ -4,7 +4,7 @@ import type { Acknowledged } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { LogEntry, WeighedMessage } from '../message.ts';
-import type { SeqRange, Version } from '../version.ts';
+import type { SeqRange, Summary, Version } from '../version.ts';
 import type { Forking, OtherPayload } from './version-store.ts';
 
 /** Reads conversations, logs and contexts for workers. */
@@ -66,6 +66,8 @@ export interface ContextStore extends ContextReader {
   listVersions(conversation: ConversationRef): Promise<Version[]>;
   /** @returns undefined if the context version does not exist any more */
   readVersion(conversation: ConversationRef, number: number): Promise<Version | undefined>;
+  /** Reads the summaries that a kept version shows, by their keys. A summary whose text is lost is left out. */
+  readShownSummaries(conversation: ConversationRef, version: Version): Promise<ReadonlyMap<string, Summary>>;
   /** Deletes every key of the conversation. Later writes of its workers get the answer `gone`. */
   erase(conversation: ConversationRef): Promise<Acknowledged<{ readonly removedKeys: number }>>;
 }

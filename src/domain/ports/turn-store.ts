@@ -4,6 +4,7 @@ import type { OpenCall } from '../history.ts';
 import type { ConversationRef, NamedConversation, TraceParent } from '../ids.ts';
 import type { Message, WeighedMessage } from '../message.ts';
 import type { IdleTtl } from '../policy.ts';
+import type { RequestFacts } from '../request-facts.ts';
 import type { SizeAnchor } from '../size.ts';
 import type {
   AnswerEnd,
@@ -171,6 +172,8 @@ export interface StepOutcome {
    * version may be current by now.
    */
   readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version' | 'fingerprint'>;
+  /** Sizes and limits of the request, stored with the conversation. */
+  readonly requestFacts?: RequestFacts;
   /** Context version that the model answered. This version is never rolled back from then on. */
   readonly answeredVersion?: number;
   /** Tokens of the model request, counted by turnfold, stored with the turn. */

@@ -150,8 +150,8 @@ const showContext = defineRoute({
       ...(head !== undefined && { head }),
     });
     if (format === 'turnfold') return { body: { ...view, format, items } };
-    const body = await renderContext(items, { format, model, maxOutputTokens, version: view.version });
-    return { body: { ...view, format, body } };
+    const { body, broken } = await renderContext(items, { format, model, maxOutputTokens, version: view.version });
+    return { body: { ...view, format, body, broken } };
   },
 });
 
@@ -162,8 +162,14 @@ interface RenderOptions {
   readonly version: number;
 }
 
+/** A request body, and the rules of its format that it breaks. */
+interface RenderedContext {
+  readonly body: unknown;
+  readonly broken: readonly { readonly rule: string; readonly why: string }[];
+}
+
 /** Renders a context without system prompt and tools, because a caller with its own loop has its own. */
-async function renderContext(items: ContextView['items'], options: RenderOptions): Promise<unknown> {
+async function renderContext(items: ContextView['items'], options: RenderOptions): Promise<RenderedContext> {
   const { format, maxOutputTokens, version } = options;
   const messages = items.map(({ message }) => message);
   if (messages.length === 0) {
@@ -171,8 +177,21 @@ async function renderContext(items: ContextView['items'], options: RenderOptions
   }
   const model = options.model ?? findLastModel(messages, format) ?? 'unnamed';
   const request = { model, system: '', tools: [], messages, maxOutputTokens, ...(version > 0 && { version }) };
-  const rendered = await eventLoopShare.run(wireFormats[format].renderInSlices(request));
-  return rendered.body;
+  const { renderInSlices, validateInSlices } = wireFormats[format];
+  const { body } = await eventLoopShare.run(renderInSlices(request));
+  const violations = await eventLoopShare.run(validateInSlices(body, BETWEEN_TURNS));
+  const broken = violations.filter(({ rule }) => rule !== TOOLS_RULE).slice(0, MAX_BROKEN);
+  return {
+    body,
+    broken: broken.map(({ rule, path, message }) => ({ rule, why: path === '' ? message : `${path}: ${message}` })),
+  };
 }
+
+/** Between two turns, the last message is an answer, and calls may still wait. Limits of a provider are not known. */
+const BETWEEN_TURNS = { isProbed: true, isUncapped: true } as const;
+/** Rule about tools, which the caller adds. */
+const TOOLS_RULE = 'X6';
+/** Maximum number of broken rules in an answer. One wrong message may break a rule for each that follows. */
+const MAX_BROKEN = 100;
 
 export const messageRoutes = [appendMessages, listMessages, showContext];

@@ -12,13 +12,16 @@ import {
 import { contextSchema } from '../answers/messages.ts';
 import { readOperation } from '../idempotency-key.ts';
 import { defineRoute } from '../route.ts';
-import { planCompaction, trialPolicySchema } from './dry-run.ts';
 import { hideTenant, MAX_WAIT_MS } from './fields.ts';
 
 const CONVERSATION = '/v1/conversations/{conversation}';
 const PROPOSAL = `${CONVERSATION}/proposals/{proposal}` as const;
 const { version: _version, ...restoreFields } = restoreSchema.shape;
 const waitMs = z.number().int().min(0).max(MAX_WAIT_MS).optional().describe('How long to wait for a worker, in ms.');
+
+const trialPolicySchema = z
+  .record(z.string(), z.unknown())
+  .describe('Policy of a dry run, as in docs/reference/policy.md. Only workers know the policies of agents.');
 
 const compact = defineRoute({
   operation: 'compactConversation',
@@ -33,11 +36,12 @@ const compact = defineRoute({
     })
     .default({ dryRun: false }),
   isBodyOptional: true,
+  onlyReads: ({ dryRun }) => dryRun,
   status: 202,
   result: compactionSchema,
   handle: async ({ client, name, body: { dryRun, policy } }) => {
     if (!dryRun) return { body: { pass: await client.compact(name) } };
-    return { body: { plan: await planCompaction(await client.context(name), policy ?? {}) } };
+    return { body: { plan: await client.plan(name, { policy: policy ?? {} }) } };
   },
 });
 

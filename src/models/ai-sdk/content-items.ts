@@ -1,8 +1,7 @@
 import type { LanguageModelV4Message, SharedV4ProviderOptions } from '@ai-sdk/provider';
-import type { RawItem } from '../../domain/raw-items.ts';
+import { isThinking, type RawItem } from '../../domain/raw-items.ts';
 import { readCallArguments } from '../../wire/calls.ts';
 import { EMPTY_TEXT, isBlank, isTextOf } from '../../wire/parts.ts';
-import { isThinking } from '../../wire/raw-items.ts';
 import type { ArrangedAssistant, WireCall } from '../../wire/wire-request.ts';
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];

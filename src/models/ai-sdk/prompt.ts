@@ -1,9 +1,9 @@
 import type { LanguageModelV4FilePart, LanguageModelV4Message, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
 import type { ProviderHabits } from '../../domain/model.ts';
+import { isThinking } from '../../domain/raw-items.ts';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { type ArrangedRequest, arrangeInSlices } from '../../wire/arrange.ts';
 import { type SentPart, textPart } from '../../wire/parts.ts';
-import { isThinking } from '../../wire/raw-items.ts';
 import type { ArrangedAssistant, ArrangedItem, ArrangedResult, WireRequest } from '../../wire/wire-request.ts';
 import { writeAssistant } from './content-items.ts';
 import type { ProviderTraits } from './provider-traits.ts';

@@ -10,7 +10,8 @@
 -- @include fence
 -- @include stream
 -- The JSON holds the fence (turn, owner, epoch, leaseMs), `key` of the step, the usage, and optionally expectedHead of the log.
--- `anchor` is the size by the provider's count. `answered` is a version that a model answered. Both are optional.
+-- `anchor` is the size by the provider's count. `answered` is a version that a model answered. `facts` are the sizes and
+-- limits of the request. All three are optional.
 -- `ending` says how an incomplete answer ended, or ''. `texts` counts the pairs.
 -- `fields` names the conversation's fields in the reply. move_calls reads `opens` and `closes`.
 local step = cjson.decode(ARGV[1])
@@ -55,6 +56,10 @@ end
 if answered and answered > tonumber(redis.call('HGET', c, 'answered') or -1) then
   extra[#extra + 1] = 'answered'
   extra[#extra + 1] = answered
+end
+if step.facts then
+  extra[#extra + 1] = 'facts'
+  extra[#extra + 1] = step.facts
 end
 -- Attempts start again at 1, not 0: the present claim counts, because its worker may still die.
 save_conversation('lease', string.format('%.0f', lease), 'attempts', 1, unpack(extra))

@@ -1,10 +1,10 @@
 import type { ProviderHabits } from '../../domain/model.ts';
 import { PDF } from '../../domain/parts.ts';
-import type { RawItem } from '../../domain/raw-items.ts';
+import { isThinking, type RawItem } from '../../domain/raw-items.ts';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { hasBigNumber } from '../calls.ts';
 import { EMPTY_TEXT, isBlank, isTextOf, type SentPart, textPart } from '../parts.ts';
-import { isSigned, isThinking } from '../raw-items.ts';
+import { isSigned } from '../raw-items.ts';
 import type { ArrangedAssistant, ArrangedItem, ArrangedResult, Origin, WireCall } from '../wire-request.ts';
 import type {
   AnthropicBlock,

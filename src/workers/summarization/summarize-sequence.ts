@@ -62,7 +62,11 @@ export async function summarizeSequence(
 
 function addUsage(record: SummaryRecord, { readUsage }: Pick<PreparedRequest, 'readUsage'>): PaidRecord {
   const usage = readUsage();
-  return usage.inputTokens + usage.outputTokens === 0 ? record : { ...record, usage };
+  if (usage.inputTokens + usage.outputTokens === 0) return record;
+  if (record.status === 'refused') return { ...record, usage };
+  // The text keeps its usage, so that a version can state what it cost.
+  const paid = { ...record.summary, usage: { cachedTokens: 0, costMicros: 0, ...usage } };
+  return { ...record, summary: paid, usage };
 }
 
 function refuse(refusals: readonly string[], prompt?: PreparedRequest): ChainResult {

@@ -48,7 +48,7 @@ export interface AnsweredRequest {
 export async function readAnswer(
   answer: ModelAnswer,
   request: AnsweredRequest,
-  { weigh, agent }: Pick<PreparedAgent, 'weigh' | 'agent'>,
+  { weigh, agent, facts }: Pick<PreparedAgent, 'weigh' | 'agent' | 'facts'>,
 ): Promise<ReadAnswer> {
   const { key, head, version } = request;
   const adopted = adoptAnswer(answer, head);
@@ -66,6 +66,7 @@ export async function readAnswer(
     expectedHead: head,
     closes: [],
     answeredVersion: version,
+    requestFacts: facts,
     ...readUsage(answer, agent.model.profile),
   };
   const { toolCalls = [] } = message;

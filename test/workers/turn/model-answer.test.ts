@@ -5,8 +5,17 @@ import type { PreparedAgent } from '../../../src/workers/prepared-agent.ts';
 import { readAnswer } from '../../../src/workers/turn/model-answer.ts';
 
 const { profile } = scriptedModel({ decide: () => ({}) });
+const facts = {
+  systemTokens: 7,
+  toolTokens: 0,
+  pinTokens: 0,
+  windowTokens: 32_000,
+  reservedTokens: 8_192,
+  upperBoundFactor: 1,
+};
 const prepared = {
   agent: { model: { profile } } as PreparedAgent['agent'],
+  facts,
   weigh: async (message: Message) => ({ message, tokens: 1, bytes: message.content.length }),
 };
 
@@ -32,6 +41,7 @@ it('a model’s answer becomes the outcome of its step, which the store refuses 
       closes: [],
       usage: { inputTokens: 100, outputTokens: 20 },
       answeredVersion: 2,
+      requestFacts: facts,
       anchor: { tokens: 115, version: 2, fingerprint: 'a1b2' },
     },
   });

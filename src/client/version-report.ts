@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { compareIdentifiers } from '../domain/inspection/identifiers.ts';
+import {
+  type CompactionReport,
+  findNewSummaries,
+  frameReport,
+  type ReportedSummary,
+  sumCost,
+} from '../domain/inspection/report.ts';
+import { parseInput } from '../domain/parse.ts';
+import { START_VERSION, type Summary, type SummarySegment, type Version } from '../domain/version.ts';
+import { eventLoopShare } from '../tokens/event-loop-share.ts';
+import type { ConversationName } from './input.ts';
+import { type InspectedVersion, type InspectionPorts, readInspected } from './inspected-version.ts';
+
+const reportSchema = z.strictObject({
+  /** Only identifiers that contain this text, in any case of its letters. Absent: all. */
+  find: z.string().min(1).max(200).optional(),
+});
+
+export type ReportInput = z.input<typeof reportSchema>;
+
+/** @throws not_found if the conversation or version never existed. version_gone if the version was dropped. */
+export async function reportVersion(
+  ports: InspectionPorts,
+  name: ConversationName,
+  number: number,
+  input: ReportInput = {},
+): Promise<CompactionReport> {
+  const { find } = parseInput(reportSchema, input);
+  const inspected = await readInspected(ports, name, number);
+  const key = `${inspected.key}/${find ?? ''}`;
+  return await ports.recentReports.get(key, () => makeReport(ports, inspected, find));
+}
+
+async function makeReport(
+  ports: InspectionPorts,
+  { conversation, version }: InspectedVersion,
+  find: string | undefined,
+): Promise<CompactionReport> {
+  const frame = await eventLoopShare.run(frameReport(version, await readParent(ports, { conversation, version })));
+  const segments = findNewSummaries(version);
+  if (segments.length === 0) return { ...frame, parts: [] };
+  const summaries = await ports.contexts.readShownSummaries(conversation, version);
+  const parts: ReportedSummary[] = [];
+  const used: Summary[] = [];
+  for (const segment of segments) {
+    const summary = summaries.get(segment.summaryKey);
+    if (summary === undefined) continue;
+    used.push(summary);
+    parts.push(await reportSummary(ports, conversation, { segment, summary, find }));
+  }
+  const cost = sumCost(used);
+  return { ...frame, ...(cost && { cost }), parts };
+}
+
+async function readParent(
+  { contexts }: InspectionPorts,
+  { conversation, version: { parent } }: Pick<InspectedVersion, 'conversation' | 'version'>,
+): Promise<Version | undefined> {
+  if (parent === null || parent === START_VERSION.number) return START_VERSION;
+  return await contexts.readVersion(conversation, parent);
+}
+
+interface SummaryParts {
+  readonly segment: SummarySegment;
+  readonly summary: Summary;
+  readonly find: string | undefined;
+}
+
+async function reportSummary(
+  { contexts }: InspectionPorts,
+  conversation: InspectedVersion['conversation'],
+  { segment: { from, to, weight }, summary: { text, model }, find }: SummaryParts,
+): Promise<ReportedSummary> {
+  const entries = await contexts.readLog(conversation, [{ from, to }]);
+  const messages = entries.map(({ message }) => message);
+  const identifiers = await eventLoopShare.run(compareIdentifiers({ messages, from, text, find }));
+  const sourceTokens = entries.reduce((sum, { tokens }) => sum + tokens, 0);
+  return { from, to, strategy: model, tokens: weight.tokens, sourceTokens, text, identifiers };
+}

@@ -1,0 +1,170 @@
+import type { ContextItem } from '../context.ts';
+import type { FixedWeight } from '../limits.ts';
+import type { Message } from '../message.ts';
+import type { ToolDescription } from '../model.ts';
+import { endsSlice, type Sliced } from '../sliced.ts';
+import { CATEGORIES, type Category } from './names.ts';
+import { startOf, textOf } from './outline.ts';
+import { readThinking } from './thinking.ts';
+
+/** Number of the largest pieces that a category lists. */
+const LARGEST = 5;
+
+/** A piece of a request: a message, a part of a message, a tool or a fixed text. */
+export interface Piece {
+  /** Position in the log. A summary has that of the first message that it replaces. Absent for fixed texts. */
+  readonly seq?: number;
+  /** Name of a tool. */
+  readonly name?: string;
+  readonly tokens: number;
+  /** First 160 characters of the text, on one line. */
+  readonly start: string;
+}
+
+/** All pieces of one kind in a request. */
+export interface CategorySize {
+  readonly name: Category;
+  readonly tokens: number;
+  readonly count: number;
+  /** The largest pieces, at most five. */
+  readonly largest: readonly Piece[];
+}
+
+/** Sums the pieces of a request by category. */
+export class CategorySums {
+  readonly #sums = new Map<Category, { tokens: number; count: number; largest: Piece[] }>(
+    CATEGORIES.map((name) => [name, { tokens: 0, count: 0, largest: [] }]),
+  );
+
+  add(name: Category, piece: Piece): void {
+    const sum = this.#sums.get(name);
+    if (sum === undefined) return;
+    sum.tokens += piece.tokens;
+    sum.count += 1;
+    const { largest } = sum;
+    if (largest.length === LARGEST && piece.tokens <= (largest[LARGEST - 1]?.tokens ?? 0)) return;
+    largest.splice(largest.findLastIndex(({ tokens }) => tokens >= piece.tokens) + 1, 0, piece);
+    largest.length = Math.min(largest.length, LARGEST);
+  }
+
+  /** Adds tokens of texts that are not known, so that no piece can be listed. */
+  addUnlisted(name: Category, tokens: number): void {
+    const sum = this.#sums.get(name);
+    if (sum === undefined || tokens <= 0) return;
+    sum.tokens += tokens;
+    sum.count = Math.max(1, sum.count);
+  }
+
+  get tokens(): number {
+    return this.#sums.values().reduce((all, { tokens }) => all + tokens, 0);
+  }
+
+  list(): CategorySize[] {
+    return [...this.#sums].map(([name, sum]) => ({ name, ...sum }));
+  }
+}
+
+/** Counts the tokens of a text. */
+export type CountText = (text: string) => number;
+
+/**
+ * Adds the messages of a context. The calls of a message and its thinking count in categories of their own.
+ * @param version number of the context's version, to which thinking is bound
+ */
+export function* addItems(
+  sums: CategorySums,
+  { items, version, count }: { items: readonly ContextItem[]; version: number; count: CountText },
+): Sliced<void> {
+  const callNames = new Map<string, string>();
+  for (const [index, item] of items.entries()) {
+    if (endsSlice(index)) yield;
+    const { from: seq, message, tokens } = item;
+    const category = categoryOf(item);
+    for (const { id, name } of message.toolCalls ?? []) callNames.set(id, name);
+    const tool = message.toolCallId === undefined ? undefined : callNames.get(message.toolCallId);
+    const piece = { seq, ...(tool !== undefined && { name: tool }) };
+    if (category !== 'assistant') {
+      sums.add(category, { ...piece, tokens, start: startOf(textOf(message)) });
+      continue;
+    }
+    const callTokens = addCalls(sums, { seq, message, count });
+    yield;
+    const left = Math.max(0, tokens - callTokens);
+    // A message with calls and no text still has a role and delimiters.
+    if (message.content === '') sums.addUnlisted('assistant', left);
+    else sums.add('assistant', { seq, tokens: left, start: startOf(message.content) });
+    const thinking = readThinking(message);
+    if (thinking === undefined || thinking.version !== version) continue;
+    sums.add('reasoning', { seq, tokens: count(thinking.text), start: startOf(thinking.text) });
+  }
+}
+
+/** @returns tokens of all calls of the message */
+function addCalls(
+  sums: CategorySums,
+  { seq, message, count }: { seq: number; message: Message; count: CountText },
+): number {
+  let sum = 0;
+  for (const { name, arguments: given } of message.toolCalls ?? []) {
+    const tokens = count(name + given);
+    sums.add('calls', { seq, name, tokens, start: startOf(given) });
+    sum += tokens;
+  }
+  return sum;
+}
+
+function categoryOf({ message, segment }: ContextItem): Category {
+  if (message.pinned === true) return 'pins';
+  if (segment?.kind === 'masked') return 'masked';
+  switch (message.role) {
+    case 'system':
+      return 'system';
+    case 'summary':
+      return 'summaries';
+    case 'user':
+      return 'user';
+    case 'tool':
+      return 'results';
+    case 'assistant':
+      return 'assistant';
+  }
+}
+
+/** Texts at the start of every request, as far as they are known. */
+export interface FixedTexts {
+  readonly system: string;
+  readonly tools: readonly ToolDescription[];
+  readonly pins: readonly string[];
+  readonly count: CountText;
+  /** Sizes that a worker recorded. They count if the known texts are older. */
+  readonly facts: FixedWeight | undefined;
+}
+
+/** Adds system prompt, tools and pins. Texts that only workers know have a size, but no pieces. */
+export function addFixedTexts(sums: CategorySums, { system, tools, pins, count, facts }: FixedTexts): void {
+  const piece = (text: string, name?: string): Piece => ({
+    ...(name !== undefined && { name }),
+    tokens: count(text),
+    start: startOf(text),
+  });
+  const described = tools.map((tool) => ({
+    ...piece(JSON.stringify(tool), tool.name),
+    start: startOf(tool.description),
+  }));
+  addKnown(sums, 'system', system === '' ? [] : [piece(system)], facts?.systemTokens);
+  addKnown(sums, 'tools', described, facts?.toolTokens);
+  addKnown(
+    sums,
+    'pins',
+    pins.map((pin) => piece(pin)),
+    facts?.pinTokens,
+  );
+}
+
+function addKnown(sums: CategorySums, name: Category, pieces: readonly Piece[], recorded: number | undefined): void {
+  const known = pieces.reduce((sum, { tokens }) => sum + tokens, 0);
+  // Separators between the texts count, too. If the texts were larger than what was recorded, they are of another time.
+  const isPresent = recorded === undefined || known <= recorded;
+  if (isPresent) for (const piece of pieces) sums.add(name, piece);
+  sums.addUnlisted(name, (recorded ?? known) - (isPresent ? known : 0));
+}

@@ -1,0 +1,104 @@
+import { nameSegment } from '../compaction/segments.ts';
+import { endsSlice, type Sliced } from '../sliced.ts';
+import type { Segment, SeqRange, Version } from '../version.ts';
+import type { EntryState } from './names.ts';
+
+/** What a version shows of a range of the log, other than the messages themselves. */
+export interface EntryFate extends SeqRange {
+  readonly state: Exclude<EntryState, 'live'>;
+  /** Version that first showed the range in this way, as far as versions are kept. */
+  readonly by: number;
+  /** What the range shows as a whole: the key of a summary, a note, or the length of a clip. '' for other ranges. */
+  readonly shown: string;
+}
+
+/** Lists the kept ancestors of a version, oldest first, and the version itself. */
+export function traceAncestors(kept: readonly Version[], version: Version): Version[] {
+  const byNumber = new Map(kept.map((one) => [one.number, one]));
+  const chain = [version];
+  for (let at = 0; at < chain.length; at += 1) {
+    const { number, parent } = chain[at] as Version;
+    // A parent is always older. A corrupt record that says otherwise must not end in a circle.
+    const older = parent === null || parent >= number ? undefined : byNumber.get(parent);
+    if (older !== undefined) chain.push(older);
+  }
+  return chain.toReversed();
+}
+
+/**
+ * Finds the version that did what the last of these versions shows. A range that looks as in the parent was changed by an
+ * older version.
+ * @param chain a version with its kept ancestors, oldest first
+ * @returns ranges in ascending order. All other messages are shown as in the log
+ */
+export function* traceFates(chain: readonly Version[]): Sliced<EntryFate[]> {
+  let fates: EntryFate[] = [];
+  for (const version of chain) fates = yield* addVersion(fates, version);
+  return fates;
+}
+
+function* addVersion(before: readonly EntryFate[], { number, segments }: Version): Sliced<EntryFate[]> {
+  const fates: EntryFate[] = [];
+  let position = 0;
+  for (const [index, segment] of segments.entries()) {
+    if (endsSlice(index)) yield;
+    const state = stateOf(segment);
+    if (state === 'live') continue;
+    const { from, to } = segment;
+    const shown = nameSegment(segment);
+    if (segment.kind === 'summary') {
+      fates.push({ from, to, state, by: segment.version, shown });
+      continue;
+    }
+    let next = from;
+    while ((before[position]?.to ?? from) < from) position += 1;
+    for (let at = position; at < before.length; at += 1) {
+      const fate = before[at] as EntryFate;
+      if (fate.from > to) break;
+      if (fate.state !== state || fate.shown !== shown) continue;
+      if (fate.from > next) fates.push({ from: next, to: fate.from - 1, state, by: number, shown });
+      const end = Math.min(to, fate.to);
+      fates.push({ from: Math.max(next, fate.from), to: end, state, by: fate.by, shown });
+      next = end + 1;
+    }
+    if (next <= to) fates.push({ from: next, to, state, by: number, shown });
+  }
+  return fates;
+}
+
+function stateOf({ kind }: Segment): EntryState {
+  switch (kind) {
+    case 'raw':
+      return 'live';
+    case 'summary':
+      return 'summarized';
+    case 'evicted':
+      return 'archived';
+    case 'masked':
+      return 'masked';
+    case 'clipped':
+    case 'excerpt':
+      return 'clipped';
+  }
+}
+
+/** Returns a function that finds the fate of a message. Call it with ascending seqs, because it walks the fates once. */
+export function passFates(fates: readonly EntryFate[], first: number): (seq: number) => EntryFate | undefined {
+  let position = findFirst(fates, first);
+  return (seq) => {
+    while ((fates[position]?.to ?? seq) < seq) position += 1;
+    const fate = fates[position];
+    return fate !== undefined && fate.from <= seq ? fate : undefined;
+  };
+}
+
+/** Finds the first range that ends at or after a seq. */
+function findFirst(fates: readonly EntryFate[], seq: number): number {
+  let [low, high] = [0, fates.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((fates[middle] as EntryFate).to < seq) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

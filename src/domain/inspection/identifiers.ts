@@ -1,0 +1,90 @@
+import { classOf, isWordClass } from '../evidence/characters.ts';
+import { type Ledger, readLedger, type Term } from '../evidence/ledger.ts';
+import { shapeOf } from '../evidence/term-shape.ts';
+import { valueTermsInSlices } from '../evidence/use-probability.ts';
+import type { Message } from '../message.ts';
+import { endsSlice, type Sliced } from '../sliced.ts';
+
+/** Most identifiers in a list. */
+export const MAX_LISTED = 200;
+
+/** A name, number or path in messages of the log. */
+export interface Identifier {
+  readonly text: string;
+  /** Last message of the range that holds it. */
+  readonly seq: number;
+}
+
+/** What a summary kept of the identifiers of its sources. Those that the agent most likely needs again come first. */
+export interface IdentifierFates {
+  /** Identifiers that the summary holds, at most 200. */
+  readonly kept: readonly Identifier[];
+  /** Identifiers that the summary does not hold, at most 200. */
+  readonly lost: readonly Identifier[];
+  /** Number of all kept identifiers. */
+  readonly keptCount: number;
+  /** Number of all lost identifiers. */
+  readonly lostCount: number;
+}
+
+/** Messages of the log that a text stands for. */
+export interface SummarizedRange {
+  readonly messages: readonly Message[];
+  /** Position of the first of the messages. They have no gaps. */
+  readonly from: number;
+  /** The text that stands for them. */
+  readonly text: string;
+  /** Only identifiers that contain this text, in any case of its letters. */
+  readonly find?: string | undefined;
+}
+
+/** Compares the identifiers of messages with those of their summary. */
+export function* compareIdentifiers({ messages, from, text, find }: SummarizedRange): Sliced<IdentifierFates> {
+  const ledger = yield* readLedger(messages, { isStaleWanted: false });
+  const order = yield* orderIdentifiers(ledger, find?.toLowerCase());
+  const summary = yield* readLedger([{ role: 'assistant', content: text }], { isStaleWanted: false });
+  const held = new Set(summary.terms.map((term) => term.text));
+  yield;
+  const fates = { kept: [] as Identifier[], lost: [] as Identifier[], keptCount: 0, lostCount: 0 };
+  for (const [index, term] of order.entries()) {
+    if (endsSlice(index)) yield;
+    const isKept = held.has(term.text) || holdsWhole(text, term.text);
+    const list = isKept ? fates.kept : fates.lost;
+    fates[isKept ? 'keptCount' : 'lostCount'] += 1;
+    if (list.length < MAX_LISTED) list.push({ text: term.text, seq: from + term.last });
+  }
+  return fates;
+}
+
+/** Lists the terms that name something, the most valuable first. */
+function* orderIdentifiers(ledger: Ledger, find: string | undefined): Sliced<Term[]> {
+  const values = yield* valueTermsInSlices(ledger);
+  const found: { readonly term: Term; readonly value: number }[] = [];
+  for (const [index, term] of ledger.terms.entries()) {
+    if (endsSlice(index)) yield;
+    if (!isIdentifier(term.text) || (find !== undefined && !term.text.toLowerCase().includes(find))) continue;
+    found.push({ term, value: values[index] as number });
+  }
+  return found.toSorted((a, b) => b.value - a.value || a.term.first - b.term.first).map(({ term }) => term);
+}
+
+/** Decides whether a term names something. Plain words, and words at the start of a sentence, do not. */
+function isIdentifier(text: string): boolean {
+  const shape = shapeOf(text);
+  if (shape.isIdeographic) return false;
+  return shape.hasDigit || shape.hasUnderscore || shape.hasInnerCapital || shape.isUpperCase || isJoinedName(text);
+}
+
+/** Names with a mark inside: `src/a.ts`, `user.name`. A mere hyphen also joins words: `read-only`. */
+function isJoinedName(text: string): boolean {
+  return /[./@:#+~$%]/.test(text);
+}
+
+/** Checks that a text holds an identifier that is not part of a longer word: `src/a.ts` in `src/a.ts:12`. */
+function holdsWhole(text: string, identifier: string): boolean {
+  for (let at = text.indexOf(identifier); at >= 0; at = text.indexOf(identifier, at + 1)) {
+    const isStart = !isWordClass(classOf(text.charCodeAt(at - 1)));
+    if (isStart && !isWordClass(classOf(text.charCodeAt(at + identifier.length)))) return true;
+  }
+  return false;
+}

@@ -1,0 +1,76 @@
+import { hasPictures, isMaskable } from '../compaction/mask.ts';
+import type { LogEntry, Message, Role } from '../message.ts';
+import type { EntryFate } from './entry-fates.ts';
+import type { EntryState } from './names.ts';
+import { readThinking } from './thinking.ts';
+
+/** One message of the log without its text, and what became of it. */
+export interface OutlineEntry {
+  /** Position in the log. */
+  readonly seq: number;
+  readonly role: Role;
+  readonly tokens: number;
+  readonly bytes: number;
+  /** Turn that wrote the message. Absent for appended messages. */
+  readonly turn?: string;
+  /** Time of the write in ms since epoch. */
+  readonly at: number;
+  /** First 160 characters of the text, on one line. */
+  readonly start: string;
+  /** Names of the called tools. */
+  readonly calls?: readonly string[];
+  /** Present for the result of a failed tool call. */
+  readonly isError?: true;
+  /** Present if the message holds thinking of the model. */
+  readonly thinking?: true;
+  /** Present if compaction never removes the message. */
+  readonly pinned?: true;
+  readonly state: EntryState;
+  /** Version that gave the message its state. Absent for `live`. */
+  readonly by?: number;
+}
+
+export const START_CHARS = 160;
+
+/** A text may begin with a megabyte of blanks, which must not be searched. */
+const READ_CHARS = 4 * START_CHARS;
+
+/** Returns the first characters of a text on one line. A half surrogate pair at the cut is left out. */
+export function startOf(text: string): string {
+  const line = text.slice(0, READ_CHARS).replaceAll(/\s+/g, ' ').trim();
+  const cut = line.slice(0, START_CHARS);
+  return cut.isWellFormed() ? cut : cut.toWellFormed().slice(0, START_CHARS).replace(/�$/, '');
+}
+
+/** Text by which a person recognizes a message: its content, or else the arguments of its first call. */
+export function textOf({ content, toolCalls }: Message): string {
+  return content.trim() === '' ? (toolCalls?.[0]?.arguments ?? '') : content;
+}
+
+/** Describes a log entry. @param fate how the context shows it. Undefined: as it is in the log */
+export function outlineEntry(entry: LogEntry, fate: EntryFate | undefined): OutlineEntry {
+  const { seq, message, tokens, bytes, turn, at } = entry;
+  const { role, toolCalls, isError, pinned } = message;
+  return {
+    seq,
+    role,
+    tokens,
+    bytes,
+    ...(turn !== undefined && { turn }),
+    at,
+    start: startOf(textOf(message)),
+    ...(toolCalls && { calls: toolCalls.map(({ name }) => name) }),
+    ...(isError === true && { isError }),
+    ...(readThinking(message) !== undefined && { thinking: true }),
+    ...(pinned === true && { pinned }),
+    ...describeFate(entry, fate),
+  };
+}
+
+/** A masked range holds messages that stay as they are: all but large tool results and pictures. */
+function describeFate(entry: LogEntry, fate: EntryFate | undefined): Pick<OutlineEntry, 'state' | 'by'> {
+  if (fate === undefined) return { state: 'live' };
+  const { state, by, shown } = fate;
+  const isWhole = state === 'masked' && shown === '' && !isMaskable(entry) && !hasPictures(entry.message);
+  return isWhole ? { state: 'live' } : { state, by };
+}

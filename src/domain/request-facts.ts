@@ -1,0 +1,61 @@
+import type { ThresholdName } from './inspection/names.ts';
+import type { FixedWeight, Limits, ModelWindow } from './limits.ts';
+
+/**
+ * Sizes and limits of an agent's requests, in tokens. Only workers know the agent, so a worker records them with each
+ * model call, for readers who ask what fills a context.
+ */
+export interface RequestFacts extends FixedWeight {
+  /** Context window of the model. */
+  readonly windowTokens: number;
+  /** Part of the window that is reserved for the answer. */
+  readonly reservedTokens: number;
+  /** Factor that turns turnfold's token count into an upper bound. */
+  readonly upperBoundFactor: number;
+  /** Number of tokens to which compaction reduces the context. */
+  readonly maxTokens?: number;
+  /** Size at which compaction is requested, if the policy sets a number of tokens. */
+  readonly tokenThreshold?: number;
+  /** Size at which compaction is requested, as a share of the window. */
+  readonly ratioTokens?: number;
+  /** Size at which a turn waits for compaction. */
+  readonly hardTokens?: number;
+}
+
+export function readFacts({ windowTokens }: ModelWindow, limits: Limits, fixed: FixedWeight): RequestFacts {
+  const { usable = windowTokens, upperBoundFactor, maxTokens, tokenThreshold, ratioTokens, hardTokens } = limits;
+  return {
+    ...fixed,
+    windowTokens,
+    reservedTokens: windowTokens - usable,
+    upperBoundFactor,
+    ...wholeTokens({ maxTokens, tokenThreshold, ratioTokens, hardTokens }),
+  };
+}
+
+/** A size is a whole number, so it reaches a threshold of 0.85 × 1,001 tokens at 851. */
+function wholeTokens<Name extends string>(sizes: Readonly<Record<Name, number | undefined>>): { [K in Name]?: number } {
+  const known = Object.entries<number | undefined>(sizes).flatMap(([name, size = -1]) =>
+    size < 0 ? [] : [[name, Math.ceil(size)] as const],
+  );
+  return Object.fromEntries(known) as { [K in Name]?: number };
+}
+
+/** Limits by which a compaction is planned as a worker would plan it. */
+export function limitsOf({ windowTokens, reservedTokens, upperBoundFactor }: RequestFacts): ModelWindow {
+  return { windowTokens, outputCapTokens: reservedTokens, upperBoundFactor };
+}
+
+/** Threshold of a policy, under the name of the setting that it follows from. */
+export interface NamedThreshold {
+  readonly name: ThresholdName;
+  readonly tokens: number;
+}
+
+export function listThresholds(facts: RequestFacts): NamedThreshold[] {
+  const { maxTokens, tokenThreshold, ratioTokens, hardTokens } = facts;
+  const named = { maxTokens, tokenThreshold, thresholdRatio: ratioTokens, hardRatio: hardTokens };
+  return (Object.entries(named) as [ThresholdName, number | undefined][])
+    .flatMap(([name, tokens]) => (tokens === undefined ? [] : [{ name, tokens }]))
+    .toSorted((a, b) => a.tokens - b.tokens);
+}

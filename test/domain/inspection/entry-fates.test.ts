@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest';
+import { type EntryFate, passFates, traceAncestors, traceFates } from '../../../src/domain/inspection/entry-fates.ts';
+import { outlineEntry, startOf } from '../../../src/domain/inspection/outline.ts';
+import type { Message } from '../../../src/domain/message.ts';
+import { runToEnd } from '../../../src/domain/sliced.ts';
+import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
+import { callTools, toolResult, user } from '../messages.ts';
+
+const weight = { tokens: 10, bytes: 40 };
+
+function version(number: number, parent: number, ...segments: readonly Segment[]): Version {
+  return { ...START_VERSION, number, parent, cause: 'pass', base: segments.at(-1)?.to ?? 0, segments: [...segments] };
+}
+
+const raw = (from: number, to: number): Segment => ({ kind: 'raw', from, to, weight });
+const evicted = (from: number, to: number): Segment => ({ kind: 'evicted', from, to, weight });
+const masked = (from: number, to: number): Segment => ({ kind: 'masked', from, to, weight });
+const clipped = (from: number, keepChars: number): Segment => ({ kind: 'clipped', from, to: from, weight, keepChars });
+const summary = (from: number, to: number, by: number): Segment => ({
+  kind: 'summary',
+  from,
+  to,
+  weight,
+  version: by,
+  summaryKey: `${from}-${to}`,
+  depth: 1,
+});
+
+function fatesOf(...chain: readonly Version[]): string[] {
+  return runToEnd(traceFates(chain)).map(({ from, to, state, by }) => `${from}-${to} ${state} ${by}`);
+}
+
+describe('fates of messages', () => {
+  test('a range belongs to the version that first showed it in its present form', () => {
+    const first = version(1, 0, masked(1, 4), raw(5, 8));
+    const second = version(2, 1, evicted(1, 2), masked(3, 6), raw(7, 9));
+    const third = version(3, 2, evicted(1, 3), masked(4, 6), clipped(7, 50), raw(8, 9));
+    expect(fatesOf(first)).toEqual(['1-4 masked 1']);
+    expect(fatesOf(first, second)).toEqual(['1-2 archived 2', '3-4 masked 1', '5-6 masked 2']);
+    expect(fatesOf(first, second, third)).toEqual([
+      '1-2 archived 2',
+      '3-3 archived 3',
+      '4-4 masked 1',
+      '5-6 masked 2',
+      '7-7 clipped 3',
+    ]);
+  });
+
+  test('a summary belongs to the version that introduced it, and a message that was restored is live', () => {
+    const first = version(1, 0, summary(1, 4, 1), raw(5, 6));
+    const restored = version(2, 1, raw(1, 6));
+    expect(fatesOf(first, version(2, 1, summary(1, 4, 1), evicted(5, 6)))).toEqual([
+      '1-4 summarized 1',
+      '5-6 archived 2',
+    ]);
+    expect(fatesOf(first, restored)).toEqual([]);
+    expect(fatesOf(first, restored, version(3, 2, evicted(1, 1), raw(2, 6)))).toEqual(['1-1 archived 3']);
+  });
+
+  test('a message that is clipped again belongs to the later version', () => {
+    expect(fatesOf(version(1, 0, clipped(1, 90)), version(2, 1, clipped(1, 40)))).toEqual(['1-1 clipped 2']);
+    expect(fatesOf(version(1, 0, clipped(1, 90)), version(2, 1, clipped(1, 90)))).toEqual(['1-1 clipped 1']);
+  });
+
+  test('ancestors are traced to the oldest kept one, and a record that names itself as its parent ends the trace', () => {
+    const kept = [version(3, 2, raw(1, 1)), version(4, 3, raw(1, 1)), version(5, 4, raw(1, 1))];
+    expect(traceAncestors(kept, kept[2] as Version).map(({ number }) => number)).toEqual([3, 4, 5]);
+    expect(traceAncestors([version(6, 6, raw(1, 1))], version(6, 6, raw(1, 1))).map(({ number }) => number)).toEqual([
+      6,
+    ]);
+    expect(traceAncestors([], { ...version(1, 0), parent: null }).map(({ number }) => number)).toEqual([1]);
+  });
+
+  test('the fate of each message of a page is found from the middle of the log', () => {
+    const fates = runToEnd(traceFates([version(1, 0, evicted(1, 3), raw(4, 5), evicted(6, 9), raw(10, 12))]));
+    const fateOf = passFates(fates, 5);
+    expect([5, 6, 9, 10, 12].map((seq) => fateOf(seq)?.state)).toEqual([
+      undefined,
+      'archived',
+      'archived',
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+describe('outline of a log', () => {
+  const fate: EntryFate = { from: 1, to: 9, state: 'masked', by: 4, shown: '' };
+  const entry = (message: Message, tokens = 50) => ({
+    seq: 3,
+    message,
+    tokens,
+    bytes: 200,
+    total: { tokens: 90, bytes: 400 },
+    at: 7,
+  });
+
+  test('an entry has the start of its text, its calls, its marks and no text', () => {
+    expect(outlineEntry({ ...entry(user('where  is\nit?', { pinned: true })), turn: 't1' }, undefined)).toEqual({
+      seq: 3,
+      role: 'user',
+      tokens: 50,
+      bytes: 200,
+      turn: 't1',
+      at: 7,
+      start: 'where is it?',
+      pinned: true,
+      state: 'live',
+    });
+    const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm', signature: 's' }] };
+    expect(outlineEntry(entry({ ...callTools('c1', 'c2'), raw }), undefined)).toMatchObject({
+      start: '{}',
+      calls: ['read', 'read'],
+      thinking: true,
+    });
+    expect(outlineEntry(entry(toolResult('c1', 'no', { isError: true })), undefined)).toMatchObject({ isError: true });
+  });
+
+  test('a masked range shows its large results as masked, and other messages as live', () => {
+    expect(outlineEntry(entry(toolResult('c1', 'large')), fate)).toMatchObject({ state: 'masked', by: 4 });
+    expect(outlineEntry(entry(toolResult('c1', 'ok'), 5), fate)).toMatchObject({ state: 'live' });
+    expect(outlineEntry(entry(user('x')), fate)).toMatchObject({ state: 'live' });
+    expect(outlineEntry(entry(user('x')), { ...fate, shown: '1 picture' })).toMatchObject({ state: 'masked' });
+    expect(outlineEntry(entry(user('x')), { ...fate, state: 'archived' })).toMatchObject({ state: 'archived', by: 4 });
+  });
+
+  test('the start of a text has at most 160 characters, on one line, and no half character', () => {
+    expect(startOf(`a\r\n\tb${' '.repeat(2_000_000)}c`)).toBe('a b');
+    expect(startOf('x'.repeat(400))).toHaveLength(160);
+    const cut = startOf(`${'x'.repeat(159)}😀`);
+    expect(cut.isWellFormed()).toBe(true);
+    expect(cut).toBe('x'.repeat(159));
+    expect(startOf('<b>&amp;</b>')).toBe('<b>&amp;</b>');
+  });
+});

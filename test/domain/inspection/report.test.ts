@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { compareIdentifiers, MAX_LISTED } from '../../../src/domain/inspection/identifiers.ts';
+import { findNewSummaries, frameReport, sumCost } from '../../../src/domain/inspection/report.ts';
+import { runToEnd } from '../../../src/domain/sliced.ts';
+import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
+import { toolResult, user } from '../messages.ts';
+
+const weight = { tokens: 10, bytes: 40 };
+const raw = (from: number, to: number): Segment => ({ kind: 'raw', from, to, weight });
+const evicted = (from: number, to: number): Segment => ({ kind: 'evicted', from, to, weight });
+const masked = (from: number, to: number): Segment => ({ kind: 'masked', from, to, weight });
+const summary = (from: number, to: number, by: number): Segment => ({
+  kind: 'summary',
+  ...{ from, to, weight, version: by, summaryKey: `${from}-${to}`, depth: 1 },
+});
+
+function version(number: number, segments: readonly Segment[], more: Partial<Version> = {}): Version {
+  const made = { number, parent: number - 1, cause: 'pass' as const, base: segments.at(-1)?.to ?? 0 };
+  return { ...START_VERSION, ...made, segments: [...segments], tokensBefore: 900, tokensAfter: 300, ...more };
+}
+
+describe('report of a version', () => {
+  const parent = version(1, [summary(1, 4, 1), raw(5, 6)]);
+  const next = version(2, [summary(1, 4, 1), evicted(5, 7), masked(8, 9), summary(10, 12, 2), raw(13, 14)], {
+    durationMs: 41,
+    at: 5,
+    reasons: ['manual'],
+    archived: 5,
+  });
+
+  test('the report compares a version with its parent at the head of the version', () => {
+    expect(runToEnd(frameReport(next, parent))).toEqual({
+      version: 2,
+      parent: 1,
+      cause: 'pass',
+      reasons: ['manual'],
+      at: 5,
+      durationMs: 41,
+      before: { messages: 11, tokens: 900 },
+      after: { messages: 6, tokens: 300 },
+      evicted: [{ from: 5, to: 7 }],
+      shortened: [{ from: 8, to: 9 }],
+    });
+    expect(findNewSummaries(next)).toMatchObject([{ from: 10, to: 12 }]);
+  });
+
+  test('a version whose parent is no longer kept is compared with the whole log', () => {
+    const frame = runToEnd(frameReport(next, undefined));
+    expect(frame.evicted).toEqual([{ from: 5, to: 7 }]);
+    expect(frame.before).toEqual({ messages: 11, tokens: 900 });
+  });
+
+  test('a restored version has no duration, because no compaction made it', () => {
+    expect(runToEnd(frameReport({ ...next, cause: 'restore' }, parent))).not.toHaveProperty('durationMs');
+  });
+
+  test('the cost sums the calls of models, and is absent if code wrote every summary', () => {
+    const usage = { inputTokens: 100, outputTokens: 10, cachedTokens: 60, costMicros: 7 };
+    expect(sumCost([{}, { usage }, { usage: { ...usage, cachedTokens: 0 } }])).toEqual({
+      microdollars: 14,
+      inputTokens: 200,
+      outputTokens: 20,
+      cachedTokens: 60,
+    });
+    expect(sumCost([{ usage: { ...usage, costMicros: 0 } }])).not.toHaveProperty('microdollars');
+    expect(sumCost([{}])).toBeUndefined();
+  });
+});
+
+describe('identifiers of a summary and its sources', () => {
+  const compare = (contents: readonly string[], text: string, find?: string) =>
+    runToEnd(compareIdentifiers({ messages: contents.map((content) => user(content)), from: 11, text, find }));
+  const texts = (found: readonly { text: string }[]): string[] => found.map(({ text }) => text).toSorted();
+
+  test('each identifier is kept or lost, with the last message that holds it', () => {
+    const fates = compare(['order W8732376 of Sofia', 'see src/a.ts', 'order W8732376 again'], 'The order W8732376.');
+    expect(fates.kept).toEqual([{ text: 'W8732376', seq: 13 }]);
+    expect(texts(fates.lost)).toEqual(['a.ts', 'src/a.ts']);
+    expect(fates).toMatchObject({ keptCount: 1, lostCount: 2 });
+  });
+
+  test('plain words, capitalized words and joined words are no identifiers', () => {
+    const fates = compare(['The customer reads a read-only page, 北京市 too'], '');
+    expect(fates.lost).toEqual([]);
+  });
+
+  test('an identifier inside a longer name of the summary is kept, and a part of a word is not', () => {
+    expect(texts(compare(['src/a.ts'], 'error at src/a.ts:12').kept)).toEqual(['a.ts', 'src/a.ts']);
+    expect(texts(compare(['id 4711'], 'id 47112').lost)).toEqual(['4711']);
+    expect(texts(compare(['id 4711'], 'id 94711').lost)).toEqual(['4711']);
+  });
+
+  test('a search finds identifiers in any case of their letters, also behind the end of the lists', () => {
+    const many = Array.from({ length: 500 }, (_, index) => `key_${index}`).join(' ');
+    expect(compare([many], '')).toMatchObject({ lostCount: 500, keptCount: 0 });
+    expect(compare([many], '').lost).toHaveLength(MAX_LISTED);
+    expect(texts(compare([many], '', 'KEY_499').lost)).toEqual(['key_499']);
+  });
+
+  test('results of tools and arguments of calls are sources, too', () => {
+    const call = {
+      role: 'assistant' as const,
+      content: '',
+      toolCalls: [{ id: 'c', name: 'get', arguments: '{"id":"A-77"}' }],
+    };
+    const messages = [call, toolResult('c', 'user_id: mia_li_3668')];
+    const { lost } = runToEnd(compareIdentifiers({ messages, from: 1, text: 'nothing' }));
+    expect(texts(lost)).toEqual(expect.arrayContaining(['A-77', 'mia_li_3668', 'user_id']));
+  });
+});

@@ -1,0 +1,103 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import axe from 'axe-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { build } from 'vite';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
+import type { OpenClient } from '../../src/client/index.ts';
+import { createHttpApp, type HttpAppOptions } from '../../src/http/index.ts';
+import { serveHttp } from '../../src/http/serve-http.ts';
+import { withPage } from '../../src/http/static-page.ts';
+import { findChromium, openBrowser } from '../chat/page-browser.ts';
+
+export const chromium = findChromium();
+
+const INSPECTOR = fileURLToPath(new URL('../../inspector/', import.meta.url));
+
+/** Builds the page as it is now. A page in `dist` may be older than its sources. @returns its folder */
+export async function buildInspector(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'turnfold-inspector-'));
+  const configFile = join(INSPECTOR, 'vite.config.ts');
+  await build({ root: INSPECTOR, configFile, logLevel: 'warn', build: { outDir: folder } });
+  return folder;
+}
+
+/** One built page and one browser for the tests of a file. */
+export function useInspector(): { readonly open: (client: OpenClient, options?: OpenOptions) => Promise<OpenedPage> } {
+  let folder = '';
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    if (chromium === undefined) return;
+    folder = await buildInspector();
+    browser = await openBrowser(chromium);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return {
+    open: (client, options) => {
+      if (browser === undefined) throw new Error('the browser has not started');
+      return openPage(client, { browser, folder, ...options });
+    },
+  };
+}
+
+interface OpenOptions {
+  readonly app?: Partial<HttpAppOptions>;
+  readonly context?: BrowserContextOptions;
+}
+
+export interface OpenedPage {
+  readonly page: Page;
+  readonly url: string;
+  /** Opens a hash, e.g. `/c/shop`. */
+  go(place: string): Promise<void>;
+  /** Paths of the requests since the last call. */
+  takeRequests(): string[];
+}
+
+async function openPage(
+  client: OpenClient,
+  { browser, folder, app: options, context }: OpenOptions & { readonly browser: Browser; readonly folder: string },
+): Promise<OpenedPage> {
+  const app = createHttpApp({ client, isReadOnly: true, ...options });
+  const fetch = withPage(folder, app.fetch);
+  const server = await serveHttp({ app: { fetch, close: () => app.close() }, host: '127.0.0.1', port: 0 });
+  onTestFinished(async () => void (await server.close(1_000)));
+  const opened = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...context });
+  onTestFinished(() => opened.close());
+  const page = await opened.newPage();
+  const [requests, complaints]: [string[], string[]] = [[], []];
+  page.on('request', (request) => requests.push(request.url()));
+  page.on('pageerror', ({ message }) => complaints.push(message));
+  // E.g. a refusal by the content security policy. A status such as 401 is no fault of the page.
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
+      complaints.push(message.text());
+    }
+  });
+  onTestFinished(() => {
+    expect(complaints).toEqual([]);
+    expect(requests.filter((requested) => !requested.startsWith(`${server.url}/`))).toEqual([]);
+  });
+  return {
+    page,
+    url: server.url,
+    go: async (place) => void (await page.goto(`${server.url}/#${place}`)),
+    takeRequests: () => requests.splice(0).map((requested) => requested.slice(server.url.length)),
+  };
+}
+
+interface AxeResults {
+  readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
+}
+
+/** Rules of accessibility that the page breaks, each with the elements. */
+export async function findViolations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+}

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { RowIndex } from '../../inspector/src/timeline/row-index.ts';
+
+function describeRows(index: RowIndex): string[] {
+  return Array.from({ length: index.count }, (_, row) => {
+    const at = index.at(row);
+    return at.kind === 'message' ? String(at.seq) : `v${at.version}`;
+  });
+}
+
+test('a version stands behind the message that was the last one when the version was made', () => {
+  const index = new RowIndex(5, [
+    { version: 3, head: 4 },
+    { version: 1, head: 2 },
+    { version: 2, head: 2 },
+  ]);
+  expect(describeRows(index)).toEqual(['1', '2', 'v1', 'v2', '3', '4', 'v3', '5']);
+  expect([1, 2, 3, 4, 5].map((seq) => index.indexOf(seq))).toEqual([0, 1, 4, 5, 7]);
+});
+
+test('a version of an empty log stands first, and a version behind the log is left out', () => {
+  const index = new RowIndex(1, [
+    { version: 1, head: 0 },
+    { version: 2, head: 9 },
+  ]);
+  expect(describeRows(index)).toEqual(['v1', '1']);
+});
+
+test('every message of a long log is found at its own row', () => {
+  const dividers = Array.from({ length: 200 }, (_, order) => ({ version: order + 1, head: order * 37 }));
+  const index = new RowIndex(10_000, dividers);
+  expect(index.count).toBe(10_200);
+  for (let seq = 1; seq <= 10_000; seq += 7) {
+    expect(index.at(index.indexOf(seq))).toEqual({ kind: 'message', seq });
+  }
+});

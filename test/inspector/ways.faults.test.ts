@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { authenticateByKey } from '../../src/http/bearer-keys.ts';
+import { compact, type Fixture, openFixture } from '../client/fixture.ts';
+import { hasTraces, readConversationFiles } from '../wire/traces.ts';
+import { chromium, findViolations, useInspector } from './inspector-page.ts';
+
+const CONVERSATION = 'coding-session';
+const canRun = chromium !== undefined && hasTraces;
+
+/** The longest recorded conversation of a coding agent, with about 1,000 messages. */
+function readRecorded() {
+  const { conversations = [] } = readConversationFiles().find(({ name }) => name === 'coding_pi') ?? {};
+  const [longest] = conversations.toSorted((one, other) => other.messages.length - one.messages.length);
+  if (longest === undefined) throw new Error('the recorded conversations have no file coding_pi');
+  return longest.messages;
+}
+
+describe.skipIf(!canRun)('the inspector (skipped without chromium and ../shared/traces)', () => {
+  const inspector = useInspector();
+  let fixture: Fixture;
+  let head = 0;
+
+  beforeAll(async () => {
+    fixture = await openFixture();
+    await fixture.startWorkers();
+    const messages = readRecorded();
+    const half = Math.floor(messages.length / 2);
+    for (const part of [messages.slice(0, half), messages.slice(half)]) {
+      await fixture.client.append({ conversation: CONVERSATION, agent: 'talker', messages: part });
+      await compact(fixture, CONVERSATION);
+    }
+    const said = await fixture.client.enqueueTurn({ conversation: CONVERSATION, agent: 'talker', input: 'thank you' });
+    await fixture.client.result(CONVERSATION, said.turn, { waitMs: 60_000 });
+    ({ head } = await fixture.client.describe(CONVERSATION));
+    const { turn } = await fixture.client.enqueueTurn({ conversation: 'asks', agent: 'talker', input: 'call ask' });
+    const reachWait = async () => expect((await fixture.client.result('asks', turn)).state).toBe('waiting');
+    await vi.waitFor(reachWait, 60_000);
+  });
+  afterAll(() => fixture.close());
+
+  test('a person finds a conversation by a part of its id and by its state, with the keyboard alone', async () => {
+    const { page, go } = await inspector.open(fixture.client);
+    await go('/');
+    await page.getByRole('row').nth(2).waitFor();
+    expect(await findViolations(page)).toEqual([]);
+
+    await page.getByRole('button', { name: 'waiting' }).click();
+    await page.getByText('waits for tools').waitFor();
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
+    await page.getByRole('button', { name: 'all' }).click();
+    await page.getByLabel('Find by id').fill('session');
+    await page.getByRole('link', { name: CONVERSATION }).waitFor();
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
+    await page.getByRole('link', { name: CONVERSATION }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: CONVERSATION }).waitFor();
+
+    await go('/?id=nothing-has-this-id');
+    await page.getByText('No conversation has these properties').waitFor();
+    expect(await findViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Show all conversations' }).click();
+    await page.keyboard.press('Tab');
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(2);
+    const rows = page.locator('[data-row]');
+    await rows.first().focus();
+    await page.keyboard.press('j');
+    const second = await rows.nth(1).textContent();
+    await expect.poll(() => page.evaluate('document.activeElement?.textContent')).toBe(second);
+  });
+
+  test('the gauge shows the figures of the breakdown, and a part opens to its largest entries', async () => {
+    const { page, go } = await inspector.open(fixture.client);
+    await go(`/c/${CONVERSATION}`);
+    const { window, categories } = await fixture.client.breakdown(CONVERSATION);
+    const exact = new Intl.NumberFormat('en-US').format(window.usedTokens);
+    await page.getByTitle(`${exact} tokens`, { exact: true }).first().waitFor();
+    const results = categories.find(({ name }) => name === 'results');
+    const part = page.locator('.category', { hasText: 'Tool results' });
+    await part.locator('summary').click();
+    expect(await part.locator('.largest-entry').count()).toBe(results?.largest.length);
+    expect(await findViolations(page)).toEqual([]);
+    await part.locator('.largest-entry').first().click();
+    await page.locator('.timeline-row.is-active', { hasText: String(results?.largest[0]?.seq) }).waitFor();
+  });
+
+  test('the timeline shows every version and the fate of each message, and opens a message whole', async () => {
+    const { page, go } = await inspector.open(fixture.client);
+    const versions = await fixture.client.versions(CONVERSATION);
+    const [first] = versions;
+    expect(versions.length).toBeGreaterThan(1);
+    await go(`/c/${CONVERSATION}?seq=${first?.measuredAt.head ?? 0}`);
+    await page.locator('.divider', { hasText: `v1 · ${first?.archived ?? 0} messages → ` }).waitFor();
+
+    await page.getByRole('listbox', { name: 'Messages of the log' }).focus();
+    await page.keyboard.press('Home');
+    await page.locator('.timeline-row.is-active .row-seq', { hasText: /^1$/ }).waitFor();
+    const { entries } = await fixture.client.outline(CONVERSATION, { limit: 40 });
+    const gone = entries.find(({ state }) => state === 'summarized' || state === 'archived');
+    await page.locator(`.timeline-row .is-${gone?.state}`).first().waitFor();
+
+    await page.keyboard.press('Enter');
+    const [entry] = await fixture.client.log(CONVERSATION, { limit: 1 });
+    await expect.poll(() => page.locator('dialog pre').first().textContent()).toBe(entry?.message.content);
+    expect(await findViolations(page)).toEqual([]);
+    await page.keyboard.press('j');
+    await page.getByRole('heading', { name: 'Message 2' }).waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.locator('dialog').count()).toBe(0);
+    await page.keyboard.press('End');
+    await page.locator('.timeline-row .row-seq', { hasText: new RegExp(`^${head}$`) }).waitFor();
+  });
+
+  test('a turn that a worker runs appears in the timeline without a new load', async () => {
+    const { page, go } = await inspector.open(fixture.client);
+    await fixture.client.append({
+      conversation: 'live',
+      agent: 'talker',
+      messages: [{ role: 'user', content: 'an old message' }],
+    });
+    await go('/c/live');
+    await page.locator('.timeline-row', { hasText: 'an old message' }).waitFor();
+    await fixture.client.enqueueTurn({ conversation: 'live', agent: 'talker', input: 'good news' });
+    await page.locator('.timeline-row', { hasText: 'heard good news' }).waitFor();
+    await fixture.client.enqueueTurn({ conversation: 'live', agent: 'talker', input: 'call ask' });
+    await page.getByText('turn waits for tools').waitFor();
+  });
+
+  test('a conversation that does not exist, and a server that is away, are reported in words', async () => {
+    const { page, go } = await inspector.open(fixture.client);
+    await go('/c/missing');
+    await page.getByRole('alert').filter({ hasText: 'not_found' }).waitFor();
+    expect(await findViolations(page)).toEqual([]);
+    await page.route('**/v1/**', (route) => route.abort());
+    await go('/');
+    await page.getByText('The server does not answer.').waitFor();
+    await page.unroute('**/v1/**');
+    await page.getByRole('link', { name: CONVERSATION }).waitFor();
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+  });
+
+  test('a server with keys is asked for nothing more until a person gives a key, which stays in the tab', async () => {
+    const { token } = await fixture.client.keys.create({ tenant: '_', scopes: ['read'] });
+    const authenticate = authenticateByKey(fixture.client.keys);
+    const { page, go } = await inspector.open(fixture.client, { app: { authenticate } });
+    await go('/');
+    const field = page.getByLabel('Access key', { exact: true });
+    await field.waitFor();
+    expect(await findViolations(page)).toEqual([]);
+    await field.fill('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').filter({ hasText: 'the access key is not accepted' }).waitFor();
+    await field.fill(token);
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: CONVERSATION }).waitFor();
+    await page.reload();
+    await page.getByRole('link', { name: CONVERSATION }).waitFor();
+    await page.getByRole('button', { name: 'Forget the key' }).click();
+    await field.waitFor();
+  });
+
+  test('a phone shows the list and the context without a horizontal scroll, in the dark', async () => {
+    const context = { viewport: { width: 360, height: 740 }, colorScheme: 'dark' } as const;
+    const { page, go } = await inspector.open(fixture.client, { context });
+    for (const place of ['/', `/c/${CONVERSATION}`]) {
+      await go(place);
+      await page.locator('[data-row], .timeline-row:not(:has(.is-loading))').first().waitFor();
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+      expect(await findViolations(page)).toEqual([]);
+    }
+  });
+});
