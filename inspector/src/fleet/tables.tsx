@@ -19,7 +19,7 @@ const WORKERS: readonly Column<Worker>[] = [
 
 export function Workers({ workers }: Pick<Fleet, 'workers'>) {
   return (
-    <section aria-label="Workers">
+    <section>
       <h2>Workers</h2>
       {workers.length === 0 ? (
         <EmptyState title="No worker runs">
@@ -61,7 +61,7 @@ const QUEUES: readonly Column<Queue>[] = [
 
 export function Queues({ queues, board }: Pick<Fleet, 'queues'> & { readonly board: string }) {
   return (
-    <section aria-label="Queues">
+    <section>
       <h2>
         Queues{' '}
         <a class="fleet-link" href={board}>
@@ -84,7 +84,7 @@ const QUARANTINED: readonly Column<Quarantined>[] = [
 export function QuarantinedRecords({ quarantined }: Pick<Fleet, 'quarantined'>) {
   if (quarantined.length === 0) return null;
   return (
-    <section aria-label="Quarantined records">
+    <section>
       <h2>Quarantined records</h2>
       <p class="fleet-soft">
         <code>turnfold quarantine</code> restores or drops them.
@@ -117,7 +117,7 @@ const WEBHOOKS: readonly Column<Webhook>[] = [
 export function FailingWebhooks({ webhooks }: Pick<Fleet, 'webhooks'>) {
   if (webhooks.length === 0) return null;
   return (
-    <section aria-label="Failing webhooks">
+    <section>
       <h2>Failing webhooks</h2>
       <Table caption="Failing webhooks" columns={WEBHOOKS} rows={webhooks} keyOf={({ webhook }) => webhook} />
     </section>
