@@ -187,10 +187,10 @@ export const rules: readonly IForbiddenRuleType[] = [
   },
   {
     name: 'inspector-packages',
-    comment: 'the page contains no packages but preact, @preact/signals and uplot',
+    comment: 'the page contains no packages but preact and @preact/signals, and of zod only types',
     severity: 'error',
     from: { path: '^inspector/' },
-    to: { pathNot: ['^src/', '^inspector/', ...['preact', '@preact/signals', 'uplot', 'zod'].map(packagePath)] },
+    to: { pathNot: ['^src/', '^inspector/', ...['preact', '@preact/signals', 'zod'].map(packagePath)] },
   },
   {
     name: 'inspector-cycles',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { buildInspector } from '../inspector/inspector-page.ts';
+import { buildInspector } from '../inspector/built-inspector.ts';
 
 const SOURCES = fileURLToPath(new URL('../../inspector/src/', import.meta.url));
 /** Limit of all files of the page together, each compressed as a server sends it. */

@@ -85,7 +85,7 @@ describe.skipIf(chromium === undefined)('a hostile conversation (skipped without
     expect(widths[0]).toBe(widths[1]);
   });
 
-  test('of 10,000 messages only the visible ones are drawn, and a fast scroll asks only for where it ends', async () => {
+  test('the page draws only the visible ones of 10,000 messages, and a fast scroll asks only for where it ends', async () => {
     const { page, go, takeRequests } = await inspector.open(fixture.client);
     await go(`/c/${CONVERSATION}`);
     await page.locator('.row-seq', { hasText: /^10000$/ }).waitFor();

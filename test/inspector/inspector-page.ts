@@ -1,28 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { rm } from 'node:fs/promises';
 import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { build } from 'vite';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import type { OpenClient } from '../../src/client/index.ts';
 import { createHttpApp, type HttpAppOptions } from '../../src/http/index.ts';
 import { serveHttp } from '../../src/http/serve-http.ts';
 import { withPage } from '../../src/http/static-page.ts';
 import { findChromium, openBrowser } from '../chat/page-browser.ts';
+import { buildInspector } from './built-inspector.ts';
 
 export const chromium = findChromium();
-
-const INSPECTOR = fileURLToPath(new URL('../../inspector/', import.meta.url));
-
-/** Builds the page as it is now. A page in `dist` may be older than its sources. @returns its folder */
-export async function buildInspector(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'turnfold-inspector-'));
-  const configFile = join(INSPECTOR, 'vite.config.ts');
-  await build({ root: INSPECTOR, configFile, logLevel: 'warn', build: { outDir: folder } });
-  return folder;
-}
 
 /** One built page and one browser for the tests of a file. */
 export function useInspector(): { readonly open: (client: OpenClient, options?: OpenOptions) => Promise<OpenedPage> } {

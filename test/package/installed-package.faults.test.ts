@@ -17,6 +17,8 @@ beforeAll(async () => {
   await mkdir(PACKAGE, { recursive: true });
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
   await run(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', join(PACKAGE, 'dist')], { cwd: ROOT });
+  const vite = join(ROOT, 'node_modules/vite/bin/vite.js');
+  await run(process.execPath, [vite, 'build', 'inspector', '--outDir', join(PACKAGE, 'dist/inspector')], { cwd: ROOT });
   await cp(join(ROOT, 'src/store/lua'), join(PACKAGE, 'dist/store/lua'), { recursive: true });
   await copyFile(join(ROOT, 'package.json'), join(PACKAGE, 'package.json'));
 }, BUILD_MS);
@@ -35,6 +37,12 @@ it('an installed turnfold runs the demo about its own built code', async () => {
   expect(summary['summarized']).toBeGreaterThanOrEqual(8);
   expect(stderr).not.toContain('Error');
 }, 120_000);
+
+it('an installed turnfold has the page of the inspector', async () => {
+  const script = `const { findInspectorPage } = await import(${JSON.stringify(join(PACKAGE, 'dist/cli/inspector-server.js'))}); console.log(findInspectorPage());`;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: PROJECT });
+  expect(stdout.trim()).toBe(join(PACKAGE, 'dist/inspector'));
+});
 
 it.each([
   ['turnfold/client', 'openClient'],

@@ -44,7 +44,7 @@ export function Gauge({ breakdown }: GaugeProps) {
             key={tick.name}
             tick={tick}
             left={percent(tick.tokens)}
-            isNear={window.usedTokens >= tick.tokens}
+            isReached={tick.name !== 'maxTokens' && window.usedTokens >= tick.tokens}
           />
         ))}
         {window.providerTokens !== undefined && window.providerTokens <= span && (
@@ -56,7 +56,7 @@ export function Gauge({ breakdown }: GaugeProps) {
         )}
       </div>
       <ul class="gauge-legend" aria-label="Thresholds">
-        {ticks.map(({ name, tokens }) => (
+        {ticks.toReversed().map(({ name, tokens }) => (
           <li key={name}>
             {THRESHOLD_NAMES[name]} at <span class="number">{shortTokens(tokens)}</span>
           </li>
@@ -124,12 +124,12 @@ function difference(provider: number, own: number): string {
 interface ThresholdTickProps {
   readonly tick: Tick;
   readonly left: string;
-  /** True if the context has reached the threshold. */
-  readonly isNear: boolean;
+  /** True if the context has reached the threshold. The goal of a compaction is no threshold. */
+  readonly isReached: boolean;
 }
 
-function ThresholdTick({ tick: { name, tokens, row, isAtEnd }, left, isNear }: ThresholdTickProps) {
-  const classes = ['gauge-tick', `row-${row}`, isAtEnd && 'is-at-end', isNear && 'is-reached']
+function ThresholdTick({ tick: { name, tokens, row, isAtEnd }, left, isReached }: ThresholdTickProps) {
+  const classes = ['gauge-tick', `row-${row}`, isAtEnd && 'is-at-end', isReached && 'is-reached']
     .filter(Boolean)
     .join(' ');
   return (

@@ -33,7 +33,7 @@ function placeInRound(entry: OutlineEntry, next: OutlineEntry | undefined): stri
 
 const STATE_WORDS: Readonly<Partial<Record<OutlineEntry['state'], string>>> = {
   archived: 'archived',
-  summarized: 'in a summary',
+  summarized: 'summarized',
   masked: 'masked',
   clipped: 'clipped',
 };

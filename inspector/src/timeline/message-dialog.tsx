@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
-import { CopyButton } from '../parts/copy-button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { exactNumber, shortBytes, Time } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
+import { LongText } from '../parts/long-text.tsx';
 import type { MessagePage } from '../shell/answers.ts';
 import { pathOf } from '../shell/client.ts';
 import { linkTo } from '../shell/router.ts';
@@ -118,26 +118,6 @@ function Facts({ conversation, item, entry }: ContentProps) {
         </span>
       )}
     </p>
-  );
-}
-
-/** Characters that are shown at once. A browser lays out more of them only when a person asks. */
-const SHOWN_CHARACTERS = 100_000;
-
-function LongText({ text, what }: { readonly text: string; readonly what: string }) {
-  const [isWhole, setWhole] = useState(text.length <= SHOWN_CHARACTERS);
-  return (
-    <div class="message-text">
-      <CopyButton text={text} what={what} />
-      <pre class="plain-text" dir="auto">
-        {isWhole ? text : text.slice(0, SHOWN_CHARACTERS)}
-      </pre>
-      {!isWhole && (
-        <button type="button" class="button" onClick={() => setWhole(true)}>
-          Show all {exactNumber(text.length)} characters
-        </button>
-      )}
-    </div>
   );
 }
 
