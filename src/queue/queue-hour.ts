@@ -29,8 +29,8 @@ export async function readHour(queues: QueueSet, now: number): Promise<QueueHour
 }
 
 /**
- * Reads the minutes of one shard. BullMQ writes a minute when the first job of a later minute ends: `data[0]` is the
- * minute before the last job, and `count - prevCount` jobs ended in the minute of the last job.
+ * Reads the minutes of one shard. BullMQ writes a minute when the first job of a later minute ends. So `data[0]` is
+ * the minute before the last job, and `count - prevCount` is the number of the last job's own minute.
  */
 export function countMinutes({ meta, data }: Pick<Metrics, 'meta' | 'data'>, now: number): number[] {
   const lastMinute = Math.floor(meta.prevTS / MINUTE_MS);

@@ -51,11 +51,14 @@ export interface ReportTable {
 }
 
 export function drawTable({ header, rows, total }: ReportTable): Markup {
-  const row = (cells: readonly MarkupValue[]): Markup => markup`${cells.map((cell) => markup`<td>${cell}</td>`)}`;
-  const body = rows.map((cells) => markup`<tr>${row(cells)}</tr>\n`);
-  const last = total === undefined ? undefined : markup`<tr class="total">${row(total)}</tr>\n`;
+  const body = rows.map((cells) => markup`<tr>${drawCells(cells)}</tr>\n`);
+  const last = total === undefined ? undefined : markup`<tr class="total">${drawCells(total)}</tr>\n`;
   const head = markup`<thead><tr>${header.map((name) => markup`<th scope="col">${name}</th>`)}</tr></thead>`;
   return placeWide(markup`<table>${head}<tbody>\n${body}${last}</tbody></table>`);
+}
+
+function drawCells(cells: readonly MarkupValue[]): Markup[] {
+  return cells.map((cell) => markup`<td>${cell}</td>`);
 }
 
 /** A figure with its exact value beside the text that people read. */

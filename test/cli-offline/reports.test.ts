@@ -78,7 +78,7 @@ test('plan --html writes the plans of the JSON lines, with the ranges that chang
     { id: 'small', messages: [user('hello')] },
   ];
   const { stdout, document } = await report('plan', talks, '--json');
-  const lines = readJsonLines(stdout) as unknown as Record<string, unknown>[];
+  const lines = readJsonLines(stdout);
   const rows = lines.map(({ id, kind, reasons, tokens, messages, turns, prefixTokens }) => [
     id,
     kind,

@@ -22,7 +22,10 @@ afterAll(async () => {
 function openBoard(options: Partial<QueueBoardOptions> = {}) {
   const served = { queues: fleet.queues, allowsChanges: false, onError: () => undefined, ...options };
   const fetch = withQueueBoard(async () => new Response('behind'), served);
-  return async (path: string, init: RequestInit = {}) =>
+  return async (
+    path: string,
+    init: { readonly method?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+  ) =>
     await fetch(
       new Request(`http://127.0.0.1:8700${path}`, { ...init, headers: { host: '127.0.0.1:8700', ...init.headers } }),
     );

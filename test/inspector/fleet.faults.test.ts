@@ -22,12 +22,13 @@ describe.skipIf(chromium === undefined)('the fleet in a browser (skipped without
   }
 
   test('a person without workers reads what to start, and sees the work of a worker live', async () => {
-    const { page, go, client, startWorkers } = await openFleetPage();
+    const opened = await openFleetPage();
+    const { page, client } = opened;
     await client.enqueueTurn({ conversation: 'c', agent: 'talker', turn: 't1', input: 'hello' });
-    await go('/fleet');
+    await opened.go('/fleet');
     await page.getByText('No worker runs').waitFor();
     await page.getByText('jobs wait, but no worker is connected').waitFor();
-    await startWorkers();
+    await opened.startWorkers();
     await client.result('c', 't1');
     await page.getByText('alive', { exact: true }).waitFor();
     await page.getByRole('img', { name: /^Turn jobs: 1 jobs in the last hour/ }).waitFor();
@@ -38,7 +39,8 @@ describe.skipIf(chromium === undefined)('the fleet in a browser (skipped without
   });
 
   test('dead workers, quarantined records and failing webhooks are texts, and fit a phone', async () => {
-    const { page, go, client, redis } = await openFleetPage();
+    const opened = await openFleetPage();
+    const { page, client, redis } = opened;
     const now = Date.now();
     await redis.zadd('{tf}:workers', now - 60_000, `gone|turn|${now - 90_000}`);
     await redis.hset('{tf1}:quarantined', HOSTILE, `${now} 0 ${'long '.repeat(100)}`);
@@ -48,7 +50,7 @@ describe.skipIf(chromium === undefined)('the fleet in a browser (skipped without
       failures: '3',
       lastFailure: 'status 500',
     });
-    await go('/fleet');
+    await opened.go('/fleet');
     await page.getByText('dead', { exact: true }).waitFor();
     await page.getByRole('rowheader', { name: HOSTILE }).waitFor();
     await page.getByText('status 500').waitFor();
@@ -61,8 +63,9 @@ describe.skipIf(chromium === undefined)('the fleet in a browser (skipped without
   });
 
   test('a person reaches the checks, the tables and the links by the keyboard alone', async () => {
-    const { page, go } = await openFleetPage();
-    await go('/fleet');
+    const opened = await openFleetPage();
+    const { page } = opened;
+    await opened.go('/fleet');
     await page.getByText(/checks are well/).waitFor();
     const reached = new Set<string>();
     for (let presses = 0; presses < 15; presses += 1) {

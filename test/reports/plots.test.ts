@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { drawBarPlot } from '../../src/reports/bar-plot.ts';
 import { markup } from '../../src/reports/markup.ts';

@@ -18,7 +18,7 @@ export function listTexts(parent: Document | Element, name: string): string[] {
 }
 
 /** The exact figures of a row: cells with a value are numbers, others are texts. */
-export function readRow(row: Element): (string | number)[] {
+function readRow(row: Element): (string | number)[] {
   return listElements(row, 'td').map((cell) => {
     const [data] = listElements(cell, 'data');
     return data === undefined ? (cell.textContent ?? '') : Number(data.getAttribute('value'));

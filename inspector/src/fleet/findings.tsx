@@ -3,7 +3,7 @@ import type { Fleet } from '../shell/answers.ts';
 
 type Finding = Fleet['findings'][number];
 
-/** Findings that need a person, the worst first. What is well is one line that opens. */
+/** Findings that need a person, the worst first. Checks that are well hide behind one line. */
 export function Findings({ findings }: { readonly findings: readonly Finding[] }) {
   const troubles = [...findings.filter(isWrong), ...findings.filter(({ state }) => state === 'warning')];
   const good = findings.filter(({ state }) => state === 'ok');

@@ -6,7 +6,7 @@ export interface MinuteBarsProps {
   readonly minutes: readonly number[];
   /** Time of the last minute. */
   readonly at: number;
-  /** What is counted, in plural: `jobs`. */
+  /** Name of the counted things, in plural: `jobs`. */
   readonly unit: string;
   readonly isBad?: true;
 }

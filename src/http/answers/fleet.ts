@@ -64,7 +64,7 @@ export const fleetSchema = z
         }),
       )
       .describe('Webhooks that fail, were set aside or missed events.'),
-    findings: z.array(findingSchema).describe('What `turnfold doctor` finds about workers, queues and records.'),
+    findings: z.array(findingSchema).describe('Findings of `turnfold doctor` about workers, queues and records.'),
     grafanaUrl: z.string().optional().describe('Value of TURNFOLD_GRAFANA_URL.'),
   })
   .meta({ id: 'Fleet', description: 'State of all workers and queues of a deployment, for all tenants.' });
