@@ -14,6 +14,7 @@ const BENCHMARKS = [
   'long-conversation',
   'recall',
   'memory',
+  'idle',
 ];
 
 const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));

@@ -28,11 +28,13 @@ const breakdownSchema = z.strictObject({
 
 export type BreakdownInput = z.input<typeof breakdownSchema>;
 
-/** What fills the context of a version. Sizes are in tokens. */
+/** Sizes of all that fills the context of a version, in tokens. */
 export interface Breakdown {
+  /** Number of the version. 0 is the whole log. */
   readonly version: number;
   /** Position (seq) of the last log entry in the context. */
   readonly head: number;
+  /** The context window of the model, and what fills it. */
   readonly window: {
     /** Context window of the model. Absent before the first model call of a worker. */
     readonly maxTokens?: number;
@@ -47,6 +49,7 @@ export interface Breakdown {
   };
   /** Thresholds of the agent's policy at its last model call, the smallest first. */
   readonly thresholds: readonly NamedThreshold[];
+  /** Size of a request by the origin of its parts. Every category is present. */
   readonly categories: readonly CategorySize[];
   /** Usage of all settled turns and summaries of the conversation. */
   readonly cost: Cost;
@@ -100,7 +103,7 @@ async function sumCategories(ports: InspectionPorts, inspected: InspectedVersion
   const snapshot = await readAgentSnapshot(ports, conversation, version);
   const system = snapshot?.system ?? (await ports.contexts.readSystem(conversation)) ?? '';
   const counter = await ports.counterFor(state.agent);
-  const count = await createCount(counter, context.items);
+  const count = await createCount(ports, counter, context.items);
   const sums = new CategorySums();
   addFixedTexts(sums, {
     system,
@@ -116,15 +119,32 @@ async function sumCategories(ports: InspectionPorts, inspected: InspectedVersion
 /** Characters of a text that is counted without blocking the event loop. */
 const LONG_CHARS = 20_000;
 
-/** Counts the long texts of the items in advance, because the items are then summed without a pause inside a message. */
-async function createCount(counter: TokenCounter, items: readonly ContextItem[]): Promise<CountText> {
-  const counted = new Map<string, number>();
-  for (const { message } of items) {
-    const texts = (message.toolCalls ?? []).map((call) => call.name + call.arguments);
-    const thinking = message.raw === undefined ? undefined : readThinking(message)?.text;
-    for (const text of thinking === undefined ? texts : [...texts, thinking]) {
-      if (text.length > LONG_CHARS) counted.set(text, await counter.count(text));
-    }
+/**
+ * Makes the function that counts texts of a context. It keeps the counts, so that a new message costs its own count only. Long
+ * texts are counted in advance, because the items are summed without a pause inside a message.
+ */
+async function createCount(
+  { recentCounts }: InspectionPorts,
+  counter: TokenCounter,
+  items: readonly ContextItem[],
+): Promise<CountText> {
+  for (const [text, owner] of items.flatMap(findLongTexts)) {
+    if (!recentCounts.has(owner)) recentCounts.set(owner, await counter.count(text));
   }
-  return (text) => counted.get(text) ?? counter.countSync(text);
+  return (text, owner) => {
+    const tokens = (owner && recentCounts.get(owner)) ?? counter.countSync(text);
+    if (owner !== undefined) recentCounts.set(owner, tokens);
+    return tokens;
+  };
+}
+
+/** Lists the long texts of a message that are counted apart, each with the object under which its count is kept. */
+function findLongTexts({ message }: ContextItem): (readonly [text: string, owner: object])[] {
+  const texts: (readonly [string, object])[] = (message.toolCalls ?? []).map((call) => [
+    call.name + call.arguments,
+    call,
+  ]);
+  const thinking = readThinking(message);
+  if (thinking !== undefined) texts.push([thinking.text, message]);
+  return texts.filter(([text]) => text.length > LONG_CHARS);
 }

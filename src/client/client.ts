@@ -127,15 +127,15 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
   /** Lists what changed between the contexts of two kept versions. Version 0 is the whole log. */
   diff(conversation: ConversationName, before: number, after: number): Promise<VersionChange[]>;
   /**
-   * Returns one page of the log without its texts. Each message has its size, its first characters and its state in a
-   * version: live, archived, masked, clipped or summarized, and the version that did it.
+   * Returns one page of the log without its texts. Each message has its size, its first characters and its state: live,
+   * archived, masked, clipped or summarized. The entry also names the version that gave the message its state.
    */
   outline(conversation: ConversationName, input?: OutlineInput): Promise<Outline>;
   /** Returns what fills the context: its size by category with the largest pieces, the window, and all thresholds. */
   breakdown(conversation: ConversationName, input?: BreakdownInput): Promise<Breakdown>;
   /**
-   * Returns what a kept version did to the context of its parent: new summaries beside what they replaced, with the
-   * identifiers that they kept and lost, and the ranges that left or were shortened.
+   * Compares a kept version with the context of its parent. The report has each new summary with the identifiers that it
+   * kept and lost, and the ranges that left or were shortened.
    */
   report(conversation: ConversationName, version: number, input?: ReportInput): Promise<CompactionReport>;
   /** Plans a compaction under a policy, without a model and without changing anything. */

@@ -24,9 +24,11 @@ export type { OutlineEntry } from '../domain/inspection/outline.ts';
 export type {
   CompactionReport,
   ContextCount,
+  ReportedRange,
   ReportedSummary,
 } from '../domain/inspection/report.ts';
-export type { LogEntry, Message, ToolCall, WeighedMessage, Weight } from '../domain/message.ts';
+export type { FixedWeight } from '../domain/limits.ts';
+export type { LogEntry, Message, Role, ToolCall, WeighedMessage, Weight } from '../domain/message.ts';
 export type { Encoding, ToolDescription } from '../domain/model.ts';
 export type { ListedConversation, ListedState, WaitingTurn } from '../domain/ports/listing-store.ts';
 export type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';

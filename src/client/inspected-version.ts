@@ -1,3 +1,4 @@
+import { keepLastEvidence } from '../domain/compaction/context-evidence.ts';
 import type { ConversationState } from '../domain/conversation.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { CategorySize } from '../domain/inspection/breakdown.ts';
@@ -17,6 +18,9 @@ export interface InspectionPorts extends ClientPorts {
   readonly recentFates: RecentValues<readonly EntryFate[]>;
   readonly recentCategories: RecentValues<readonly CategorySize[]>;
   readonly recentReports: RecentValues<CompactionReport>;
+  /** Tokens of calls and thinking in kept contexts, by the call or message. */
+  readonly recentCounts: WeakMap<object, number>;
+  readonly readEvidence: ReturnType<typeof keepLastEvidence>;
 }
 
 export function withRecent(ports: ClientPorts): InspectionPorts {
@@ -26,6 +30,8 @@ export function withRecent(ports: ClientPorts): InspectionPorts {
     recentFates: new RecentValues(64),
     recentCategories: new RecentValues(64),
     recentReports: new RecentValues(64),
+    recentCounts: new WeakMap(),
+    readEvidence: keepLastEvidence(),
   };
 }
 

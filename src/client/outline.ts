@@ -7,6 +7,7 @@ import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import { type ConversationName, versionNumberSchema } from './input.ts';
 import { type InspectedVersion, type InspectionPorts, readInspected } from './inspected-version.ts';
 
+/** Maximum number of entries of a page, which has about 300 bytes for each. */
 export const MAX_OUTLINE = 2_000;
 
 const outlineSchema = z.strictObject({
@@ -26,6 +27,7 @@ export interface Outline {
   readonly version: number;
   /** Position (seq) of the last log entry. */
   readonly head: number;
+  /** Messages of the page, oldest first. */
   readonly entries: readonly OutlineEntry[];
   /** Pass this as `after` for the next page. Absent on the last page. */
   readonly next?: number;

@@ -4,17 +4,22 @@ import {
   type CompactionReport,
   findNewSummaries,
   frameReport,
+  type ReportedRange,
   type ReportedSummary,
+  showRange,
   sumCost,
 } from '../domain/inspection/report.ts';
 import { parseInput } from '../domain/parse.ts';
-import { START_VERSION, type Summary, type SummarySegment, type Version } from '../domain/version.ts';
+import { type SeqRange, START_VERSION, type Summary, type SummarySegment, type Version } from '../domain/version.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import type { ConversationName } from './input.ts';
 import { type InspectedVersion, type InspectionPorts, readInspected } from './inspected-version.ts';
 
 const reportSchema = z.strictObject({
-  /** Only identifiers that contain this text, in any case of its letters. Absent: all. */
+  /**
+   * Only words that contain this text, in any case of its letters. Ranges that left or were shortened are searched, too.
+   * Absent: identifiers of the new summaries and their sources.
+   */
   find: z.string().min(1).max(200).optional(),
 });
 
@@ -39,8 +44,12 @@ async function makeReport(
   find: string | undefined,
 ): Promise<CompactionReport> {
   const frame = await eventLoopShare.run(frameReport(version, await readParent(ports, { conversation, version })));
+  const ranges = {
+    evicted: await searchRanges(ports, { conversation, version, find }, frame.evicted),
+    shortened: await searchRanges(ports, { conversation, version, find }, frame.shortened),
+  };
   const segments = findNewSummaries(version);
-  if (segments.length === 0) return { ...frame, parts: [] };
+  if (segments.length === 0) return { ...frame, ...ranges, parts: [] };
   const summaries = await ports.contexts.readShownSummaries(conversation, version);
   const parts: ReportedSummary[] = [];
   const used: Summary[] = [];
@@ -51,7 +60,29 @@ async function makeReport(
     parts.push(await reportSummary(ports, conversation, { segment, summary, find }));
   }
   const cost = sumCost(used);
-  return { ...frame, ...(cost && { cost }), parts };
+  return { ...frame, ...ranges, ...(cost && { cost }), parts };
+}
+
+interface RangeSearch extends Pick<InspectedVersion, 'conversation' | 'version'> {
+  readonly find: string | undefined;
+}
+
+/** Adds to each range what it held of the text that the caller looks for. */
+async function searchRanges(
+  { contexts }: InspectionPorts,
+  { conversation, version, find }: RangeSearch,
+  ranges: readonly SeqRange[],
+): Promise<readonly ReportedRange[]> {
+  if (find === undefined) return ranges;
+  const found: ReportedRange[] = [];
+  for (const range of ranges) {
+    const entries = await contexts.readLog(conversation, [range]);
+    const text = await eventLoopShare.run(showRange(version, range, entries));
+    const messages = entries.map(({ message }) => message);
+    const fates = await eventLoopShare.run(compareIdentifiers({ messages, from: range.from, text, find }));
+    found.push(fates.keptCount + fates.lostCount === 0 ? range : { ...range, identifiers: fates });
+  }
+  return found;
 }
 
 async function readParent(

@@ -15,8 +15,11 @@ export interface ModelWindow {
 
 /** Sizes of the parts of an agent's request that compaction cannot shrink. */
 export interface FixedWeight {
+  /** Tokens of the system prompt. */
   readonly systemTokens: number;
+  /** Tokens of the tool schemas. */
   readonly toolTokens: number;
+  /** Tokens of the policy's pinned texts. */
   readonly pinTokens: number;
 }
 

@@ -21,10 +21,20 @@ const MAX_IDLE = 10;
  * run against this store and against Redis.
  */
 export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
+  let lease = { owner: '', until: 0 };
   return {
     shards: 1,
     sweepShards: async (shards, limit) => ({
       due: shards.flatMap((shard) => sweepShard(db, shard, limit)).map((member) => decodeMember(member)),
+      quarantined: [],
+    }),
+    holdSweeping: async (owner, leaseMs) => {
+      if (lease.owner !== owner && lease.until > db.now()) return undefined;
+      lease = { owner, until: db.now() + leaseMs };
+      return leaseMs > 0 ? db.now() : undefined;
+    },
+    sweepDue: async (_now, limit) => ({
+      due: sweepShard(db, 0, limit).map((member) => decodeMember(member)),
       quarantined: [],
     }),
     quarantine: async (entry, why) => {

@@ -45,7 +45,7 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - points       restore points: numbers of versions that are never dropped
  * - anchor       size that a provider counted: seq, tokens, version, the log's tokens and bytes, fingerprint, `whole`
  * - facts        sizes and limits of the last model request: system, tools, pins, window, reserve, factor of the upper
- *                bound, then maxTokens, tokenThreshold, ratioTokens and hardTokens, 0 if unknown
+ *                bound. Then maxTokens, tokenThreshold, ratioTokens and hardTokens, 0 if unknown
  * - undo         first and last seq of each range that the next turn removes from the context
  * - answered     newest version with which a model call succeeded
  * - quarantine   version made by the last rollback, and hash of the segments that the provider refused
@@ -200,7 +200,12 @@ function readFacts(text: string | undefined): RequestFacts | undefined {
     numbers;
   const limits = LIMIT_FACTS.map((name, index) => [name, numbers[index + 6] ?? 0] as const);
   return {
-    ...{ systemTokens, toolTokens, pinTokens, windowTokens, reservedTokens, upperBoundFactor },
+    systemTokens,
+    toolTokens,
+    pinTokens,
+    windowTokens,
+    reservedTokens,
+    upperBoundFactor,
     ...Object.fromEntries(limits.filter(([, size]) => size > 0)),
   };
 }

@@ -141,6 +141,11 @@ export class Keyspace {
     return '{tf}:workers';
   }
 
+  /** Key of the lease of the worker that sweeps all shards. */
+  sweeping(): string {
+    return '{tf}:sweeping';
+  }
+
   /** Key of the lease under which one worker measures the state that all workers share. */
   measuring(): string {
     return '{tf}:measuring';

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { measureServerLoad, pingServers, type ServerLoad } from '../redis/server-facts.ts';
 import type { Keyspace } from './keys.ts';
-import { type ScriptOf, scriptBinder } from './script.ts';
+import { bindLease } from './lease.ts';
 
 /** Measures Redis for the gauges of the metrics page. */
 export interface StoreMeasures {
@@ -20,16 +20,10 @@ export interface StoreMeasures {
 }
 
 export function openMeasures(redis: Redis, keyspace: Keyspace): StoreMeasures {
+  const hold = bindLease(redis, keyspace, keyspace.measuring());
   return {
     measureServers: () => measureServerLoad(redis),
     ping: () => pingServers(redis),
-    holdMeasuring: scriptBinder(redis, keyspace)(holdMeasuringScript),
+    holdMeasuring: async (owner, leaseMs) => (await hold(owner, leaseMs)) !== undefined,
   };
 }
-
-const holdMeasuringScript: ScriptOf<StoreMeasures['holdMeasuring']> = {
-  file: 'hold-measuring',
-  keys: (_, keyspace) => [keyspace.measuring()],
-  args: ([owner, leaseMs]) => [owner, leaseMs],
-  decode: (reply) => reply === 1,
-};

@@ -8,10 +8,16 @@ export interface ShardSweep {
 }
 
 export interface ShardSweepPorts {
+  /** Returns true if an entry of due work may be due at the time `now`. */
+  isDue(shard: number, now: number): Promise<boolean>;
   sweep(shard: number, limit: number): Promise<ShardSweep>;
   /** Runs only the part of a sweep that a full Redis allows: idle conversations are expired. */
   makeRoom(shard: number): Promise<ShardSweep>;
 }
+
+const NOTHING: ShardSweep = { due: [], setAside: [] };
+/** A sweep of due shards looks at one in so many of the others, too, in turn. */
+const ROUNDS = 60;
 
 /** Milliseconds after which a shard without an answer counts as silent. */
 const SILENT_MS = 1_000;
@@ -26,6 +32,7 @@ export class ShardSweeps {
   readonly #ports: ShardSweepPorts;
   readonly #silentMs: number;
   readonly #pending = new Set<number>();
+  #round = 0;
   #due: DueEntry[] = [];
   #setAside: QuarantineEntry[] = [];
   #failure: Error | undefined;
@@ -37,8 +44,22 @@ export class ShardSweeps {
   }
 
   async sweep(shards: readonly number[], limit: number): Promise<Sweep> {
+    return await this.#collect(shards, (shard) => this.#sweepOrMakeRoom(shard, limit));
+  }
+
+  /** Sweeps the shards with due work, and some of the others. */
+  async sweepDue(shards: readonly number[], now: number, limit: number): Promise<Sweep> {
+    this.#round += 1;
+    const round = this.#round;
+    return await this.#collect(shards, async (shard) => {
+      const isWanted = (shard + round) % ROUNDS === 0 || (await this.#ports.isDue(shard, now));
+      return isWanted ? await this.#sweepOrMakeRoom(shard, limit) : NOTHING;
+    });
+  }
+
+  async #collect(shards: readonly number[], sweep: (shard: number) => Promise<ShardSweep>): Promise<Sweep> {
     const free = shards.filter((shard) => !this.#pending.has(shard));
-    await inTime(Promise.all(free.map((shard) => this.#sweepShard(shard, limit))), this.#silentMs, undefined);
+    await inTime(Promise.all(free.map((shard) => this.#sweepShard(shard, sweep))), this.#silentMs, undefined);
     const [due, setAside] = [this.#due, this.#setAside];
     // A full Redis is no failure of the sweep while there are idle conversations to erase.
     const failure = this.#failure ?? (due.length === 0 ? this.#fullness : undefined);
@@ -46,10 +67,10 @@ export class ShardSweeps {
     return { due, quarantined: setAside, ...(failure !== undefined && { failure }) };
   }
 
-  async #sweepShard(shard: number, limit: number): Promise<void> {
+  async #sweepShard(shard: number, sweep: (shard: number) => Promise<ShardSweep>): Promise<void> {
     this.#pending.add(shard);
     try {
-      const { due, setAside } = await this.#sweepOrMakeRoom(shard, limit);
+      const { due, setAside } = await sweep(shard);
       // `this.#due.push(...(await …))` would read `this.#due` before the await, and so add to a list that was already
       // returned.
       this.#due.push(...due);

@@ -9,8 +9,10 @@ import {
   type SweepDecision,
   type SweepStore,
 } from '../domain/ports/sweep-store.ts';
+import { answerWithin } from '../redis/servers.ts';
 import { ERASE_BATCH, GONE_MS } from './contexts.ts';
 import { idleMember, type Keyspace, readyMember, scheduledMember } from './keys.ts';
+import { bindLease } from './lease.ts';
 import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
 import { awaitShards, joinMeasures, measureShardScript } from './shard-measures.ts';
 import { type ShardSweep, ShardSweeps } from './shard-sweeps.ts';
@@ -18,7 +20,12 @@ import { type ShardSweep, ShardSweeps } from './shard-sweeps.ts';
 /** Opens the store that the sweeper uses to find due entries in Redis. One script call sweeps one shard. */
 export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
   const bind = scriptBinder(redis, keyspace);
-  const sweeps = new ShardSweeps({ sweep: bind(sweepShardScript), makeRoom: bind(sweepIdleScript) });
+  const sweeps = new ShardSweeps({
+    sweep: bind(sweepShardScript),
+    makeRoom: bind(sweepIdleScript),
+    isDue: (shard, now) => isDue(redis, keyspace.ready(shard), now),
+  });
+  const hold = bindLease(redis, keyspace, keyspace.sweeping());
   const inspect = bind(inspectScript);
   const record = bind(recordWakeScript);
   const measure = bind(measureShardScript);
@@ -31,6 +38,11 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
     },
     quarantineRecord: bind(quarantineRecordScript),
     sweepShards: (shards, limit) => sweeps.sweep(shards, limit),
+    sweepDue: (now, limit) => sweeps.sweepDue(keyspace.shardNumbers(), now, limit),
+    holdSweeping: async (owner, leaseMs) => {
+      const held = await answerWithin(hold(owner, leaseMs), LEASE_SILENT_MS);
+      return held.isSilent ? Number.POSITIVE_INFINITY : held.answer;
+    },
     inspectTurn: (conversation) => inspect(conversation, 'turn'),
     inspectPass: (conversation) => inspect(conversation, 'pass'),
     recordWake: async ({ kind, conversation }, wake) =>
@@ -39,6 +51,21 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
     expire: bindExpire(bind(expireScript)),
     measureShards: async () => joinMeasures(await awaitShards(keyspace.shardNumbers().map((shard) => measure(shard)))),
   };
+}
+
+/** Milliseconds after which the server of the sweeping lease counts as silent. */
+const LEASE_SILENT_MS = 1_000;
+/** Masters of a Cluster have clocks of their own. */
+const CLOCK_MARGIN_MS = 1_000;
+
+/** One command tells whether a shard needs its script, which has ten. A list that cannot be read is the script's to report. */
+async function isDue(redis: Redis, ready: string, now: number): Promise<boolean> {
+  try {
+    const [, score] = await redis.zrange(ready, '0', '0', 'WITHSCORES');
+    return score !== undefined && Number(score) <= now + CLOCK_MARGIN_MS;
+  } catch {
+    return true;
+  }
 }
 
 type SweepReply = [due: string[], setAside: string[]];

@@ -5,6 +5,7 @@ import type { Delivery, WebhookStatus, WebhookStore } from '../domain/ports/webh
 import { storedWebhookSchema, WEBHOOK_LIMITS } from '../domain/webhook.ts';
 import { toRecord } from './events.ts';
 import type { Keyspace } from './keys.ts';
+import { bindLease } from './lease.ts';
 import { callStore, RecordFields, readJson } from './records.ts';
 import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
 
@@ -15,6 +16,7 @@ import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts'
 export function openWebhookStore(redis: Redis, keyspace: Keyspace): WebhookStore {
   const bind = scriptBinder(redis, keyspace);
   const list = bind(listWebhooksScript);
+  const hold = bindLease(redis, keyspace, keyspace.delivering());
   const shards = keyspace.shardNumbers();
   return {
     webhookShards: shards,
@@ -42,7 +44,7 @@ export function openWebhookStore(redis: Redis, keyspace: Keyspace): WebhookStore
     recordLoss: async (id) => {
       await callStore(() => redis.hincrby(keyspace.webhookHealth(id), 'losses', 1));
     },
-    holdDelivering: bind(holdDeliveringScript),
+    holdDelivering: async (owner, leaseMs) => (await hold(owner, leaseMs)) !== undefined,
     claimDeliveries: bind(claimDeliveriesScript),
     advanceDelivery: bind(advanceDeliveryScript),
     postponeDelivery: bind(postponeDeliveryScript),
@@ -73,14 +75,6 @@ const recordFailureScript: ScriptOf<WebhookStore['recordFailure']> = {
   file: 'record-webhook-failure',
   keys: ([id], keyspace) => [keyspace.webhooks(), keyspace.webhookHealth(id)],
   args: ([id, why, isFinal]) => [id, why, isFinal ? 0 : WEBHOOK_LIMITS.deadAfterMs],
-  decode: (reply) => reply === 1,
-};
-
-/** The lease of the deliverer follows the same rules as the lease to measure shared gauges. */
-const holdDeliveringScript: ScriptOf<WebhookStore['holdDelivering']> = {
-  file: 'hold-measuring',
-  keys: (_, keyspace) => [keyspace.delivering()],
-  args: ([owner, leaseMs]) => [owner, leaseMs],
   decode: (reply) => reply === 1,
 };
 

@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { PLACEHOLDER } from '../../src/domain/compaction/budget.ts';
-import { explainPlan } from '../../src/domain/compaction/explain.ts';
+import { keepLastEvidence } from '../../src/domain/compaction/context-evidence.ts';
+import { explainPlan, explainPlanInSlices } from '../../src/domain/compaction/explain.ts';
 import { passPlanSchema } from '../../src/domain/compaction/plan.ts';
+import { resolveLimits } from '../../src/domain/limits.ts';
 import { completePolicy } from '../../src/domain/policy.ts';
+import { NO_OVERHEAD } from '../../src/domain/size.ts';
+import { runToEnd } from '../../src/domain/sliced.ts';
 import { contextOf, logOf } from './alphabet.ts';
 import { maskPlan, planLine, planPass, requestOver, weighText } from './passes.ts';
 
@@ -108,6 +112,40 @@ describe('explained plan', () => {
       protectedPositions: [0, 1, 4, 6],
     });
   });
+
+  test('an explained plan states the size that it leaves, with each summary at its largest', () => {
+    const { plan, tokensAfter } = explainPlan(logOf('s u t:300 r:300 u! a t'), policy, weighText);
+    const saved = plan.sequences.reduce((sum, { tokens, maxTokens }) => sum + tokens - maxTokens, 0);
+    expect(tokensAfter).toBe(653 - saved);
+    expect(saved).toBeGreaterThan(0);
+    const none = explainPlan(logOf('sua'), completePolicy({}), weighText);
+    expect(none.tokensAfter).toBe(none.plan.tokens);
+  });
+
+  test.each(['s(u t r:300)x8 u', 's(ua:400)x12 u', 's u t:2000 r:2000 u a'])(
+    'an estimated plan of %s reaches the budget like an exact one, without notes and new texts',
+    (line) => {
+      const given = completePolicy({
+        maxTokens: 1_000,
+        tokenThreshold: 1_000,
+        minSequenceMessages: 99,
+        retentionWindow: 1,
+      });
+      const context = contextOf(line);
+      const request = { context, policy: given, limits: resolveLimits(given), overhead: NO_OVERHEAD, weigh: weighText };
+      const exact = runToEnd(explainPlanInSlices(request));
+      const evidence = keepLastEvidence();
+      for (const maskToolResults of [false, true]) {
+        const estimate = runToEnd(
+          explainPlanInSlices({ ...request, policy: { ...given, maskToolResults }, evidence, isEstimate: true }),
+        );
+        expect(estimate.plan.kind).not.toBe('none');
+        expect(estimate.tokensAfter).toBeLessThanOrEqual(1_000);
+        expect(estimate.protectedPositions).toStrictEqual(exact.protectedPositions);
+      }
+      expect(exact.tokensAfter).toBeLessThanOrEqual(1_000);
+    },
+  );
 
   test('an explained plan accepts an empty log and a log without user messages', () => {
     expect(explainPlan([], policy, weighText)).toMatchObject({

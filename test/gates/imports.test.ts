@@ -148,6 +148,36 @@ test('the imports gate names forbidden packages, built-ins, cycles and unknown r
   expect(missed, output).toEqual([]);
 });
 
+test('the imports gate lets the inspector use types of the server, and no code but the parser of streams', async () => {
+  using fixture = buildFixture();
+  fixture.write({
+    'src/http/answers/shop.ts': `export const shop = 1;\nexport type Shop = typeof shop;\n`,
+    'src/http/app.ts': `export type App = 1;\n`,
+    'src/http-client/event-frames.ts': `export const readFrames = 1;\n`,
+    'inspector/src/right.tsx': `import type { Shop } from '../../src/http/answers/shop.ts';
+import { readFrames } from '../../src/http-client/event-frames.ts';
+
+export const right: Shop = readFrames;
+`,
+    'inspector/src/code.tsx': `import { shop } from '../../src/http/answers/shop.ts';\n\nexport const code = shop;\n`,
+    'inspector/src/room.ts': `import type { App } from '../../src/http/app.ts';\n\nexport type Room = App;\n`,
+    'inspector/src/built-in.ts': `import { join } from 'node:path';\n\nexport const path = join;\n`,
+    'inspector/src/left.ts': `import { other } from './other.ts';\n\nexport const left = (): unknown => other;\n`,
+    'inspector/src/other.ts': `import { left } from './left.ts';\n\nexport const other = left;\n`,
+  });
+  const { output } = await fixture.run('imports');
+  for (const [file, rule] of [
+    ['code.tsx', 'types'],
+    ['room.ts', 'direction'],
+    ['built-in.ts', 'packages'],
+    ['left.ts', 'cycles'],
+  ]) {
+    expect(output).toMatch(new RegExp(`inspector/src/${file} → .*: inspector-${rule} `));
+  }
+  expect(output).not.toContain('right.tsx');
+  expect(output).toMatch(/imports: (\d+) modules of \1 files/);
+});
+
 /** dependency-cruiser checks the compiler's version first. With an unknown version it reads nothing and succeeds. */
 const unknownCompiler = `import { registerHooks } from 'node:module';
 

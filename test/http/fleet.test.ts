@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Fleet, openFleet } from '../../src/health/fleet.ts';
 import { fleetSchema } from '../../src/http/answers/fleet.ts';
+import { createHttpApp } from '../../src/http/app.ts';
 import { authenticateByKey } from '../../src/http/bearer-keys.ts';
 import { SHARDS } from '../client/fixture.ts';
 import { type HttpFixture, openHttpFixture, outline, send } from './fixture.ts';
@@ -94,5 +95,9 @@ test('the fleet needs a key of the default tenant with the scope admin, and a se
   expect(outline(await ask('acme', 'admin'))).toMatchObject({ status: 403, code: 'forbidden' });
   expect((await ask('_', 'admin')).status).toBe(200);
   await stop();
-  expect(outline(await http.call('GET', '/v1/fleet'))).toMatchObject({ status: 501, code: 'not_offered' });
+});
+
+test('a server that does not read the fleet says so', async () => {
+  const answer = await createHttpApp({ client: http.client }).fetch(new Request('http://127.0.0.1/v1/fleet'));
+  expect([answer.status, await answer.json()]).toMatchObject([501, { code: 'not_offered', field: 'fleet' }]);
 });

@@ -41,9 +41,9 @@ export interface OpenedPage {
   readonly page: Page;
   readonly url: string;
   /** Opens a hash, e.g. `/c/shop`. */
-  go(place: string): Promise<void>;
+  readonly go: (place: string) => Promise<void>;
   /** Paths of the requests since the last call. */
-  takeRequests(): string[];
+  readonly takeRequests: () => string[];
 }
 
 async function openPage(

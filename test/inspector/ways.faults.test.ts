@@ -123,6 +123,7 @@ describe.skipIf(!canRun)('the inspector (skipped without chromium and ../shared/
     await page.locator('.timeline-row', { hasText: 'heard good news' }).waitFor();
     await fixture.client.enqueueTurn({ conversation: 'live', agent: 'talker', input: 'call ask' });
     await page.getByText('turn waits for tools').waitFor();
+    expect(await page.locator('.timeline-row', { hasText: 'call ask' }).count()).toBe(1);
   });
 
   test('a conversation that does not exist, and a server that is away, are reported in words', async () => {

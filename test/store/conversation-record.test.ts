@@ -24,3 +24,11 @@ test.each([
 ])('decodeStepState reads the context size from a stored provider count with %s', (_, anchor, tokens) => {
   expect(sizeWith(anchor)).toBe(tokens);
 });
+
+test.each(['', '1 2 3', 'a b c d e f g h i j', '1 2 3 4 5 6 7 8 9 -1'])(
+  'decodeConversation ignores recorded limits of a request that it cannot read: %j',
+  (facts) => {
+    const fields = new Map(Object.entries({ head: '1', facts }));
+    expect(decodeConversation(new RecordFields('c', fields))).not.toHaveProperty('requestFacts');
+  },
+);

@@ -39,6 +39,10 @@ export class SuiteKeyspace extends Keyspace {
     return `{tf${this.firstShard}}:webhook:${id}`;
   }
 
+  override sweeping(): string {
+    return `{tf${this.firstShard}}:sweeping`;
+  }
+
   override delivering(): string {
     return `{tf${this.firstShard}}:delivering`;
   }

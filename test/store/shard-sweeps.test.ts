@@ -8,7 +8,7 @@ const SILENT_MS = 20;
 /**
  * Three simulated shards that reply when the test says so. A shard that is full replies with the entry that `room` returns.
  */
-function openShards(room: (shard: number) => DueEntry[] = () => []) {
+function openShards(room: (shard: number) => DueEntry[] = () => [], isDue = async (_shard: number) => true) {
   const asked: number[] = [];
   const answers = new Map<number, PromiseWithResolvers<ShardSweep>>();
   const makeRoom = async (shard: number): Promise<ShardSweep> => ({ due: room(shard), setAside: [] });
@@ -18,12 +18,13 @@ function openShards(room: (shard: number) => DueEntry[] = () => []) {
     answers.set(shard, answer);
     return answer.promise;
   };
-  const sweeps = new ShardSweeps({ sweep, makeRoom }, SILENT_MS);
+  const sweeps = new ShardSweeps({ sweep, makeRoom, isDue }, SILENT_MS);
   const look = () => sweeps.sweep([0, 1, 2], 100);
   const answer = (shard: number, due = [entryOf(`c${shard}`)]): void =>
     answers.get(shard)?.resolve({ due, setAside: [] });
   const fail = (shard: number, error: Error): void => answers.get(shard)?.reject(error);
-  return { asked, look, answer, fail };
+  const lookForDue = () => sweeps.sweepDue([0, 1, 2], 0, 100);
+  return { asked, look, lookForDue, answer, fail };
 }
 
 const entryOf = (id: string): DueEntry => ({ kind: 'turn', conversation: { tenant: '_', id } });
@@ -55,6 +56,17 @@ test('a sweep reports a failed shard once, and still returns the entries of the 
   const second = look();
   for (const shard of [0, 1, 2]) answer(shard);
   expect(await second).toEqual({ due: ['c0', 'c1', 'c2'].map(entryOf), quarantined: [] });
+});
+
+test('a sweep of due shards sweeps the shards with due entries, and each other shard once in sixty sweeps', async () => {
+  const { asked, lookForDue, answer } = openShards(undefined, async (shard) => shard === 1);
+  for (let round = 0; round < 60; round += 1) {
+    const sweep = lookForDue();
+    await expect.poll(() => asked.filter((shard) => shard === 1).length).toBe(round + 1);
+    for (const shard of [0, 1, 2]) answer(shard);
+    await sweep;
+  }
+  expect(asked.filter((shard) => shard !== 1).toSorted((a, b) => a - b)).toEqual([0, 2]);
 });
 
 test('a sweep of a shard whose Redis is full returns only its idle conversations', async () => {

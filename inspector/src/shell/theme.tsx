@@ -16,8 +16,8 @@ function readChoice(): Theme | undefined {
   return stored === 'light' || stored === 'dark' ? stored : undefined;
 }
 
-/** The theme in use, for drawings that cannot use the tokens of CSS. */
-export function currentTheme(): Theme {
+/** The theme in use. */
+function currentTheme(): Theme {
   return chosen.value ?? system.value;
 }
 

@@ -2,7 +2,7 @@ import { exactNumber, shortDuration, shortTokens } from '../parts/figures.tsx';
 import type { Version } from '../shell/answers.ts';
 
 /** Words for what made a version, e.g. `token threshold`. */
-export function describeCause({ cause, reasons }: Pick<Version, 'cause' | 'reasons'>): string {
+function describeCause({ cause, reasons }: Pick<Version, 'cause' | 'reasons'>): string {
   const words = reasons.map((reason) => reason.replaceAll('_', ' '));
   if (cause === 'pass' && words.length > 0) return words.join(', ');
   return cause === 'pass' ? 'compaction' : cause;

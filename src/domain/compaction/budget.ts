@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import { type Context, weighItems } from '../context.ts';
+import { type Context, type ContextItem, weighItems } from '../context.ts';
 import { FRAMING_TOKENS, type Limits, scaleTokens } from '../limits.ts';
 import { addWeights, NO_WEIGHT, type Weight } from '../message.ts';
 import type { Policy } from '../policy.ts';
 import { type RequestOverhead, upperBoundTokens } from '../size.ts';
+import type { Sliced } from '../sliced.ts';
 import type { Weigh } from './clip.ts';
+import type { ContextEvidence } from './context-evidence.ts';
 import type { Layout, Protection } from './layout.ts';
 import { hasTokenReason, type Reason } from './thresholds.ts';
 
@@ -124,4 +126,11 @@ export interface PlanRequest extends Budget {
   readonly firstUserSeq?: number;
   /** Exact count of a clipped message, which has at most some thousand tokens. */
   readonly weigh: Weigh;
+  /**
+   * True for a plan that is only shown. Masks then have no notes, and shortened messages have a size but no new text. A
+   * plan over 10,000 messages takes a tenth of the time.
+   */
+  readonly isEstimate?: boolean;
+  /** Reads the words of the context, for a caller that plans over the same context again. Default: `readEvidence`. */
+  readonly evidence?: (items: readonly ContextItem[]) => Sliced<ContextEvidence>;
 }

@@ -7,9 +7,7 @@ import { runToEnd, type Sliced } from '../sliced.ts';
 import { START_VERSION } from '../version.ts';
 import { type PlanRequest, requestTokensOf } from './budget.ts';
 import type { Weigh } from './clip.ts';
-import { layOutInSlices } from './layout.ts';
 import { type PassPlan, planWithSize } from './plan.ts';
-import { findLandmarks } from './prefix.ts';
 import { evaluateThresholds } from './thresholds.ts';
 
 /** A plan over a context, with the figures behind it. */
@@ -48,8 +46,7 @@ export function* explainPlanInSlices(given: ExplainRequest): Sliced<ExplainedPla
     hasTurnEnded: last?.role === 'assistant' && last.toolCalls === undefined,
   });
   const request = { ...given, reasons, ...(firstUserSeq !== undefined && { firstUserSeq }) };
-  const { plan, tokensAfter } = yield* planWithSize(request);
-  const layout = yield* layOutInSlices(items, policy, findLandmarks(request));
+  const { plan, tokensAfter, layout } = yield* planWithSize(request);
   const protectedPositions = items.flatMap((_, position) =>
     layout.protections[layout.groupOf[position] as number] === undefined ? [] : [position],
   );

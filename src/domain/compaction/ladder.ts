@@ -21,7 +21,7 @@ import { isMaskable } from './mask.ts';
 import { maskWithNotes } from './mask-notes.ts';
 import { maskOldPictures } from './mask-pictures.ts';
 import { findLandmarks } from './prefix.ts';
-import { isShortenable, type ShortenRequest, shortenLargest } from './shorten.ts';
+import { estimateShortened, isShortenable, type ShortenRequest, shortenLargest } from './shorten.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 import { hasHardReason, hasTokenReason } from './thresholds.ts';
 
@@ -197,7 +197,7 @@ export class Ladder {
 
   /** Masks old results that a later one superseded, or all if the policy says so. Masks pictures after an overflow. */
   *#mask(): Sliced<void> {
-    const { reasons, weigh } = this.#request;
+    const { reasons, weigh, isEstimate } = this.#request;
     if (reasons.includes('overflow')) this.#take('mask', yield* maskOldPictures(yield* this.layOut(), weigh));
     const { maskToolResults } = this.#request.policy;
     const { groupOf, callOf, protections } = yield* this.layOut();
@@ -211,7 +211,7 @@ export class Ladder {
       if (isStale && mayChange && isMaskable(item)) chosen.push(position);
     });
     if (chosen.length === 0) return;
-    this.#take('mask', yield* maskWithNotes({ items: this.#items, callOf, chosen }, weigh));
+    this.#take('mask', yield* maskWithNotes({ items: this.#items, callOf, chosen, isEstimate }, weigh));
     yield;
   }
 
@@ -261,8 +261,8 @@ export class Ladder {
   }
 
   *#shorten(request: Omit<ShortenRequest, 'evidence' | 'weigh'>): Sliced<ReadonlyMap<ContextItem, ContextItem>> {
-    const evidence = yield* this.#readEvidence();
-    return yield* shortenLargest({ ...request, evidence, weigh: this.#request.weigh });
+    if (this.#request.isEstimate === true) return estimateShortened(request);
+    return yield* shortenLargest({ ...request, evidence: yield* this.#readEvidence(), weigh: this.#request.weigh });
   }
 
   /** Removes the oldest groups of the floor, while the budget needs it. */
@@ -274,7 +274,7 @@ export class Ladder {
   }
 
   *#readEvidence(): Sliced<ContextEvidence> {
-    this.#evidence ??= yield* readEvidence(this.#request.context.items);
+    this.#evidence ??= yield* (this.#request.evidence ?? readEvidence)(this.#request.context.items);
     return this.#evidence;
   }
 

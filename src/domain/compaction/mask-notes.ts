@@ -20,6 +20,8 @@ export interface MaskRequest {
   readonly callOf: readonly (ToolCall | undefined)[];
   /** Positions of the results to mask. Each is larger than a mask. */
   readonly chosen: readonly number[];
+  /** True for masks that are only counted, and need no notes. */
+  readonly isEstimate?: boolean | undefined;
 }
 
 /**
@@ -27,13 +29,16 @@ export interface MaskRequest {
  * results get notes. A note is fixed when the mask is made, because later uses must not change a version (I15).
  * @returns the items, with masks in the places of the chosen results
  */
-export function* maskWithNotes({ items, callOf, chosen }: MaskRequest, weigh: Weigh): Sliced<readonly ContextItem[]> {
+export function* maskWithNotes(
+  { items, callOf, chosen, isEstimate = false }: MaskRequest,
+  weigh: Weigh,
+): Sliced<readonly ContextItem[]> {
   const masked = [...items];
   yield* forEachInSlices(chosen, (position) => {
     const item = items[position] as ContextItem;
     masked[position] = maskedItem(item, item.from);
   });
-  const noted = chosen.slice(-MAX_NOTES);
+  const noted = isEstimate ? [] : chosen.slice(-MAX_NOTES);
   if (noted.length === 0) return masked;
   const messages = items.map(({ message }) => message);
   const names = yield* findUsedNames(messages, new Set(noted));

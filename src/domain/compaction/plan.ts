@@ -14,7 +14,7 @@ import { chooseSequences } from './choose-sequences.ts';
 import { budgetDivisionSchema } from './division.ts';
 import { keepsSummaries } from './gain.ts';
 import { Ladder } from './ladder.ts';
-import { isFloor } from './layout.ts';
+import { isFloor, type Layout } from './layout.ts';
 import { hasHardReason, hasTokenReason, REASONS } from './thresholds.ts';
 
 export type { PlanRequest } from './budget.ts';
@@ -75,23 +75,26 @@ export type PassPlan = z.infer<typeof passPlanSchema>;
  * 6. Nothing can be removed: `infeasible` above the budget, else `none`.
  */
 export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
-  return (yield* planWithSize(request)).plan;
+  return yield* choosePlan(request, new Ladder(request));
 }
 
-/** A plan, and an estimate of what it leaves. */
+/** A plan, with an estimate of what it leaves. */
 export interface SizedPlan {
   readonly plan: PassPlan;
   /** Tokens of a request after the plan, if every summary has the size of its cap. */
   readonly tokensAfter: number;
+  /** The context before the plan, with the protections of its groups. */
+  readonly layout: Layout;
 }
 
-/** The same as `planInSlices`, with the size of the context after the plan. */
+/** The same as `planInSlices`, with the size of the context after the plan, and its layout before. */
 export function* planWithSize(request: PlanRequest): Sliced<SizedPlan> {
   const ladder = new Ladder(request);
+  const layout = yield* ladder.layOut();
   const plan = yield* choosePlan(request, ladder);
   const saved = plan.sequences.reduce((sum, { tokens, maxTokens }) => sum + tokens - maxTokens, 0);
   const { tokens } = weighSent(ladder.items, ladder.weight);
-  return { plan, tokensAfter: requestTokens(request, tokens - saved) };
+  return { plan, tokensAfter: requestTokens(request, tokens - saved), layout };
 }
 
 function* choosePlan(request: PlanRequest, ladder: Ladder): Sliced<PassPlan> {

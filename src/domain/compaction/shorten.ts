@@ -54,6 +54,30 @@ export function* shortenLargest(request: ShortenRequest): Sliced<ReadonlyMap<Con
   return shortened;
 }
 
+/**
+ * Gives the largest messages a common size, without choosing what stays of them.
+ * @returns items with the sizes that `shortenLargest` would aim at, by the item that each replaces. Their texts are whole
+ */
+export function estimateShortened({
+  excess,
+  minTokens,
+  ...request
+}: Omit<ShortenRequest, 'evidence' | 'weigh'>): ReadonlyMap<ContextItem, ContextItem> {
+  const candidates = request.candidates
+    .filter(({ tokens }) => tokens > minTokens)
+    .toSorted((a, b) => b.tokens - a.tokens || a.from - b.from);
+  const level = findCommonSize(candidates, excess, minTokens);
+  const shortened = new Map<ContextItem, ContextItem>();
+  for (const item of candidates) {
+    if (item.tokens <= level || !canClip(item, MIN_CLIP_CHARS)) continue;
+    const { from, to, message, logged = message } = item;
+    const weight = { tokens: level, bytes: Math.ceil((item.bytes * level) / item.tokens) };
+    const segment = { kind: 'clipped' as const, from, to, weight, keepChars: 0 };
+    shortened.set(item, { from, to, message, ...weight, segment, logged });
+  }
+  return shortened;
+}
+
 /** Checks that an item shows its own message, which can be shortened from the log. */
 export function isShortenable({ segment }: ContextItem): boolean {
   return segment === undefined || segment.kind === 'clipped' || segment.kind === 'excerpt';

@@ -23,8 +23,11 @@ export interface Piece {
 
 /** All pieces of one kind in a request. */
 export interface CategorySize {
+  /** Origin of the pieces. */
   readonly name: Category;
+  /** Tokens of all pieces. */
   readonly tokens: number;
+  /** Number of pieces. */
   readonly count: number;
   /** The largest pieces, at most five. */
   readonly largest: readonly Piece[];
@@ -64,8 +67,11 @@ export class CategorySums {
   }
 }
 
-/** Counts the tokens of a text. */
-export type CountText = (text: string) => number;
+/**
+ * Counts the tokens of a text.
+ * @param owner the call or message that the text belongs to. Its count may be kept
+ */
+export type CountText = (text: string, owner?: object) => number;
 
 /**
  * Adds the messages of a context. The calls of a message and its thinking count in categories of their own.
@@ -95,7 +101,7 @@ export function* addItems(
     else sums.add('assistant', { seq, tokens: left, start: startOf(message.content) });
     const thinking = readThinking(message);
     if (thinking === undefined || thinking.version !== version) continue;
-    sums.add('reasoning', { seq, tokens: count(thinking.text), start: startOf(thinking.text) });
+    sums.add('reasoning', { seq, tokens: count(thinking.text, message), start: startOf(thinking.text) });
   }
 }
 
@@ -105,8 +111,9 @@ function addCalls(
   { seq, message, count }: { seq: number; message: Message; count: CountText },
 ): number {
   let sum = 0;
-  for (const { name, arguments: given } of message.toolCalls ?? []) {
-    const tokens = count(name + given);
+  for (const call of message.toolCalls ?? []) {
+    const { name, arguments: given } = call;
+    const tokens = count(name + given, call);
     sums.add('calls', { seq, name, tokens, start: startOf(given) });
     sum += tokens;
   }

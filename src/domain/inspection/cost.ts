@@ -1,6 +1,6 @@
 import type { TurnUsage } from '../turn.ts';
 
-/** What model calls used, as providers counted it. */
+/** Usage of model calls, as providers counted it. */
 export interface Cost {
   /** Price in millionths of a US dollar. Absent if no price is known. */
   readonly microdollars?: number;

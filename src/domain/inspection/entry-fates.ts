@@ -3,12 +3,12 @@ import { endsSlice, type Sliced } from '../sliced.ts';
 import type { Segment, SeqRange, Version } from '../version.ts';
 import type { EntryState } from './names.ts';
 
-/** What a version shows of a range of the log, other than the messages themselves. */
+/** A range of the log that a version does not show as it is. */
 export interface EntryFate extends SeqRange {
   readonly state: Exclude<EntryState, 'live'>;
   /** Version that first showed the range in this way, as far as versions are kept. */
   readonly by: number;
-  /** What the range shows as a whole: the key of a summary, a note, or the length of a clip. '' for other ranges. */
+  /** Content that stands for the whole range: the key of a summary, a note, or the length of a clip. '' for other ranges. */
   readonly shown: string;
 }
 
@@ -42,28 +42,39 @@ function* addVersion(before: readonly EntryFate[], { number, segments }: Version
   let position = 0;
   for (const [index, segment] of segments.entries()) {
     if (endsSlice(index)) yield;
+    const { from, to } = segment;
     const state = stateOf(segment);
     if (state === 'live') continue;
-    const { from, to } = segment;
     const shown = nameSegment(segment);
     if (segment.kind === 'summary') {
       fates.push({ from, to, state, by: segment.version, shown });
       continue;
     }
-    let next = from;
     while ((before[position]?.to ?? from) < from) position += 1;
-    for (let at = position; at < before.length; at += 1) {
-      const fate = before[at] as EntryFate;
-      if (fate.from > to) break;
-      if (fate.state !== state || fate.shown !== shown) continue;
-      if (fate.from > next) fates.push({ from: next, to: fate.from - 1, state, by: number, shown });
-      const end = Math.min(to, fate.to);
-      fates.push({ from: Math.max(next, fate.from), to: end, state, by: fate.by, shown });
-      next = end + 1;
-    }
-    if (next <= to) fates.push({ from: next, to, state, by: number, shown });
+    pushAttributed(fates, { from, to, state, by: number, shown }, { before, position });
   }
   return fates;
+}
+
+/**
+ * Splits a fate where the parent version showed a part of its range in the same way, because that part has an older origin.
+ * @param earlier fates under the parent, and the position of the first one that may overlap
+ */
+function pushAttributed(
+  fates: EntryFate[],
+  fate: EntryFate,
+  { before, position }: { readonly before: readonly EntryFate[]; readonly position: number },
+): void {
+  let next = fate.from;
+  for (let at = position; (before[at]?.from ?? fate.to + 1) <= fate.to; at += 1) {
+    const older = before[at] as EntryFate;
+    if (older.state !== fate.state || older.shown !== fate.shown) continue;
+    if (older.from > next) fates.push({ ...fate, from: next, to: older.from - 1 });
+    const end = Math.min(fate.to, older.to);
+    fates.push({ ...older, from: Math.max(next, older.from), to: end });
+    next = end + 1;
+  }
+  if (next <= fate.to) fates.push({ ...fate, from: next });
 }
 
 function stateOf({ kind }: Segment): EntryState {

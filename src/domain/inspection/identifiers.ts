@@ -1,4 +1,4 @@
-import { classOf, isWordClass } from '../evidence/characters.ts';
+import { classOf, IDEOGRAPH, isWordClass } from '../evidence/characters.ts';
 import { type Ledger, readLedger, type Term } from '../evidence/ledger.ts';
 import { shapeOf } from '../evidence/term-shape.ts';
 import { valueTermsInSlices } from '../evidence/use-probability.ts';
@@ -8,14 +8,18 @@ import { endsSlice, type Sliced } from '../sliced.ts';
 /** Most identifiers in a list. */
 export const MAX_LISTED = 200;
 
+/** Characters of a text that is searched for each identifier. In a longer one, an identifier must stand alone. */
+const MAX_SEARCHED = 100_000;
+
 /** A name, number or path in messages of the log. */
 export interface Identifier {
+  /** The identifier as the messages have it. */
   readonly text: string;
   /** Last message of the range that holds it. */
   readonly seq: number;
 }
 
-/** What a summary kept of the identifiers of its sources. Those that the agent most likely needs again come first. */
+/** Identifiers of the sources that a summary kept and lost. Identifiers that the agent most likely needs again come first. */
 export interface IdentifierFates {
   /** Identifiers that the summary holds, at most 200. */
   readonly kept: readonly Identifier[];
@@ -34,21 +38,21 @@ export interface SummarizedRange {
   readonly from: number;
   /** The text that stands for them. */
   readonly text: string;
-  /** Only identifiers that contain this text, in any case of its letters. */
+  /** Only words that contain this text, in any case of its letters, also those that name nothing. Absent: identifiers. */
   readonly find?: string | undefined;
 }
 
 /** Compares the identifiers of messages with those of their summary. */
 export function* compareIdentifiers({ messages, from, text, find }: SummarizedRange): Sliced<IdentifierFates> {
   const ledger = yield* readLedger(messages, { isStaleWanted: false });
-  const order = yield* orderIdentifiers(ledger, find?.toLowerCase());
+  const order = yield* orderIdentifiers(ledger, find === undefined ? undefined : withoutMarks(find).toLowerCase());
   const summary = yield* readLedger([{ role: 'assistant', content: text }], { isStaleWanted: false });
   const held = new Set(summary.terms.map((term) => term.text));
   yield;
   const fates = { kept: [] as Identifier[], lost: [] as Identifier[], keptCount: 0, lostCount: 0 };
   for (const [index, term] of order.entries()) {
     if (endsSlice(index)) yield;
-    const isKept = held.has(term.text) || holdsWhole(text, term.text);
+    const isKept = held.has(term.text) || (text.length <= MAX_SEARCHED && holdsWhole(text, term.text));
     const list = isKept ? fates.kept : fates.lost;
     fates[isKept ? 'keptCount' : 'lostCount'] += 1;
     if (list.length < MAX_LISTED) list.push({ text: term.text, seq: from + term.last });
@@ -62,10 +66,23 @@ function* orderIdentifiers(ledger: Ledger, find: string | undefined): Sliced<Ter
   const found: { readonly term: Term; readonly value: number }[] = [];
   for (const [index, term] of ledger.terms.entries()) {
     if (endsSlice(index)) yield;
-    if (!isIdentifier(term.text) || (find !== undefined && !term.text.toLowerCase().includes(find))) continue;
+    const isWanted = find === undefined ? isIdentifier(term.text) : term.text.toLowerCase().includes(find);
+    if (!isWanted) continue;
     found.push({ term, value: values[index] as number });
   }
   return found.toSorted((a, b) => b.value - a.value || a.term.first - b.term.first).map(({ term }) => term);
+}
+
+/** Removes marks around a word, because no term begins or ends with one: `#W123` is the term `W123`. */
+function withoutMarks(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && !isNameClass(classOf(text.charCodeAt(start)))) start += 1;
+  while (start < end && !isNameClass(classOf(text.charCodeAt(end - 1)))) end -= 1;
+  return start === end ? text : text.slice(start, end);
+}
+
+function isNameClass(found: number): boolean {
+  return isWordClass(found) || found === IDEOGRAPH;
 }
 
 /** Decides whether a term names something. Plain words, and words at the start of a sentence, do not. */

@@ -8,8 +8,11 @@ import { readThinking } from './thinking.ts';
 export interface OutlineEntry {
   /** Position in the log. */
   readonly seq: number;
+  /** Author of the message. */
   readonly role: Role;
+  /** Tokens of the message in the log. */
   readonly tokens: number;
+  /** UTF-8 bytes of the message in the log. */
   readonly bytes: number;
   /** Turn that wrote the message. Absent for appended messages. */
   readonly turn?: string;
@@ -25,12 +28,13 @@ export interface OutlineEntry {
   readonly thinking?: true;
   /** Present if compaction never removes the message. */
   readonly pinned?: true;
+  /** How the context shows the message. */
   readonly state: EntryState;
   /** Version that gave the message its state. Absent for `live`. */
   readonly by?: number;
 }
 
-export const START_CHARS = 160;
+const START_CHARS = 160;
 
 /** A text may begin with a megabyte of blanks, which must not be searched. */
 const READ_CHARS = 4 * START_CHARS;

@@ -1,11 +1,22 @@
+import { buildInSlices } from '../context.ts';
 import { diffInSlices } from '../diff.ts';
+import { partsOf } from '../evidence/fragments.ts';
+import type { LogEntry } from '../message.ts';
 import type { Sliced } from '../sliced.ts';
-import { type SeqRange, START_VERSION, type Summary, type SummarySegment, type Version } from '../version.ts';
+import {
+  type Segment,
+  type SeqRange,
+  START_VERSION,
+  type Summary,
+  type SummarySegment,
+  type Version,
+} from '../version.ts';
 import { type Cost, toCost } from './cost.ts';
 import type { IdentifierFates } from './identifiers.ts';
 
 /** Number of messages in a context, and its size. */
 export interface ContextCount {
+  /** Number of messages. A summary is one. */
   readonly messages: number;
   /** Tokens of a whole request, counted when the version was made. */
   readonly tokens: number;
@@ -19,34 +30,51 @@ export interface ReportedSummary extends SeqRange {
   readonly tokens: number;
   /** Tokens of the replaced messages in the log. */
   readonly sourceTokens: number;
+  /** Text of the summary. */
   readonly text: string;
+  /** Identifiers of the replaced messages that the text holds, and those that it does not. */
   readonly identifiers: IdentifierFates;
 }
 
-/** What a version did to the context of its parent. */
+/** Differences of a version from the context of its parent. */
 export interface CompactionReport {
+  /** Number of the version. */
   readonly version: number;
+  /** Number of the version that it was made from. Null for the first. */
   readonly parent: number | null;
+  /** Origin of the version. */
   readonly cause: Version['cause'];
+  /** Why the context was compacted. Empty without a compaction. */
   readonly reasons: readonly string[];
   /** Time of the commit in ms since epoch. */
   readonly at: number;
   /** Milliseconds from the request for the compaction to its commit. Absent if no compaction made the version. */
   readonly durationMs?: number;
+  /** The context of the parent when the version was made. */
   readonly before: ContextCount;
+  /** The context of the version when it was made. */
   readonly after: ContextCount;
   /** Usage of the model calls that wrote the new summaries. Absent if no model wrote any. */
   readonly cost?: Cost;
   /** Summaries that are new in this version. */
   readonly parts: readonly ReportedSummary[];
   /** Ranges that left the context with this version, without a summary. */
-  readonly evicted: readonly SeqRange[];
+  readonly evicted: readonly ReportedRange[];
   /** Ranges that this version masked or clipped. */
-  readonly shortened: readonly SeqRange[];
+  readonly shortened: readonly ReportedRange[];
 }
 
-/** A report without the summaries, which need the log. */
-export type ReportFrame = Omit<CompactionReport, 'parts' | 'cost'>;
+/** A range that a version removed or shortened. */
+export interface ReportedRange extends SeqRange {
+  /** Identifiers that the context still shows from this range, and those that it does not. Present for a search. */
+  readonly identifiers?: IdentifierFates;
+}
+
+/** A report without everything that needs the log. */
+export interface ReportFrame extends Omit<CompactionReport, 'parts' | 'cost' | 'evicted' | 'shortened'> {
+  readonly evicted: readonly SeqRange[];
+  readonly shortened: readonly SeqRange[];
+}
 
 /**
  * Compares a version with its parent.
@@ -110,4 +138,25 @@ function joinRanges(ranges: readonly SeqRange[]): SeqRange[] {
     else joined.push({ from, to });
   }
   return joined;
+}
+
+/**
+ * Returns the text that a version shows of a range.
+ * @param entries the log entries of the range
+ */
+export function* showRange(version: Version, range: SeqRange, entries: readonly LogEntry[]): Sliced<string> {
+  const segments = version.segments.flatMap((segment): Segment[] => {
+    const [from, to] = [Math.max(segment.from, range.from), Math.min(segment.to, range.to)];
+    return from <= to && segment.kind !== 'summary' ? [{ ...segment, from, to }] : [];
+  });
+  // The base is behind the range, so that no entry follows the segments.
+  const shown = { ...version, segments, base: range.to };
+  const { items } = yield* buildInSlices({ version: shown, head: range.to, entries, summaries: new Map() });
+  return items
+    .map(({ message }) =>
+      partsOf(message)
+        .map(({ text }) => text)
+        .join('\n'),
+    )
+    .join('\n');
 }

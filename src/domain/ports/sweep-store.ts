@@ -96,6 +96,17 @@ export interface SweepStore {
    */
   sweepShards(shards: readonly number[], limit: number): Promise<Sweep>;
   /**
+   * Takes or renews the lease of the one worker that sweeps for all. With 0 ms the lease is given back.
+   * @returns Redis' time in ms if `owner` has the lease now, undefined if another worker has it. Infinity if the server of
+   * the lease is silent or away: then each worker sweeps, and the claims of the shards keep the sweeps a second apart.
+   */
+  holdSweeping(owner: string, leaseMs: number): Promise<number | undefined>;
+  /**
+   * As `sweepShards`, but only for the shards that have an entry of due work at the time `now`, and in turn for one in 60 of
+   * the others, whose idle conversations and other lists are looked at this way.
+   */
+  sweepDue(now: number, limit: number): Promise<Sweep>;
+  /**
    * Moves an entry aside whose records cannot be processed.
    * @param why reason, without contents
    * @returns undefined if the entry no longer exists

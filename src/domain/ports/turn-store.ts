@@ -167,10 +167,7 @@ export interface StepOutcome {
   /** Full texts of clipped messages, by the hash of each text. */
   readonly fullTexts?: ReadonlyMap<string, string>;
   readonly usage?: TurnUsage;
-  /**
-   * Token count of the whole request, if the provider reported it, and the context version that was sent. Another
-   * version may be current by now.
-   */
+  /** The provider's token count of the whole request, and the version that was sent. Another may be live by now. */
   readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version' | 'fingerprint'>;
   /** Sizes and limits of the request, stored with the conversation. */
   readonly requestFacts?: RequestFacts;

@@ -3,7 +3,6 @@ import { idSchema } from '../../domain/ids.ts';
 import { CATEGORIES, ENTRY_STATES, THRESHOLDS } from '../../domain/inspection/names.ts';
 
 const seq = z.number().describe('Position in the log, from 1.');
-const rangeSchema = z.looseObject({ from: seq, to: seq });
 
 const outlineEntrySchema = z
   .looseObject({
@@ -83,7 +82,7 @@ export const breakdownSchema = z
     ),
     cost: costSchema.describe('Usage of all settled turns and summaries of the conversation.'),
   })
-  .meta({ id: 'Breakdown', description: 'What fills the context of a version.' });
+  .meta({ id: 'Breakdown', description: 'Sizes of all that fills the context of a version.' });
 
 export type BreakdownAnswer = z.infer<typeof breakdownSchema>;
 
@@ -98,6 +97,14 @@ const identifierFatesSchema = z.looseObject({
   lost: identifiersSchema,
   keptCount: z.number().describe('Number of all kept identifiers. The list has at most 200 of them.'),
   lostCount: z.number().describe('Number of all lost identifiers. The list has at most 200 of them.'),
+});
+
+const reportedRangeSchema = z.looseObject({
+  from: seq,
+  to: seq,
+  identifiers: identifierFatesSchema
+    .optional()
+    .describe('With `find`: what the context still shows of the range, and what it does not.'),
 });
 
 export const reportSchema = z
@@ -124,9 +131,11 @@ export const reportSchema = z
         }),
       )
       .describe('Summaries that are new in this version.'),
-    evicted: z.array(rangeSchema).describe('Ranges that left the context with this version, without a summary.'),
-    shortened: z.array(rangeSchema).describe('Ranges that this version masked or clipped.'),
+    evicted: z
+      .array(reportedRangeSchema)
+      .describe('Ranges that left the context with this version, without a summary.'),
+    shortened: z.array(reportedRangeSchema).describe('Ranges that this version masked or clipped.'),
   })
-  .meta({ id: 'VersionReport', description: 'What a version did to the context of its parent.' });
+  .meta({ id: 'VersionReport', description: 'Differences of a version from the context of its parent.' });
 
 export type ReportAnswer = z.infer<typeof reportSchema>;

@@ -1,13 +1,11 @@
 import { z } from 'zod';
+import { MAX_OUTLINE } from '../../client/outline.ts';
 import { breakdownSchema, outlineSchema, reportSchema } from '../answers/inspection.ts';
 import { defineRoute } from '../route.ts';
 import { limitOf } from './fields.ts';
 
 const CONVERSATION = '/v1/conversations/{conversation}';
 const version = z.coerce.number().int().min(0).optional().describe('Number of a kept version. Absent: the live one.');
-
-/** Maximum number of entries of an outline, whose answer has about 300 bytes for each. */
-const MAX_OUTLINE = 2_000;
 
 const showOutline = defineRoute({
   operation: 'showOutline',
@@ -51,7 +49,7 @@ const reportVersion = defineRoute({
       .min(1)
       .max(200)
       .optional()
-      .describe('Only identifiers that contain this text, in any case of its letters.'),
+      .describe('Only words that contain this text. Ranges that left or were shortened are then searched, too.'),
   }),
   result: reportSchema,
   handle: async ({ client, name, param, query: { find } }) => ({

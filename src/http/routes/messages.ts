@@ -187,8 +187,8 @@ async function renderContext(items: ContextView['items'], options: RenderOptions
   };
 }
 
-/** Between two turns, the last message is an answer, and calls may still wait. Limits of a provider are not known. */
-const BETWEEN_TURNS = { isProbed: true, isUncapped: true } as const;
+/** Between two turns, the last message is an answer, and calls may still wait. */
+const BETWEEN_TURNS = { isProbed: true } as const;
 /** Rule about tools, which the caller adds. */
 const TOOLS_RULE = 'X6';
 /** Maximum number of broken rules in an answer. One wrong message may break a rule for each that follows. */

@@ -51,8 +51,8 @@ end
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', now, 'LIMIT', 0, ARGV[1])) do push(member) end
 take_idle(idle, due)
 
--- No worker takes members from this set. So each sweep checks a different part of it for unknown members.
-local start = math.floor(now / 1000) * MOST_CHECKED % math.max(redis.call('ZCARD', failed), 1)
+-- No worker takes members from this set. So each sweep checks another part of it for unknown members, at random.
+local start = now % math.max(redis.call('ZCARD', failed), 1)
 for _, member in ipairs(redis.call('ZRANGE', failed, start, start + MOST_CHECKED - 1)) do
   if not read_member('failed', member) then quarantine_member('failed', member, 'the entry names no turn, pass or conversation') end
 end

@@ -2,7 +2,7 @@ import type { EventListener } from '../../domain/events.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import type { IdSource } from '../../domain/ports/clock.ts';
 import type { WakeKind, WakeQueue } from '../../domain/ports/queue.ts';
-import type { DueEntry, SweepStore } from '../../domain/ports/sweep-store.ts';
+import type { DueEntry, Sweep, SweepStore } from '../../domain/ports/sweep-store.ts';
 import { quarantineCorrupt } from '../quarantine.ts';
 import type { Timers } from '../timers.ts';
 import { EntryLanes } from './entry-lanes.ts';
@@ -15,7 +15,12 @@ export interface SweeperPorts {
   readonly onEvent: EventListener;
 }
 
-const INTERVAL_MS = 1_000;
+/** Pause between two renewals of the lease, in ms. */
+const BEAT_MS = 500;
+/** The worker with the lease sweeps at each second beat, and the others ask for it then: about once a second. */
+const BEATS = 2;
+/** Duration of the lease in ms. With the second until another worker asks, it makes 2 s for a takeover from a dead one. */
+const LEASE_MS = 1_000;
 /** Number of entries of due work that are read from one shard at a time. */
 const BATCH = 100;
 
@@ -34,10 +39,11 @@ export interface Sweeper {
 /**
  * Creates the sweeper, which replaces lost wakes. The sweeper reads the list of due work, and adds a wake for each
  * entry that has no owner and no pending wake. The sweeper also erases conversations at the end of their idle TTL.
- * Every worker runs a sweeper. A sweep claims each shard for a second, so many workers sweep no more often than one.
+ * Every process runs a sweeper, of which the one with the lease sweeps. A sweep also claims each shard for a second, so that
+ * workers sweep no more often while the server of the lease is away.
  */
 export function createSweeper(ports: SweeperPorts): Sweeper {
-  let heartbeat: { stop(): void } | undefined;
+  let end = async (): Promise<void> => undefined;
   let isStopped = false;
   let sweeping: Promise<unknown> = Promise.resolve();
   const report = (error: unknown, conversation?: ConversationRef): void => {
@@ -66,9 +72,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
     }
   };
   const lanes = new EntryLanes(tryEntry, ports.timers);
-  const sweepOnce = async (): Promise<number> => {
-    const shards = Array.from({ length: ports.sweep.shards }, (_, shard) => shard);
-    const { due, quarantined: found, failure } = await ports.sweep.sweepShards(shards, BATCH);
+  const handleSweep = async ({ due, quarantined: found, failure }: Sweep): Promise<number> => {
     for (const record of found) ports.onEvent({ type: 'record_quarantined', ...record });
     // All wakes are added before any conversation is erased, because a caller may wait for its turn.
     const woken = await lanes.handleAll(due.filter(({ kind }) => kind !== 'idle'));
@@ -76,23 +80,37 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
     if (failure !== undefined) throw failure;
     return woken;
   };
+  let beats = 0;
+  let isHolder = false;
+  const beat = async (owner: string): Promise<void> => {
+    beats += 1;
+    const isSecond = beats % BEATS === 0;
+    if (!isHolder && !isSecond) return;
+    const now = await ports.sweep.holdSweeping(owner, LEASE_MS);
+    isHolder = now !== undefined;
+    if (now === undefined || isStopped || !isSecond) return;
+    await handleSweep(await ports.sweep.sweepDue(now, BATCH));
+  };
   return {
-    sweepOnce,
+    async sweepOnce() {
+      const shards = Array.from({ length: ports.sweep.shards }, (_, shard) => shard);
+      return await handleSweep(await ports.sweep.sweepShards(shards, BATCH));
+    },
     start() {
-      heartbeat = ports.timers.every(INTERVAL_MS, async () => {
-        try {
-          const sweep = sweepOnce();
-          sweeping = sweep.catch(() => undefined);
-          await sweep;
-        } catch (error) {
-          report(error);
-        }
+      const owner = ports.ids.next();
+      const repeated = ports.timers.every(BEAT_MS, async () => {
+        sweeping = beat(owner).catch((error: unknown) => report(error));
+        await sweeping;
       });
+      end = async () => {
+        repeated.stop();
+        await sweeping;
+        await ports.sweep.holdSweeping(owner, 0).catch(() => undefined);
+      };
     },
     async stop() {
       isStopped = true;
-      heartbeat?.stop();
-      await sweeping;
+      await end();
     },
   };
 }

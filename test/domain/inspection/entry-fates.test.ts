@@ -107,8 +107,8 @@ describe('outline of a log', () => {
       pinned: true,
       state: 'live',
     });
-    const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm', signature: 's' }] };
-    expect(outlineEntry(entry({ ...callTools('c1', 'c2'), raw }), undefined)).toMatchObject({
+    const thought = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm', signature: 's' }] };
+    expect(outlineEntry(entry({ ...callTools('c1', 'c2'), raw: thought }), undefined)).toMatchObject({
       start: '{}',
       calls: ['read', 'read'],
       thinking: true,

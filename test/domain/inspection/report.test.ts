@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { compareIdentifiers, MAX_LISTED } from '../../../src/domain/inspection/identifiers.ts';
-import { findNewSummaries, frameReport, sumCost } from '../../../src/domain/inspection/report.ts';
+import { findNewSummaries, frameReport, showRange, sumCost } from '../../../src/domain/inspection/report.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { toolResult, user } from '../messages.ts';
@@ -11,7 +11,12 @@ const evicted = (from: number, to: number): Segment => ({ kind: 'evicted', from,
 const masked = (from: number, to: number): Segment => ({ kind: 'masked', from, to, weight });
 const summary = (from: number, to: number, by: number): Segment => ({
   kind: 'summary',
-  ...{ from, to, weight, version: by, summaryKey: `${from}-${to}`, depth: 1 },
+  from,
+  to,
+  weight,
+  version: by,
+  summaryKey: `${from}-${to}`,
+  depth: 1,
 });
 
 function version(number: number, segments: readonly Segment[], more: Partial<Version> = {}): Version {
@@ -67,6 +72,25 @@ describe('report of a version', () => {
   });
 });
 
+describe('text that a version shows of a range', () => {
+  const entries = ['kept', 'x'.repeat(200), 'also kept'].map((content, index) => ({
+    seq: index + 4,
+    message: toolResult('c', content),
+    tokens: 50,
+    bytes: 200,
+    total: { tokens: 0, bytes: 0 },
+    at: 0,
+  }));
+
+  test('evicted messages show nothing, masked results a placeholder, and summaries are left out', () => {
+    const shown = (...segments: readonly Segment[]) =>
+      runToEnd(showRange(version(1, segments), { from: 4, to: 6 }, entries));
+    expect(shown(evicted(1, 9))).toBe('');
+    expect(shown(raw(1, 4), masked(5, 9))).toMatch(/^kept\n\[result masked.*message 5.*\n\[result masked/);
+    expect(shown(summary(1, 5, 1), raw(6, 9))).toBe('also kept');
+  });
+});
+
 describe('identifiers of a summary and its sources', () => {
   const compare = (contents: readonly string[], text: string, find?: string) =>
     runToEnd(compareIdentifiers({ messages: contents.map((content) => user(content)), from: 11, text, find }));
@@ -95,6 +119,20 @@ describe('identifiers of a summary and its sources', () => {
     expect(compare([many], '')).toMatchObject({ lostCount: 500, keptCount: 0 });
     expect(compare([many], '').lost).toHaveLength(MAX_LISTED);
     expect(texts(compare([many], '', 'KEY_499').lost)).toEqual(['key_499']);
+  });
+
+  test('a search takes a word with the marks around it, and finds words that name nothing', () => {
+    expect(texts(compare(['order #W8732376 of Sofia'], '', '#W8732376').lost)).toEqual(['W8732376']);
+    expect(texts(compare(['order #W8732376 of Sofia'], 'Sofia called', ' sofia,').kept)).toEqual(['Sofia']);
+    expect(texts(compare(['她住在北京市'], '', '「北京」').lost)).toEqual(['北京']);
+    expect(compare(['order 17'], '', '##')).toMatchObject({ keptCount: 0, lostCount: 0 });
+  });
+
+  test('in a text of 100,000 characters, an identifier is kept only if it stands alone', () => {
+    const long = `${'nothing more to say '.repeat(6_000)} src/a.ts:12 src/b.ts `;
+    const fates = compare(['src/a.ts src/b.ts'], long);
+    expect(texts(fates.kept)).toEqual(['b.ts', 'src/b.ts']);
+    expect(texts(fates.lost)).toEqual(['a.ts', 'src/a.ts']);
   });
 
   test('results of tools and arguments of calls are sources, too', () => {

@@ -60,6 +60,28 @@ export function describeSweepStore(given: Given): void {
     expect(await sweep()).toEqual([{ kind: 'turn', conversation }]);
   });
 
+  test('one worker at a time has the lease to sweep, until the lease is given back', async () => {
+    const { store } = given.nothing();
+    expect(await store.holdSweeping('a', 60_000)).toEqual(expect.any(Number));
+    expect(await store.holdSweeping('b', 60_000)).toBeUndefined();
+    expect(await store.holdSweeping('a', 60_000), 'renewed').toEqual(expect.any(Number));
+    await store.holdSweeping('a', 0);
+    expect(await store.holdSweeping('b', 60_000)).toEqual(expect.any(Number));
+    await store.holdSweeping('b', 0);
+  });
+
+  test('a sweep of due shards returns what is due', async () => {
+    const { store, makeOverdue, allowSweep, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    const now = await store.holdSweeping('a', 60_000);
+    await allowSweep();
+    expect((await store.sweepDue(now ?? 0, 100)).due, 'nothing is due yet').toEqual([]);
+    await makeOverdue(conversation, 't', 1);
+    await allowSweep();
+    expect((await store.sweepDue(now ?? 0, 100)).due).toEqual([{ kind: 'turn', conversation }]);
+    await store.holdSweeping('a', 0);
+  });
+
   test('each sweep that returns a turn or pass delays it twice as long, from 1 s to 60 s, until a claim resets the delay', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));

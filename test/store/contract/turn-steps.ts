@@ -99,6 +99,27 @@ export function describeSteps(given: Given): void {
     expect(headTotal.tokens - (anchor?.total.tokens ?? 0), 'what came after the anchor').toBe('answer'.length + 4);
   });
 
+  test('recordStep stores the sizes and limits of the last model request, for readers that do not know the agent', async () => {
+    const { store } = given.harness();
+    const { lease, conversation } = await acceptAndClaim(store, newConversation(), 't1');
+    expect(conversation).not.toHaveProperty('requestFacts');
+    const requestFacts = {
+      systemTokens: 7,
+      toolTokens: 0,
+      pinTokens: 3,
+      windowTokens: 32_000,
+      reservedTokens: 8_192,
+      upperBoundFactor: 1.35,
+      maxTokens: 2_000,
+      ratioTokens: 17_000,
+      hardTokens: 18_000,
+    };
+    await store.recordStep(lease, { ...textStep('s1', 1), requestFacts: { ...requestFacts, tokenThreshold: 9_000 } });
+    await store.recordStep(lease, { ...textStep('s2', 2), requestFacts });
+    await store.recordStep(lease, textStep('s3', 3));
+    expect((await store.readConversation(lease.conversation))?.requestFacts).toEqual(requestFacts);
+  });
+
   test('recordStep stores the number of the newest context version that a model answered', async () => {
     const { store } = given.harness();
     const { lease, conversation } = await acceptAndClaim(store, newConversation(), 't1');

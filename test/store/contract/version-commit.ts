@@ -30,6 +30,8 @@ export function describeVersionCommit(given: Given): void {
     expect(await store.readVersion(conversation, 1)).toEqual(commit.version);
     const source = await store.readContext(conversation);
     expect(source?.summaries).toEqual(commit.summaries);
+    expect(await store.readShownSummaries(conversation, commit.version)).toEqual(commit.summaries);
+    expect(await store.readShownSummaries(conversation, { ...commit.version, segments: [] })).toEqual(new Map());
     expect(source?.entries.map(({ seq }) => seq)).toEqual([5, 6, 7, 8]);
     expect(await events(conversation)).toEqual([
       {

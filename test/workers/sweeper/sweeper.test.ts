@@ -4,8 +4,9 @@ import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { SweepStore } from '../../../src/domain/ports/sweep-store.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { idleMember } from '../../../src/store/keys.ts';
+import { createSweeper } from '../../../src/workers/sweeper/sweeper.ts';
 import { FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from '../compaction/fixture.ts';
-import { settleTasks } from '../turn/manual-timers.ts';
+import { ManualTimers, settleTasks } from '../turn/manual-timers.ts';
 
 /** ms after a wake was recorded from which the sweeper checks that the wake is still in the queue. */
 const GRACE_MS = 5_000;
@@ -356,7 +357,7 @@ it('a sweep is repeated every second until it is stopped, even after a failure',
       ...ports,
       sweep: {
         ...ports.sweep,
-        sweepShards: () => {
+        sweepDue: () => {
           sweeps += 1;
           return Promise.reject(new Error('away'));
         },
@@ -373,10 +374,50 @@ it('a sweep is repeated every second until it is stopped, even after a failure',
   expect(world.timers.pending).toBe(0);
 });
 
+it('of two processes one sweeps, and the other takes over within two seconds if the first dies, and at once if it stops', async () => {
+  const world = await Fixture.open();
+  const sweeps: string[] = [];
+  const open = (name: string) =>
+    createSweeper({
+      ...world.ports,
+      sweep: {
+        ...world.store,
+        sweepDue: async () => {
+          sweeps.push(name);
+          return { due: [], quarantined: [] };
+        },
+      },
+      timers: name === 'first' ? dying : world.timers,
+    });
+  // A process whose timers no longer fire is dead.
+  const dying = new ManualTimers();
+  const advance = async (ms: number, isAlive = true): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 500) {
+      world.db.advance(500);
+      if (isAlive) await dying.advance(500);
+      await world.timers.advance(500);
+    }
+  };
+  open('first').start();
+  const second = open('second');
+  second.start();
+  await advance(4_000);
+  expect(new Set(sweeps)).toEqual(new Set(['first']));
+  await advance(2_000, false);
+  expect(sweeps).toContain('second');
+
+  const third = open('third');
+  third.start();
+  await second.stop();
+  await advance(1_000, false);
+  expect(sweeps.at(-1)).toBe('third');
+  await third.stop();
+});
+
 it('a sweep that a stopping worker interrupts reports no failure', async () => {
   const gate = Promise.withResolvers<never>();
   const world = await Fixture.open({
-    wrap: (ports) => ({ ...ports, sweep: { ...ports.sweep, sweepShards: () => gate.promise } }),
+    wrap: (ports) => ({ ...ports, sweep: { ...ports.sweep, sweepDue: () => gate.promise } }),
   });
   world.sweeper.start();
   await world.timers.advance(1_000);

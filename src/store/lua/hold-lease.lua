@@ -1,0 +1,15 @@
+#!lua flags=allow-oom
+-- Gives one worker a lease for work that one worker does for all, unless another worker has the lease. With 0 ms the
+-- lease is given back. The script runs on a full Redis: gauges must report that Redis is full, and a sweep makes room.
+-- KEYS: lease. ARGV: owner, leaseMs
+-- Reply: the time in ms if the owner has the lease now, else 0
+-- @include clock
+local owner, leaseMs = ARGV[1], tonumber(ARGV[2])
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= owner then return 0 end
+if leaseMs > 0 then
+  redis.call('SET', KEYS[1], owner, 'PX', leaseMs)
+  return now
+end
+redis.call('DEL', KEYS[1])
+return 0
