@@ -17,7 +17,7 @@ export function bindLease(redis: Redis, keyspace: Keyspace, key: string): HoldLe
   const hold = scriptBinder(redis, keyspace)(holdLeaseScript);
   let holder: string | undefined;
   return async (owner, leaseMs) => {
-    if (owner !== holder && (await callStore(() => redis.exists(key))) === 1) return undefined;
+    if (owner !== holder && (await callStore(() => redis.pttl(key))) > 0) return undefined;
     const now = await hold(key, owner, leaseMs);
     holder = now === undefined ? undefined : owner;
     return now;

@@ -96,14 +96,14 @@ export interface SweepStore {
    */
   sweepShards(shards: readonly number[], limit: number): Promise<Sweep>;
   /**
-   * Takes or renews the lease of the one worker that sweeps for all. With 0 ms the lease is given back.
-   * @returns Redis' time in ms if `owner` has the lease now, undefined if another worker has it. Infinity if the server of
-   * the lease is silent or away: then each worker sweeps, and the claims of the shards keep the sweeps a second apart.
+   * Takes or renews the lease of the one process that sweeps for all. With 0 ms the lease is given back. While the server
+   * of the lease is silent or away, every process has it. The claims of the shards then keep sweeps a second apart.
+   * @returns Redis' time in ms if `owner` has the lease now (Infinity while its server is away), or undefined
    */
   holdSweeping(owner: string, leaseMs: number): Promise<number | undefined>;
   /**
-   * As `sweepShards`, but only for the shards that have an entry of due work at the time `now`, and in turn for one in 60 of
-   * the others, whose idle conversations and other lists are looked at this way.
+   * As `sweepShards`, for the shards that have an entry of due work at the time `now`. One in 60 of the other shards is
+   * swept as well, in turn. Their idle conversations are found this way, within a minute.
    */
   sweepDue(now: number, limit: number): Promise<Sweep>;
   /**

@@ -5,7 +5,9 @@
 -- Reply: the time in ms if the owner has the lease now, else 0
 -- @include clock
 local owner, leaseMs = ARGV[1], tonumber(ARGV[2])
-local holder = redis.call('GET', KEYS[1])
+-- A lease without an expiry would never lapse. One of another type lapses.
+if redis.call('PTTL', KEYS[1]) == -1 then redis.call('UNLINK', KEYS[1]) end
+local holder = redis.pcall('GET', KEYS[1])
 if holder and holder ~= owner then return 0 end
 if leaseMs > 0 then
   redis.call('SET', KEYS[1], owner, 'PX', leaseMs)

@@ -6,6 +6,7 @@ import type { DueEntry, Sweep, SweepStore } from '../../domain/ports/sweep-store
 import { quarantineCorrupt } from '../quarantine.ts';
 import type { Timers } from '../timers.ts';
 import { EntryLanes } from './entry-lanes.ts';
+import { beginSweepShift } from './sweep-shift.ts';
 
 export interface SweeperPorts {
   readonly sweep: SweepStore;
@@ -15,12 +16,6 @@ export interface SweeperPorts {
   readonly onEvent: EventListener;
 }
 
-/** Pause between two renewals of the lease, in ms. */
-const BEAT_MS = 500;
-/** The worker with the lease sweeps at each second beat, and the others ask for it then: about once a second. */
-const BEATS = 2;
-/** Duration of the lease in ms. With the second until another worker asks, it makes 2 s for a takeover from a dead one. */
-const LEASE_MS = 1_000;
 /** Number of entries of due work that are read from one shard at a time. */
 const BATCH = 100;
 
@@ -39,13 +34,12 @@ export interface Sweeper {
 /**
  * Creates the sweeper, which replaces lost wakes. The sweeper reads the list of due work, and adds a wake for each
  * entry that has no owner and no pending wake. The sweeper also erases conversations at the end of their idle TTL.
- * Every process runs a sweeper, of which the one with the lease sweeps. A sweep also claims each shard for a second, so that
- * workers sweep no more often while the server of the lease is away.
+ * Every process runs a sweeper, and the one with the lease sweeps. A sweep also claims each shard for a second, so that
+ * processes sweep no more often while the server of the lease is away.
  */
 export function createSweeper(ports: SweeperPorts): Sweeper {
-  let end = async (): Promise<void> => undefined;
+  let shift: ReturnType<typeof beginSweepShift> | undefined;
   let isStopped = false;
-  let sweeping: Promise<unknown> = Promise.resolve();
   const report = (error: unknown, conversation?: ConversationRef): void => {
     const scope = conversation && nameConversation(conversation);
     // If the worker stopped during the sweep, its closed connection is no failure.
@@ -80,16 +74,12 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
     if (failure !== undefined) throw failure;
     return woken;
   };
-  let beats = 0;
-  let isHolder = false;
-  const beat = async (owner: string): Promise<void> => {
-    beats += 1;
-    const isSecond = beats % BEATS === 0;
-    if (!isHolder && !isSecond) return;
-    const now = await ports.sweep.holdSweeping(owner, LEASE_MS);
-    isHolder = now !== undefined;
-    if (now === undefined || isStopped || !isSecond) return;
-    await handleSweep(await ports.sweep.sweepDue(now, BATCH));
+  const sweepDue = async (now: number): Promise<void> => {
+    try {
+      await handleSweep(await ports.sweep.sweepDue(now, BATCH));
+    } catch (error) {
+      report(error);
+    }
   };
   return {
     async sweepOnce() {
@@ -97,20 +87,11 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
       return await handleSweep(await ports.sweep.sweepShards(shards, BATCH));
     },
     start() {
-      const owner = ports.ids.next();
-      const repeated = ports.timers.every(BEAT_MS, async () => {
-        sweeping = beat(owner).catch((error: unknown) => report(error));
-        await sweeping;
-      });
-      end = async () => {
-        repeated.stop();
-        await sweeping;
-        await ports.sweep.holdSweeping(owner, 0).catch(() => undefined);
-      };
+      shift = beginSweepShift(ports, sweepDue);
     },
     async stop() {
       isStopped = true;
-      await end();
+      await shift?.stop();
     },
   };
 }

@@ -374,7 +374,7 @@ it('a sweep is repeated every second until it is stopped, even after a failure',
   expect(world.timers.pending).toBe(0);
 });
 
-it('of two processes one sweeps, and the other takes over within two seconds if the first dies, and at once if it stops', async () => {
+it('one of two processes sweeps, and the other takes over within two seconds after the first died or stopped', async () => {
   const world = await Fixture.open();
   const sweeps: string[] = [];
   const open = (name: string) =>
