@@ -23,6 +23,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   // `redis` for the options of an address, and for recognizing errors that a client must not retry.
   client: ['store', 'queue', 'redis', 'telemetry', 'jobs', 'tokens', 'domain'],
   inbox: ['client', 'jobs', 'domain'],
+  reports: ['domain'],
   config: ['redis', 'domain', 'jobs', 'tokens'],
   'local-redis': ['redis', 'domain'],
   runtime: [
@@ -55,6 +56,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'client',
     'runtime',
     'evaluation',
+    'reports',
     'local-redis',
     'redis',
     'config',
@@ -86,6 +88,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   hono: ['http'],
   '@hono/node-server': ['http'],
   'zod-openapi': ['http'],
+  '@bull-board': ['http'],
 };
 
 /** The module of error codes, which every room may import. */

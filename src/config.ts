@@ -17,6 +17,8 @@ export interface Config {
   readonly metrics: { readonly host: string; readonly port: number };
   readonly shutdownMs: number;
   readonly stuckMs: number;
+  /** Address of a dashboard. Undefined if it is not set. */
+  readonly grafanaUrl: string | undefined;
   readonly webhooks: { readonly allowPrivate: boolean };
   /** Replicas and disks that a write must reach. Undefined if neither are required. */
   readonly durability: Durability | undefined;
@@ -54,6 +56,7 @@ export function readConfig(
     metrics: { host: read('TURNFOLD_METRICS_HOST'), port: read('TURNFOLD_METRICS_PORT') },
     shutdownMs: read('TURNFOLD_SHUTDOWN_MS'),
     stuckMs: read('TURNFOLD_STUCK_MS'),
+    grafanaUrl: read('TURNFOLD_GRAFANA_URL'),
     webhooks: { allowPrivate: read('TURNFOLD_WEBHOOK_ALLOW_PRIVATE') === 'true' },
     durability: readDurability(source),
     logLevel: read('TURNFOLD_LOG_LEVEL'),

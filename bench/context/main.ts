@@ -1,9 +1,10 @@
 /**
  * Measures how much of what an agent uses next its compacted context still holds, over recorded conversations:
  * `npm run bench:context -- [--budgets 0.2,2000] [--families chat,coding] [--rows mask,turnfold] [--held-out <folder>]
- * [--no-live] [--planted] [--json | --contexts <file> | --write]`. A budget below 1 is a share of the source. Budgets in
- * tokens apply to sources of at least 20,000 tokens. `--contexts` writes the contexts for the reference harness, and
- * `--write` the page of the documentation, which also shows planted facts and recorded summaries.
+ * [--no-live] [--planted] [--json | --contexts <file> | --write | --html <file>]`. A budget below 1 is a share of the
+ * source. Budgets in tokens apply to sources of at least 20,000 tokens. `--contexts` writes the contexts for the
+ * reference harness. `--html` writes a report with tables and bars. `--write` writes the page of the documentation,
+ * which also shows planted facts and recorded summaries.
  */
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -17,6 +18,7 @@ import { type BudgetResults, nameBudget, tabulatePlanted, writePage } from './pa
 import { measurePlanted } from './planted-run.ts';
 import { FAMILIES, type Family, familyOf, findPoints, readRecordings } from './points.ts';
 import { measureRecorded } from './recorded.ts';
+import { writeReport } from './report.ts';
 import { type Row, sumTokens } from './row.ts';
 import { loadOtherSystems } from './systems/load.ts';
 import { type LiveRow, tabulateFamilies, tabulateQuality, toText } from './tables.ts';
@@ -33,6 +35,7 @@ const { values } = parseArgs({
     contexts: { type: 'string' },
     planted: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
+    html: { type: 'string' },
   },
 });
 
@@ -104,6 +107,7 @@ else if (values.json) {
   }
   const planted = values.planted || values.write ? await measurePlanted(recordings, rows.filter(isFair)) : [];
   if (planted.length > 0) console.log(`\nplanted facts, kept of 100\n${toText(tabulatePlanted(planted))}`);
+  if (values.html !== undefined) writeFileSync(values.html, writeReport(recordings.length, results, planted));
   if (values.write) {
     const recorded = await measureRecorded(recordings, rows);
     const page = writePage({ conversations: recordings.length, budgets: results, recorded, planted });

@@ -1,4 +1,4 @@
-import { drawBars } from './bars.ts';
+import { type Bar, drawBars } from './bars.ts';
 import { type Measured, meanOf, meanOfFamilies } from './measure.ts';
 import { INTRODUCTION, LIMITS, METHOD } from './page-text.ts';
 import { FACT_KINDS, IMPLICIT_KINDS } from './planted.ts';
@@ -38,15 +38,22 @@ export function writePage(results: Results): string {
 }
 
 function writeBudget({ budget, measured, live }: BudgetResults): string[] {
-  const byRow = [...Map.groupBy(measured, ({ row }) => row)];
-  const barsOf = (valueOf: (one: Measured) => number | undefined): string =>
-    drawBars(byRow.map(([name, own]) => ({ name, share: meanOfFamilies(own, valueOf) })));
   return [
     `## Budget: ${nameBudget(budget)}`,
     toMarkdown(tabulateQuality(measured, live)),
-    `Recall:\n\n\`\`\`text\n${barsOf(({ recall }) => recall)}\n\`\`\``,
-    `J:\n\n\`\`\`text\n${barsOf(({ selectivity }) => selectivity)}\n\`\`\``,
+    ...listShares(measured).map(({ name, bars }) => `${name}:\n\n\`\`\`text\n${drawBars(bars)}\n\`\`\``),
     `Recall / rare / J by family:\n\n${toMarkdown(tabulateFamilies(measured))}`,
+  ];
+}
+
+/** Recall and J of each row, for bars. */
+export function listShares(measured: readonly Measured[]): { readonly name: string; readonly bars: readonly Bar[] }[] {
+  const byRow = [...Map.groupBy(measured, ({ row }) => row)];
+  const barsOf = (valueOf: (one: Measured) => number | undefined): Bar[] =>
+    byRow.map(([name, own]) => ({ name, share: meanOfFamilies(own, valueOf) }));
+  return [
+    { name: 'Recall', bars: barsOf(({ recall }) => recall) },
+    { name: 'J', bars: barsOf(({ selectivity }) => selectivity) },
   ];
 }
 

@@ -1,4 +1,4 @@
-import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { appendFile, type FileHandle, open, readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { TurnfoldError } from '../domain/errors.ts';
@@ -53,6 +53,21 @@ export async function readTextFile(path: string): Promise<string> {
   }
 }
 
+/**
+ * Checks before a long computation that its result can be written. Creates the file if there is none.
+ * @throws invalid_input if the file cannot be written
+ */
+export async function checkWritable(path: string): Promise<void> {
+  try {
+    await appendFile(path, '');
+  } catch (cause) {
+    throw new TurnfoldError('invalid_input', `${path}: cannot be written: ${explainFile(cause)}`, {
+      field: path,
+      cause,
+    });
+  }
+}
+
 /** Opens a file. Refuses a folder, which can be opened but not read. */
 async function openFile(path: string): Promise<FileHandle> {
   let file: FileHandle | undefined;
@@ -67,13 +82,17 @@ async function openFile(path: string): Promise<FileHandle> {
 }
 
 const FILE_ERRORS: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file',
+  ENOENT: 'no such file or folder',
   EACCES: 'permission denied',
   EISDIR: 'it is a folder, but a file is needed',
 };
 
 function unreadable(path: string, cause: unknown): TurnfoldError {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
-  const why = FILE_ERRORS[code] === undefined ? code : `${FILE_ERRORS[code]} (${code})`;
+  const why = explainFile(cause);
   return new TurnfoldError('not_found', `${nameFile(path)}: cannot be read: ${why}`, { field: path, cause });
+}
+
+function explainFile(cause: unknown): string {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
+  return FILE_ERRORS[code] === undefined ? code : `${FILE_ERRORS[code]} (${code})`;
 }

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { OpenClient } from '../client/index.ts';
 import { fieldError } from '../domain/errors.ts';
+import type { Fleet } from '../health/fleet.ts';
 import { createHttpApp } from '../http/app.ts';
+import { withQueueBoard } from '../http/queue-board.ts';
 import { type HttpServer, serveHttp } from '../http/serve-http.ts';
 import { withPage } from '../http/static-page.ts';
 import { type Output, reportError } from './output.ts';
@@ -11,6 +13,7 @@ import { checkHost, limitCallers } from './served-host.ts';
 
 export interface InspectorOptions {
   readonly client: OpenClient;
+  readonly fleet: Pick<Fleet, 'read' | 'queues'>;
   readonly output: Output;
   readonly host: string;
   readonly port: number;
@@ -37,14 +40,22 @@ export function findInspectorPage(): string {
  * @throws invalid_config if other machines could reach the server without keys, or the address cannot be bound
  */
 export async function serveInspector(options: InspectorOptions): Promise<HttpServer> {
-  const { client, output, host, port, hasKeys, allowsChanges } = options;
+  const { client, fleet, output, host, port, hasKeys, allowsChanges } = options;
   checkHost(host, hasKeys);
+  const callers = limitCallers(client, hasKeys);
+  const onError = (error: unknown): void => void reportError(output, error);
   const app = createHttpApp({
     client,
-    ...limitCallers(client, hasKeys),
+    fleet: () => fleet.read(),
+    ...callers,
     isReadOnly: !allowsChanges,
-    onError: (error) => void reportError(output, error),
+    onError,
   });
-  const fetch = withPage(findInspectorPage(), app.fetch);
+  const fetch = withQueueBoard(withPage(findInspectorPage(), app.fetch), {
+    queues: fleet.queues,
+    allowsChanges,
+    onError,
+    ...callers,
+  });
   return await serveHttp({ app: { fetch, close: () => app.close() }, host, port });
 }

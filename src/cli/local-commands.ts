@@ -5,6 +5,7 @@ import type { CommandRunner } from './run-command.ts';
 const readTokens = numberFrom(1);
 const FORMATS = 'anthropic, openai-chat or openai-responses';
 const LINES = 'one JSON line per conversation';
+const HTML = 'also write a report with plots to this HTML file';
 
 /** Defines the commands that start workers. `worker` and `dev` run until a signal stops them. */
 export function addProcessCommands(program: Command, runner: CommandRunner): void {
@@ -63,6 +64,7 @@ export function addOfflineCommands(program: Command, runner: CommandRunner): voi
   withJsonOption(program.command('plan <file>'), LINES)
     .description('show what a compaction would do with each conversation of a JSONL file')
     .option('--policy <file>', 'policy file (YAML)')
+    .option('--html <file>', HTML)
     .action(runner.local(async () => (await import('./commands/plan.ts')).planFile));
   withJsonOption(program.command('compact <file>'), `${LINES} with its messages`)
     .description('compact each conversation of a JSONL file once and report the result')
@@ -76,6 +78,7 @@ export function addOfflineCommands(program: Command, runner: CommandRunner): voi
     .option('--against <file>', 'second policy file (YAML) to compare with')
     .option('--window <tokens>', 'maximum tokens of a request (default: twice maxTokens)', readTokens)
     .option('--model <name>', 'provider/model of the catalogue, for window, tokenizer and prices')
+    .option('--html <file>', HTML)
     .action(runner.local(async () => (await import('./commands/replay.ts')).replayFile));
   withJsonOption(program.command('tokens <file>'))
     .description('count the tokens of a text file')

@@ -100,6 +100,11 @@ export const SETTINGS = {
     schema: wholeNumber(PROCESS_RANGES.stuckMs).default(PROCESS_DEFAULTS.stuckMs),
     about: 'A worker with free capacity is not ready once a job has waited this long in its queue.',
   },
+  TURNFOLD_GRAFANA_URL: {
+    schema: z.string().refine(isHttpAddress, 'must be an http(s) address').optional(),
+    about: 'Address of a Grafana dashboard, to which the fleet page of the inspector links.',
+    show: showHttpAddress,
+  },
   TURNFOLD_WEBHOOK_ALLOW_PRIVATE: {
     schema: oneOf(SWITCH, 'must be true or false').default('false'),
     about:

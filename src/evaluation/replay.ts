@@ -1,3 +1,4 @@
+import type { SettledContext } from '../domain/compaction/settle.ts';
 import { isSendable, type Reason } from '../domain/compaction/thresholds.ts';
 import { type Context, weighItems } from '../domain/context.ts';
 import type { Message, WeighedMessage } from '../domain/message.ts';
@@ -31,10 +32,26 @@ export interface ReplayFigures {
   readonly cost?: Cost;
 }
 
+/** A version that a replay committed. Token counts are estimates of the whole request. */
+export interface ReplayedVersion {
+  readonly number: number;
+  /** Number of requests before the version. */
+  readonly requestsBefore: number;
+  readonly reasons: readonly Reason[];
+  readonly strategy: SettledContext['strategy'];
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  /** Number of messages that left the context. */
+  readonly archived: number;
+}
+
 export interface Replayed {
   readonly figures: ReplayFigures;
   /** Tokens of each request, in the order of the conversation. */
   readonly sizes: readonly number[];
+  /** Number of the turn to which each request belongs. */
+  readonly turns: readonly number[];
+  readonly versions: readonly ReplayedVersion[];
 }
 
 /** Replays one recorded conversation message by message. Decides when to compact, and compacts, as live workers do. */
@@ -46,8 +63,10 @@ export class Replay {
   readonly #cache: PromptCache | undefined;
   readonly #check = new RequestCheck();
   readonly #sizes: number[] = [];
+  readonly #turns: number[] = [];
+  readonly #versions: ReplayedVersion[] = [];
+  #turn = 0;
   #overLimit = 0;
-  #compactions = 0;
   readonly #prefix = { bytes: 0, kept: 0, cheapest: 0 };
 
   /** @param onPass called after each compaction pass, with its end */
@@ -89,11 +108,13 @@ export class Replay {
     const sizes = this.#sizes;
     return {
       sizes,
+      turns: this.#turns,
+      versions: this.#versions,
       figures: {
         requests: sizes.length,
         overLimit: this.#overLimit,
         invalid: this.#check.invalid,
-        compactions: this.#compactions,
+        compactions: this.#versions.length,
         tokensSent: sizes.reduce((sum, tokens) => sum + tokens, 0),
         tokensPeak: sizes.reduce((most, tokens) => Math.max(most, tokens), 0),
         tokensEnd: this.#tokens,
@@ -106,6 +127,7 @@ export class Replay {
 
   async #append(weighed: WeighedMessage): Promise<void> {
     await this.#passes.conversation.append(weighed);
+    if (weighed.message.role === 'user') this.#turn += 1;
     this.#check.observe(weighed.message);
   }
 
@@ -124,6 +146,7 @@ export class Replay {
     const tokens = this.#tokens;
     const { items } = conversation.context;
     this.#sizes.push(tokens);
+    this.#turns.push(this.#turn);
     if (!isSendable(this.#prepared.limits, tokens)) this.#overLimit += 1;
     this.#check.add(conversation.context);
     this.#cache?.add(items, tokens, answer.tokens);
@@ -135,12 +158,25 @@ export class Replay {
     const outcome = await this.#passes.run(requested);
     this.#onPass(outcome);
     if (outcome.kind !== 'version') return;
-    this.#compactions += 1;
+    this.#keepVersion(outcome);
     const { kept, cheapest } = outcome.settled.prefix;
     this.#prefix.bytes += bytes;
     this.#prefix.kept += kept.bytes;
     this.#prefix.cheapest += cheapest.bytes;
     this.#recall.measure(this.#passes.conversation, this.#tokens);
+  }
+
+  #keepVersion({ reasons, settled }: Extract<TrialOutcome, { kind: 'version' }>): void {
+    const { strategy, tokensBefore, tokensAfter, archived } = settled;
+    this.#versions.push({
+      number: this.#passes.conversation.context.version.number,
+      requestsBefore: this.#sizes.length,
+      reasons,
+      strategy,
+      tokensBefore,
+      tokensAfter,
+      archived,
+    });
   }
 }
 

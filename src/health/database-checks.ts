@@ -55,7 +55,7 @@ function examineSchema(found: number, known: number): Finding {
  * Checks for records that stay overdue. Every running worker sweeps each shard once a second, so an overdue record
  * shows that no worker runs.
  */
-function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
+export function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
   const { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestIdleMs } = measure;
   const due = formatAge(overdue.turn + overdue.pass + overdue.scheduled, oldestOverdueMs);
   const passes = formatAge(openPasses, oldestOpenPassMs);
@@ -91,7 +91,7 @@ function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
 const NAMED_RECORDS = 3;
 
 /** Reports unreadable records. Their conversations make no progress until a person repairs or drops the records. */
-function examineQuarantined(records: readonly QuarantinedRecord[]): Finding {
+export function examineQuarantined(records: readonly QuarantinedRecord[]): Finding {
   const name = 'corrupt records';
   if (records.length === 0) return findOk(name, 'no unreadable record was found');
   const first = records.slice(0, NAMED_RECORDS).map((record) => {
@@ -103,7 +103,7 @@ function examineQuarantined(records: readonly QuarantinedRecord[]): Finding {
 }
 
 /** Reports webhooks that receive nothing, or did not receive some events. */
-function examineWebhooks(webhooks: readonly WebhookStatus[]): Finding {
+export function examineWebhooks(webhooks: readonly WebhookStatus[]): Finding {
   const name = 'webhooks';
   const dead = webhooks.filter(({ health }) => health.deadAt !== undefined);
   const failing = webhooks.filter(({ health }) => health.deadAt === undefined && health.failingSince !== undefined);

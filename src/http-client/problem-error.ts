@@ -8,6 +8,7 @@ const REQUEST_CODES: Readonly<Record<string, ErrorCode>> = {
   no_route: 'invalid_config',
   method_not_allowed: 'invalid_config',
   unsupported_media_type: 'invalid_config',
+  not_offered: 'invalid_config',
   key_reused: 'conflict',
   body_too_large: 'message_too_large',
   headers_too_large: 'invalid_input',

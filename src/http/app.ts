@@ -59,7 +59,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   const readers = new Readers(limits.maxReaders);
   const { maxDepth, bodyTimeoutMs, maxBodyBytes } = limits;
   const answering: Answering = {
-    services: { client, readers, streams: limits, basePath },
+    services: { client, readers, streams: limits, basePath, ...(options.fleet && { fleet: options.fleet }) },
     authenticate,
     isReadOnly,
     limits: { maxBytes: maxBodyBytes, maxDepth, timeoutMs: bodyTimeoutMs },
@@ -218,7 +218,8 @@ async function readBody(request: Request, { body: schema, isBodyOptional }: Rout
 
 async function identify(request: Request, access: Access, needed: readonly Scope[]): Promise<Caller> {
   const caller = await access.authenticate(request);
-  checkScopes(caller, access, needed);
+  // A GET changes nothing, whatever right it needs.
+  checkScopes(caller, { isReadOnly: access.isReadOnly && request.method !== 'GET' }, needed);
   return caller;
 }
 

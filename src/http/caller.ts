@@ -29,5 +29,16 @@ export function checkTenant(request: Request, { tenant }: Caller): void {
   throw new HttpProblem('forbidden', 'the key of this request belongs to another tenant', { field: 'tenant' });
 }
 
+/**
+ * Checks that a caller may see all tenants. Only keys of the default tenant do, because a key of another tenant reaches
+ * nothing outside of that tenant (invariant I19).
+ * @throws forbidden
+ */
+export function checkOperator({ tenant }: Caller): void {
+  if (tenant === DEFAULT_TENANT) return;
+  const why = 'this route shows all tenants, so it needs a key of the default tenant with the scope admin';
+  throw new HttpProblem('forbidden', why, { field: 'authorization' });
+}
+
 /** Gives every caller all rights in the default tenant, for a server that only this machine reaches. */
 export const trustEveryone: Authenticate = async () => ({ tenant: DEFAULT_TENANT, scopes: SCOPES });

@@ -25,6 +25,8 @@ export const HTTP_CODES = {
   too_many_readers: 429,
   /** The headers are larger than the limit of the server. */
   headers_too_large: 431,
+  /** The server does not offer this route: it was started without it, or a package that the route needs is missing. */
+  not_offered: 501,
   /** An error of turnfold itself. The log of the server has the details. */
   defect: 500,
   /** The server stops. Another one, or the next one, continues. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { TurnfoldClient } from '../client/index.ts';
 import type { Scope } from '../domain/access-key.ts';
 import { idSchema, type NamedConversation } from '../domain/ids.ts';
+import type { HttpAppOptions } from './app-options.ts';
 import type { Caller } from './caller.ts';
 import type { Connection, StreamLimits } from './event-stream.ts';
 import type { Readers } from './readers.ts';
@@ -16,6 +17,7 @@ export interface RouteServices {
   readonly streams: StreamLimits;
   /** Path under which the routes are mounted, without a slash at its end. */
   readonly basePath: string;
+  readonly fleet?: HttpAppOptions['fleet'] | undefined;
 }
 
 /** One request to a route, with validated parts. */

@@ -2,6 +2,7 @@ import type { Route } from './route.ts';
 import { accessRoutes } from './routes/access.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { eventRoutes } from './routes/events.ts';
+import { fleetRoutes } from './routes/fleet.ts';
 import { inspectionRoutes } from './routes/inspection.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { turnRoutes } from './routes/turns.ts';
@@ -16,4 +17,5 @@ export const routes: readonly Route[] = [
   ...versionRoutes,
   ...accessRoutes,
   ...inspectionRoutes,
+  ...fleetRoutes,
 ];

@@ -4,7 +4,7 @@ import type { HttpApp } from './app-options.ts';
 import type { Connection } from './event-stream.ts';
 
 /** Content of other origins never runs in the page, and the page sends nothing elsewhere. */
-const HEADERS = {
+export const PAGE_HEADERS = {
   'content-security-policy': "default-src 'self'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -34,7 +34,7 @@ export function withPage(folder: string, answer: HttpApp['fetch'], under = ''): 
   if (under !== '') app.get(under, (context) => context.redirect(`.${under}/`));
   app.use(`${under}/*`, async (context, next) => {
     await next();
-    for (const [name, value] of Object.entries(HEADERS)) context.res.headers.set(name, value);
+    for (const [name, value] of Object.entries(PAGE_HEADERS)) context.res.headers.set(name, value);
   });
   app.use(
     `${under}/*`,

@@ -4,6 +4,7 @@ import { describeThrown, isError, readSafely } from '../domain/thrown.ts';
 import { QUEUE_TIMES, type QueueName, queuePrefix } from '../jobs/queues.ts';
 import type { Delivery, DropListener } from './delivery.ts';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
+import { HOUR_MINUTES } from './queue-hour.ts';
 import { reportErrors } from './queue-set.ts';
 
 export interface QueueWorkerOptions {
@@ -49,6 +50,7 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
     lockDuration: QUEUE_TIMES.lockMs,
     stalledInterval: QUEUE_TIMES.stalledCheckMs,
     maxStalledCount: MAX_STALLED_COUNT,
+    metrics: { maxDataPoints: HOUR_MINUTES },
     ...options.kept,
   };
   const worker = new SteadyWorker(

@@ -9,6 +9,7 @@ import type { RedisLocation } from '../redis/address.ts';
 import { nameRedisError } from '../redis/errors.ts';
 import { type InboxReport, reportInbox } from './inbox-report.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
+import { type QueueHour, readHour } from './queue-hour.ts';
 import { countJobs, type QueueReport, reportQueues, type StateCount } from './queue-reports.ts';
 import { QueueSet } from './queue-set.ts';
 import { readShardWaits, type ShardWait } from './shard-waits.ts';
@@ -28,9 +29,19 @@ export interface OpenWakeQueue extends WakeQueue {
   readShardWaits(): Promise<ShardWait[]>;
   /** Reports the state of all queues for the command `doctor`, within ten seconds. */
   reportQueues(): Promise<QueueReport[]>;
+  /** Counts the jobs that ended in each minute of the last hour. Always ends within a second. */
+  readHour(): Promise<QueueHour[]>;
   /** Reports the state of the inbox for the command `doctor`, within ten seconds. */
   reportInbox(): Promise<InboxReport>;
+  /** The queues themselves, for a dashboard. They close with this object. */
+  listQueues(): BoardQueue[];
   close(): Promise<void>;
+}
+
+/** One shard of a queue of BullMQ. The type of the queue stays in this room. */
+export interface BoardQueue {
+  readonly shard: number;
+  readonly queue: object;
 }
 
 const JOB_OF = { turn: wakeTurnJob, pass: wakePassJob } satisfies Record<WakeKind, JobDefinition<WakeTask>>;
@@ -83,7 +94,9 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
     countJobs: () => callWithinBudget(connection, () => countJobs(queues)),
     readShardWaits: () => callWithinBudget(connection, () => readShardWaits(queues, connection)),
     reportQueues: () => callWithinBudget(connection, () => reportQueues(queues, connection), REPORT_MS),
+    readHour: () => callWithinBudget(connection, () => readHour(queues, Date.now())),
     reportInbox: () => callWithinBudget(connection, () => reportInbox({ connection, namespace, onError }), REPORT_MS),
+    listQueues: () => [...queues.entries()].flatMap(([, all]) => all.map((queue, shard) => ({ shard, queue }))),
     async close() {
       await queues.close();
       connection.disconnectAll();

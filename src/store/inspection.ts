@@ -10,6 +10,7 @@ import { callRedis, connect, openConnection } from '../redis/connection.ts';
 import { type AnswerTimes, measureAnswers, readServerFacts, type ServerFacts } from '../redis/server-facts.ts';
 import { askMasters, type MasterAnswers, unlessForbidden } from '../redis/servers.ts';
 import { Keyspace, STORE_SCHEMA } from './keys.ts';
+import { type ListedWorker, listWorkers } from './presence.ts';
 import { callStore } from './records.ts';
 import { readLua, type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodeDueEntry, isDueEntry, openSweepStore } from './sweep.ts';
@@ -42,6 +43,10 @@ export interface Inspection {
   listWaitingAgents(shards: number): Promise<Map<string, ConversationRef>>;
   /** Lists all webhooks with their health. */
   listWebhooks(): Promise<WebhookStatus[]>;
+  /** Lists worker processes by their heartbeats, the latest first. */
+  listWorkers(): Promise<ListedWorker[]>;
+  /** Times at which turns failed since `since`, in ms since epoch. */
+  listFailureTimes(shards: number, since: number): Promise<number[]>;
   close(): void;
 }
 
@@ -71,6 +76,8 @@ export async function openInspection(location: RedisLocation): Promise<Inspectio
     releaseQuarantined: (shards, release) => scriptBinder(redis, new Keyspace(shards))(releaseScript)(release),
     listWaitingAgents: (shards) => listWaitingAgents(redis, new Keyspace(shards)),
     listWebhooks: () => openWebhookStore(redis, new Keyspace(1)).listWebhooks(),
+    listWorkers: () => listWorkers(redis, new Keyspace(1)),
+    listFailureTimes: (shards, since) => listFailureTimes(redis, new Keyspace(shards), since),
     close: () => redis.disconnect(),
   };
 }
@@ -99,6 +106,20 @@ async function loadScripts(redis: Redis): Promise<number> {
     return true;
   });
   return texts.length;
+}
+
+/** Maximum failures that are read per shard. */
+const MOST_FAILURES = 1_000;
+
+async function listFailureTimes(redis: Redis, keyspace: Keyspace, since: number): Promise<number[]> {
+  const readShard = async (shard: number): Promise<number[]> => {
+    const key = keyspace.failed(shard);
+    const flat = await callStore(() => {
+      return redis.zrange(key, String(since), '+inf', 'BYSCORE', 'LIMIT', 0, MOST_FAILURES, 'WITHSCORES');
+    });
+    return flat.flatMap((score, at) => (at % 2 === 1 ? [Number(score)] : []));
+  };
+  return (await Promise.all(keyspace.shardNumbers().map(readShard))).flat();
 }
 
 export interface QuarantinedRecord {

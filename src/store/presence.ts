@@ -13,6 +13,27 @@ export function openPresence(redis: Redis, keyspace: Keyspace): PresenceStore {
   };
 }
 
+/** A worker process in the list of running workers. */
+export interface ListedWorker extends WorkerPresence {
+  /** Time of the last heartbeat, in ms since epoch. */
+  readonly seenAt: number;
+}
+
+/** Maximum workers that are listed, those with the latest heartbeats. */
+const MOST_WORKERS = 1_000;
+
+/** Lists running workers, and workers that disappeared and were not reported as lost yet. */
+export async function listWorkers(redis: Redis, keyspace: Keyspace): Promise<ListedWorker[]> {
+  const flat = await callStore(() => redis.zrevrange(keyspace.workers(), 0, MOST_WORKERS - 1, 'WITHSCORES'));
+  return flat.flatMap((member, at) => {
+    if (at % 2 !== 0) return [];
+    const [worker, roles, startedAt] = member.split('|');
+    const seenAt = Number(flat[at + 1]);
+    if (!worker || !roles || !Number.isFinite(Number(startedAt)) || !Number.isFinite(seenAt)) return [];
+    return [{ worker, roles: roles.split(','), startedAt: Number(startedAt), seenAt }];
+  });
+}
+
 const renewPresenceScript: ScriptOf<PresenceStore['renewPresence']> = {
   file: 'renew-presence',
   keys: (_, keyspace) => [keyspace.workers()],

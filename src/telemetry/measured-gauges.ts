@@ -119,7 +119,7 @@ function from<Name extends keyof SharedMeasures>(
  * are not counted, because no other worker could take them. Counting them would cost every accepted or settled turn a
  * write.
  */
-function countWaitingTurns(counts: readonly JobCount[]): number {
+export function countWaitingTurns(counts: readonly JobCount[]): number {
   return counts
     .filter(({ queue, state }) => queue === QUEUES.turn && state !== 'active' && state !== 'failed')
     .reduce((sum, { count }) => sum + count, 0);

@@ -22,7 +22,13 @@ const figures = {
   recall: { compacted: 0.9, window: 0.8, needles: 10 },
   prefix: { bytes: 900, kept: 90, cheapest: 180 },
 };
-const replayed = { id: `recording-${'x'.repeat(80)}-7`, figures, sizes: [1_000, 5_000, 3_000] };
+const replayed = {
+  id: `recording-${'x'.repeat(80)}-7`,
+  figures,
+  sizes: [1_000, 5_000, 3_000],
+  turns: [1, 1, 2],
+  versions: [],
+};
 
 it.each([120, 60, 30, 12])(
   'the progress bar of a terminal with %i columns stays left of the last column and is cleared',
@@ -48,7 +54,7 @@ it('replay prints no progress without a terminal', async () => {
 });
 
 it('the replay table shortens long names in the middle, never figures', () => {
-  const tried = { name: 'p.yaml', replayed: [replayed], usableTokens: 8_000 };
+  const tried = { name: 'p.yaml', replayed: [replayed], limits: { usable: 8_000, upperBoundFactor: 1 } };
   const [wide, narrow] = [describePolicy(tried, 120), describePolicy(tried, 90)];
   expect(wide[4]).toMatch(/^recording-x+…x+-7 /);
   expect(narrow[4]?.length).toBeLessThanOrEqual(90);

@@ -19,6 +19,8 @@ test('turnfold inspect serves the page and its routes, refuses changes, and ends
   expect(await page.text()).toContain('<title>turnfold inspector</title>');
   expect(page.headers.get('content-security-policy')).toBe("default-src 'self'; frame-ancestors 'none'");
   expect((await fetch(`${url}v1/conversations?limit=1`)).status).toBe(200);
+  expect(await (await fetch(`${url}v1/fleet`)).json()).toMatchObject({ queues: [{ queue: 'turn' }, {}, {}] });
+  expect(await (await fetch(`${url}inspect/queues`)).text()).toContain('turnfold queues');
   const refused = await fetch(`${url}v1/conversations/any/compact`, { method: 'POST' });
   expect(refused.status).toBe(403);
   expect(await refused.json()).toMatchObject({ code: 'read_only', detail: expect.stringContaining('--allow-changes') });

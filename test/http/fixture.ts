@@ -1,6 +1,7 @@
+import { type Fleet, openFleet } from '../../src/health/fleet.ts';
 import { createHttpApp, type HttpAppOptions, type Problem } from '../../src/http/index.ts';
 import { serveHttp } from '../../src/http/serve-http.ts';
-import { type Fixture, openFixture } from '../client/fixture.ts';
+import { type Fixture, openFixture, SHARDS } from '../client/fixture.ts';
 
 export interface Answer<Body = Record<string, unknown>> {
   readonly status: number;
@@ -25,13 +26,32 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+const FLEET_TERMS = {
+  shards: SHARDS,
+  queueShards: 1,
+  inbox: false,
+  stuckMs: 60_000,
+  grafanaUrl: undefined,
+  onError: () => undefined,
+};
+
 /** A Redis, a client and an HTTP server on 127.0.0.1, for the tests of one file. */
 export async function openHttpFixture(options: Partial<HttpAppOptions> = {}): Promise<HttpFixture> {
   const fixture = await openFixture();
   const defects: unknown[] = [];
   const stops: (() => Promise<void>)[] = [];
+  let fleet: Promise<Fleet> | undefined;
+  const readFleet = async () => {
+    fleet ??= openFleet({ url: fixture.url, ...FLEET_TERMS });
+    return await (await fleet).read();
+  };
   const serve = async (extra: Partial<HttpAppOptions> = {}) => {
-    const app = createHttpApp({ client: fixture.client, onError: (error) => defects.push(error), ...extra });
+    const app = createHttpApp({
+      client: fixture.client,
+      fleet: readFleet,
+      onError: (error) => defects.push(error),
+      ...extra,
+    });
     const server = await serveHttp({ app, host: '127.0.0.1', port: 0 });
     const stop = async (): Promise<void> => void (await server.close(1_000));
     stops.push(stop);
@@ -46,6 +66,7 @@ export async function openHttpFixture(options: Partial<HttpAppOptions> = {}): Pr
     call: (method, path, request) => send(baseUrl + path, method, request),
     close: async () => {
       await Promise.all(stops.map((stop) => stop()));
+      await (await fleet)?.close();
       await fixture.close();
       if (defects.length > 0) throw new AggregateError(defects, 'the server had unexpected errors');
     },

@@ -4,6 +4,7 @@ import type {
   conversationSchema,
   versionsSchema,
 } from '../../../src/http/answers/conversations.ts';
+import type { fleetSchema } from '../../../src/http/answers/fleet.ts';
 import type { messagePageSchema } from '../../../src/http/answers/messages.ts';
 import type { openTurnsSchema } from '../../../src/http/answers/turns.ts';
 
@@ -14,4 +15,5 @@ export type Conversation = z.infer<typeof conversationSchema>;
 export type Version = z.infer<typeof versionsSchema>['versions'][number];
 export type Versions = z.infer<typeof versionsSchema>;
 export type MessagePage = z.infer<typeof messagePageSchema>;
+export type Fleet = z.infer<typeof fleetSchema>;
 export type OpenTurns = z.infer<typeof openTurnsSchema>;

@@ -2,7 +2,7 @@ import { readFrames } from '../../../src/http-client/event-frames.ts';
 import { accessKey, keyWanted } from './key.ts';
 
 /** The page lies beside the routes, or under `inspect/`. */
-const BASE = location.pathname.replace(/(?:inspect\/)?(?:index\.html)?$/, '');
+export const BASE = location.pathname.replace(/(?:inspect\/)?(?:index\.html)?$/, '');
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 

@@ -73,4 +73,5 @@ export const panels: readonly Panel[] = [
     { title: 'Turn' },
     async () => (await import('../turn/turn-panel.tsx')).TurnPanel,
   ),
+  definePanel('/fleet', { title: 'Fleet' }, async () => (await import('../fleet/fleet-panel.tsx')).FleetPanel),
 ];

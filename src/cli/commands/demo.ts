@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import type { OpenClient } from '../../client/index.ts';
-import { readConfig } from '../../config.ts';
+import { type Config, readConfig } from '../../config.ts';
 import { createDemoAgent, DEMO_PREFIX, type DemoAgentOptions, type DemoScript } from '../../demo/demo-agent.ts';
 import { isCheckout, loadPlaybackScript, loadQuestionScript } from '../../demo/load-script.ts';
 import { type DemoRun, describeRuns, plotRuns, summarizeRun } from '../../demo/report.ts';
@@ -13,10 +13,11 @@ import { redactUrl } from '../../local-redis/configured-redis.ts';
 import type { LocalRedis } from '../../local-redis/local-redis.ts';
 import { resolveModel } from '../../runtime/resolve-model.ts';
 import { withAllInOne } from '../all-in-one.ts';
+import { openConfiguredFleet } from '../configured-fleet.ts';
 import { readLines } from '../files.ts';
 import { serveInspector } from '../inspector-server.ts';
 import { forwardInterrupt } from '../interruption.ts';
-import { type Output, writeJson } from '../output.ts';
+import { type Output, reportError, writeJson } from '../output.ts';
 import type { CommandContext } from '../run-command.ts';
 import { describeVersions } from './show.ts';
 
@@ -55,13 +56,15 @@ export async function runDemo({ output }: CommandContext, options: DemoOptions):
     output.note('\nrunning the same turns without compaction …');
     const without = await runConversation(client, uncompacted, script, () => undefined);
     report(output, options, { run, without, usable: script.usable });
-    if (options.inspect === true) await inspect({ client, output, run, interrupted });
+    if (options.inspect === true)
+      await inspect({ config: { ...config, redisUrl: redis.url }, client, output, run, interrupted });
     else await inviteToLook(output, options, { redis, run, interrupted });
     return run.failures.length === 0 && summarizeRun(run, script.usable).overLimit === 0 ? 0 : 1;
   });
 }
 
 interface Inspected {
+  readonly config: Config;
   readonly client: OpenClient;
   readonly output: Output;
   readonly run: DemoRun;
@@ -69,9 +72,12 @@ interface Inspected {
 }
 
 /** Serves the inspector, with all rights, until a signal ends the demo. */
-async function inspect({ client, output, run, interrupted }: Inspected): Promise<void> {
+async function inspect({ config, client, output, run, interrupted }: Inspected): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const onError = (error: unknown): void => void reportError(output, error);
+  const fleet = stack.adopt(await openConfiguredFleet(config, onError), (opened) => opened.close());
   const access = { hasKeys: false, allowsChanges: true };
-  const server = await serveInspector({ client, output, host: '127.0.0.1', port: 0, ...access });
+  const server = await serveInspector({ client, fleet, output, host: '127.0.0.1', port: 0, ...access });
   try {
     output.note(`\nThe inspector shows the conversation, until Ctrl-C: ${server.url}/#/c/${run.conversation}`);
     await once(interrupted, 'abort');

@@ -1,5 +1,8 @@
+import { readConfig } from '../../config.ts';
+import { openConfiguredFleet } from '../configured-fleet.ts';
 import { serveInspector } from '../inspector-server.ts';
 import { listenForSignals } from '../interruption.ts';
+import { reportError } from '../output.ts';
 import type { AccessContext } from '../run-command.ts';
 
 export interface InspectOptions {
@@ -18,9 +21,12 @@ const GRACE_MS = 1_000;
 export async function runInspect({ client, output }: AccessContext, options: InspectOptions): Promise<number> {
   const { port, host, keys, allowChanges } = options;
   const { interruption } = listenForSignals();
+  await using stack = new AsyncDisposableStack();
+  const onError = (error: unknown): void => void reportError(output, error);
+  const fleet = stack.adopt(await openConfiguredFleet(readConfig(), onError), (opened) => opened.close());
   const hasKeys = keys === true;
   const allowsChanges = allowChanges === true;
-  const server = await serveInspector({ client, output, host, port, hasKeys, allowsChanges });
+  const server = await serveInspector({ client, fleet, output, host, port, hasKeys, allowsChanges });
   output.line(`inspector at ${server.url}/`);
   output.note(
     allowsChanges

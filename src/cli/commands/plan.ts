@@ -1,6 +1,8 @@
+import { writeFile } from 'node:fs/promises';
 import type { BudgetDivision } from '../../domain/compaction/division.ts';
 import { explainPlan } from '../../domain/compaction/explain.ts';
 import type { PassPlan } from '../../domain/compaction/plan.ts';
+import { resolveLimits } from '../../domain/limits.ts';
 import { buildLog, type LogEntry, type Message, type WeighedMessage, type Weight } from '../../domain/message.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
@@ -9,41 +11,27 @@ import { weighConversation } from '../../evaluation/offline-agent.ts';
 import { bytesOfMessage, countMessage, countMessageSync } from '../../tokens/message-tokens.ts';
 import { loadTokenCounter } from '../../tokens/token-counter.ts';
 import { eachConversation } from '../conversation-file.ts';
+import { checkWritable } from '../files.ts';
 import { writeResult } from '../output.ts';
 import { completeAlone, readPolicyFile } from '../policy-file.ts';
 import type { CommandContext } from '../run-command.ts';
+import type { PlanLine } from './plan/plan-line.ts';
+import { type MessageSize, type PlannedConversation, reportPlans } from './plan/report.ts';
 
 export interface PlanOptions {
   readonly policy?: string;
   readonly json?: boolean;
-}
-
-/**
- * JSON output of `turnfold plan` for one conversation. Message indexes begin at 0, and both ends of a range are
- * included.
- */
-interface PlanLine {
-  readonly id: string;
-  readonly kind: string;
-  readonly reasons: readonly string[];
-  readonly tokens: number;
-  readonly messages: number;
-  readonly turns: number;
-  readonly sequences: readonly SeqRange[];
-  readonly evict: readonly SeqRange[];
-  /** Tokens of each part of the budget. Null if the plan divides no budget. */
-  readonly division: BudgetDivision | null;
-  readonly protected: readonly number[];
-  /** Tokens of the messages before the first change. Providers can read these from their caches. */
-  readonly prefixTokens: number;
+  /** File of the report. */
+  readonly html?: string;
 }
 
 /** Shows what a compaction would do with each conversation of a file. Calls no model. */
 export async function planFile(
   { output }: CommandContext,
   path: string,
-  { policy: policyPath, json }: PlanOptions,
+  { policy: policyPath, json, html }: PlanOptions,
 ): Promise<number> {
+  if (html !== undefined) await checkWritable(html);
   const policy = completeAlone(await readPolicyFile(policyPath, output));
   const counter = await loadTokenCounter('o200k_base');
   const weigh = async (message: Message): Promise<WeighedMessage> => ({
@@ -51,11 +39,19 @@ export async function planFile(
     tokens: await countMessage(counter, message),
     bytes: bytesOfMessage(message),
   });
-  return await eachConversation({ path, output, json }, async ({ id, readMessages }) => {
+  const reported: PlannedConversation[] = [];
+  const exitCode = await eachConversation({ path, output, json }, async ({ id, readMessages }) => {
     const entries = buildLog(await weighConversation(readMessages(), { weigh }));
     const planned = planConversation(id, entries, { policy, counter });
+    if (html !== undefined) reported.push({ planned, sizes: listSizes(entries) });
     writeResult(output, json, planned, describePlan(planned));
   });
+  if (html !== undefined) await writeFile(html, reportPlans(reported, resolveLimits(policy)));
+  return exitCode;
+}
+
+function listSizes(entries: readonly LogEntry[]): MessageSize[] {
+  return entries.map(({ message: { role }, tokens, total }) => ({ role, tokens, total: total.tokens }));
 }
 
 function planConversation(

@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import type { SummarizerChain } from '../../evaluation/evaluated-passes.ts';
 import {
   createOfflineSummarizers,
@@ -8,11 +9,13 @@ import {
 import { RememberedCounts } from '../../evaluation/remembered-counts.ts';
 import { Replay, type Replayed } from '../../evaluation/replay.ts';
 import { eachConversation } from '../conversation-file.ts';
+import { checkWritable } from '../files.ts';
 import { type Output, terminal, writeJson } from '../output.ts';
 import { type PolicySource, readTrialPolicy } from '../policy-file.ts';
 import { prepareTrial } from '../prepare-trial.ts';
 import type { CommandContext } from '../run-command.ts';
 import { openProgress, type Progress } from './replay/progress.ts';
+import { reportReplay } from './replay/report.ts';
 import { describePolicy, type ReplayedConversation } from './replay/summary.ts';
 
 export interface ReplayOptions {
@@ -23,6 +26,8 @@ export interface ReplayOptions {
   /** Model `provider/model` of the catalogue. */
   readonly model?: string;
   readonly json?: boolean;
+  /** File of the report. */
+  readonly html?: string;
 }
 
 /** A policy to try, with its results so far. */
@@ -37,7 +42,8 @@ interface Trial {
  * compare. Summaries are written without a model.
  */
 export async function replayFile({ output }: CommandContext, path: string, options: ReplayOptions): Promise<number> {
-  const { json } = options;
+  const { json, html } = options;
+  if (html !== undefined) await checkWritable(html);
   const counts = new RememberedCounts();
   const [trial, against] = await prepareTrials(options, output, counts);
   const trials = [trial, ...(against === undefined ? [] : [against])];
@@ -56,13 +62,13 @@ export async function replayFile({ output }: CommandContext, path: string, optio
     // On a terminal, the progress bar must be cleared first, because the JSON would appear on the same line.
     if (json && isTTY) progress.clear();
     if (json) writeJson(output, { id, ...own?.figures, ...(other && { against: other.figures }) });
-    else trials.forEach(({ replayed }, index) => replayed.push({ id, ...([own, other][index] as Replayed) }));
+    if (!json || html !== undefined)
+      trials.forEach(({ replayed }, index) => replayed.push({ id, ...([own, other][index] as Replayed) }));
   });
   progress.clear();
-  for (const { name, prepared, replayed } of trials) {
-    const tried = { name, replayed, usableTokens: prepared.limits.usable ?? 0 };
-    for (const text of describePolicy(tried, columns)) output.line(text);
-  }
+  const tried = trials.map(({ name, prepared, replayed }) => ({ name, replayed, limits: prepared.limits }));
+  if (!json) for (const policy of tried) for (const text of describePolicy(policy, columns)) output.line(text);
+  if (html !== undefined) await writeFile(html, reportReplay(tried));
   return exitCode;
 }
 

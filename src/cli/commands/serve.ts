@@ -11,10 +11,12 @@ import { createHealthPages } from '../../health/worker-pages.ts';
 import { createHttpApp } from '../../http/app.ts';
 import type { HttpApp, HttpAppOptions } from '../../http/app-options.ts';
 import { createProtocols } from '../../http/protocols.ts';
+import { type QueueBoardOptions, withQueueBoard } from '../../http/queue-board.ts';
 import { serveHttp } from '../../http/serve-http.ts';
 import { withPage } from '../../http/static-page.ts';
 import { createHttpMetrics, type HttpMetrics } from '../../telemetry/http-metrics.ts';
 import { createLogger } from '../../telemetry/logs.ts';
+import { openConfiguredFleet } from '../configured-fleet.ts';
 import { findInspectorPage } from '../inspector-server.ts';
 import { listenForSignals } from '../interruption.ts';
 import { explainError, PROCESS_WAIT_MS, waitForRedis } from '../redis-outage.ts';
@@ -63,10 +65,17 @@ export async function runServe({ output }: CommandContext, options: ServeCommand
     ),
     (opened) => opened.close(),
   );
+  const fleet = stack.adopt(await openConfiguredFleet(config, onError), (opened) => opened.close());
   const metrics = createHttpMetrics(() => app.readers);
-  const app = createApp(client, options, { onError, onRequest: (request) => metrics.record(request) });
+  const onRequest: HttpAppOptions['onRequest'] = (request) => metrics.record(request);
+  const app = createApp(client, options, { onError, onRequest, fleet: () => fleet.read() });
   const pages = stack.adopt(await openPages(client, metrics, metricsPort), (opened) => opened.close());
-  const fetch = addPages(app.fetch, options);
+  const fetch = addPages(app.fetch, options, {
+    queues: fleet.queues,
+    allowsChanges: false,
+    onError,
+    ...limitCallers(client, options.keys === true),
+  });
   const server = await serveHttp({ app: { fetch, close: () => app.close() }, host, port });
   const metricsUrl = `http://${pages.host}:${pages.port}/metrics`;
   const access = options.keys === true ? 'for callers with an access key' : 'without keys, for this machine only';
@@ -85,15 +94,20 @@ function checkOptions({ host, keys, page }: ServeCommandOptions): void {
   }
 }
 
-function addPages(routes: HttpApp['fetch'], { page, inspect }: ServeCommandOptions): HttpApp['fetch'] {
+function addPages(
+  routes: HttpApp['fetch'],
+  { page, inspect }: ServeCommandOptions,
+  board: QueueBoardOptions,
+): HttpApp['fetch'] {
   const fetch = page === undefined ? routes : withPage(page, routes);
-  return inspect === true ? withPage(findInspectorPage(), fetch, '/inspect') : fetch;
+  if (inspect !== true) return fetch;
+  return withQueueBoard(withPage(findInspectorPage(), fetch, '/inspect'), board);
 }
 
 function createApp(
   client: Client,
   { cors, maxReaders, keys, agent }: ServeCommandOptions,
-  listeners: Pick<HttpAppOptions, 'onError' | 'onRequest'>,
+  services: Pick<HttpAppOptions, 'onError' | 'onRequest' | 'fleet'>,
 ): HttpApp {
   return createHttpApp({
     client,
@@ -101,7 +115,7 @@ function createApp(
     ...(cors !== undefined && { cors: cors.split(',').map((origin) => origin.trim()) }),
     ...(maxReaders !== undefined && { limits: { maxReaders } }),
     protocols: createProtocols({ client, agent }),
-    ...listeners,
+    ...services,
   });
 }
 

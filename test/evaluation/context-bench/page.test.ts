@@ -2,9 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { drawBars } from '../../../bench/context/bars.ts';
 import type { Measured } from '../../../bench/context/measure.ts';
 import { type Results, tabulatePlanted, writePage } from '../../../bench/context/page.ts';
-import { tabulateQuality, toMarkdown, toText } from '../../../bench/context/tables.ts';
+import { writeReport } from '../../../bench/context/report.ts';
+import { tabulateFamilies, tabulateQuality, toMarkdown, toText } from '../../../bench/context/tables.ts';
 import { checkSentence, splitSentences } from '../../../scripts/prose-rules.ts';
 import { readMarkdown } from '../../../scripts/prose-text.ts';
+import { listRows, listTexts, readMarkup } from '../../reports/read-report.ts';
 
 function measuredOf(part: Partial<Measured>): Measured {
   const shares = { recall: 0.5, rare: undefined, far: 0.25, inArguments: 0.5, selectivity: 0.125, anchored: 0.5 };
@@ -75,6 +77,26 @@ describe('tables', () => {
       ).size,
     ).toBe(1);
   });
+});
+
+test('the report has the tables of the page and a bar for each row', () => {
+  const document = readMarkup(writeReport(results.conversations, results.budgets, results.planted));
+  const cells = results.budgets.flatMap(({ measured, live }) => [
+    ...tabulateQuality(measured, live).rows,
+    ...tabulateFamilies(measured).rows,
+  ]);
+  const rows = [...cells, ...tabulatePlanted(results.planted).rows];
+  expect(listRows(document)).toEqual(
+    rows.map((row) => row.map((cell) => (/^[\d.]+$/.test(cell) ? Number(cell) : cell))),
+  );
+  expect(listTexts(document, 'title').slice(1)).toEqual([
+    'mask: 50.0',
+    'window: 25.0',
+    'mask: 12.5',
+    'window: 12.5',
+    'mask: 50.0',
+    'mask: 12.5',
+  ]);
 });
 
 test('bars grow with their shares and never go below zero', () => {

@@ -1,4 +1,5 @@
 import { plot } from 'asciichart';
+import type { Limits } from '../../../domain/limits.ts';
 import type { Replayed, ReplayFigures } from '../../../evaluation/replay.ts';
 
 export interface ReplayedConversation extends Replayed {
@@ -15,25 +16,16 @@ const GAP = '  ';
 /** Width of the lines if the output is not a terminal. */
 const DEFAULT_COLUMNS = 120;
 
-const HEADER = [
-  'conversation',
-  'requests',
-  'over',
-  'invalid',
-  'passes',
-  'sent',
-  'peak',
-  'end',
-  'recall',
-  'window',
-  'prefix',
+/** Explains the figures whose names do not say enough. */
+export const MEANINGS: readonly string[] = [
+  'prefix: bytes that stay unchanged at the start over a compaction, of those that the cheapest cut would keep',
+  'recall: share of the names and numbers that the agent uses after a compaction and the context holds (window: a plain window of equal size)',
 ];
-const COST_HEADER = ['$ cached', '$ uncached'];
 
 export interface TriedPolicy {
   readonly name: string;
   readonly replayed: readonly ReplayedConversation[];
-  readonly usableTokens: number;
+  readonly limits: Limits;
 }
 
 /**
@@ -41,21 +33,18 @@ export interface TriedPolicy {
  * conversation.
  * @param columns width of the terminal
  */
-export function describePolicy({ name, replayed, usableTokens }: TriedPolicy, columns = DEFAULT_COLUMNS): string[] {
+export function describePolicy({ name, replayed, limits }: TriedPolicy, columns = DEFAULT_COLUMNS): string[] {
   const [first] = replayed;
   if (first === undefined) return [];
-  const hasCost = first.figures.cost !== undefined;
-  const rows = replayed.map(({ id, figures }) => [id, ...describeFigures(figures)]);
-  const total = ['total', ...describeFigures(sumFigures(replayed.map(({ figures }) => figures)))];
+  const header = ['conversation', ...listFigures(first.figures).map((one) => one.name)];
+  const textsOf = (figures: ReplayFigures): string[] => listFigures(figures).map(({ text }) => text);
+  const rows = replayed.map(({ id, figures }) => [id, ...textsOf(figures)]);
+  const total = ['total', ...textsOf(sumFigures(replayed.map(({ figures }) => figures)))];
   const largest = replayed.reduce((a, b) => (b.figures.tokensSent > a.figures.tokensSent ? b : a));
   return [
-    `${name}: requests of at most ${usableTokens} tokens`,
-    'prefix: bytes that stay unchanged at the start over a compaction, of those that the cheapest cut would keep',
-    'recall: share of the names and numbers that the agent uses after a compaction and the context holds (window: a plain window of equal size)',
-    ...formatTable(
-      [[...HEADER, ...(hasCost ? COST_HEADER : [])], ...rows, ...(rows.length > 1 ? [total] : [])],
-      columns,
-    ),
+    `${name}: requests of at most ${limits.usable ?? 0} tokens`,
+    ...MEANINGS,
+    ...formatTable([header, ...rows, ...(rows.length > 1 ? [total] : [])], columns),
     '',
     `tokens in each request, over the model calls of conversation ${largest.id}`,
     ...plotSizes(largest.sizes, columns),
@@ -67,7 +56,7 @@ export function describePolicy({ name, replayed, usableTokens }: TriedPolicy, co
  * Adds up the figures of all conversations. The recall of each is weighted by its number of needles: the names and
  * numbers that its agent uses after a compaction.
  */
-function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
+export function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
   const sum = (valueOf: (figures: ReplayFigures) => number): number =>
     all.reduce((total, figures) => total + valueOf(figures), 0);
   const needles = sum(({ recall }) => recall.needles);
@@ -102,14 +91,33 @@ function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
   };
 }
 
-function describeFigures(figures: ReplayFigures): string[] {
+/** A figure of a replay: exact, and as people read it. The value is undefined if nothing was measured. */
+export interface Figure {
+  readonly name: string;
+  readonly value: number | undefined;
+  readonly text: string;
+}
+
+export function listFigures(figures: ReplayFigures): Figure[] {
   const { requests, overLimit, invalid, compactions, tokensSent, tokensPeak, tokensEnd, recall, cost, prefix } =
     figures;
-  const shareOf = (share: number): string => (recall.needles === 0 ? '-' : `${(share * 100).toFixed(1)}%`);
-  const counts = [requests, overLimit, invalid, compactions, tokensSent, tokensPeak, tokensEnd].map(String);
-  const costs = cost === undefined ? [] : [cost.withCache.toFixed(4), cost.withoutCache.toFixed(4)];
-  const prefixShare = prefix.cheapest === 0 ? '-' : `${((100 * prefix.kept) / prefix.cheapest).toFixed(1)}%`;
-  return [...counts, shareOf(recall.compacted), shareOf(recall.window), prefixShare, ...costs];
+  const count = (name: string, value: number): Figure => ({ name, value, text: String(value) });
+  const share = (name: string, part: number, of: number): Figure =>
+    of === 0 ? { name, value: undefined, text: '-' } : { name, value: part, text: `${(100 * part).toFixed(1)}%` };
+  const dollars = (name: string, value: number): Figure => ({ name, value, text: value.toFixed(4) });
+  return [
+    count('requests', requests),
+    count('over', overLimit),
+    count('invalid', invalid),
+    count('passes', compactions),
+    count('sent', tokensSent),
+    count('peak', tokensPeak),
+    count('end', tokensEnd),
+    share('recall', recall.compacted, recall.needles),
+    share('window', recall.window, recall.needles),
+    share('prefix', prefix.kept / prefix.cheapest, prefix.cheapest),
+    ...(cost === undefined ? [] : [dollars('$ cached', cost.withCache), dollars('$ uncached', cost.withoutCache)]),
+  ];
 }
 
 /** Aligns a table. To fit the terminal, names are cut. Figures are never cut. */

@@ -1,0 +1,45 @@
+import { drawBarPlot } from '../../src/reports/bar-plot.ts';
+import { type Markup, markup } from '../../src/reports/markup.ts';
+import { drawTable, figure, placeWide, writePage } from '../../src/reports/report-page.ts';
+import { type BudgetResults, listShares, nameBudget, tabulatePlanted } from './page.ts';
+import type { KeptFacts } from './planted-run.ts';
+import { type Table, tabulateFamilies, tabulateQuality } from './tables.ts';
+
+/** Writes the results of a run as a page with plots. The tables are those of the documentation. */
+export function writeReport(
+  conversations: number,
+  budgets: readonly BudgetResults[],
+  planted: readonly KeptFacts[],
+): string {
+  return writePage({
+    title: 'Context quality',
+    about: `The share that compacted contexts still hold of what the agent uses next, in ${conversations} recorded conversations. Values are of 100.`,
+    sections: [
+      ...budgets.map(drawBudget),
+      ...(planted.length === 0 ? [] : [markup`<h2>Planted rules and facts</h2>${draw(tabulatePlanted(planted))}`]),
+    ],
+  });
+}
+
+function drawBudget({ budget, measured, live }: BudgetResults): Markup {
+  const plots = listShares(measured).map(({ name, bars }) => {
+    const drawn = bars.map(({ name: row, share }) => ({
+      name: row,
+      value: Number.isNaN(share) ? undefined : share,
+      text: Number.isNaN(share) ? '–' : (100 * share).toFixed(1),
+      isOwn: row.startsWith('turnfold'),
+    }));
+    return markup`<h3>${name}</h3>${placeWide(drawBarPlot({ label: `${name} of each row`, bars: drawn, max: 1 }))}`;
+  });
+  return markup`<h2>Budget: ${nameBudget(budget)}</h2>${draw(tabulateQuality(measured, live))}${plots}
+<h3>Recall / rare / J by family</h3>${draw(tabulateFamilies(measured))}`;
+}
+
+function draw({ header, rows }: Table): Markup {
+  return drawTable({
+    header,
+    rows: rows.map((cells) =>
+      cells.map((cell) => (/^-?\d+(?:\.\d+)?$/.test(cell) ? figure(Number(cell), cell) : cell)),
+    ),
+  });
+}

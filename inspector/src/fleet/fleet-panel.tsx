@@ -1,0 +1,81 @@
+import { exactNumber, shortDuration } from '../parts/figures.tsx';
+import { Loaded } from '../parts/loaded.tsx';
+import type { Fleet } from '../shell/answers.ts';
+import { BASE } from '../shell/client.ts';
+import { useAnswer } from '../shell/use-answer.ts';
+import { usePulse } from '../shell/use-pulse.ts';
+import { Findings } from './findings.tsx';
+import './fleet.css';
+import { MinuteBars } from './minute-bars.tsx';
+import { FailingWebhooks, QuarantinedRecords, Queues, Workers } from './tables.tsx';
+
+/** Pause between two readings, each of which asks Redis for its clients. */
+const PULSE_MS = 5_000;
+
+/** Workers, queues and the last hour of the whole deployment. */
+export function FleetPanel() {
+  const answer = useAnswer<Fleet>('fleet');
+  usePulse(answer.reload, PULSE_MS);
+  return (
+    <div class="fleet">
+      <h1 class="visually-hidden">Fleet</h1>
+      <Loaded answer={answer} what="the fleet">
+        {(fleet) => (
+          <>
+            <Figures fleet={fleet} />
+            <Findings findings={fleet.findings} />
+            <Hour fleet={fleet} />
+            <Workers workers={fleet.workers} />
+            <Queues queues={fleet.queues} board={`${BASE}inspect/queues`} />
+            <QuarantinedRecords quarantined={fleet.quarantined} />
+            <FailingWebhooks webhooks={fleet.webhooks} />
+          </>
+        )}
+      </Loaded>
+    </div>
+  );
+}
+
+function Figures({ fleet: { workers, mailboxes, backlog, grafanaUrl } }: { readonly fleet: Fleet }) {
+  const dead = workers.filter(({ isLost }) => isLost).length;
+  const facts = [
+    ['workers alive', exactNumber(workers.length - dead)],
+    ...(dead > 0 ? [['workers dead', exactNumber(dead)]] : []),
+    ['mailboxes that wait', exactNumber(mailboxes.waiting)],
+    ['oldest wait', mailboxes.oldestMs === 0 ? '–' : shortDuration(mailboxes.oldestMs)],
+    ['open compactions', exactNumber(backlog.openPasses)],
+    ['failed turns in 7 days', exactNumber(backlog.failedTurns)],
+  ];
+  return (
+    <div class="fleet-head">
+      <dl class="card fleet-figures">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd class="number">{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {grafanaUrl !== undefined && (
+        <a class="button" href={grafanaUrl} target="_blank" rel="noreferrer">
+          Open Grafana
+        </a>
+      )}
+    </div>
+  );
+}
+
+function Hour({ fleet: { at, queues, failedTurns } }: { readonly fleet: Fleet }) {
+  const finishedOf = (name: string): readonly number[] => queues.find(({ queue }) => queue === name)?.finished ?? [];
+  return (
+    <section aria-label="The last hour">
+      <h2>The last hour</h2>
+      <div class="fleet-hours">
+        <MinuteBars title="Turn jobs" minutes={finishedOf('turn')} at={at} unit="jobs" />
+        <MinuteBars title="Compactions" minutes={finishedOf('compaction')} at={at} unit="passes" />
+        <MinuteBars title="Summaries" minutes={finishedOf('summarization')} at={at} unit="jobs" />
+        <MinuteBars title="Failed turns" minutes={failedTurns} at={at} unit="turns" isBad />
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,15 @@
+import type { Limits } from '../../domain/limits.ts';
+import type { SizeLimit } from '../../reports/size-plot.ts';
+
+/** Lists the limits of a policy that a plot of sizes shows. */
+export function listLimits({ usable, hardTokens, ratioTokens, tokenThreshold, maxTokens }: Limits): SizeLimit[] {
+  const limit = (name: string, tokens: number | undefined, kind: SizeLimit['kind']): SizeLimit[] =>
+    tokens === undefined ? [] : [{ name, tokens, kind }];
+  return [
+    ...limit('usable', usable, 'limit'),
+    ...limit('hard limit', hardTokens, 'limit'),
+    ...limit('ratio', ratioTokens, 'threshold'),
+    ...limit('token threshold', tokenThreshold, 'threshold'),
+    ...limit('maxTokens', maxTokens, 'goal'),
+  ];
+}

@@ -1,0 +1,8 @@
+import { type Config, DEFAULT_REDIS_URL } from '../config.ts';
+import { type Fleet, openFleet } from '../health/fleet.ts';
+
+/** Opens the report of the workers and queues that have these settings. */
+export async function openConfiguredFleet(config: Config, onError: (error: unknown) => void): Promise<Fleet> {
+  const { redisUrl: url = DEFAULT_REDIS_URL, redisTls: tls, shards, queueShards, inbox, stuckMs, grafanaUrl } = config;
+  return await openFleet({ url, tls, shards, queueShards, inbox, stuckMs, grafanaUrl, onError });
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+
+const minutes = z.array(z.number()).describe('One number for each of the last 60 minutes, oldest first.');
+const age = z.number().describe('Milliseconds.');
+
+const queueSchema = z.looseObject({
+  queue: z.string(),
+  counts: z.record(z.string(), z.number()).describe('Number of jobs by state.'),
+  waitMs: age.optional().describe('Wait of the oldest job in ms. Absent if none waits.'),
+  workers: z
+    .number()
+    .optional()
+    .describe('Connected workers of the shard with the fewest. Absent if Redis does not list them.'),
+  isPaused: z.boolean(),
+  finished: minutes,
+  failed: minutes,
+});
+
+const findingSchema = z.looseObject({
+  name: z.string(),
+  state: z.enum(['ok', 'warning', 'wrong']),
+  what: z.string(),
+  remedy: z.string().optional(),
+});
+
+export const fleetSchema = z
+  .looseObject({
+    at: z.number().describe('Time of the report.'),
+    workers: z.array(
+      z.looseObject({
+        worker: z.string(),
+        roles: z.array(z.string()),
+        startedAt: z.number(),
+        seenAt: z.number().describe('Time of the last heartbeat. Workers send one every 5 s.'),
+        isLost: z
+          .boolean()
+          .describe('True after 20 s without a heartbeat. Another worker then reports and removes the entry.'),
+      }),
+    ),
+    queues: z.array(queueSchema),
+    inbox: z.looseObject({ waiting: z.number(), failed: z.number(), isPaused: z.boolean() }),
+    mailboxes: z.looseObject({
+      waiting: z.number().describe('Conversations whose oldest turn waits for a worker.'),
+      oldestMs: age,
+    }),
+    backlog: z.looseObject({
+      overdue: z.record(z.string(), z.number()).describe('Entries that the sweeper should have handled, by kind.'),
+      oldestOverdueMs: age,
+      openPasses: z.number(),
+      oldestOpenPassMs: age,
+      failedTurns: z.number().describe('Failed turns of the last seven days.'),
+    }),
+    failedTurns: minutes,
+    quarantined: z.array(
+      z.looseObject({ shard: z.number(), name: z.string(), at: z.number().optional(), why: z.string() }),
+    ),
+    webhooks: z
+      .array(
+        z.looseObject({
+          webhook: z.string(),
+          tenant: z.string(),
+          origin: z.string(),
+          state: z.enum(['failing', 'set_aside', 'missed_events']),
+        }),
+      )
+      .describe('Webhooks that fail, were set aside or missed events.'),
+    findings: z.array(findingSchema).describe('Findings of `turnfold doctor` about workers, queues and records.'),
+    grafanaUrl: z.string().optional().describe('Value of TURNFOLD_GRAFANA_URL.'),
+  })
+  .meta({ id: 'Fleet', description: 'State of all workers and queues of a deployment, for all tenants.' });

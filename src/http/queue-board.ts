@@ -1,0 +1,114 @@
+import type { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import { serveStatic } from '@hono/node-server/serve-static';
+import { Hono } from 'hono';
+import { includesScope } from '../domain/access-key.ts';
+import type { HttpApp, HttpAppOptions } from './app-options.ts';
+import { checkOperator, trustEveryone } from './caller.ts';
+import { checkOrigin } from './page-origins.ts';
+import { answerProblem, HttpProblem } from './problem.ts';
+import { PAGE_HEADERS } from './static-page.ts';
+
+/** Path of the dashboard, under the inspector. */
+export const BOARD_PATH = '/inspect/queues';
+
+type Queue = ConstructorParameters<typeof BullMQAdapter>[0];
+type Fetch = (request: Request) => Response | Promise<Response>;
+
+export interface QueueBoardOptions extends Pick<HttpAppOptions, 'authenticate' | 'hosts'> {
+  /** Queues of BullMQ, with their shards. */
+  readonly queues: readonly { readonly shard: number; readonly queue: object }[];
+  /** If true, jobs can be retried, removed and added. Queues are a hint, so turns survive that. */
+  readonly allowsChanges: boolean;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Serves bull-board, a dashboard of the queues, beside other routes. Its packages are optional. The caller needs the
+ * scope `admin` in the default tenant. A browser sends the access key as the password of HTTP Basic.
+ */
+export function withQueueBoard(answer: HttpApp['fetch'], options: QueueBoardOptions): HttpApp['fetch'] {
+  let board: Promise<Fetch> | undefined;
+  const show = async (request: Request): Promise<Response> => {
+    await checkCaller(request, options);
+    board ??= openBoard(options).catch((error: unknown) => {
+      board = undefined;
+      throw error;
+    });
+    return await (await board)(request);
+  };
+  return async (request, connection) => {
+    const { pathname } = new URL(request.url);
+    if (pathname !== BOARD_PATH && !pathname.startsWith(`${BOARD_PATH}/`)) return await answer(request, connection);
+    const response = await show(request).catch((error: unknown) => answerProblem(error, options.onError));
+    const headers = new Headers(response.headers);
+    for (const [name, value] of Object.entries(PAGE_HEADERS)) headers.set(name, value);
+    return new Response(response.body, { status: response.status, headers });
+  };
+}
+
+async function checkCaller(request: Request, { authenticate, hosts, allowsChanges }: QueueBoardOptions): Promise<void> {
+  // A browser sends the password with requests of every page, so only pages of this origin may send some.
+  checkOrigin(request, { hosts, cors: [] });
+  const caller = await (authenticate ?? trustEveryone)(withBearer(request)).catch((error: unknown) => {
+    if (!(error instanceof HttpProblem) || error.code !== 'unauthorized') throw error;
+    const headers = { 'www-authenticate': 'Basic realm="turnfold queues: an access key as the password"' };
+    throw new HttpProblem('unauthorized', error.message, { field: 'authorization', headers });
+  });
+  if (!includesScope(caller.scopes, 'admin')) {
+    throw new HttpProblem('forbidden', 'this page needs a key with the scope admin', { field: 'authorization' });
+  }
+  checkOperator(caller);
+  if (request.method === 'GET' || allowsChanges) return;
+  throw new HttpProblem('forbidden', 'the queues are read-only here. Start turnfold inspect with --allow-changes', {
+    field: 'method',
+  });
+}
+
+/** Turns the password of HTTP Basic into a bearer key. */
+function withBearer(request: Request): Request {
+  const [, encoded] = /^Basic +([\w+/=]+)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
+  if (encoded === undefined) return request;
+  const decoded = Buffer.from(encoded, 'base64').toString();
+  const headers = { authorization: `Bearer ${decoded.slice(decoded.indexOf(':') + 1)}` };
+  return new Request(request.url, { headers });
+}
+
+async function openBoard({ queues, allowsChanges }: QueueBoardOptions): Promise<Fetch> {
+  const { createBullBoard, BullMQAdapter, HonoAdapter } = await loadPackages();
+  const adapter = new HonoAdapter(serveStatic);
+  const isSharded = queues.some(({ shard }) => shard > 0);
+  createBullBoard({
+    queues: queues.map(({ shard, queue }) => {
+      const prefix = isSharded ? `shard-${shard}-` : '';
+      return new BullMQAdapter(queue as Queue, { readOnlyMode: !allowsChanges, prefix });
+    }),
+    serverAdapter: adapter,
+    options: { uiConfig: { boardTitle: 'turnfold queues' } },
+  });
+  adapter.setBasePath(BOARD_PATH);
+  const app = new Hono().route(BOARD_PATH, adapter.registerPlugin());
+  return async (request) => {
+    const response = await app.fetch(request);
+    if (response.headers.get('content-type')?.startsWith('text/html') !== true) return response;
+    const page = await response.text();
+    return new Response(page.replaceAll(FOREIGN_LINKS, ''), response);
+  };
+}
+
+/** The page loads its fonts from elsewhere. The policy forbids that, and the fonts of the system look as well. */
+const FOREIGN_LINKS = /<link href="https:[^>]*>/g;
+
+async function loadPackages() {
+  try {
+    const [{ createBullBoard }, { BullMQAdapter: Adapter }, { HonoAdapter }] = await Promise.all([
+      import('@bull-board/api'),
+      import('@bull-board/api/bullMQAdapter'),
+      import('@bull-board/hono'),
+    ]);
+    return { createBullBoard, BullMQAdapter: Adapter, HonoAdapter };
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND')) throw cause;
+    const why = 'the dashboard of the queues needs two packages: npm install @bull-board/api @bull-board/hono';
+    throw new HttpProblem('not_offered', why, { field: 'queues' });
+  }
+}

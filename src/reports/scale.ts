@@ -1,0 +1,39 @@
+/** Maps values from 0 on to pixels, with the ticks of an axis. */
+export interface Scale {
+  readonly ticks: readonly number[];
+  readonly max: number;
+  /** Pixels from the start of the axis. */
+  readonly place: (value: number) => number;
+}
+
+/** Steps of an axis that people read easily. */
+const STEPS = [1, 2, 5, 10];
+
+/**
+ * Creates a scale from 0 to `max`.
+ * @param length pixels of the axis
+ * @param tickCount about as many ticks as the axis has space for
+ */
+export function createScale(max: number, length: number, tickCount: number): Scale {
+  const end = Math.max(1, max);
+  const rough = end / tickCount;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = Math.max(1, power * (STEPS.find((one) => one * power >= rough) ?? 10));
+  const ticks = Array.from({ length: Math.floor(end / step) + 1 }, (_, index) => index * step);
+  return { ticks, max: end, place: (value) => (Math.min(value, end) / end) * length };
+}
+
+/** Writes a count with separators of thousands: `12,000`. */
+export function formatCount(value: number): string {
+  return value.toLocaleString('en-US', { maximumFractionDigits: 0 });
+}
+
+/** Writes a count for an axis: `12k`, `1.5M`. */
+export function formatShort(value: number): string {
+  return value.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 1 }).replace('K', 'k');
+}
+
+/** Writes a coordinate with one decimal, which is a fraction of a pixel. */
+export function formatPixels(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Fleet, openFleet } from '../../src/health/fleet.ts';
+import { fleetSchema } from '../../src/http/answers/fleet.ts';
+import { createHttpApp } from '../../src/http/app.ts';
+import { authenticateByKey } from '../../src/http/bearer-keys.ts';
+import { SHARDS } from '../client/fixture.ts';
+import { type HttpFixture, openHttpFixture, outline, send } from './fixture.ts';
+
+const GRAFANA = 'https://grafana.example/d/turnfold';
+
+let http: HttpFixture;
+let fleet: Fleet;
+beforeAll(async () => {
+  http = await openHttpFixture();
+  fleet = await openFleet({
+    url: http.url,
+    shards: SHARDS,
+    queueShards: 1,
+    inbox: false,
+    stuckMs: 60_000,
+    grafanaUrl: GRAFANA,
+    onError: () => undefined,
+  });
+});
+afterAll(async () => {
+  await fleet.close();
+  await http.close();
+});
+
+async function readFleet() {
+  const { url, stop } = await http.serve({ fleet: () => fleet.read() });
+  const answer = await send(`${url}/v1/fleet`, 'GET');
+  await stop();
+  expect(answer.status).toBe(200);
+  return fleetSchema.parse(answer.body);
+}
+
+test('without workers, the fleet shows the waiting mailbox and findings that name what to start', async () => {
+  await http.client.enqueueTurn({ conversation: 'waits', agent: 'talker', turn: 't1', input: 'hello' });
+  const { workers, mailboxes, queues, findings, grafanaUrl } = await readFleet();
+  expect(workers).toEqual([]);
+  expect(mailboxes).toMatchObject({ waiting: 1, oldestMs: expect.any(Number) as number });
+  expect(queues.map(({ queue }) => queue)).toEqual(['turn', 'compaction', 'summarization']);
+  expect(queues[0]).toMatchObject({ workers: 0, isPaused: false });
+  expect(findings).toContainEqual(expect.objectContaining({ name: 'turn workers', state: 'wrong' }));
+  expect(grafanaUrl).toBe(GRAFANA);
+});
+
+test('with workers, the fleet shows them alive and counts jobs that end in this minute', async () => {
+  await http.startWorkers();
+  await http.client.result('waits', 't1');
+  await expect.poll(async () => (await readFleet()).queues[0]?.finished.reduce((sum, n) => sum + n, 0)).toBe(1);
+  const { workers, mailboxes, queues, failedTurns } = await readFleet();
+  expect(workers).toHaveLength(1);
+  expect(workers[0]).toMatchObject({ isLost: false, roles: ['turn', 'compaction', 'summarization'] });
+  expect(mailboxes.waiting).toBe(0);
+  expect(queues[0]).toMatchObject({ workers: 1 });
+  expect(queues[0]?.finished).toHaveLength(60);
+  expect(failedTurns).toEqual(Array.from({ length: 60 }, () => 0));
+});
+
+test('a dead worker, a failed turn, a quarantined record and a failing webhook are shown', async () => {
+  const now = Date.now();
+  await http.redis.zadd('{tf}:workers', now - 60_000, `gone|turn|${now - 90_000}`);
+  await http.redis.zadd('{tf0}:failed', now - 120_000, '_|lost|t1');
+  await http.redis.hset('{tf1}:quarantined', 'ready t|_|broken', `${now} 0 the record is not JSON`);
+  const { webhook } = await http.client.webhooks.add({ tenant: '_', url: 'https://example.com/hook?secret=1' });
+  await http.redis.hset(`{tf}:webhook:${webhook.id}`, {
+    failingSince: String(now),
+    failures: '3',
+    lastFailure: 'status 500',
+  });
+  const { workers, failedTurns, quarantined, webhooks, findings } = await readFleet();
+  expect(workers.find(({ worker }) => worker === 'gone')).toMatchObject({ isLost: true });
+  expect(failedTurns.slice(-4).reduce((sum, count) => sum + count, 0)).toBe(1);
+  expect(quarantined).toMatchObject([{ shard: 1, name: 'ready t|_|broken', why: 'the record is not JSON' }]);
+  expect(findings).toContainEqual(expect.objectContaining({ name: 'corrupt records', state: 'wrong' }));
+  expect(webhooks).toMatchObject([{ origin: 'https://example.com', state: 'failing', lastFailure: 'status 500' }]);
+  expect(JSON.stringify(webhooks)).not.toContain('secret');
+});
+
+test('calls at the same time share one reading', async () => {
+  const [one, other] = await Promise.all([fleet.read(), fleet.read()]);
+  expect(one).toBe(other);
+});
+
+test('the fleet needs a key of the default tenant with the scope admin, and a server that reads it', async () => {
+  const { keys } = http.client;
+  const { url, stop } = await http.serve({ authenticate: authenticateByKey(keys), fleet: () => fleet.read() });
+  const ask = async (tenant: string, scope: 'read' | 'admin') => {
+    const { token } = await keys.create({ tenant, scopes: [scope] });
+    return await send(`${url}/v1/fleet`, 'GET', { headers: { authorization: `Bearer ${token}` } });
+  };
+  expect(outline(await ask('_', 'read'))).toMatchObject({ status: 403, code: 'forbidden' });
+  expect(outline(await ask('acme', 'admin'))).toMatchObject({ status: 403, code: 'forbidden' });
+  expect((await ask('_', 'admin')).status).toBe(200);
+  await stop();
+});
+
+test('a server that does not read the fleet says so', async () => {
+  const answer = await createHttpApp({ client: http.client }).fetch(new Request('http://127.0.0.1/v1/fleet'));
+  expect([answer.status, await answer.json()]).toMatchObject([501, { code: 'not_offered', field: 'fleet' }]);
+});

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Fleet, openFleet } from '../../src/health/fleet.ts';
+import { authenticateByKey } from '../../src/http/bearer-keys.ts';
+import { BOARD_PATH, type QueueBoardOptions, withQueueBoard } from '../../src/http/queue-board.ts';
+import { SHARDS } from '../client/fixture.ts';
+import { type HttpFixture, openHttpFixture } from './fixture.ts';
+
+let http: HttpFixture;
+let fleet: Fleet;
+beforeAll(async () => {
+  http = await openHttpFixture();
+  const onError = () => undefined;
+  const options = { shards: SHARDS, queueShards: 1, inbox: false, stuckMs: 60_000, grafanaUrl: undefined, onError };
+  fleet = await openFleet({ url: http.url, ...options });
+  await http.client.enqueueTurn({ conversation: 'c', agent: 'talker', turn: 't1', input: 'hello' });
+});
+afterAll(async () => {
+  await fleet.close();
+  await http.close();
+});
+
+function openBoard(options: Partial<QueueBoardOptions> = {}) {
+  const served = { queues: fleet.queues, allowsChanges: false, onError: () => undefined, ...options };
+  const fetch = withQueueBoard(async () => new Response('behind'), served);
+  return async (
+    path: string,
+    init: { readonly method?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+  ) =>
+    await fetch(
+      new Request(`http://127.0.0.1:8700${path}`, { ...init, headers: { host: '127.0.0.1:8700', ...init.headers } }),
+    );
+}
+
+const basic = (key: string) => ({ authorization: `Basic ${Buffer.from(`any:${key}`).toString('base64')}` });
+
+test('the dashboard, its files and its data come from its own path, under the policy of the inspector', async () => {
+  const ask = openBoard();
+  const page = await ask(BOARD_PATH);
+  expect(page.status).toBe(200);
+  expect(page.headers.get('content-security-policy')).toBe("default-src 'self'; frame-ancestors 'none'");
+  const html = await page.text();
+  expect(html).not.toMatch(/(?:href|src)="https?:/);
+  const [, script = ''] = / src="(static\/js\/main\.[^"]+)"/.exec(html) ?? [];
+  const file = await ask(`${BOARD_PATH}/${script}`);
+  expect([file.status, file.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8']);
+  const data = (await (await ask(`${BOARD_PATH}/api/queues`)).json()) as {
+    queues: { name: string; readOnlyMode: boolean; counts: object }[];
+  };
+  expect(data.queues.map(({ name, readOnlyMode }) => [name, readOnlyMode])).toEqual([
+    ['turn', true],
+    ['compaction', true],
+    ['summarization', true],
+  ]);
+  expect(data.queues[0]?.counts).toMatchObject({ prioritized: 1 });
+  expect(await (await ask('/v1/usage')).text()).toBe('behind');
+});
+
+test('the dashboard changes nothing unless changes are allowed', async () => {
+  const pause = `${BOARD_PATH}/api/queues/turn/pause`;
+  const refused = await openBoard()(pause, { method: 'PUT' });
+  expect([refused.status, await refused.json()]).toMatchObject([403, { code: 'forbidden', field: 'method' }]);
+  const allowed = openBoard({ allowsChanges: true });
+  expect((await allowed(pause, { method: 'PUT' })).status).toBe(200);
+  expect((await allowed(`${BOARD_PATH}/api/queues/turn/resume`, { method: 'PUT' })).status).toBe(200);
+});
+
+test('the dashboard needs the admin scope of the default tenant, as the password of a browser or as a bearer key', async () => {
+  const { keys } = http.client;
+  const ask = openBoard({ authenticate: authenticateByKey(keys) });
+  const tokenOf = async (tenant: string, scope: 'read' | 'admin') =>
+    (await keys.create({ tenant, scopes: [scope] })).token;
+  const anonymous = await ask(BOARD_PATH);
+  expect([anonymous.status, anonymous.headers.get('www-authenticate')]).toEqual([
+    401,
+    expect.stringMatching(/^Basic /),
+  ]);
+  expect((await ask(BOARD_PATH, { headers: basic(await tokenOf('_', 'read')) })).status).toBe(403);
+  expect((await ask(BOARD_PATH, { headers: basic(await tokenOf('acme', 'admin')) })).status).toBe(403);
+  const token = await tokenOf('_', 'admin');
+  expect((await ask(BOARD_PATH, { headers: basic(token) })).status).toBe(200);
+  expect((await ask(BOARD_PATH, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200);
+});
+
+test('pages of other origins and other host names reach no queue', async () => {
+  const ask = openBoard({ hosts: ['127.0.0.1'] });
+  expect((await ask(BOARD_PATH, { headers: { origin: 'https://evil.example' } })).status).toBe(403);
+  expect((await ask(BOARD_PATH, { headers: { host: 'evil.example' } })).status).toBe(403);
+});
