@@ -96,7 +96,7 @@ async function openBoard({ queues, allowsChanges }: QueueBoardOptions): Promise<
 }
 
 /** The page loads its fonts from elsewhere. The policy forbids that, and the fonts of the system look as well. */
-const FOREIGN_LINKS = /<link href="https:[^>]*>/g;
+const FOREIGN_LINKS = /<link href="https:[^<>]{0,300}>/g;
 
 async function loadPackages() {
   try {

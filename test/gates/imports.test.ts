@@ -35,7 +35,7 @@ test('the imports gate names exactly the imports that the table of rooms (folder
 test('the imports gate lets only the rooms (folders of src) that own an npm package import it', async () => {
   using fixture = buildFixture();
   const installed = Object.entries(owners).filter(
-    ([name]) => !['openai', '@anthropic-ai', '@ai-sdk', '@modelcontextprotocol'].includes(name),
+    ([name]) => !['openai', '@anthropic-ai', '@ai-sdk', '@modelcontextprotocol', '@bull-board'].includes(name),
   );
   const importers = installed.flatMap(([name, allowed]) =>
     allowed.map((room) => [

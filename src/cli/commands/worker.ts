@@ -30,7 +30,7 @@ const CUT_OFF_EXIT_CODE = 75;
 /** Runs workers until SIGTERM or SIGINT. Then hands back their turns, so that other workers continue them. */
 export async function runWorker({ output }: CommandContext, options: WorkerOptions): Promise<number> {
   const roles = readRoles(options.roles);
-  const { redisUrl, redisTls, logLevel, logsContent, durability: _, ...config } = readConfig();
+  const { redisUrl, redisTls, logLevel, logsContent, durability: _, grafanaUrl: __, ...config } = readConfig();
   if (redisUrl === undefined) {
     throw fieldError('invalid_config', 'REDIS_URL', 'not set. A worker needs the address of its Redis.');
   }
