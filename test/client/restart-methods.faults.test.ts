@@ -241,6 +241,11 @@ const READS: Readonly<Record<string, Read>> = {
   show: ['versioned', (name, by) => by.show(name, 1)],
   versions: ['versioned', (name, by) => by.versions(name)],
   diff: ['versioned', (name, by) => by.diff(name, 0, 1)],
+  outline: ['versioned', (name, by) => by.outline(name)],
+  breakdown: ['versioned', (name, by) => by.breakdown(name)],
+  report: ['versioned', (name, by) => by.report(name, 1)],
+  plan: ['versioned', (name, by) => by.plan(name)],
+  steps: ['queued', (name, by) => by.steps(name, 't1')],
   proposal: ['proposed', (name, by) => by.proposal(name)],
   conversations: ['log', ({ tenant }, by) => by.conversations({ tenant })],
   waiting: ['waiting', ({ tenant }, by) => by.waiting({ tenant })],
@@ -311,7 +316,9 @@ describe.skipIf(!hasRedisServer)('a restart of Redis of 1.2 s', () => {
     await expect.poll(listed).not.toHaveLength(0);
     await restart();
     const { code, stdout, stderr } = await run;
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(code, stderr).toBe(0);
+    // On a busy machine, the restart takes longer than a command waits in silence.
+    expect(stderr).toMatch(/^(the Redis at \S+ does not answer, retrying for up to 5 s\n)?$/);
     expect(readJsonLines(stdout)).toHaveLength(lines.length);
     expect((await listed()).map(({ head }) => head)).toEqual(lines.map(() => 2));
   });

@@ -6,7 +6,7 @@ import { longScenarios, playTwice, type Scenario, scenarios } from './play.ts';
 import { Tally } from './tally.ts';
 
 const RUNS = countRuns(500);
-const LONG_RUNS = 4;
+const LONG_RUNS = 2;
 
 let counter: BpeTokenCounter;
 

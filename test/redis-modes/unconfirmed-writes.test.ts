@@ -271,6 +271,11 @@ describe.skipIf(!hasServer)('while a replica stands still (skipped where PATH ha
       'conversations',
       'waiting',
       'usage',
+      'outline',
+      'breakdown',
+      'report',
+      'plan',
+      'steps',
     ];
     const known = [...WRITES.map(({ name }) => name), ...reads, 'proposal', 'keys', 'webhooks', 'close'];
     expect(Object.keys(client).toSorted()).toEqual(known.toSorted());
