@@ -102,8 +102,8 @@ export interface SweepStore {
    */
   holdSweeping(owner: string, leaseMs: number): Promise<number | undefined>;
   /**
-   * As `sweepShards`, for the shards that have an entry of due work at the time `now`. One in 60 of the other shards is
-   * swept as well, in turn. Their idle conversations are found this way, within a minute.
+   * As `sweepShards`, for the shards that have an entry of due work at the time `now`. Four of the other shards are
+   * swept as well, in turn. Their idle conversations are found this way, within about a minute.
    */
   sweepDue(now: number, limit: number): Promise<Sweep>;
   /**
