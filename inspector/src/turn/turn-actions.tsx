@@ -1,8 +1,6 @@
 import { useState } from 'preact/hooks';
-import { CopyButton } from '../parts/copy-button.tsx';
-import { Dialog } from '../parts/dialog.tsx';
-import { ErrorNote } from '../parts/error-note.tsx';
-import { AnswerError, pathOf, sendChange } from '../shell/client.ts';
+import { Confirmation } from '../parts/confirmation.tsx';
+import { pathOf, sendChange } from '../shell/client.ts';
 import { linkTo } from '../shell/router.ts';
 import { ChangeButtons } from '../version/change-buttons.tsx';
 import { newOperation } from '../version/operation-id.ts';
@@ -68,47 +66,16 @@ interface TurnDialogProps extends TurnActionsProps {
 
 function TurnDialog({ action, conversation, turn: { turn }, onChange, onClose }: TurnDialogProps) {
   const [operation] = useState(newOperation);
-  const [error, setError] = useState<AnswerError>();
-  const [isSending, setIsSending] = useState(false);
   const { title, text } = ACTIONS[action];
-  const command = `turnfold ${action} ${conversation} ${turn}`;
   const send = async (): Promise<void> => {
-    setIsSending(true);
-    try {
-      const path = pathOf('conversations', conversation, 'turns', turn, action);
-      const answer = await sendChange<{ turn?: string }>(path, {}, action === 'redrive' ? { operation } : {});
-      onClose();
-      onChange();
-      if (answer.turn !== undefined) location.hash = linkTo('c', conversation, 't', answer.turn);
-    } catch (thrown) {
-      if (!(thrown instanceof AnswerError)) throw thrown;
-      setError(thrown);
-      setIsSending(false);
-    }
+    const path = pathOf('conversations', conversation, 'turns', turn, action);
+    const answer = await sendChange<{ turn?: string }>(path, {}, action === 'redrive' ? { operation } : {});
+    onChange();
+    if (answer.turn !== undefined) location.hash = linkTo('c', conversation, 't', answer.turn);
   };
   return (
-    <Dialog
-      title={title}
-      onClose={onClose}
-      actions={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            Back
-          </button>
-          <button type="button" class="button button-main" disabled={isSending} onClick={() => void send()}>
-            {title}
-          </button>
-        </>
-      }
-    >
-      <div class="change">
-        <p>{text}</p>
-        <p class="command">
-          <code>{command}</code>
-          <CopyButton text={command} what="the command" />
-        </p>
-        {error !== undefined && <ErrorNote error={error} />}
-      </div>
-    </Dialog>
+    <Confirmation title={title} command={`turnfold ${action} ${conversation} ${turn}`} send={send} onClose={onClose}>
+      <p>{text}</p>
+    </Confirmation>
   );
 }

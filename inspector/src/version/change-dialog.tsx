@@ -1,8 +1,6 @@
 import { useState } from 'preact/hooks';
-import { CopyButton } from '../parts/copy-button.tsx';
-import { Dialog } from '../parts/dialog.tsx';
-import { ErrorNote } from '../parts/error-note.tsx';
-import { AnswerError, pathOf, sendChange } from '../shell/client.ts';
+import { Confirmation } from '../parts/confirmation.tsx';
+import { pathOf, sendChange } from '../shell/client.ts';
 import { linkTo } from '../shell/router.ts';
 import { type ContextChange, commandOf } from './change-commands.ts';
 import { newOperation } from './operation-id.ts';
@@ -21,57 +19,26 @@ const TITLES: Readonly<Record<ContextChange['kind'], string>> = {
   fork: 'Fork the conversation',
 };
 
-/** Says what a change will do, shows the command for it, and makes it after a click. */
+/** Asks for confirmation of a change to the context, and for its fields. */
 export function ChangeDialog({ conversation, first, live, onClose }: ChangeDialogProps) {
   const [change, setChange] = useState(first);
   // One operation for each opened dialog: a second click cannot make the change twice.
   const [operation] = useState(newOperation);
-  const [isSending, setIsSending] = useState(false);
-  const [error, setError] = useState<AnswerError>();
   const send = async (): Promise<void> => {
-    setIsSending(true);
-    setError(undefined);
-    try {
-      location.hash = await makeChange(conversation, { change, live, operation });
-      onClose();
-    } catch (thrown) {
-      if (!(thrown instanceof AnswerError)) throw thrown;
-      setError(thrown);
-      setIsSending(false);
-    }
+    location.hash = await makeChange(conversation, { change, live, operation });
   };
-  const command = commandOf(conversation, change);
   return (
-    <Dialog
+    <Confirmation
       title={TITLES[change.kind]}
+      command={commandOf(conversation, change)}
+      isIncomplete={change.kind === 'fork' && change.to === ''}
+      send={send}
       onClose={onClose}
-      actions={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button
-            type="button"
-            class="button button-main"
-            disabled={isSending || (change.kind === 'fork' && change.to === '')}
-            onClick={() => void send()}
-          >
-            {isSending ? 'Working…' : TITLES[change.kind]}
-          </button>
-        </>
-      }
     >
-      <div class="change">
-        <ChangeFields change={change} onChange={setChange} />
-        <p>{describe(change)}</p>
-        <p class="hint">The log keeps every message. The same change on the command line:</p>
-        <p class="command">
-          <code>{command}</code>
-          <CopyButton text={command} what="the command" />
-        </p>
-        {error !== undefined && <ErrorNote error={error} />}
-      </div>
-    </Dialog>
+      <ChangeFields change={change} onChange={setChange} />
+      <p>{describe(change)}</p>
+      <p class="hint">The log keeps every message. The same change on the command line:</p>
+    </Confirmation>
   );
 }
 

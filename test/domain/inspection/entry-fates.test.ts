@@ -5,26 +5,11 @@ import type { Message } from '../../../src/domain/message.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { callTools, toolResult, user } from '../messages.ts';
-
-const weight = { tokens: 10, bytes: 40 };
+import { clipped, evicted, masked, raw, summary } from './segments.ts';
 
 function version(number: number, parent: number, ...segments: readonly Segment[]): Version {
   return { ...START_VERSION, number, parent, cause: 'pass', base: segments.at(-1)?.to ?? 0, segments: [...segments] };
 }
-
-const raw = (from: number, to: number): Segment => ({ kind: 'raw', from, to, weight });
-const evicted = (from: number, to: number): Segment => ({ kind: 'evicted', from, to, weight });
-const masked = (from: number, to: number): Segment => ({ kind: 'masked', from, to, weight });
-const clipped = (from: number, keepChars: number): Segment => ({ kind: 'clipped', from, to: from, weight, keepChars });
-const summary = (from: number, to: number, by: number): Segment => ({
-  kind: 'summary',
-  from,
-  to,
-  weight,
-  version: by,
-  summaryKey: `${from}-${to}`,
-  depth: 1,
-});
 
 function fatesOf(...chain: readonly Version[]): string[] {
   return runToEnd(traceFates(chain)).map(({ from, to, state, by }) => `${from}-${to} ${state} ${by}`);

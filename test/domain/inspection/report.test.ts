@@ -4,20 +4,7 @@ import { findNewSummaries, frameReport, showRange, sumCost } from '../../../src/
 import { runToEnd } from '../../../src/domain/sliced.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { toolResult, user } from '../messages.ts';
-
-const weight = { tokens: 10, bytes: 40 };
-const raw = (from: number, to: number): Segment => ({ kind: 'raw', from, to, weight });
-const evicted = (from: number, to: number): Segment => ({ kind: 'evicted', from, to, weight });
-const masked = (from: number, to: number): Segment => ({ kind: 'masked', from, to, weight });
-const summary = (from: number, to: number, by: number): Segment => ({
-  kind: 'summary',
-  from,
-  to,
-  weight,
-  version: by,
-  summaryKey: `${from}-${to}`,
-  depth: 1,
-});
+import { evicted, masked, raw, summary } from './segments.ts';
 
 function version(number: number, segments: readonly Segment[], more: Partial<Version> = {}): Version {
   const made = { number, parent: number - 1, cause: 'pass' as const, base: segments.at(-1)?.to ?? 0 };

@@ -1,0 +1,68 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { AnswerError } from '../shell/client.ts';
+import { CopyButton } from './copy-button.tsx';
+import { Dialog } from './dialog.tsx';
+import { ErrorNote } from './error-note.tsx';
+
+export interface ConfirmationProps {
+  /** Name of the change, and label of the button that makes it. */
+  readonly title: string;
+  /** Command line that makes the same change. */
+  readonly command: string;
+  /** True while the change lacks a field. */
+  readonly isIncomplete?: boolean;
+  /** Makes the change. @throws AnswerError, which the dialog shows */
+  readonly send: () => Promise<void>;
+  readonly onClose: () => void;
+  /** What the change will do, and its fields. */
+  readonly children: ComponentChildren;
+}
+
+/** Says what a change will do, shows the command for it, and makes it after a click. */
+export function Confirmation({ title, command, isIncomplete = false, send, onClose, children }: ConfirmationProps) {
+  const [isSending, setIsSending] = useState(false);
+  const [error, setError] = useState<AnswerError>();
+  const confirm = async (): Promise<void> => {
+    setIsSending(true);
+    setError(undefined);
+    try {
+      await send();
+      onClose();
+    } catch (thrown) {
+      if (!(thrown instanceof AnswerError)) throw thrown;
+      setError(thrown);
+      setIsSending(false);
+    }
+  };
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      actions={
+        <>
+          <button type="button" class="button" onClick={onClose}>
+            Back
+          </button>
+          <button
+            type="button"
+            class="button button-main"
+            disabled={isSending || isIncomplete}
+            onClick={() => void confirm()}
+          >
+            {isSending ? 'Working…' : title}
+          </button>
+        </>
+      }
+    >
+      <div class="confirmation">
+        {children}
+        <p class="command">
+          <code>{command}</code>
+          <CopyButton text={command} what="the command" />
+        </p>
+        {error !== undefined && <ErrorNote error={error} />}
+      </div>
+    </Dialog>
+  );
+}
