@@ -107,10 +107,8 @@ const rows: PrefixRow[] = [];
 for (const share of SHARES) rows.push(await measurePasses(recordings, share));
 if (values.json) console.log(JSON.stringify({ turns, rows }));
 else {
-  console.log(
-    'between turns: bytes of a request that the next request repeats at its start, in % (smallest of all requests)',
-  );
+  console.log('between turns: unchanged start of the next request, in % of the bytes of the request before (minimum)');
   console.table(turns);
-  console.log(`over a compaction to ${MAX_TOKENS} tokens: bytes that the next request repeats at its start, in %`);
+  console.log(`over a compaction to ${MAX_TOKENS} tokens: unchanged start of the next request, in %`);
   console.table(rows);
 }

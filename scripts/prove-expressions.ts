@@ -1,6 +1,6 @@
 /**
- * Proves that regular expressions of src take time linear in their input: `npm run expressions` those that are new,
- * `npm run expressions -- --all` each again. Writes test/gates/linear-expressions.json if none is slow.
+ * Proves that regular expressions of src take time linear in their input. `npm run expressions` proves new expressions,
+ * and `npm run expressions -- --all` proves all again. Writes test/gates/linear-expressions.json if all are linear.
  */
 import { writeFileSync } from 'node:fs';
 import { findSlow, listExpressions, PROVEN_FILE, readProven } from '../test/gates/linear-expressions.ts';

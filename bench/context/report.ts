@@ -13,7 +13,7 @@ export function writeReport(
 ): string {
   return writePage({
     title: 'Context quality',
-    about: `The share that compacted contexts still hold of what the agent uses next, in ${conversations} recorded conversations. Values are of 100.`,
+    about: `After a compaction, the context still holds a share of what the agent uses next. The tables show this share in %, over ${conversations} recorded conversations.`,
     sections: [
       ...budgets.map(drawBudget),
       ...(planted.length === 0 ? [] : [markup`<h2>Planted rules and facts</h2>${draw(tabulatePlanted(planted))}`]),

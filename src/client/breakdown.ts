@@ -22,13 +22,13 @@ import { type ConversationName, versionNumberSchema } from './input.ts';
 import { type InspectedVersion, type InspectionPorts, readInspected } from './inspected-version.ts';
 
 const breakdownSchema = z.strictObject({
-  /** Number of a kept version, as it was when it was made. Absent: the live one, with the whole log behind it. */
+  /** Number of a kept version, shown as of its commit. Absent: the live version, with all later messages. */
   version: versionNumberSchema.optional(),
 });
 
 export type BreakdownInput = z.input<typeof breakdownSchema>;
 
-/** Sizes of all that fills the context of a version, in tokens. */
+/** What fills the context of a version. All sizes are in tokens. */
 export interface Breakdown {
   /** Number of the version. 0 is the whole log. */
   readonly version: number;
@@ -44,7 +44,7 @@ export interface Breakdown {
     readonly usedTokens: number;
     /** The provider's count of the last request and its answer, and turnfold's count of all later messages. */
     readonly providerTokens?: number;
-    /** Window without reserve and request. The provider's count is used if there is one. */
+    /** Free tokens of the window, without the request and the reserve. Prefers the provider's count of the request. */
     readonly freeTokens?: number;
   };
   /** Thresholds of the agent's policy at its last model call, the smallest first. */
@@ -116,12 +116,12 @@ async function sumCategories(ports: InspectionPorts, inspected: InspectedVersion
   return sums.list();
 }
 
-/** Characters of a text that is counted without blocking the event loop. */
+/** A text with more characters than this is counted asynchronously, so that the count does not block the event loop. */
 const LONG_CHARS = 20_000;
 
 /**
- * Makes the function that counts texts of a context. It keeps the counts, so that a new message costs its own count only. Long
- * texts are counted in advance, because the items are summed without a pause inside a message.
+ * Makes the function that counts texts of a context. The function keeps its counts, so a new message costs only its own
+ * count. Long texts are counted in advance, because the later sum cannot pause inside a message.
  */
 async function createCount(
   { recentCounts }: InspectionPorts,
@@ -138,7 +138,7 @@ async function createCount(
   };
 }
 
-/** Lists the long texts of a message that are counted apart, each with the object under which its count is kept. */
+/** Finds the calls and thinking with more than `LONG_CHARS` characters, each text with the key of its count. */
 function findLongTexts({ message }: ContextItem): (readonly [text: string, owner: object])[] {
   const texts: (readonly [string, object])[] = (message.toolCalls ?? []).map((call) => [
     call.name + call.arguments,

@@ -27,7 +27,7 @@ export interface DryRunInput {
   readonly policy?: Readonly<Record<string, unknown>>;
 }
 
-/** Plan of a compaction that is not run. Ranges and positions are those of the log. */
+/** Plan of a compaction. The compaction itself does not run. Ranges and positions refer to the log. */
 export interface DryPlan {
   /** Kind of the compaction. `trim` only masks and drops. `infeasible`: no context fits the budget. */
   readonly kind: 'none' | 'trim' | 'summarize' | 'evict' | 'infeasible';
@@ -85,7 +85,7 @@ export async function planCompaction(
 
 /**
  * Makes a function that estimates the tokens of a shortened message from its bytes. A plan over 10,000 messages weighs
- * 16,000 shortened ones, and an exact count of them takes longer than all else.
+ * 16,000 shortened messages. Counting their tokens exactly would take longer than the rest of the plan.
  */
 function estimateWeights(items: readonly ContextItem[]): (message: Message) => Weight {
   const { tokens, bytes } = weighItems(items);

@@ -12,7 +12,7 @@ import type { ClientPorts } from './ports.ts';
 import { RecentContexts } from './recent-contexts.ts';
 import { RecentValues } from './recent-values.ts';
 
-/** Ports of a client, with what its inspecting calls computed last. */
+/** Ports of a client, with caches of the values that its inspecting calls computed last. */
 export interface InspectionPorts extends ClientPorts {
   readonly recentContexts: RecentContexts;
   readonly recentFates: RecentValues<readonly EntryFate[]>;
@@ -35,12 +35,12 @@ export function withRecent(ports: ClientPorts): InspectionPorts {
   };
 }
 
-/** A version of a conversation that a call asks about. */
+/** The version that a call asks about, with its conversation. */
 export interface InspectedVersion {
   readonly conversation: ConversationRef;
   readonly state: ConversationState;
   readonly version: Version;
-  /** Names the version for what is computed from it. A new conversation under the same id has other names. */
+  /** Cache key for values that are computed from the version. A new conversation with the same id has other keys. */
   readonly key: string;
 }
 

@@ -7,7 +7,7 @@ import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import { type ConversationName, versionNumberSchema } from './input.ts';
 import { type InspectedVersion, type InspectionPorts, readInspected } from './inspected-version.ts';
 
-/** Maximum number of entries of a page, which has about 300 bytes for each. */
+/** Maximum number of entries on a page. An entry takes about 300 bytes. */
 export const MAX_OUTLINE = 2_000;
 
 const outlineSchema = z.strictObject({
@@ -15,7 +15,7 @@ const outlineSchema = z.strictObject({
   after: z.number().int().min(0).default(0),
   /** Maximum number of entries (100, at most 2,000). */
   limit: z.number().int().min(1).max(MAX_OUTLINE).default(100),
-  /** Number of the kept version that decides the states. Absent: the live one. */
+  /** Number of the kept version whose context decides the states. Absent: the live version. */
   version: versionNumberSchema.optional(),
 });
 
@@ -63,10 +63,10 @@ async function readFates(
   });
 }
 
-/** Entries that are read first. A message may have 1 MiB, so each read asks for more only if the last one was small. */
+/** Number of entries in the first read. A message may have 1 MiB, so only a small reply doubles the next read. */
 const FIRST_ENTRIES = 25;
 const SMALL_BYTES = 1_000_000;
-/** Bytes of messages that end a page. */
+/** A page ends early once its messages have this many bytes. */
 const PAGE_BYTES = 8_000_000;
 
 async function readPage(

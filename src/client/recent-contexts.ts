@@ -6,7 +6,7 @@ import type { ContextItem, Version } from '../domain/version.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import type { ClientPorts } from './ports.ts';
 
-/** A context with the sizes of its items. Never changed, so that values may be kept by its identity. */
+/** A context with the sizes of its items. The object never changes, so caches may use the object as their key. */
 export interface RecentContext {
   readonly version: Version;
   /** Position (seq) of the last log entry in the context. */
@@ -23,12 +23,12 @@ const MAX_CONTEXTS = 16;
 const MAX_BYTES = 64_000_000;
 
 /**
- * Keeps the contexts that were read last, because a person who looks at one asks about it many times. If only the log has
- * grown, only its new entries are read.
+ * Keeps the contexts that were read last, because a person asks about the same context many times. If the log has grown
+ * since, only the new entries are read.
  */
 export class RecentContexts {
   readonly #ports: Pick<ClientPorts, 'contexts'>;
-  /** By tenant, conversation and version. The one that was read last is at the end. */
+  /** By tenant, conversation and version. The context that was read last is at the end. */
   readonly #kept = new Map<string, RecentContext>();
   #bytes = 0;
 
@@ -54,7 +54,7 @@ export class RecentContexts {
     return context;
   }
 
-  /** Adds the entries that were appended since. @returns undefined if the conversation is another one of the same id */
+  /** Adds the entries appended since the last read. @returns undefined if the id belongs to another conversation now */
   async #extend(
     conversation: ConversationRef,
     known: RecentContext,

@@ -1,4 +1,4 @@
-/** Keeps the values that were computed last, by key. A value that is being computed is shared by all who ask for it. */
+/** Keeps the values that were computed last, by key. Callers who ask during a computation share its result. */
 export class RecentValues<Value> {
   readonly #most: number;
   readonly #kept = new Map<string, Promise<Value>>();

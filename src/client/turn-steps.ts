@@ -15,11 +15,11 @@ export interface TurnStep {
   readonly status: 'started' | 'done';
   /** Time of the record. */
   readonly at: number;
-  /** Time since the record before it, waits included. A tool call starts with the record of the model call that made it. */
+  /** Time since the previous record, including waits. A tool call starts when its model call is recorded. */
   readonly tookMs?: number;
   /** Position (seq) of the first message that the step appended. Absent if it appended none. */
   readonly from?: number;
-  /** Position (seq) of the last one. */
+  /** Position (seq) of the last message that the step appended. */
   readonly to?: number;
 }
 

@@ -67,7 +67,7 @@ interface RangeSearch extends Pick<InspectedVersion, 'conversation' | 'version'>
   readonly find: string | undefined;
 }
 
-/** Adds to each range what it held of the text that the caller looks for. */
+/** Adds to each range the words that contain the text in `find`. */
 async function searchRanges(
   { contexts }: InspectionPorts,
   { conversation, version, find }: RangeSearch,

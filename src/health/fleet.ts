@@ -107,7 +107,7 @@ function namedCounts(counts: readonly StateCount[], queue: string): Record<strin
 
 type ShardReport = Awaited<ReturnType<OpenWakeQueue['reportQueues']>>[number];
 
-/** The oldest job and the least number of workers of any shard: a shard without workers stops its conversations. */
+/** Reports the longest wait and the lowest number of workers of any shard. A shard without workers runs no turns. */
 function joinShards(shards: readonly ShardReport[]) {
   const waits = shards.flatMap(({ waitMs }) => waitMs ?? []);
   const workers = shards.flatMap((shard) => shard.workers ?? []);

@@ -70,7 +70,7 @@ export class FormMemory {
     }
   }
 
-  /** @returns true if another attempt differs from the one with these habits. A concurrent request may have learned first. */
+  /** @returns true if a retry differs from a request with `habits`. A concurrent request may have learned first. */
   #learn(lesson: Lesson, habits: ProviderHabits, lessons: Set<Lesson>): boolean {
     if (lessons.has(lesson)) return false;
     lessons.add(lesson);

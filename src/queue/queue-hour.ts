@@ -2,7 +2,7 @@ import type { Metrics } from 'bullmq';
 import type { QueueName } from '../jobs/queues.ts';
 import type { QueueSet } from './queue-set.ts';
 
-/** Minutes that BullMQ keeps for each shard of a queue, and that a report covers. */
+/** Number of minutes that a report covers. BullMQ keeps as many for each shard of a queue. */
 export const HOUR_MINUTES = 60;
 
 const MINUTE_MS = 60_000;

@@ -6,7 +6,7 @@ export interface Scale {
   readonly place: (value: number) => number;
 }
 
-/** Steps of an axis that people read easily. */
+/** Tick steps that are easy to read. Each step is multiplied by a power of ten. */
 const STEPS = [1, 2, 5, 10];
 
 /**

@@ -10,8 +10,8 @@ import { type ScriptDefinition, scriptBinder } from './script.ts';
 export type HoldLease = (owner: string, leaseMs: number) => Promise<number | undefined>;
 
 /**
- * Binds the lease of a key. Most workers ask often and do not get it, so they ask with a plain command: in the script,
- * each command counts as well.
+ * Binds the lease of a key. Most workers ask often and do not get the lease. Such a worker first asks with one plain
+ * command, because the script would run several commands.
  */
 export function bindLease(redis: Redis, keyspace: Keyspace, key: string): HoldLease {
   const hold = scriptBinder(redis, keyspace)(holdLeaseScript);

@@ -16,7 +16,7 @@ export interface ShardSweepPorts {
 }
 
 const NOTHING: ShardSweep = { due: [], setAside: [] };
-/** A sweep of due shards sweeps so many others as well, in turn. All 256 take about a minute. */
+/** Number of other shards that each sweep of due shards also sweeps, in rotation. One rotation takes about a minute. */
 const IN_TURN = 4;
 
 /** Milliseconds after which a shard without an answer counts as silent. */

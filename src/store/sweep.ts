@@ -55,10 +55,10 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
 
 /** Milliseconds after which the server of the sweeping lease counts as silent. */
 const LEASE_SILENT_MS = 1_000;
-/** Masters of a Cluster have clocks of their own. */
+/** Allowance in ms for clock differences between the masters of a Cluster. */
 const CLOCK_MARGIN_MS = 1_000;
 
-/** One command tells whether a shard needs its script, which has ten. A list that cannot be read is the script's to report. */
+/** Asks with one command whether a shard needs its script of ten commands. The script reports an unreadable list. */
 async function isDue(redis: Redis, ready: string, now: number): Promise<boolean> {
   try {
     const [, score] = await redis.zrange(ready, '0', '0', 'WITHSCORES');

@@ -103,7 +103,7 @@ function without(answers: readonly Answered[], has: (series: Series) => boolean)
   return answers.filter(({ series }) => !series.some(has)).map(({ where }) => where);
 }
 
-/** A matcher that matches none of what happens shows 0 where the series begin at 0. */
+/** Returns true for a query that may show only 0, because its events do not happen or end between two scrapes. */
 function isExcused(where: string): boolean {
   return [...MAY_STAY_AT_0, ...MAY_BE_MISSED].some((title) => where.includes(title));
 }

@@ -6,8 +6,8 @@ import { findExpressions, type SourceExpression } from './regular-expressions.ts
 export const PROVEN_FILE = new URL('linear-expressions.json', import.meta.url);
 
 /**
- * Limits of the checker. By default the checker reports a match of more than 250 ms as slow, which on a busy machine is
- * any match. Without these limits of time it counts the characters that a match reads. Only a hanging checker is stopped.
+ * Limits of the checker. By default, the checker reports a match of more than 250 ms as slow. On a busy machine, any
+ * match takes longer. With null, the checker counts the characters a match reads. `timeout` stops a hanging checker.
  */
 const LIMITS = { timeout: 120_000, seedingTimeout: null, incubationTimeout: null, attackTimeout: null };
 

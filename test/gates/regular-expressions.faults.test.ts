@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { findSlow } from './linear-expressions.ts';
 import { findExpressions } from './regular-expressions.ts';
 
-/** One of so many expressions is proven again in each run. */
+/** Each run proves one in this many expressions again. */
 const SAMPLED = 8;
 
 test('a sample of the regular expressions of src, one in eight, takes time linear in its input', async () => {

@@ -106,7 +106,7 @@ function holds(text: string, identifier: string): boolean {
   return new RegExp(`(?<!\\w)${RegExp.escape(identifier)}(?!\\w)`).test(text);
 }
 
-/** Finds an identifier of the log whose message left the context, by what the context still holds of it. */
+/** Finds an identifier in a message that left the context. For `known`, the context must still hold the identifier. */
 function findSubject(
   { log, context }: Compacted,
   { pattern, answer }: Incident,

@@ -8,8 +8,8 @@ export interface ShownRange {
 }
 
 /**
- * Runs of a version over the log up to `head`, so that the strips of two versions lie below each other. Everything after
- * the version's segments is in the context as it is.
+ * Divides the log up to `head` into runs that a version shows in the same way. Strips of two versions align if both end
+ * at the same `head`. Messages after the segments of the version are shown unchanged.
  */
 export function versionRuns(segments: readonly ShownRange[], head: number): Run<string>[] {
   const runs: Run<string>[] = [];

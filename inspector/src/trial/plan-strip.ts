@@ -42,8 +42,8 @@ export function planRuns(entries: readonly StripEntry[], plan: PlannedRanges): R
 }
 
 /**
- * Runs of the present context by the state of their messages, for a strip above that of a plan. Without the messages that
- * the plan's runs show as gone, both strips have the same messages at the same places.
+ * Divides the present context into runs of messages with the same state, for the strip above the strip of a plan. Both
+ * strips omit the messages that are `gone` in the plan, so that the strips align. With `hasGone`, both show them.
  */
 export function presentRuns(entries: readonly StripEntry[], plan: readonly Run[], hasGone: boolean): Run<string>[] {
   const isGone = walk(plan.filter(({ kind }) => kind === 'gone'));

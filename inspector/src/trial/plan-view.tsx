@@ -69,7 +69,7 @@ export function PlanView({ conversation, plan, run, policy, outline }: PlanViewP
               checked={isWhole}
               onChange={({ currentTarget }) => setIsWhole(currentTarget.checked)}
             />
-            Show what left the context before
+            Show messages that an earlier compaction removed
           </label>
         )}
       </section>

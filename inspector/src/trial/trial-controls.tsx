@@ -39,7 +39,7 @@ export function TrialControls({ policy, usedTokens, messages, error, onChange }:
       />
       <Slider
         label="Retention"
-        hint="So many last messages stay as they are."
+        hint="Number of newest messages that stay unchanged."
         unit="messages"
         value={policy.retentionWindow}
         min={0}

@@ -18,7 +18,7 @@ import { TurnFacts } from './turn-facts.tsx';
 import { useTurnStream } from './use-turn-stream.ts';
 import { WaitForm } from './wait-form.tsx';
 
-/** Pause between two readings of an open turn's state, which its stream does not have: attempts and lease. */
+/** Pause in ms between two reads of the attempts and the lease of an open turn. The stream does not contain them. */
 const PULSE_MS = 2_000;
 
 export interface TurnPanelProps {

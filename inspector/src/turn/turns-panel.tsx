@@ -20,7 +20,7 @@ import { listTurns, type TurnRow } from './turn-rows.ts';
 
 type FailedTurns = z.infer<typeof failedTurnsSchema>;
 
-/** Messages at the end of the log whose turns are listed, and failed turns of the tenant that are looked through. */
+/** Number of latest messages whose turns are listed, and number of failed turns of the tenant to search. */
 const RECENT = 2_000;
 const FAILED = 1_000;
 

@@ -5,7 +5,7 @@ import { markText } from './marked-text.ts';
 /** Characters that are shown at first, and that each click adds. A line of 1 MB at once would hold the page. */
 const FIRST = 3_000;
 const MORE = 30_000;
-/** A rest of so many characters needs no click. */
+/** If at most this many characters remain, they are shown without a click. */
 const FEW = 1_000;
 
 export interface ShownTextProps {
@@ -44,13 +44,13 @@ export function ShownText({ text, marks = [], chosen }: ShownTextProps) {
   );
 }
 
-/** Place behind the first appearance of an identifier and some text after it, so that the person sees it. */
+/** Returns the length of the text up to the first match of an identifier, with some text after the match. */
 function endOfMark(text: string, chosen: string | undefined): number {
   const place = chosen === undefined ? -1 : text.indexOf(chosen);
   return place < FIRST ? 0 : Math.min(place + (chosen?.length ?? 0) + 200, place + MORE);
 }
 
-/** Never between the halves of a surrogate pair. */
+/** Returns where the shown text ends. The end never splits a surrogate pair. */
 function endOfText(text: string, wanted: number): number {
   if (wanted + FEW >= text.length) return text.length;
   return /[\uD800-\uDBFF]/.test(text.charAt(wanted - 1)) ? wanted - 1 : wanted;

@@ -6,7 +6,7 @@ import { pathOf } from '../shell/client.ts';
 import { useAnswer } from '../shell/use-answer.ts';
 import { MessageView } from './message-view.tsx';
 
-/** Messages that are shown at once, and those before a chosen one. */
+/** Number of messages on a page, and number of messages shown before a chosen message. */
 const PAGE = 40;
 const BEFORE = 3;
 

@@ -106,7 +106,7 @@ function Summaries({ conversation, number }: { readonly conversation: string; re
   if (number === 0) {
     return (
       <EmptyState title="Version 0 is the whole log">
-        Nothing is compacted in it. The request shows what a model would get.
+        No message is compacted. The view “Request” shows what a model would get.
       </EmptyState>
     );
   }
@@ -128,7 +128,7 @@ function Summaries({ conversation, number }: { readonly conversation: string; re
 }
 
 function explainNone({ cause, evicted, shortened }: ReportAnswer): string {
-  if (cause !== 'pass') return `A ${cause} made it. It shows texts that an earlier version has.`;
+  if (cause !== 'pass') return `A ${cause} made this version. Its summaries come from an earlier version.`;
   if (evicted.length > 0) return 'Messages left the context without a summary. The log keeps them.';
-  return shortened.length > 0 ? 'It shortens messages. The log has their whole texts.' : '';
+  return shortened.length > 0 ? 'This version shortens messages. The log keeps the whole texts.' : '';
 }

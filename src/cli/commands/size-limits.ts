@@ -1,7 +1,7 @@
 import type { Limits } from '../../domain/limits.ts';
 import type { SizeLimit } from '../../reports/size-plot.ts';
 
-/** Lists the limits of a policy that a plot of sizes shows. */
+/** Returns the horizontal lines of a size plot: one line for each limit that the policy sets. */
 export function listLimits({ usable, hardTokens, ratioTokens, tokenThreshold, maxTokens }: Limits): SizeLimit[] {
   const limit = (name: string, tokens: number | undefined, kind: SizeLimit['kind']): SizeLimit[] =>
     tokens === undefined ? [] : [{ name, tokens, kind }];

@@ -78,7 +78,7 @@ export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
   return yield* choosePlan(request, new Ladder(request));
 }
 
-/** A plan, with an estimate of what it leaves. */
+/** A plan, with an estimate of the request size after it. */
 export interface SizedPlan {
   readonly plan: PassPlan;
   /** Tokens of a request after the plan, if every summary has the size of its cap. */
@@ -87,7 +87,7 @@ export interface SizedPlan {
   readonly layout: Layout;
 }
 
-/** The same as `planInSlices`, with the size of the context after the plan, and its layout before. */
+/** Plans as `planInSlices` does. Also returns the context before the plan, and the estimated request size after it. */
 export function* planWithSize(request: PlanRequest): Sliced<SizedPlan> {
   const ladder = new Ladder(request);
   const layout = yield* ladder.layOut();

@@ -55,8 +55,8 @@ export function* shortenLargest(request: ShortenRequest): Sliced<ReadonlyMap<Con
 }
 
 /**
- * Gives the largest messages a common size, without choosing what stays of them.
- * @returns items with the sizes that `shortenLargest` would aim at, by the item that each replaces. Their texts are whole
+ * Estimates how `shortenLargest` would shorten the largest messages, without choosing the words that stay.
+ * @returns shortened items by their original items. A shortened item has the target size, but still the whole text
  */
 export function estimateShortened({
   excess,

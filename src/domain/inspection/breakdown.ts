@@ -143,7 +143,7 @@ export interface FixedTexts {
   readonly tools: readonly ToolDescription[];
   readonly pins: readonly string[];
   readonly count: CountText;
-  /** Sizes that a worker recorded. They count if the known texts are older. */
+  /** Sizes that a worker recorded. If the known texts are larger than these sizes, only these sizes count. */
   readonly facts: FixedWeight | undefined;
 }
 
@@ -170,7 +170,7 @@ export function addFixedTexts(sums: CategorySums, { system, tools, pins, count, 
 
 function addKnown(sums: CategorySums, name: Category, pieces: readonly Piece[], recorded: number | undefined): void {
   const known = pieces.reduce((sum, { tokens }) => sum + tokens, 0);
-  // Separators between the texts count, too. If the texts were larger than what was recorded, they are of another time.
+  // Separators between the texts count, too. Texts larger than the recorded size are outdated.
   const isPresent = recorded === undefined || known <= recorded;
   if (isPresent) for (const piece of pieces) sums.add(name, piece);
   sums.addUnlisted(name, (recorded ?? known) - (isPresent ? known : 0));

@@ -3,10 +3,10 @@ import { endsSlice, type Sliced } from '../sliced.ts';
 import type { Segment, SeqRange, Version } from '../version.ts';
 import type { EntryState } from './names.ts';
 
-/** A range of the log that a version does not show as it is. */
+/** A range of the log that a version removes, summarizes or shortens. */
 export interface EntryFate extends SeqRange {
   readonly state: Exclude<EntryState, 'live'>;
-  /** Version that first showed the range in this way, as far as versions are kept. */
+  /** Oldest kept version that shows the range in this way. */
   readonly by: number;
   /** Content that stands for the whole range: the key of a summary, a note, or the length of a clip. '' for other ranges. */
   readonly shown: string;
@@ -26,8 +26,8 @@ export function traceAncestors(kept: readonly Version[], version: Version): Vers
 }
 
 /**
- * Finds the version that did what the last of these versions shows. A range that looks as in the parent was changed by an
- * older version.
+ * Finds, for each changed range of the last version, the version that made the change. An older version made the change
+ * if the parent already shows the range in the same way.
  * @param chain a version with its kept ancestors, oldest first
  * @returns ranges in ascending order. All other messages are shown as in the log
  */

@@ -5,21 +5,24 @@ import { valueTermsInSlices } from '../evidence/use-probability.ts';
 import type { Message } from '../message.ts';
 import { endsSlice, type Sliced } from '../sliced.ts';
 
-/** Most identifiers in a list. */
+/** Maximum number of identifiers in a list. */
 export const MAX_LISTED = 200;
 
-/** Characters of a text that is searched for each identifier. In a longer one, an identifier must stand alone. */
+/** A text with more characters is not searched for identifiers inside longer names, because that would be slow. */
 const MAX_SEARCHED = 100_000;
 
 /** A name, number or path in messages of the log. */
 export interface Identifier {
   /** The identifier as the messages have it. */
   readonly text: string;
-  /** Last message of the range that holds it. */
+  /** Position (seq) of the last message that holds the identifier. */
   readonly seq: number;
 }
 
-/** Identifiers of the sources that a summary kept and lost. Identifiers that the agent most likely needs again come first. */
+/**
+ * Identifiers that a summary kept or lost from its sources. Each list starts with the identifiers that the agent most
+ * likely needs again.
+ */
 export interface IdentifierFates {
   /** Identifiers that the summary holds, at most 200. */
   readonly kept: readonly Identifier[];
@@ -31,14 +34,14 @@ export interface IdentifierFates {
   readonly lostCount: number;
 }
 
-/** Messages of the log that a text stands for. */
+/** Messages of the log, and the text that stands for them. */
 export interface SummarizedRange {
   readonly messages: readonly Message[];
   /** Position of the first of the messages. They have no gaps. */
   readonly from: number;
   /** The text that stands for them. */
   readonly text: string;
-  /** Only words that contain this text, in any case of its letters, also those that name nothing. Absent: identifiers. */
+  /** Lists all words that contain this text, ignoring case, even plain words. Absent: lists identifiers. */
   readonly find?: string | undefined;
 }
 

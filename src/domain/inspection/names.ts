@@ -14,7 +14,7 @@ export const CATEGORIES = [
 
 export type Category = (typeof CATEGORIES)[number];
 
-/** Settings of a policy that give a threshold or a limit in tokens. */
+/** Policy settings from which a threshold or a limit in tokens follows. */
 export const THRESHOLDS = ['maxTokens', 'tokenThreshold', 'thresholdRatio', 'hardRatio'] as const;
 
 export type ThresholdName = (typeof THRESHOLDS)[number];

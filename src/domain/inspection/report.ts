@@ -32,7 +32,7 @@ export interface ReportedSummary extends SeqRange {
   readonly sourceTokens: number;
   /** Text of the summary. */
   readonly text: string;
-  /** Identifiers of the replaced messages that the text holds, and those that it does not. */
+  /** Identifiers that the text kept or lost from the replaced messages. */
   readonly identifiers: IdentifierFates;
 }
 
@@ -66,7 +66,7 @@ export interface CompactionReport {
 
 /** A range that a version removed or shortened. */
 export interface ReportedRange extends SeqRange {
-  /** Identifiers that the context still shows from this range, and those that it does not. Present for a search. */
+  /** Words of this range that the context kept or lost. Present only after a search that found words. */
   readonly identifiers?: IdentifierFates;
 }
 
@@ -121,7 +121,7 @@ export function sumCost(summaries: readonly Pick<Summary, 'usage'>[]): Cost | un
   });
 }
 
-/** Counts the messages of a context that ends at `head`. A summary is one message. */
+/** Counts the messages that a version shows up to position `head` of the log. A summary counts as one message. */
 function countShown({ segments, base }: Version, head: number): number {
   return segments.reduce(
     (count, { kind, from, to }) => count + (kind === 'evicted' ? 0 : kind === 'summary' ? 1 : to - from + 1),
@@ -129,7 +129,7 @@ function countShown({ segments, base }: Version, head: number): number {
   );
 }
 
-/** Joins neighbours, which have other kinds in the parent. */
+/** Joins adjacent ranges. They are separate because the parent shows them in different ways. */
 function joinRanges(ranges: readonly SeqRange[]): SeqRange[] {
   const joined: { from: number; to: number }[] = [];
   for (const { from, to } of ranges) {
@@ -141,7 +141,7 @@ function joinRanges(ranges: readonly SeqRange[]): SeqRange[] {
 }
 
 /**
- * Returns the text that a version shows of a range.
+ * Returns the text that a version shows in place of a range.
  * @param entries the log entries of the range
  */
 export function* showRange(version: Version, range: SeqRange, entries: readonly LogEntry[]): Sliced<string> {

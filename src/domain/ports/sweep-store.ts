@@ -96,8 +96,8 @@ export interface SweepStore {
    */
   sweepShards(shards: readonly number[], limit: number): Promise<Sweep>;
   /**
-   * Takes or renews the lease of the one process that sweeps for all. With 0 ms the lease is given back. While the server
-   * of the lease is silent or away, every process has it. The claims of the shards then keep sweeps a second apart.
+   * Takes or renews the lease of the one process that sweeps for all. With 0 ms, releases the lease. While the server
+   * of the lease does not answer, every process gets the lease. The shard claims then keep sweeps a second apart.
    * @returns Redis' time in ms if `owner` has the lease now (Infinity while its server is away), or undefined
    */
   holdSweeping(owner: string, leaseMs: number): Promise<number | undefined>;

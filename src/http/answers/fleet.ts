@@ -10,7 +10,7 @@ const queueSchema = z.looseObject({
   workers: z
     .number()
     .optional()
-    .describe('Connected workers of the shard with the fewest. Absent if Redis does not list them.'),
+    .describe('Lowest number of connected workers on any shard. Absent if Redis does not list clients.'),
   isPaused: z.boolean(),
   finished: minutes,
   failed: minutes,

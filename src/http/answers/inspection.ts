@@ -104,7 +104,7 @@ const reportedRangeSchema = z.looseObject({
   to: seq,
   identifiers: identifierFatesSchema
     .optional()
-    .describe('With `find`: what the context still shows of the range, and what it does not.'),
+    .describe('With `find`: the found words of the range that the context still shows, and those that it lost.'),
 });
 
 export const reportSchema = z

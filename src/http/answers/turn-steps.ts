@@ -13,9 +13,9 @@ export const turnStepsSchema = z
         call: z.string().optional().describe('Id of the tool call. Absent for a model call.'),
         status: z.enum(['started', 'done']).describe('started: the call has no recorded outcome yet.'),
         at: time,
-        tookMs: z.number().optional().describe('Time since the record before it, waits included.'),
+        tookMs: z.number().optional().describe('Time since the previous record in ms, including waits.'),
         from: z.number().optional().describe('Position (seq) of the first message that the step appended.'),
-        to: z.number().optional().describe('Position (seq) of the last one.'),
+        to: z.number().optional().describe('Position (seq) of the last message that the step appended.'),
       }),
     ),
     claim: z

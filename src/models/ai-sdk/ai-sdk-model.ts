@@ -113,7 +113,7 @@ function readProfile(
     ? { encoding: 'o200k_base' as const, upperBoundFactor: UNKNOWN_FACTOR, windowTokens, outputCapTokens }
     : findProfile(maker, modelId, catalogue);
   const merged = { ...base, ...profile, id: `${provider}/${modelId}` };
-  // The packages differ in how they hold an answer to a schema, so the system prompt asks for it.
+  // Provider packages enforce answer schemas in different ways, so the system prompt asks for the schema instead.
   return { ...merged, abilities: { ...merged.abilities, structured: false } };
 }
 

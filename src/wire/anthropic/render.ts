@@ -86,8 +86,8 @@ function fitThinking(
 }
 
 /**
- * Settings of a request that must not think. A model that cannot be told so gets none: it thinks by default, and does
- * without the lost thinking.
+ * Returns the setting that turns thinking off, or undefined if the model has no such setting. The model then thinks by
+ * default, and continues without the thinking that was lost.
  */
 function withoutThinking(off: AnthropicOptions['off']): AnthropicThinking | undefined {
   return off === 'disabled' ? { type: off } : undefined;

@@ -10,9 +10,9 @@ export interface SweepShiftPorts {
 
 /** Pause between two renewals of the lease, in ms. */
 const BEAT_MS = 500;
-/** The process with the lease sweeps at each second beat, and the others ask for it then: about once a second. */
+/** Every second beat, about once a second, the lease owner sweeps and the other processes ask for the lease. */
 const BEATS = 2;
-/** Duration of the lease in ms. With the second until another process asks, a takeover from a dead one takes 2 s. */
+/** Duration of the lease in ms. Another process asks within a further second, so a takeover takes at most 2 s. */
 const LEASE_MS = 1_000;
 
 /**

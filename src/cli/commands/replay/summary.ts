@@ -18,8 +18,8 @@ const DEFAULT_COLUMNS = 120;
 
 /** Explains the figures whose names do not say enough. */
 export const MEANINGS: readonly string[] = [
-  'prefix: bytes that stay unchanged at the start over a compaction, of those that the cheapest cut would keep',
-  'recall: share of the names and numbers that the agent uses after a compaction and the context holds (window: a plain window of equal size)',
+  'prefix: unchanged bytes at the start of a request after a compaction, in % of the bytes the cheapest cut keeps',
+  'recall: of the names and numbers that the agent uses after a compaction, the share in the context (window: the share in a plain window of equal size)',
 ];
 
 export interface TriedPolicy {
@@ -91,7 +91,7 @@ export function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
   };
 }
 
-/** A figure of a replay: exact, and as people read it. The value is undefined if nothing was measured. */
+/** A figure of a replay: the exact value, and the printed text. The value is undefined if nothing was measured. */
 export interface Figure {
   readonly name: string;
   readonly value: number | undefined;
