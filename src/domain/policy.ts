@@ -211,7 +211,7 @@ export const policyInputSchema = z.strictObject({
       'Time for which a provider keeps the start of a request in its prompt cache, if it offers a choice. `1h` costs more to write, and pays off if turns are more than five minutes apart.',
     ),
   enabled: z.boolean().optional().describe('False switches all compaction off.'),
-  // The minimum is the resolution of a sweep. A TTL below 7 d also shortens how long turn ids are known.
+  // Sweeps look for idle conversations every four seconds, so a shorter TTL than the minimum has no use. A TTL below 7 d also shortens how long turn ids are known.
   /**
    * Milliseconds without activity after which a conversation is erased, as by `erase`. Absent: never. Open turns, open
    * passes and writes keep a conversation from being idle. A change takes effect with the conversation’s next write.

@@ -8,16 +8,18 @@ export interface ShardSweep {
 }
 
 export interface ShardSweepPorts {
-  /** Returns true if an entry of due work may be due at the time `now`. */
-  isDue(shard: number, now: number): Promise<boolean>;
+  /** Returns true if the first entry of the shard's list `ready` or `idle` may be due at the time `now`. */
+  isDue(shard: number, now: number, list: 'ready' | 'idle'): Promise<boolean>;
   sweep(shard: number, limit: number): Promise<ShardSweep>;
   /** Runs only the part of a sweep that a full Redis allows: idle conversations are expired. */
   makeRoom(shard: number): Promise<ShardSweep>;
 }
 
 const NOTHING: ShardSweep = { due: [], setAside: [] };
-/** Number of other shards that each sweep of due shards also sweeps, in rotation. One rotation takes about a minute. */
-const IN_TURN = 4;
+/** A sweep of due shards looks at idle conversations of one in four shards, because no caller waits for an erase. */
+const IDLE_ROUNDS = 4;
+/** Such a sweep also sweeps one in 64 shards without due work, for the lists that only a sweep cleans up. */
+const CLEAN_ROUNDS = 64;
 
 /** Milliseconds after which a shard without an answer counts as silent. */
 const SILENT_MS = 1_000;
@@ -32,7 +34,7 @@ export class ShardSweeps {
   readonly #ports: ShardSweepPorts;
   readonly #silentMs: number;
   readonly #pending = new Set<number>();
-  #next = 0;
+  #round = 0;
   #due: DueEntry[] = [];
   #setAside: QuarantineEntry[] = [];
   #failure: Error | undefined;
@@ -49,10 +51,14 @@ export class ShardSweeps {
 
   /** Sweeps the shards with due work, and some of the others. */
   async sweepDue(shards: readonly number[], now: number, limit: number): Promise<Sweep> {
-    const inTurn = new Set(Array.from({ length: IN_TURN }, (_, index) => shards[(this.#next + index) % shards.length]));
-    this.#next = (this.#next + IN_TURN) % shards.length;
+    this.#round += 1;
+    const round = this.#round;
+    const isTurn = (shard: number, rounds: number): boolean => (shard + round) % rounds === 0;
     return await this.#collect(shards, async (shard) => {
-      const isWanted = inTurn.has(shard) || (await this.#ports.isDue(shard, now));
+      const isWanted =
+        isTurn(shard, CLEAN_ROUNDS) ||
+        (await this.#ports.isDue(shard, now, 'ready')) ||
+        (isTurn(shard, IDLE_ROUNDS) && (await this.#ports.isDue(shard, now, 'idle')));
       return isWanted ? await this.#sweepOrMakeRoom(shard, limit) : NOTHING;
     });
   }

@@ -23,7 +23,7 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
   const sweeps = new ShardSweeps({
     sweep: bind(sweepShardScript),
     makeRoom: bind(sweepIdleScript),
-    isDue: (shard, now) => isDue(redis, keyspace.ready(shard), now),
+    isDue: (shard, now, list) => isDue(redis, keyspace[list](shard), now),
   });
   const hold = bindLease(redis, keyspace, keyspace.sweeping());
   const inspect = bind(inspectScript);
@@ -54,15 +54,15 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
 }
 
 /** Milliseconds after which the server of the sweeping lease counts as silent. */
-const LEASE_SILENT_MS = 1_000;
+const LEASE_SILENT_MS = 300;
 /** Allowance in ms for clock differences between the masters of a Cluster. */
 const CLOCK_MARGIN_MS = 1_000;
 
 /** Asks with one command whether a shard needs its script of ten commands. The script reports an unreadable list. */
-async function isDue(redis: Redis, ready: string, now: number): Promise<boolean> {
+async function isDue(redis: Redis, list: string, now: number): Promise<boolean> {
   try {
-    const [, score] = await redis.zrange(ready, '0', '0', 'WITHSCORES');
-    return score !== undefined && Number(score) <= now + CLOCK_MARGIN_MS;
+    const [, score] = await redis.zrange(list, '0', '0', 'WITHSCORES');
+    return score !== undefined && Number(score) <= now + (redis.isCluster ? CLOCK_MARGIN_MS : 0);
   } catch {
     return true;
   }

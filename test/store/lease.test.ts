@@ -1,5 +1,8 @@
-import { beforeEach, expect, test } from 'vitest';
+import { Redis } from 'ioredis';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { bindLease } from '../../src/store/lease.ts';
+import { openSweepStore } from '../../src/store/sweep.ts';
+import { FaultyProxy } from '../chaos/faulty-proxy.ts';
 import { openSuiteStore } from './open-redis.ts';
 
 const { redis, keyspace } = openSuiteStore();
@@ -28,4 +31,28 @@ test('a lease of another type is taken over once it has lapsed', async () => {
   await redis.rpush(key, 'x');
   await redis.pexpire(key, 50);
   await expect.poll(() => hold('a', 60_000)).toEqual(expect.any(Number));
+});
+
+test('every process gets the lease to sweep while the server of the lease does not answer', async () => {
+  const { port = 0, password } = redis.options;
+  const proxy = await FaultyProxy.listen(port);
+  const client = new Redis(proxy.url, { ...(password && { password }) });
+  client.on('error', () => undefined);
+  onTestFinished(async () => {
+    client.disconnect();
+    await proxy.close();
+  });
+  const { holdSweeping } = openSweepStore(client, keyspace);
+  expect(await hold('other', 60_000)).toEqual(expect.any(Number));
+  expect(await holdSweeping('a', 60_000)).toBeUndefined();
+  proxy.swallow();
+  expect(await holdSweeping('a', 60_000)).toBe(Number.POSITIVE_INFINITY);
+});
+
+test('a sweep of due shards sets a list of due work aside that cannot be read', async () => {
+  const [shard = 0] = keyspace.shardNumbers();
+  await redis.set(keyspace.ready(shard), 'x');
+  onTestFinished(async () => void (await redis.del(keyspace.ready(shard))));
+  const { quarantined } = await openSweepStore(redis, keyspace).sweepDue(0, 100);
+  expect(quarantined).toMatchObject([{ shard }]);
 });

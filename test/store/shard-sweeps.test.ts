@@ -1,14 +1,19 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import type { DueEntry } from '../../src/domain/ports/sweep-store.ts';
-import { type ShardSweep, ShardSweeps } from '../../src/store/shard-sweeps.ts';
+import { type ShardSweep, type ShardSweepPorts, ShardSweeps } from '../../src/store/shard-sweeps.ts';
 
 const SILENT_MS = 20;
 
 /**
  * Simulated shards that reply when the test says so. A shard that is full replies with the entry that `room` returns.
  */
-function openShards(room: (shard: number) => DueEntry[] = () => [], isDue = async (_shard: number) => true, count = 3) {
+function openShards(
+  room: (shard: number) => DueEntry[] = () => [],
+  isDue: ShardSweepPorts['isDue'] = async () => true,
+  count = 3,
+) {
   const asked: number[] = [];
   const answers = new Map<number, PromiseWithResolvers<ShardSweep>>();
   const makeRoom = async (shard: number): Promise<ShardSweep> => ({ due: room(shard), setAside: [] });
@@ -63,15 +68,28 @@ test('a sweep reports a failed shard once, and still returns the entries of the 
   expect(await second).toEqual({ due: ['c0', 'c1', 'c2'].map(entryOf), quarantined: [] });
 });
 
-test('a sweep of due shards sweeps the shards with due entries, and four of the others in turn', async () => {
-  const { asked, lookForDue, answer } = openShards(undefined, async (shard) => shard === 1, 12);
-  for (let round = 1; round <= 3; round += 1) {
+async function sweepRounds(rounds: number, isDue: ShardSweepPorts['isDue']): Promise<readonly number[]> {
+  const { asked, lookForDue, answer } = openShards(undefined, isDue, 12);
+  for (let round = 1; round <= rounds; round += 1) {
     const sweep = lookForDue();
-    await expect.poll(() => asked.filter((shard) => shard === 1).length).toBe(round);
+    await setImmediate();
     for (const shard of asked) answer(shard);
     await sweep;
   }
-  expect(asked.filter((shard) => shard !== 1).toSorted((a, b) => a - b)).toEqual([0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  return asked;
+}
+
+test('a sweep of due shards sweeps the shards with due work each time, and each other shard once in 64 times', async () => {
+  const asked = await sweepRounds(64, async (shard, _, list) => shard === 1 && list === 'ready');
+  const counts = Array.from({ length: 12 }, (_, shard) => asked.filter((one) => one === shard).length);
+  expect(counts).toEqual([1, 64, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+});
+
+test('a sweep of due shards finds an idle conversation within four times', async () => {
+  for (const idle of [0, 1, 2, 3, 11]) {
+    const asked = await sweepRounds(4, async (shard, _, list) => shard === idle && list === 'idle');
+    expect(asked).toContain(idle);
+  }
 });
 
 test('a sweep of a shard whose Redis is full returns only its idle conversations', async () => {

@@ -102,8 +102,8 @@ export interface SweepStore {
    */
   holdSweeping(owner: string, leaseMs: number): Promise<number | undefined>;
   /**
-   * As `sweepShards`, for the shards that have an entry of due work at the time `now`. Four of the other shards are
-   * swept as well, in turn. Their idle conversations are found this way, within about a minute.
+   * As `sweepShards`, for the shards that have an entry of due work at the time `now`. Idle conversations are looked for
+   * in one of four shards, in turn. One of 64 shards without due work is swept as well.
    */
   sweepDue(now: number, limit: number): Promise<Sweep>;
   /**

@@ -8,34 +8,57 @@ export interface SweepShiftPorts {
   readonly timers: Timers;
 }
 
+export interface SweepShiftWork {
+  /** Sweeps what is due at the time `now`. Must not throw. */
+  readonly sweep: (now: number) => Promise<void>;
+  /** Reports that the lease could not be read. The process still sweeps. */
+  readonly onFailure: (error: unknown) => void;
+}
+
 /** Pause between two renewals of the lease, in ms. */
 const BEAT_MS = 500;
-/** Every second beat, about once a second, the lease owner sweeps and the other processes ask for the lease. */
+/** The process with the lease sweeps at each second beat, and the others ask for it then: about once a second. */
 const BEATS = 2;
 /** Duration of the lease in ms. Another process asks within a further second, so a takeover takes at most 2 s. */
 const LEASE_MS = 1_000;
+/** A process whose sweep takes more beats than this gives up the lease, because the sweep may never end. */
+const MOST_BEATS = 20;
 
 /**
- * Calls `sweep` about once a second, in the one process that has the lease to sweep. `sweep` gets the time by which entries
- * are due, and must not throw.
+ * Sweeps about once a second in the one process that has the lease. The lease is renewed during a sweep. If the lease
+ * cannot be read, every process sweeps, because the claims of the shards keep sweeps a second apart.
  */
 export function beginSweepShift(
   ports: SweepShiftPorts,
-  sweep: (now: number) => Promise<void>,
+  { sweep, onFailure }: SweepShiftWork,
 ): { stop(): Promise<void> } {
   const owner = ports.ids.next();
   let beats = 0;
   let isHolder = false;
+  let isUnread = false;
   let isStopped = false;
-  let beating = Promise.resolve();
+  let sweeping: { readonly done: Promise<void>; readonly since: number } | undefined;
+  const beginSweep = (now: number): void => {
+    const done = sweep(now).finally(() => {
+      sweeping = undefined;
+    });
+    sweeping = { done, since: beats };
+  };
   const beat = async (): Promise<void> => {
     beats += 1;
-    const isSecond = beats % BEATS === 0;
-    if (!isHolder && !isSecond) return;
-    const now = await ports.sweep.holdSweeping(owner, LEASE_MS);
-    isHolder = now !== undefined;
-    if (now !== undefined && isSecond && !isStopped) await sweep(now);
+    const isStuck = sweeping !== undefined && beats - sweeping.since > MOST_BEATS;
+    // To wait for a lease that cannot be read takes about as long as a beat.
+    const isTime = isUnread || beats % BEATS === 0;
+    if (isStuck || (!isHolder && !isTime)) return;
+    const now = await ports.sweep.holdSweeping(owner, LEASE_MS).catch((error: unknown) => {
+      onFailure(error);
+      return Number.POSITIVE_INFINITY;
+    });
+    isUnread = now === Number.POSITIVE_INFINITY;
+    isHolder = now !== undefined && !isUnread;
+    if (now !== undefined && isTime && !isStopped && sweeping === undefined) beginSweep(now);
   };
+  let beating = Promise.resolve();
   const heartbeat = ports.timers.every(BEAT_MS, async () => {
     beating = beat();
     await beating;
@@ -44,7 +67,8 @@ export function beginSweepShift(
     async stop() {
       isStopped = true;
       heartbeat.stop();
-      await beating.catch(() => undefined);
+      await beating;
+      await sweeping?.done;
       await ports.sweep.holdSweeping(owner, 0).catch(() => undefined);
     },
   };

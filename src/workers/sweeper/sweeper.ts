@@ -87,7 +87,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
       return await handleSweep(await ports.sweep.sweepShards(shards, BATCH));
     },
     start() {
-      shift = beginSweepShift(ports, sweepDue);
+      shift = beginSweepShift(ports, { sweep: sweepDue, onFailure: report });
     },
     async stop() {
       isStopped = true;

@@ -414,6 +414,49 @@ it('one of two processes sweeps, and the other takes over within two seconds aft
   await third.stop();
 });
 
+it('a process that cannot read the lease reports the error and still sweeps', async () => {
+  let sweeps = 0;
+  const world = await Fixture.open({
+    wrap: (ports) => ({
+      ...ports,
+      sweep: {
+        ...ports.sweep,
+        holdSweeping: () => Promise.reject(new Error('denied')),
+        sweepDue: async () => {
+          sweeps += 1;
+          return { due: [], quarantined: [] };
+        },
+      },
+    }),
+  });
+  world.sweeper.start();
+  await world.timers.advance(3_000);
+  expect(sweeps).toBeGreaterThanOrEqual(3);
+  expect(world.eventsOf('worker_failed')).not.toHaveLength(0);
+  await world.sweeper.stop();
+});
+
+it('the lease is renewed during a long sweep, and given up if the sweep does not end', async () => {
+  const gate = Promise.withResolvers<never>();
+  const world = await Fixture.open({
+    wrap: (ports) => ({ ...ports, sweep: { ...ports.sweep, sweepDue: () => gate.promise } }),
+  });
+  const advance = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 500) {
+      world.db.advance(500);
+      await world.timers.advance(500);
+    }
+  };
+  world.sweeper.start();
+  await advance(8_000);
+  expect(await world.store.holdSweeping('other', 1_000)).toBeUndefined();
+  await advance(8_000);
+  expect(await world.store.holdSweeping('other', 1_000)).toEqual(expect.any(Number));
+  void world.sweeper.stop();
+  gate.reject(new Error('late'));
+  await settleTasks();
+});
+
 it('a sweep that a stopping worker interrupts reports no failure', async () => {
   const gate = Promise.withResolvers<never>();
   const world = await Fixture.open({
