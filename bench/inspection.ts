@@ -5,10 +5,10 @@
  */
 import { type OpenClient, openClient } from '../src/client/index.ts';
 import type { Agent } from '../src/domain/agent.ts';
-import type { Message } from '../src/domain/message.ts';
 import type { PolicyInput } from '../src/domain/policy.ts';
 import { scriptedModel } from '../src/models/scripted.ts';
 import { startWorkers } from '../src/runtime/start-workers.ts';
+import { compact, fill } from './long-log.ts';
 import { chatHistory, mixedHistory, realisticTexts } from './plan-histories.ts';
 import { openBenchRedis } from './redis.ts';
 import { describeSpread, type Spread, spreadOf } from './spread.ts';
@@ -34,19 +34,6 @@ const POLICIES: Readonly<Record<string, (run: number) => PolicyInput>> = {
   mask: (run) => ({ maxTokens: 400_000 + run, tokenThreshold: 500_000, maskToolResults: true }),
   evict: (run) => ({ maxTokens: 100_000 + run, tokenThreshold: 110_000, minSequenceMessages: MESSAGES }),
 };
-
-async function fill(client: OpenClient, conversation: string, messages: readonly Message[]): Promise<void> {
-  for (let start = 0; start < MESSAGES; start += 1_000)
-    await client.append({ conversation, agent: agent.name, messages: messages.slice(start, start + 1_000) });
-}
-
-async function compact(client: OpenClient): Promise<void> {
-  await client.compact(COMPACTED);
-  const until = Date.now() + 300_000;
-  while ((await client.describe(COMPACTED)).passId !== undefined && Date.now() < until) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
 
 async function time(work: (run: number) => Promise<unknown>, runs = RUNS): Promise<Spread> {
   const took: number[] = [];
@@ -94,8 +81,8 @@ async function main(): Promise<void> {
     return client;
   };
   const client = await open();
-  await fill(client, CONVERSATION, mixedHistory(MESSAGES, realisticTexts(3)));
-  await fill(client, COMPACTED, chatHistory(MESSAGES, realisticTexts(3)));
+  await fill(client, { conversation: CONVERSATION, agent: agent.name }, mixedHistory(MESSAGES, realisticTexts(3)));
+  await fill(client, { conversation: COMPACTED, agent: agent.name }, chatHistory(MESSAGES, realisticTexts(3)));
   const rows = await measure(client, open);
   const workers = await startWorkers({
     redisUrl: redis.url,
@@ -107,7 +94,7 @@ async function main(): Promise<void> {
     shutdownMs: 5_000,
   });
   try {
-    await compact(client);
+    await compact(client, COMPACTED);
     rows['first report of a version'] = await time((run) => client.report(COMPACTED, 1, { find: `a${run}` }), 3);
     rows['report again'] = await time(() => client.report(COMPACTED, 1, { find: 'a0' }));
     rows['outline under a version, a page of 200'] = await time((run) =>

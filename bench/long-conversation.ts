@@ -1,7 +1,9 @@
-import { type OpenClient, openClient } from '../src/client/index.ts';
+import { openClient } from '../src/client/index.ts';
 import type { Agent } from '../src/domain/agent.ts';
+import type { Message } from '../src/domain/message.ts';
 import { scriptedModel } from '../src/models/scripted.ts';
 import { startWorkers } from '../src/runtime/start-workers.ts';
+import { compact, fill } from './long-log.ts';
 import { openBenchRedis } from './redis.ts';
 import { describeSpread, spreadOf } from './spread.ts';
 
@@ -37,8 +39,8 @@ async function main(): Promise<void> {
   });
   const client = await openClient({ redisUrl: redis.url });
   try {
-    await fill(client, 'short', SHORT);
-    await fill(client, 'long', LONG);
+    await fill(client, { conversation: 'short', agent: agent.name }, talk(SHORT));
+    await fill(client, { conversation: 'long', agent: agent.name }, talk(LONG));
     await compact(client, 'long');
     const times: Record<string, number[]> = { short: [], long: [] };
     for (let turn = 0; turn < WARM_UP + TURNS; turn += 1) {
@@ -67,23 +69,11 @@ async function main(): Promise<void> {
   }
 }
 
-async function fill(client: OpenClient, conversation: string, messages: number): Promise<void> {
-  const roles = ['user', 'assistant'] as const;
-  for (let start = 0; start < messages; start += 1_000) {
-    const batch = Array.from({ length: Math.min(1_000, messages - start) }, (_, index) => ({
-      role: roles[index % 2] ?? 'user',
-      content: `message ${start + index}`,
-    }));
-    await client.append({ conversation, agent: agent.name, messages: batch });
-  }
-}
-
-async function compact(client: OpenClient, conversation: string): Promise<void> {
-  await client.compact(conversation);
-  const until = Date.now() + 30_000;
-  while ((await client.describe(conversation)).passId !== undefined && Date.now() < until) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+function talk(messages: number): Message[] {
+  return Array.from({ length: messages }, (_, index) => ({
+    role: index % 2 === 0 ? 'user' : 'assistant',
+    content: `message ${index}`,
+  }));
 }
 
 await main();

@@ -28,7 +28,7 @@ const breakdownSchema = z.strictObject({
 
 export type BreakdownInput = z.input<typeof breakdownSchema>;
 
-/** What fills the context of a version. All sizes are in tokens. */
+/** Sizes of the parts of a context, in tokens. */
 export interface Breakdown {
   /** Number of the version. 0 is the whole log. */
   readonly version: number;

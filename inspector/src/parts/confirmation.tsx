@@ -15,7 +15,7 @@ export interface ConfirmationProps {
   /** Makes the change. @throws AnswerError, which the dialog shows */
   readonly send: () => Promise<void>;
   readonly onClose: () => void;
-  /** What the change will do, and its fields. */
+  /** Description of the change, and its fields. */
   readonly children: ComponentChildren;
 }
 

@@ -19,7 +19,7 @@ const DEFAULT_COLUMNS = 120;
 /** Explains the figures whose names do not say enough. */
 export const MEANINGS: readonly string[] = [
   'prefix: unchanged bytes at the start of a request after a compaction, in % of the bytes the cheapest cut keeps',
-  'recall: of the names and numbers that the agent uses after a compaction, the share in the context (window: the share in a plain window of equal size)',
+  'recall: share of the names and numbers used after a compaction that are in the context, or in a plain window of its size',
 ];
 
 export interface TriedPolicy {
