@@ -42,11 +42,11 @@ test('every process gets the lease to sweep while the server of the lease does n
     client.disconnect();
     await proxy.close();
   });
-  const { holdSweeping } = openSweepStore(client, keyspace);
+  const sweeps = openSweepStore(client, keyspace);
   expect(await hold('other', 60_000)).toEqual(expect.any(Number));
-  expect(await holdSweeping('a', 60_000)).toBeUndefined();
+  expect(await sweeps.holdSweeping('a', 60_000)).toBeUndefined();
   proxy.swallow();
-  expect(await holdSweeping('a', 60_000)).toBe(Number.POSITIVE_INFINITY);
+  expect(await sweeps.holdSweeping('a', 60_000)).toBe(Number.POSITIVE_INFINITY);
 });
 
 test('a sweep of due shards sets a list of due work aside that cannot be read', async () => {
