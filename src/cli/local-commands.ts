@@ -15,6 +15,7 @@ export function addProcessCommands(program: Command, runner: CommandRunner): voi
     .option('--model <name>', 'provider/model to use instead of the scripted one (API key from the environment)')
     .option('--file <jsonl>', 'play back the first conversation of this JSONL file instead')
     .option('--inspect', 'then keep Redis, and serve the inspector with the conversation until Ctrl-C')
+    .option('--allow-changes', 'let the inspector change the conversation (default: it only reads)')
     .action(runner.local(async () => (await import('./commands/demo.ts')).runDemo));
   const dev = program
     .command('dev')

@@ -5,14 +5,18 @@ import {
   type CategorySize,
   CategorySums,
   type CountText,
+  type SizedThinking,
+  sizeThinking,
 } from '../domain/inspection/breakdown.ts';
 import { type Cost, toCost } from '../domain/inspection/cost.ts';
 import { readThinking } from '../domain/inspection/thinking.ts';
 import { FRAMING_TOKENS } from '../domain/limits.ts';
+import type { Message } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import { listThresholds, type NamedThreshold } from '../domain/request-facts.ts';
 import type { SizeRecord } from '../domain/size.ts';
+import { endsSlice, type Sliced } from '../domain/sliced.ts';
 import { NO_USAGE } from '../domain/usage.ts';
 import { type ContextItem, START_VERSION } from '../domain/version.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
@@ -112,7 +116,8 @@ async function sumCategories(ports: InspectionPorts, inspected: InspectedVersion
     count,
     facts: state.requestFacts,
   });
-  await eventLoopShare.run(addItems(sums, { items: context.items, version: version.number, count }));
+  const thinkingOf = (message: Message): SizedThinking | undefined => ports.recentThinking.get(message);
+  await eventLoopShare.run(addItems(sums, { items: context.items, version: version.number, count, thinkingOf }));
   return sums.list();
 }
 
@@ -120,31 +125,54 @@ async function sumCategories(ports: InspectionPorts, inspected: InspectedVersion
 const LONG_CHARS = 20_000;
 
 /**
- * Makes the function that counts texts of a context. The function keeps its counts, so a new message costs only its own
- * count. Long texts are counted in advance, because the later sum cannot pause inside a message.
+ * Makes the function that counts the calls of a context, and sizes its thinking. All counts are kept, so a new message
+ * costs only its own count. Long texts are counted in advance, because the later sum cannot pause inside a message.
  */
 async function createCount(
-  { recentCounts }: InspectionPorts,
+  ports: InspectionPorts,
   counter: TokenCounter,
   items: readonly ContextItem[],
 ): Promise<CountText> {
-  for (const [text, owner] of items.flatMap(findLongTexts)) {
-    if (!recentCounts.has(owner)) recentCounts.set(owner, await counter.count(text));
-  }
-  return (text, owner) => {
-    const tokens = (owner && recentCounts.get(owner)) ?? counter.countSync(text);
-    if (owner !== undefined) recentCounts.set(owner, tokens);
+  const { recentCounts } = ports;
+  const longTexts = await eventLoopShare.run(sizeThinkingInSlices(ports, counter, items));
+  for (const { text, keep } of longTexts) keep(await counter.count(text));
+  return (text, call) => {
+    const tokens = (call && recentCounts.get(call)) ?? counter.countSync(text);
+    if (call !== undefined) recentCounts.set(call, tokens);
     return tokens;
   };
 }
 
-/** Finds the calls and thinking with more than `LONG_CHARS` characters, each text with the key of its count. */
-function findLongTexts({ message }: ContextItem): (readonly [text: string, owner: object])[] {
-  const texts: (readonly [string, object])[] = (message.toolCalls ?? []).map((call) => [
-    call.name + call.arguments,
-    call,
-  ]);
-  const thinking = readThinking(message);
-  if (thinking !== undefined) texts.push([thinking.text, message]);
-  return texts.filter(([text]) => text.length > LONG_CHARS);
+interface LongText {
+  readonly text: string;
+  readonly keep: (tokens: number) => void;
+}
+
+/**
+ * Sizes the thinking of each new message, which must be parsed. Returns the calls and thinking with more than
+ * `LONG_CHARS` characters, which the caller counts.
+ */
+function* sizeThinkingInSlices(
+  { recentCounts, recentThinking }: InspectionPorts,
+  counter: TokenCounter,
+  items: readonly ContextItem[],
+): Sliced<LongText[]> {
+  const longTexts: LongText[] = [];
+  for (const [index, { message }] of items.entries()) {
+    if (endsSlice(index)) yield;
+    for (const call of message.toolCalls ?? []) {
+      const isLong = call.name.length + call.arguments.length > LONG_CHARS;
+      if (!isLong || recentCounts.has(call)) continue;
+      longTexts.push({ text: call.name + call.arguments, keep: (tokens) => void recentCounts.set(call, tokens) });
+    }
+    if (message.raw === undefined || recentThinking.has(message)) continue;
+    const thinking = readThinking(message);
+    const keep = (tokens: number): void => {
+      recentThinking.set(message, thinking && sizeThinking(thinking, tokens));
+    };
+    if (thinking !== undefined && thinking.text.length > LONG_CHARS) longTexts.push({ text: thinking.text, keep });
+    else keep(thinking === undefined ? 0 : counter.countSync(thinking.text));
+    yield;
+  }
+  return longTexts;
 }

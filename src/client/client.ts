@@ -15,7 +15,6 @@ import {
   type ConversationView,
   describeConversation,
   diff,
-  eraseConversation,
   type LogPart,
   listVersions,
   readContextView,
@@ -27,7 +26,7 @@ import { type EventOptions, type EventOrLoss, followEvents } from './events.ts';
 import { type FailedInput, listFailedTurns, type RedriveInput, redriveTurn } from './failed-turns.ts';
 import { type Fork, type ForkInput, forkConversation } from './forks.ts';
 import { type CallAnswer, type ContextPoint, type ConversationName, readConversationName } from './input.ts';
-import { withRecent } from './inspected-version.ts';
+import { eraseInspected, withRecent } from './inspected-version.ts';
 import {
   type ConversationPage,
   listConversations,
@@ -213,6 +212,6 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     proposal: (conversation) => readProposal(ports, conversation),
     approve: (conversation, proposal, input) => approveProposal(ports, conversation, proposal, input),
     reject: (conversation, proposal, input) => rejectProposal(ports, conversation, proposal, input),
-    erase: (conversation) => eraseConversation(ports, conversation),
+    erase: (conversation) => eraseInspected(inspected, conversation),
   };
 }

@@ -74,7 +74,7 @@ export interface OpenCallView extends OpenCall {
 }
 
 /** State of a conversation, without its messages. */
-export interface ConversationView extends Omit<ConversationState, 'openCalls'> {
+export interface ConversationView extends Omit<ConversationState, 'incarnation' | 'openCalls'> {
   /**
    * Tool calls without a result, oldest first. They belong to the current turn, or to a caller that appends messages
    * without turns.
@@ -85,7 +85,7 @@ export interface ConversationView extends Omit<ConversationState, 'openCalls'> {
 /** @throws not_found if the conversation does not exist */
 export async function describeConversation(ports: ClientPorts, name: ConversationName): Promise<ConversationView> {
   const conversation = readConversationName(name);
-  const { openCalls, ...state } = await readConversationState(ports, conversation);
+  const { openCalls, incarnation: _, ...state } = await readConversationState(ports, conversation);
   const seqs = [...new Set(openCalls.map(({ id }) => seqOfCallId(id)))];
   const ranges = seqs.map((seq) => ({ from: seq, to: seq }));
   const entries = seqs.length === 0 ? [] : await ports.contexts.readLog(conversation, ranges);

@@ -18,6 +18,8 @@ export interface RecentContext {
   readonly bytes: number;
 }
 
+type Position = Pick<ConversationState, 'incarnation' | 'head' | 'size'>;
+
 const MAX_CONTEXTS = 16;
 /** Maximum bytes of all messages in kept contexts. A context of 10,000 messages has about 15 MB. */
 const MAX_BYTES = 64_000_000;
@@ -28,8 +30,10 @@ const MAX_BYTES = 64_000_000;
  */
 export class RecentContexts {
   readonly #ports: Pick<ClientPorts, 'contexts'>;
-  /** By tenant, conversation and version. The context that was read last is at the end. */
+  /** By tenant, id and incarnation of the conversation, and version. The context that was read last is at the end. */
   readonly #kept = new Map<string, RecentContext>();
+  /** Reads in flight, by the key of the context and the last seq. */
+  readonly #reading = new Map<string, Promise<RecentContext | undefined>>();
   #bytes = 0;
 
   constructor(ports: Pick<ClientPorts, 'contexts'>) {
@@ -37,31 +41,50 @@ export class RecentContexts {
   }
 
   /**
-   * Reads the context of a version for the log up to the head of `state`.
+   * Reads the context of a version for the log up to the head of `state`. Callers that ask at the same time share one
+   * read.
    * @returns undefined if the version or the conversation is gone
    */
-  async read(
+  async read(conversation: ConversationRef, state: Position, version: number): Promise<RecentContext | undefined> {
+    const key = `${prefixOf(conversation)}${state.incarnation}/${version}`;
+    const readKey = `${key}/${state.head}`;
+    const shared = this.#reading.get(readKey);
+    if (shared !== undefined) return await shared;
+    const reading = this.#extendOrLoad(conversation, version, { state, known: this.#kept.get(key) });
+    this.#reading.set(readKey, reading);
+    try {
+      const context = await reading;
+      // Otherwise the conversation was erased during the read.
+      if (this.#reading.get(readKey) === reading) this.#keep(key, context);
+      return context;
+    } finally {
+      if (this.#reading.get(readKey) === reading) this.#reading.delete(readKey);
+    }
+  }
+
+  /** Forgets the contexts of the conversation with this prefix (see `prefixOf`). Reads in flight are not kept. */
+  forget(prefix: string): void {
+    for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#drop(key);
+    for (const key of this.#reading.keys()) if (key.startsWith(prefix)) this.#reading.delete(key);
+  }
+
+  async #extendOrLoad(
     conversation: ConversationRef,
-    state: Pick<ConversationState, 'head' | 'size'>,
     version: number,
+    { state, known }: { readonly state: Position; readonly known: RecentContext | undefined },
   ): Promise<RecentContext | undefined> {
-    const key = `${conversation.tenant}/${conversation.id}/${version}`;
-    const known = this.#kept.get(key);
-    const context =
-      (known && (await this.#extend(conversation, known, state))) ?? (await this.#load(conversation, version, state));
-    this.#forget(key);
-    if (context !== undefined) this.#keep(key, context);
-    return context;
+    const extended = known && (await this.#extend(conversation, known, state));
+    return extended ?? (await this.#load(conversation, version, state));
   }
 
   /** Adds the entries appended since the last read. @returns undefined if the id belongs to another conversation now */
   async #extend(
     conversation: ConversationRef,
     known: RecentContext,
-    { head, size: { headTotal } }: Pick<ConversationState, 'head' | 'size'>,
+    { head, size: { headTotal } }: Position,
   ): Promise<RecentContext | undefined> {
     if (head < known.head) return undefined;
-    if (head === known.head) return isSame(headTotal, known.headTotal) ? known : undefined;
+    if (head === known.head) return known;
     const added = await this.#ports.contexts.readLog(conversation, [{ from: known.head + 1, to: head }]);
     const [first] = added;
     const isNext = first !== undefined && isSame(first.total, addWeights(known.headTotal, first));
@@ -73,7 +96,7 @@ export class RecentContexts {
   async #load(
     conversation: ConversationRef,
     number: number,
-    { head, size: { headTotal } }: Pick<ConversationState, 'head' | 'size'>,
+    { head, size: { headTotal } }: Position,
   ): Promise<RecentContext | undefined> {
     const source = await this.#ports.contexts.readContext(conversation, { version: number, head });
     if (source === undefined) return undefined;
@@ -81,20 +104,26 @@ export class RecentContexts {
     return { version, head, headTotal, items, bytes: sumBytes(items) };
   }
 
-  #keep(key: string, context: RecentContext): void {
-    if (context.bytes > MAX_BYTES) return;
+  #keep(key: string, context: RecentContext | undefined): void {
+    this.#drop(key);
+    if (context === undefined || context.bytes > MAX_BYTES) return;
     this.#kept.set(key, context);
     this.#bytes += context.bytes;
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= MAX_CONTEXTS && this.#bytes <= MAX_BYTES) break;
-      this.#forget(oldest);
+      this.#drop(oldest);
     }
   }
 
-  #forget(key: string): void {
+  #drop(key: string): void {
     this.#bytes -= this.#kept.get(key)?.bytes ?? 0;
     this.#kept.delete(key);
   }
+}
+
+/** Prefix of the keys of a conversation in the caches of a client. */
+export function prefixOf({ tenant, id }: ConversationRef): string {
+  return `${tenant}/${id}/`;
 }
 
 function isSame(a: Weight, b: Weight): boolean {

@@ -23,4 +23,9 @@ export class RecentValues<Value> {
       throw error;
     }
   }
+
+  /** Forgets all values whose key begins with `prefix`. */
+  forget(prefix: string): void {
+    for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#kept.delete(key);
+  }
 }

@@ -13,7 +13,7 @@ import { parseInput } from '../domain/parse.ts';
 import { type SeqRange, START_VERSION, type Summary, type SummarySegment, type Version } from '../domain/version.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import type { ConversationName } from './input.ts';
-import { type InspectedVersion, type InspectionPorts, readInspected } from './inspected-version.ts';
+import { type InspectedVersion, type InspectionPorts, type ReportSource, readInspected } from './inspected-version.ts';
 
 const reportSchema = z.strictObject({
   /**
@@ -38,28 +38,31 @@ export async function reportVersion(
   return await ports.recentReports.get(key, () => makeReport(ports, inspected, find));
 }
 
+async function readSource(ports: InspectionPorts, { conversation, version }: InspectedVersion): Promise<ReportSource> {
+  const frame = await eventLoopShare.run(frameReport(version, await readParent(ports, { conversation, version })));
+  const segments = findNewSummaries(version);
+  const known = segments.length > 0 && (await ports.contexts.readShownSummaries(conversation, version));
+  const summaries = segments.flatMap((segment) => {
+    const summary = known && known.get(segment.summaryKey);
+    return summary ? [{ segment, summary }] : [];
+  });
+  return { frame, summaries };
+}
+
 async function makeReport(
   ports: InspectionPorts,
-  { conversation, version }: InspectedVersion,
+  inspected: InspectedVersion,
   find: string | undefined,
 ): Promise<CompactionReport> {
-  const frame = await eventLoopShare.run(frameReport(version, await readParent(ports, { conversation, version })));
+  const { conversation, version, key } = inspected;
+  const { frame, summaries } = await ports.recentFrames.get(key, () => readSource(ports, inspected));
   const ranges = {
     evicted: await searchRanges(ports, { conversation, version, find }, frame.evicted),
     shortened: await searchRanges(ports, { conversation, version, find }, frame.shortened),
   };
-  const segments = findNewSummaries(version);
-  if (segments.length === 0) return { ...frame, ...ranges, parts: [] };
-  const summaries = await ports.contexts.readShownSummaries(conversation, version);
   const parts: ReportedSummary[] = [];
-  const used: Summary[] = [];
-  for (const segment of segments) {
-    const summary = summaries.get(segment.summaryKey);
-    if (summary === undefined) continue;
-    used.push(summary);
-    parts.push(await reportSummary(ports, conversation, { segment, summary, find }));
-  }
-  const cost = sumCost(used);
+  for (const one of summaries) parts.push(await reportSummary(ports, conversation, { ...one, find }));
+  const cost = sumCost(summaries.map(({ summary }) => summary));
   return { ...frame, ...ranges, ...(cost && { cost }), parts };
 }
 

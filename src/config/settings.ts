@@ -101,8 +101,9 @@ export const SETTINGS = {
     about: 'A worker with free capacity is not ready once a job has waited this long in its queue.',
   },
   TURNFOLD_GRAFANA_URL: {
-    schema: z.string().refine(isHttpAddress, 'must be an http(s) address').optional(),
-    about: 'Address of a Grafana dashboard, to which the fleet page of the inspector links.',
+    schema: z.string().refine(isOpenAddress, 'must be an http(s) address without user and password').optional(),
+    about:
+      'Address of a Grafana dashboard, to which the fleet page of the inspector links. Without user and password, because every viewer of the page gets the address.',
     show: showHttpAddress,
   },
   TURNFOLD_WEBHOOK_ALLOW_PRIVATE: {
@@ -185,6 +186,12 @@ function addressOf(provider: string) {
 
 function isHttpAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+function isOpenAddress(text: string): boolean {
+  if (!isHttpAddress(text)) return false;
+  const { username, password } = new URL(text);
+  return username === '' && password === '';
 }
 
 /** Hides user, password and query of an address, because each of them may be a secret. */

@@ -7,6 +7,8 @@ import type { SeqRange } from './version.ts';
 /** Snapshot of a conversation without its messages. It holds everything that decides whether to compact. */
 export interface ConversationState {
   readonly agent: string;
+  /** Opaque. A conversation that is created again under the same id, after an erase, has another value. */
+  readonly incarnation: string;
   /** Sequence number of the last log entry. 0 for an empty log. */
   readonly head: number;
   /**
@@ -54,7 +56,7 @@ export interface ConversationState {
 }
 
 /** Snapshot without what the worker knows already or does not need. A turn may have 1,000 open tool calls. */
-export type StepState = Omit<ConversationState, 'openCalls' | 'undo' | 'spent' | 'requestFacts'>;
+export type StepState = Omit<ConversationState, 'incarnation' | 'openCalls' | 'undo' | 'spent' | 'requestFacts'>;
 
 /**
  * Marks a context version that a provider refused, so that no later compaction pass commits the same segments again.

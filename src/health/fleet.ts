@@ -1,5 +1,7 @@
+import { LOST_AFTER_MS } from '../domain/ports/presence-store.ts';
 import type { WebhookStatus } from '../domain/ports/webhook-store.ts';
 import { QUEUES } from '../jobs/queues.ts';
+import { HOUR_MINUTES } from '../queue/queue-hour.ts';
 import type { StateCount } from '../queue/queue-reports.ts';
 import { type BoardQueue, type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
 import type { RedisLocation } from '../redis/address.ts';
@@ -17,23 +19,23 @@ export interface FleetOptions extends RedisLocation {
   /** Address of a dashboard, which the report names. */
   readonly grafanaUrl: string | undefined;
   readonly onError: (error: unknown) => void;
+  /** ms for which `read` returns the same report again (1,000). */
+  readonly keptMs?: number;
 }
 
 export type FleetReport = Awaited<ReturnType<typeof readFleet>>;
 
 /** Reads the state of all workers and queues. */
 export interface Fleet {
-  /** Concurrent calls share one reading, so that many open pages cost Redis no more than one. */
+  /** Calls of about a second share one reading, so that many open pages cost Redis no more than one. */
   read(): Promise<FleetReport>;
   /** The queues themselves, for a dashboard. */
   readonly queues: readonly BoardQueue[];
   close(): Promise<void>;
 }
 
-/** A worker without a heartbeat for this long counts as dead, as for the event `worker lost`. */
-const LOST_AFTER_MS = 20_000;
-const HOUR_MS = 3_600_000;
-const MINUTE_MS = 60_000;
+/** ms for which a report is shown again, so that many open pages together cost Redis one reading a second. */
+const KEPT_MS = 1_000;
 
 /**
  * Opens the report of the whole deployment. It uses the checks of `doctor`, so both find the same problems.
@@ -43,15 +45,9 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { url, tls, queueShards, onError } = options;
   const inspection = await openInspection({ url, tls });
   const wakes = openWakeQueue({ url, tls, shards: queueShards, onError, failsFast: true });
-  let reading: Promise<FleetReport> | undefined;
   return {
     queues: wakes.listQueues(),
-    async read() {
-      reading ??= readFleet(options, inspection, wakes).finally(() => {
-        reading = undefined;
-      });
-      return await reading;
-    },
+    read: keepFor(options.keptMs ?? KEPT_MS, () => readFleet(options, inspection, wakes)),
     async close() {
       inspection.close();
       await wakes.close();
@@ -59,12 +55,33 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   };
 }
 
+/** Makes a function that returns the same value for `keptMs`. Concurrent calls share one reading. A failure is not kept. */
+function keepFor<Value>(keptMs: number, read: () => Promise<Value>): () => Promise<Value> {
+  let last: Promise<Value> | undefined;
+  let endsAt = 0;
+  return async () => {
+    if (last !== undefined && performance.now() < endsAt) return await last;
+    const reading = read();
+    last = reading;
+    endsAt = Number.POSITIVE_INFINITY;
+    try {
+      return await reading;
+    } catch (error) {
+      last = undefined;
+      throw error;
+    } finally {
+      endsAt = performance.now() + keptMs;
+    }
+  };
+}
+
 async function readFleet(options: FleetOptions, inspection: Inspection, wakes: OpenWakeQueue) {
   const { shards, stuckMs, inbox: isOn, grafanaUrl } = options;
-  const at = Date.now();
-  const [workers, failures, backlog, quarantined, webhooks] = await Promise.all([
+  // Heartbeats and failures have times of Redis. The clock of this process may differ by more than a heartbeat.
+  const at = await inspection.readClock();
+  const [workers, failedTurns, backlog, quarantined, webhooks] = await Promise.all([
     inspection.listWorkers(),
-    inspection.listFailureTimes(shards, at - HOUR_MS),
+    inspection.countFailures(shards, { at, minutes: HOUR_MINUTES }),
     inspection.measureShards(shards),
     inspection.listQuarantined(shards),
     inspection.listWebhooks(),
@@ -87,7 +104,7 @@ async function readFleet(options: FleetOptions, inspection: Inspection, wakes: O
     inbox,
     mailboxes: { waiting: countWaitingTurns(counts), oldestMs: turns?.waitMs ?? 0 },
     backlog,
-    failedTurns: countByMinute(failures, at),
+    failedTurns,
     quarantined,
     webhooks: webhooks.flatMap(describeTrouble),
     findings: [
@@ -116,16 +133,6 @@ function joinShards(shards: readonly ShardReport[]) {
     ...(waits.length > 0 && { waitMs: Math.max(...waits) }),
     ...(workers.length === shards.length && workers.length > 0 && { workers: Math.min(...workers) }),
   };
-}
-
-function countByMinute(times: readonly number[], now: number): number[] {
-  const minutes = Array.from({ length: HOUR_MS / MINUTE_MS }, () => 0);
-  const last = Math.floor(now / MINUTE_MS);
-  for (const time of times) {
-    const at = minutes.length - 1 - (last - Math.floor(time / MINUTE_MS));
-    if (minutes[at] !== undefined) minutes[at] += 1;
-  }
-  return minutes;
 }
 
 function describeTrouble({ webhook: { id, tenant, url }, health }: WebhookStatus) {

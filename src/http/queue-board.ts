@@ -20,6 +20,8 @@ export interface QueueBoardOptions extends Pick<HttpAppOptions, 'authenticate' |
   /** If true, jobs can be retried, removed and added. Queues are a hint, so turns survive that. */
   readonly allowsChanges: boolean;
   readonly onError: (error: unknown) => void;
+  /** Imports the optional packages. */
+  readonly importPackages?: typeof importPackages;
 }
 
 /**
@@ -73,8 +75,8 @@ function withBearer(request: Request): Request {
   return new Request(request.url, { headers });
 }
 
-async function openBoard({ queues, allowsChanges }: QueueBoardOptions): Promise<Fetch> {
-  const { createBullBoard, BullMQAdapter, HonoAdapter } = await loadPackages();
+async function openBoard({ queues, allowsChanges, importPackages: load }: QueueBoardOptions): Promise<Fetch> {
+  const { createBullBoard, BullMQAdapter, HonoAdapter } = await loadPackages(load);
   const adapter = new HonoAdapter(serveStatic);
   const isSharded = queues.some(({ shard }) => shard > 0);
   createBullBoard({
@@ -98,13 +100,17 @@ async function openBoard({ queues, allowsChanges }: QueueBoardOptions): Promise<
 /** The page loads its fonts from elsewhere. The policy forbids that, and the fonts of the system look as well. */
 const FOREIGN_LINKS = /<link href="https:[^<>]{0,300}>/g;
 
-async function loadPackages() {
+async function importPackages() {
+  return await Promise.all([
+    import('@bull-board/api'),
+    import('@bull-board/api/bullMQAdapter'),
+    import('@bull-board/hono'),
+  ]);
+}
+
+async function loadPackages(load = importPackages) {
   try {
-    const [{ createBullBoard }, { BullMQAdapter: Adapter }, { HonoAdapter }] = await Promise.all([
-      import('@bull-board/api'),
-      import('@bull-board/api/bullMQAdapter'),
-      import('@bull-board/hono'),
-    ]);
+    const [{ createBullBoard }, { BullMQAdapter: Adapter }, { HonoAdapter }] = await load();
     return { createBullBoard, BullMQAdapter: Adapter, HonoAdapter };
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND')) throw cause;

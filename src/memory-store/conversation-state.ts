@@ -5,9 +5,10 @@ import type { MemoryConversation } from './database.ts';
 export function toConversationState(conversation: MemoryConversation): ConversationState {
   const openCalls = [...conversation.openCalls].map(([id, providerId]) => ({ id, ...(providerId && { providerId }) }));
   const undo = conversation.undo.map((range) => ({ ...range }));
-  const { spent, requestFacts } = conversation;
+  const { incarnation, spent, requestFacts } = conversation;
   return {
     ...toStepState(conversation),
+    incarnation,
     openCalls,
     ...(undo.length > 0 && { undo }),
     ...(spent && { spent }),

@@ -71,6 +71,7 @@ export interface MemoryTurn {
 export interface MemoryConversation {
   readonly ref: ConversationRef;
   readonly agent: string;
+  readonly incarnation: string;
   epoch: number;
   owner?: string | undefined;
   leaseUntil?: number | undefined;
@@ -192,6 +193,7 @@ export class MemoryDatabase {
   readonly #clock: () => number;
   readonly #removedKeys = new Map<string, number>();
   #offsetMs = 0;
+  #created = 0;
 
   /** @param copy copies every context and message that is stored or returned, as a database does */
   constructor(clock = scriptTime(Date.now), copy: <Value>(value: Value) => Value = structuredClone) {
@@ -232,7 +234,8 @@ export class MemoryDatabase {
     this.gone.delete(nameOf(ref));
     const found = this.find(ref);
     if (found !== undefined) return found;
-    const made = createConversation(ref, agent);
+    this.#created += 1;
+    const made = createConversation(ref, agent, String(this.#created));
     this.conversations.set(nameOf(ref), made);
     return made;
   }
@@ -263,10 +266,11 @@ function nameOf({ tenant, id }: ConversationRef): string {
   return `${tenant}/${id}`;
 }
 
-function createConversation(ref: ConversationRef, agent: string): MemoryConversation {
+function createConversation(ref: ConversationRef, agent: string, incarnation: string): MemoryConversation {
   return {
     ref,
     agent,
+    incarnation,
     epoch: 0,
     attempts: 0,
     log: [],

@@ -15,6 +15,7 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  *
  * - schema       database schema of the program that created the conversation
  * - agent        agent that owns the conversation
+ * - created      time of the creation in seconds and microseconds, to tell conversations under the same id apart
  * - ttl          idle TTL, and the time at which it expires
  *
  * Turn in progress:
@@ -73,6 +74,7 @@ export function decodeConversation(fields: RecordFields): ConversationState {
   const facts = readFacts(fields.text('facts'));
   return {
     ...decodeStepState(fields),
+    incarnation: fields.text('created') ?? '',
     openCalls: readOpenCalls(fields),
     ...readUndo(fields),
     ...readSpent(fields),

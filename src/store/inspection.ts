@@ -45,8 +45,10 @@ export interface Inspection {
   listWebhooks(): Promise<WebhookStatus[]>;
   /** Lists worker processes by their heartbeats, the latest first. */
   listWorkers(): Promise<ListedWorker[]>;
-  /** Times at which turns failed since `since`, in ms since epoch. */
-  listFailureTimes(shards: number, since: number): Promise<number[]>;
+  /** Clock of Redis in ms since epoch, by which the stores write their times. */
+  readClock(): Promise<number>;
+  /** Counts the failed turns of each of the last `minutes` minutes until `at`, oldest first. */
+  countFailures(shards: number, period: FailurePeriod): Promise<number[]>;
   close(): void;
 }
 
@@ -77,7 +79,8 @@ export async function openInspection(location: RedisLocation): Promise<Inspectio
     listWaitingAgents: (shards) => listWaitingAgents(redis, new Keyspace(shards)),
     listWebhooks: () => openWebhookStore(redis, new Keyspace(1)).listWebhooks(),
     listWorkers: () => listWorkers(redis, new Keyspace(1)),
-    listFailureTimes: (shards, since) => listFailureTimes(redis, new Keyspace(shards), since),
+    readClock: () => readClock(redis),
+    countFailures: (shards, period) => countFailures(redis, new Keyspace(shards), period),
     close: () => redis.disconnect(),
   };
 }
@@ -108,18 +111,28 @@ async function loadScripts(redis: Redis): Promise<number> {
   return texts.length;
 }
 
-/** Maximum failures that are read per shard. */
-const MOST_FAILURES = 1_000;
+async function readClock(redis: Redis): Promise<number> {
+  const [seconds, microseconds] = await callStore(() => redis.time());
+  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+}
 
-async function listFailureTimes(redis: Redis, keyspace: Keyspace, since: number): Promise<number[]> {
-  const readShard = async (shard: number): Promise<number[]> => {
-    const key = keyspace.failed(shard);
-    const flat = await callStore(() => {
-      return redis.zrange(key, String(since), '+inf', 'BYSCORE', 'LIMIT', 0, MOST_FAILURES, 'WITHSCORES');
-    });
-    return flat.flatMap((score, at) => (at % 2 === 1 ? [Number(score)] : []));
-  };
-  return (await Promise.all(keyspace.shardNumbers().map(readShard))).flat();
+interface FailurePeriod {
+  /** A time in the last minute, in ms since epoch. */
+  readonly at: number;
+  readonly minutes: number;
+}
+
+const countFailuresScript: ScriptDefinition<[shard: number, period: FailurePeriod], number[]> = {
+  file: 'count-failures',
+  keys: ([shard], keyspace) => [keyspace.failed(shard)],
+  args: ([, { at, minutes }]) => [at, minutes],
+  decode: (reply) => reply as number[],
+};
+
+async function countFailures(redis: Redis, keyspace: Keyspace, period: FailurePeriod): Promise<number[]> {
+  const count = scriptBinder(redis, keyspace)(countFailuresScript);
+  const shards = await Promise.all(keyspace.shardNumbers().map((shard) => count(shard, period)));
+  return Array.from({ length: period.minutes }, (_, at) => shards.reduce((sum, counts) => sum + (counts[at] ?? 0), 0));
 }
 
 export interface QuarantinedRecord {

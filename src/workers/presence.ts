@@ -1,14 +1,9 @@
 import type { EventListener } from '../domain/events.ts';
 import type { Clock } from '../domain/ports/clock.ts';
-import type { PresenceStore, WorkerPresence } from '../domain/ports/presence-store.ts';
+import { LOST_AFTER_MS, type PresenceStore, type WorkerPresence } from '../domain/ports/presence-store.ts';
 import type { Timers } from './timers.ts';
 
 const RENEW_EVERY_MS = 5_000;
-/**
- * A worker that has not renewed its entry for this long counts as lost: it crashed, hangs or has no connection to
- * Redis.
- */
-export const LOST_AFTER_MS = 20_000;
 /**
  * ms that a stopping worker waits for Redis to remove its entry. If Redis does not answer, another worker reports this
  * one as lost.

@@ -107,6 +107,9 @@ describe('refuses an invalid value with the name of its variable and without the
     ['TURNFOLD_SHUTDOWN_MS', 'Infinity'],
     ['TURNFOLD_STUCK_MS', '999'],
     ['TURNFOLD_LOG_LEVEL', 's3cret'],
+    ['TURNFOLD_GRAFANA_URL', 'ftp://s3cret.example'],
+    ['TURNFOLD_GRAFANA_URL', 'https://viewer:s3cret@grafana.example/d/turnfold'],
+    ['TURNFOLD_GRAFANA_URL', 'https://s3cret@grafana.example'],
   ])('readConfig refuses %s=%s with the name of the variable and without its value', (name, value) => {
     const refusal = refusalOf({ [name]: value });
     expect(refusal).toMatchObject({ code: 'invalid_config', field: name });

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Fleet, openFleet } from '../../src/health/fleet.ts';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { type Fleet, type FleetOptions, openFleet } from '../../src/health/fleet.ts';
 import { fleetSchema } from '../../src/http/answers/fleet.ts';
 import { createHttpApp } from '../../src/http/app.ts';
 import { authenticateByKey } from '../../src/http/bearer-keys.ts';
@@ -12,20 +12,17 @@ let http: HttpFixture;
 let fleet: Fleet;
 beforeAll(async () => {
   http = await openHttpFixture();
-  fleet = await openFleet({
-    url: http.url,
-    shards: SHARDS,
-    queueShards: 1,
-    inbox: false,
-    stuckMs: 60_000,
-    grafanaUrl: GRAFANA,
-    onError: () => undefined,
-  });
+  fleet = await open({ keptMs: 0 });
 });
 afterAll(async () => {
   await fleet.close();
   await http.close();
 });
+
+async function open(over: Partial<FleetOptions>): Promise<Fleet> {
+  const options = { shards: SHARDS, queueShards: 1, inbox: false, stuckMs: 60_000, grafanaUrl: GRAFANA };
+  return await openFleet({ url: http.url, ...options, onError: () => undefined, ...over });
+}
 
 async function readFleet() {
   const { url, stop } = await http.serve({ fleet: () => fleet.read() });
@@ -79,9 +76,38 @@ test('a dead worker, a failed turn, a quarantined record and a failing webhook a
   expect(JSON.stringify(webhooks)).not.toContain('secret');
 });
 
-test('calls at the same time share one reading', async () => {
+test('every failure of the last hour counts, however many turns of a shard failed', async () => {
+  const before = (await readFleet()).failedTurns.reduce((sum, count) => sum + count, 0);
+  const now = Date.now();
+  const members = Array.from({ length: 3_000 }, (_, at) => [now - 120_000 + at, `_|many|t${at}`] as const);
+  await http.redis.zadd('{tf2}:failed', ...members.flat());
+  await http.redis.zadd('{tf3}:failed', now - 3_700_000, '_|many|old');
+  const { failedTurns } = await readFleet();
+  expect(failedTurns.reduce((sum, count) => sum + count, 0)).toBe(before + 3_000);
+});
+
+test('a viewer whose clock is ahead sees the workers alive and failures in their minutes', async () => {
+  const now = Date.now();
+  await http.redis.zadd('{tf}:workers', now, `ahead|turn|${now}`);
+  const seen = await readFleet();
+  vi.useFakeTimers({ toFake: ['Date'], now: now + 40 * 60_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  const { workers, failedTurns, at } = await readFleet();
+  expect(workers.find(({ worker }) => worker === 'ahead')).toMatchObject({ isLost: false });
+  expect(at).toBeLessThan(now + 20 * 60_000);
+  expect(failedTurns.slice(-8).reduce((sum, count) => sum + count, 0)).toBe(
+    seen.failedTurns.slice(-8).reduce((sum, count) => sum + count, 0),
+  );
+});
+
+test('calls at the same time share one reading, and later calls get the report for a while', async () => {
   const [one, other] = await Promise.all([fleet.read(), fleet.read()]);
   expect(one).toBe(other);
+  expect(await fleet.read()).not.toBe(one);
+  const keeping = await open({ keptMs: 600_000 });
+  onTestFinished(() => keeping.close());
+  const kept = await keeping.read();
+  expect(await keeping.read()).toBe(kept);
 });
 
 test('the fleet needs a key of the default tenant with the scope admin, and a server that reads it', async () => {

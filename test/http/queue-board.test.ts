@@ -86,3 +86,15 @@ test('pages of other origins and other host names reach no queue', async () => {
   expect((await ask(BOARD_PATH, { headers: { origin: 'https://evil.example' } })).status).toBe(403);
   expect((await ask(BOARD_PATH, { headers: { host: 'evil.example' } })).status).toBe(403);
 });
+
+test('without the packages of the dashboard, the answer names them', async () => {
+  const importPackages = async (): Promise<never> => {
+    const missing: string = '@bull-board/not-installed';
+    return (await import(missing)) as never;
+  };
+  const answer = await openBoard({ importPackages })(BOARD_PATH);
+  expect([answer.status, await answer.json()]).toMatchObject([
+    501,
+    { code: 'not_offered', field: 'queues', detail: expect.stringContaining('npm install @bull-board/api') as string },
+  ]);
+});

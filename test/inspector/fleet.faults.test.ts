@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openFleet } from '../../src/health/fleet.ts';
+import { BOARD_PATH, withQueueBoard } from '../../src/http/queue-board.ts';
 import { openFixture, SHARDS } from '../client/fixture.ts';
 import { chromium, findViolations, useInspector } from './inspector-page.ts';
 
@@ -9,7 +10,7 @@ const PHONE = { width: 360, height: 720 };
 describe.skipIf(chromium === undefined)('the fleet in a browser (skipped without Chromium)', () => {
   const inspector = useInspector();
 
-  async function openFleetPage() {
+  async function openFleetPage(options: { readonly allowed?: RegExp } = {}) {
     const fixture = await openFixture();
     onTestFinished(() => fixture.close());
     const onError = () => undefined;
@@ -17,7 +18,11 @@ describe.skipIf(chromium === undefined)('the fleet in a browser (skipped without
     const terms = { shards: SHARDS, queueShards: 1, inbox: false, stuckMs: 60_000, grafanaUrl, onError };
     const fleet = await openFleet({ url: fixture.url, ...terms });
     onTestFinished(() => fleet.close());
-    const opened = await inspector.open(fixture.client, { app: { fleet: () => fleet.read() } });
+    const opened = await inspector.open(fixture.client, {
+      ...options,
+      app: { fleet: () => fleet.read() },
+      wrap: (answer) => withQueueBoard(answer, { queues: fleet.queues, allowsChanges: false, onError }),
+    });
     return { ...fixture, ...opened };
   }
 
@@ -36,6 +41,18 @@ describe.skipIf(chromium === undefined)('the fleet in a browser (skipped without
     expect(await page.getByRole('link', { name: 'All jobs in bull-board' }).getAttribute('href')).toBe(
       '/inspect/queues',
     );
+  });
+
+  test('bull-board shows the queues under the content security policy of the inspector', async () => {
+    // The policy refuses inline styles of bull-board, which change only its looks. Scripts must run.
+    const { page, url } = await openFleetPage({ allowed: /^Applying inline style violates/ });
+    await page.goto(`${url}${BOARD_PATH}`);
+    for (const queue of ['turn', 'compaction', 'summarization']) {
+      await page
+        .getByRole('link', { name: new RegExp(`^${queue}`, 'i') })
+        .first()
+        .waitFor();
+    }
   });
 
   test('dead workers, quarantined records and failing webhooks are texts, and fit a phone', async () => {

@@ -3,7 +3,7 @@ import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import type { OpenClient } from '../../src/client/index.ts';
-import { createHttpApp, type HttpAppOptions } from '../../src/http/index.ts';
+import { createHttpApp, type HttpApp, type HttpAppOptions } from '../../src/http/index.ts';
 import { serveHttp } from '../../src/http/serve-http.ts';
 import { withPage } from '../../src/http/static-page.ts';
 import { findChromium, openBrowser } from '../chat/page-browser.ts';
@@ -34,6 +34,10 @@ export function useInspector(): { readonly open: (client: OpenClient, options?: 
 
 interface OpenOptions {
   readonly app?: Partial<HttpAppOptions>;
+  /** Messages of the browser that a page of others may cause. */
+  readonly allowed?: RegExp;
+  /** Serves more than the page and its routes. */
+  readonly wrap?: (answer: HttpApp['fetch']) => HttpApp['fetch'];
   readonly context?: BrowserContextOptions;
 }
 
@@ -48,10 +52,17 @@ export interface OpenedPage {
 
 async function openPage(
   client: OpenClient,
-  { browser, folder, app: options, context }: OpenOptions & { readonly browser: Browser; readonly folder: string },
+  {
+    browser,
+    folder,
+    app: options,
+    wrap = (answer) => answer,
+    allowed,
+    context,
+  }: OpenOptions & { readonly browser: Browser; readonly folder: string },
 ): Promise<OpenedPage> {
   const app = createHttpApp({ client, isReadOnly: true, ...options });
-  const fetch = withPage(folder, app.fetch);
+  const fetch = wrap(withPage(folder, app.fetch));
   const server = await serveHttp({ app: { fetch, close: () => app.close() }, host: '127.0.0.1', port: 0 });
   onTestFinished(async () => void (await server.close(1_000)));
   const opened = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...context });
@@ -67,7 +78,7 @@ async function openPage(
     }
   });
   onTestFinished(() => {
-    expect(complaints).toEqual([]);
+    expect(complaints.filter((complaint) => allowed?.test(complaint) !== true)).toEqual([]);
     expect(requests.filter((requested) => !requested.startsWith(`${server.url}/`))).toEqual([]);
   });
   return {

@@ -76,11 +76,11 @@ async function look({ harness, conversation, count }: Side): Promise<unknown> {
   return normalize({ state, context, versions, turn, proposal, decisions, events: await events(conversation) });
 }
 
-/** Removes times, which differ between the stores, and sorts object keys for the comparison. */
+/** Removes times and incarnations, which differ between the stores, and sorts object keys for the comparison. */
 function normalize(value: unknown): unknown {
   const text = JSON.stringify(value ?? null, (name, part: unknown) => {
     if (typeof part === 'number' && part > 1e12) return '<time>';
-    if (name === 'until' && typeof part === 'string') return '<time>';
+    if (name === 'incarnation' || (name === 'until' && typeof part === 'string')) return '<time>';
     if (name === 'openCalls') return (part as { id: string }[]).toSorted((a, b) => a.id.localeCompare(b.id));
     return part instanceof Map ? (Object.fromEntries(part) as unknown) : part;
   });

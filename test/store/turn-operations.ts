@@ -103,10 +103,10 @@ class Operation implements fc.AsyncCommand<Side, Side> {
   }
 }
 
-/** Removes times and epochs, which differ between the stores. */
+/** Removes times, epochs and incarnations, which differ between the stores. */
 function normalize(reply: unknown): unknown {
-  const text = JSON.stringify(reply ?? null, (_, value: unknown) => {
-    if (typeof value === 'number' && value > 1e12) return '<time>';
+  const text = JSON.stringify(reply ?? null, (name, value: unknown) => {
+    if ((typeof value === 'number' && value > 1e12) || name === 'incarnation') return '<time>';
     return value instanceof Map ? (Object.fromEntries(value) as unknown) : value;
   });
   return JSON.parse(text) as unknown;

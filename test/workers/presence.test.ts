@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import type { PresenceStore } from '../../src/domain/ports/presence-store.ts';
-import { LOST_AFTER_MS, Presence } from '../../src/workers/presence.ts';
+import { LOST_AFTER_MS, type PresenceStore } from '../../src/domain/ports/presence-store.ts';
+import { Presence } from '../../src/workers/presence.ts';
 import { openMemoryPresenceStore } from '../store/memory-presence-store.ts';
 import { ManualTimers } from './turn/manual-timers.ts';
 

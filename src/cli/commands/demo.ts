@@ -28,6 +28,8 @@ export interface DemoOptions {
   readonly model?: string;
   /** True to serve the inspector with the demo's conversation. */
   readonly inspect?: true;
+  /** True if the inspector may change the conversation. */
+  readonly allowChanges?: true;
 }
 
 const ROOT = resolve(fileURLToPath(import.meta.url), '../../../..');
@@ -57,7 +59,14 @@ export async function runDemo({ output }: CommandContext, options: DemoOptions):
     const without = await runConversation(client, uncompacted, script, () => undefined);
     report(output, options, { run, without, usable: script.usable });
     if (options.inspect === true)
-      await inspect({ config: { ...config, redisUrl: redis.url }, client, output, run, interrupted });
+      await inspect({
+        config: { ...config, redisUrl: redis.url },
+        client,
+        output,
+        run,
+        allowsChanges: options.allowChanges === true,
+        interrupted,
+      });
     else await inviteToLook(output, options, { redis, run, interrupted });
     return run.failures.length === 0 && summarizeRun(run, script.usable).overLimit === 0 ? 0 : 1;
   });
@@ -68,18 +77,20 @@ interface Inspected {
   readonly client: OpenClient;
   readonly output: Output;
   readonly run: DemoRun;
+  readonly allowsChanges: boolean;
   readonly interrupted: AbortSignal;
 }
 
-/** Serves the inspector, with all rights, until a signal ends the demo. */
-async function inspect({ config, client, output, run, interrupted }: Inspected): Promise<void> {
+/** Serves the inspector until a signal ends the demo. */
+async function inspect({ config, client, output, run, allowsChanges, interrupted }: Inspected): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const onError = (error: unknown): void => void reportError(output, error);
   const fleet = stack.adopt(await openConfiguredFleet(config, onError), (opened) => opened.close());
-  const access = { hasKeys: false, allowsChanges: true };
+  const access = { hasKeys: false, allowsChanges };
   const server = await serveInspector({ client, fleet, output, host: '127.0.0.1', port: 0, ...access });
   try {
     output.note(`\nThe inspector shows the conversation, until Ctrl-C: ${server.url}/#/c/${run.conversation}`);
+    if (!allowsChanges) output.note('The page only reads. To allow changes, add --allow-changes.');
     await once(interrupted, 'abort');
   } finally {
     await server.close(GRACE_MS);

@@ -36,15 +36,17 @@ export function* readEvidence(items: readonly ContextItem[]): Sliced<ContextEvid
 }
 
 /**
- * Makes a function like `readEvidence` that keeps the evidence of the last context. Reading 10,000 messages takes about a
- * second, and their evidence takes more memory than they do, so only one is kept.
+ * Makes a function like `readEvidence` that keeps the evidence of the last context, as long as the caller keeps the
+ * context. Reading 10,000 messages takes about a second, and their evidence takes more memory than they do, so only one
+ * is kept.
  */
 export function keepLastEvidence(): (items: readonly ContextItem[]) => Sliced<ContextEvidence> {
-  let last: { readonly items: readonly ContextItem[]; readonly evidence: ContextEvidence } | undefined;
+  let last = new WeakMap<readonly ContextItem[], ContextEvidence>();
   return function* readKept(items) {
-    if (last?.items === items) return last.evidence;
+    const known = last.get(items);
+    if (known !== undefined) return known;
     const evidence = yield* readEvidence(items);
-    last = { items, evidence };
+    last = new WeakMap([[items, evidence]]);
     return evidence;
   };
 }

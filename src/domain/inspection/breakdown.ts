@@ -1,11 +1,11 @@
 import type { ContextItem } from '../context.ts';
 import type { FixedWeight } from '../limits.ts';
-import type { Message } from '../message.ts';
+import type { Message, ToolCall } from '../message.ts';
 import type { ToolDescription } from '../model.ts';
 import { endsSlice, type Sliced } from '../sliced.ts';
 import { CATEGORIES, type Category } from './names.ts';
 import { startOf, textOf } from './outline.ts';
-import { readThinking } from './thinking.ts';
+import type { Thinking } from './thinking.ts';
 
 /** Number of the largest pieces that a category lists. */
 const LARGEST = 5;
@@ -69,18 +69,35 @@ export class CategorySums {
 
 /**
  * Counts the tokens of a text.
- * @param owner the call or message that the text belongs to. Its count may be kept
+ * @param call the call that the text belongs to. Its count may be kept
  */
-export type CountText = (text: string, owner?: object) => number;
+export type CountText = (text: string, call?: ToolCall) => number;
+
+/** Size of the thinking of a message. */
+export interface SizedThinking {
+  readonly tokens: number;
+  /** Number of the version to which the thinking is bound. */
+  readonly version: number;
+  /** First 160 characters of the text, on one line. */
+  readonly start: string;
+}
+
+export function sizeThinking({ text, version }: Thinking, tokens: number): SizedThinking {
+  return { tokens, version, start: startOf(text) };
+}
+
+export interface AddedItems {
+  readonly items: readonly ContextItem[];
+  /** Number of the context's version, to which thinking is bound. */
+  readonly version: number;
+  readonly count: CountText;
+  readonly thinkingOf: (message: Message) => SizedThinking | undefined;
+}
 
 /**
  * Adds the messages of a context. The calls of a message and its thinking count in categories of their own.
- * @param version number of the context's version, to which thinking is bound
  */
-export function* addItems(
-  sums: CategorySums,
-  { items, version, count }: { items: readonly ContextItem[]; version: number; count: CountText },
-): Sliced<void> {
+export function* addItems(sums: CategorySums, { items, version, count, thinkingOf }: AddedItems): Sliced<void> {
   const callNames = new Map<string, string>();
   for (const [index, item] of items.entries()) {
     if (endsSlice(index)) yield;
@@ -99,9 +116,9 @@ export function* addItems(
     // A message with calls and no text still has a role and delimiters.
     if (message.content === '') sums.addUnlisted('assistant', left);
     else sums.add('assistant', { seq, tokens: left, start: startOf(message.content) });
-    const thinking = readThinking(message);
+    const thinking = thinkingOf(message);
     if (thinking === undefined || thinking.version !== version) continue;
-    sums.add('reasoning', { seq, tokens: count(thinking.text, message), start: startOf(thinking.text) });
+    sums.add('reasoning', { seq, tokens: thinking.tokens, start: thinking.start });
   }
 }
 

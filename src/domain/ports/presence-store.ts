@@ -1,3 +1,9 @@
+/**
+ * A worker that has not renewed its entry for this long counts as lost: it crashed, hangs or has no connection to
+ * Redis.
+ */
+export const LOST_AFTER_MS = 20_000;
+
 /** A running worker process, as its heartbeat describes it. */
 export interface WorkerPresence {
   readonly worker: string;

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { addFixedTexts, addItems, CategorySums, type FixedTexts } from '../../../src/domain/inspection/breakdown.ts';
+import {
+  addFixedTexts,
+  addItems,
+  CategorySums,
+  type FixedTexts,
+  type SizedThinking,
+  sizeThinking,
+} from '../../../src/domain/inspection/breakdown.ts';
 import type { Category } from '../../../src/domain/inspection/names.ts';
 import { readThinking } from '../../../src/domain/inspection/thinking.ts';
 import { resolveLimits } from '../../../src/domain/limits.ts';
@@ -13,9 +20,14 @@ import { toolResult, user } from '../messages.ts';
 /** One token a character, so that sums can be read. */
 const count = (text: string): number => text.length;
 
+function thinkingOf(message: Message): SizedThinking | undefined {
+  const thinking = readThinking(message);
+  return thinking && sizeThinking(thinking, count(thinking.text));
+}
+
 function sumOf(items: readonly ContextItem[], version = 0): Map<Category, { tokens: number; count: number }> {
   const sums = new CategorySums();
-  runToEnd(addItems(sums, { items, version, count }));
+  runToEnd(addItems(sums, { items, version, count, thinkingOf }));
   return new Map(sums.list().map(({ name, tokens, count: pieces }) => [name, { tokens, count: pieces }]));
 }
 
@@ -66,7 +78,7 @@ describe('categories of a context', () => {
   test('a call without text leaves the delimiters of its message to the assistant, without a piece', () => {
     const sums = new CategorySums();
     const message: Message = { role: 'assistant', content: '', toolCalls: [{ id: 'c', name: 'go', arguments: '{}' }] };
-    runToEnd(addItems(sums, { items: [item(1, message, 8)], version: 0, count }));
+    runToEnd(addItems(sums, { items: [item(1, message, 8)], version: 0, count, thinkingOf }));
     const assistant = sums.list().find(({ name }) => name === 'assistant');
     expect(assistant).toEqual({ name: 'assistant', tokens: 4, count: 1, largest: [] });
     expect(sums.tokens).toBe(8);
@@ -83,7 +95,7 @@ describe('categories of a context', () => {
     const sizes = [3, 9, 1, 7, 5, 8, 2];
     const items = sizes.map((tokens, index) => item(index + 2, toolResult('c', `r${tokens}`), tokens));
     const call: Message = { role: 'assistant', content: '', toolCalls: [{ id: 'c', name: 'look', arguments: '{}' }] };
-    runToEnd(addItems(sums, { items: [item(1, call), ...items], version: 0, count }));
+    runToEnd(addItems(sums, { items: [item(1, call), ...items], version: 0, count, thinkingOf }));
     const results = sums.list().find(({ name }) => name === 'results');
     expect(results?.count).toBe(7);
     expect(results?.largest.map(({ tokens }) => tokens)).toEqual([9, 8, 7, 5, 3]);

@@ -14,6 +14,20 @@ import { acceptAndClaim, newConversation, textStep, turnFor, weigh } from '../sa
 import type { Given } from './fixture.ts';
 
 export function describeContextStore(given: Given): void {
+  test('a conversation that is created again after an erase has another incarnation, which its writes keep', async () => {
+    const { store, conversation } = given.nothing();
+    const readIncarnation = async () => (await store.readConversation(conversation))?.incarnation;
+    await store.append(appendOf(conversation, 0, 2));
+    const first = await readIncarnation();
+    expect(first).toMatch(/./);
+    await store.append(appendOf(conversation, 2, 2));
+    expect(await readIncarnation()).toBe(first);
+    await store.erase(conversation);
+    await store.append(appendOf(conversation, 0, 2));
+    expect(await readIncarnation()).toMatch(/./);
+    expect(await readIncarnation()).not.toBe(first);
+  });
+
   test('the first append of messages creates the conversation and numbers its messages from 1', async () => {
     const { store, conversation } = given.nothing();
     expect(await store.readConversation(conversation)).toBeUndefined();

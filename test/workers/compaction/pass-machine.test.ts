@@ -25,6 +25,7 @@ const { agent } = await Fixture.open();
 /** A conversation of 2,000 tokens without compaction so far. A soft pass is due from 1,500 tokens. */
 const STATE: ConversationState = {
   agent: 'guide',
+  incarnation: '1',
   head: 9,
   turns: 4,
   openCalls: [],

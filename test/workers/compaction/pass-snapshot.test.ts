@@ -18,6 +18,7 @@ beforeAll(async () => {
 function stateOf(tokens: number, changes: Partial<ConversationState> = {}): ConversationState {
   return {
     agent: 'guide',
+    incarnation: '1',
     head: 40,
     turns: 4,
     openCalls: [],

@@ -19,6 +19,7 @@ function stateOf(tokens: number, state: Partial<ConversationState> = {}): Conver
   const nothing = { tokens: 0, bytes: 0 };
   return {
     agent: 'a',
+    incarnation: '1',
     head: 10,
     turns: 5,
     openCalls: [],

@@ -15,6 +15,7 @@ const nothing = { tokens: 0, bytes: 0 };
 function stateAt(head: number, version = 0): ConversationState {
   return {
     agent: 'a',
+    incarnation: '1',
     head,
     turns: 1,
     openCalls: [],

@@ -29,7 +29,7 @@ local function create_conversation(is_gone, schema, agent)
     forget_idle_ttl()
   end
   if redis.call('HSETNX', c, 'schema', schema) == 1 then
-    redis.call('HSET', c, 'agent', agent, 'head', 0)
+    redis.call('HSET', c, 'agent', agent, 'head', 0, 'created', clock[1] .. '.' .. clock[2])
     list_conversation()
   end
 end

@@ -1,0 +1,19 @@
+-- Counts the failed turns of a shard in each minute until now, without their names. Writes nothing. A set whose key has the
+-- wrong type counts as empty, and the next sweep quarantines it.
+-- KEYS: failed. ARGV: time in the last minute in ms, number of minutes
+-- Reply: counts, oldest minute first. Empty if no turn failed in these minutes.
+local failed, minutes = KEYS[1], tonumber(ARGV[2])
+local MINUTE_MS = 60000
+local last = math.floor(tonumber(ARGV[1]) / MINUTE_MS)
+
+local function count(from, to)
+  local found = redis.pcall('ZCOUNT', failed, string.format('%.0f', from * MINUTE_MS), '(' .. string.format('%.0f', to * MINUTE_MS))
+  return type(found) == 'number' and found or 0
+end
+
+local counts = {}
+if count(last - minutes + 1, last + 1) == 0 then return counts end
+for minute = last - minutes + 1, last do
+  counts[#counts + 1] = count(minute, minute + 1)
+end
+return counts

@@ -1,0 +1,156 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { keepLastEvidence } from '../../src/domain/compaction/context-evidence.ts';
+import type { ContextItem } from '../../src/domain/context.ts';
+import type { ContextStore } from '../../src/domain/ports/context-store.ts';
+import { runToEnd } from '../../src/domain/sliced.ts';
+import { MemoryDatabase } from '../../src/memory-store/database.ts';
+import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
+import { eventLoopShare } from '../../src/tokens/event-loop-share.ts';
+import { claimPass, commitOf } from '../store/pass-samples.ts';
+import { createMemoryClient } from './memory-client.ts';
+
+const agent = 'guide';
+const conversation = 'c';
+
+/** Opens a client that counts its reads of the store. */
+function openCounted(change: (store: ContextStore) => Partial<ContextStore> = () => ({})) {
+  const store = openMemoryStore(new MemoryDatabase());
+  const reads: string[] = [];
+  const counted: ContextStore = {
+    ...store,
+    readContext: async (...given) => {
+      reads.push('context');
+      return await store.readContext(...given);
+    },
+    readShownSummaries: async (...given) => {
+      reads.push('summaries');
+      return await store.readShownSummaries(...given);
+    },
+  };
+  const contexts = { ...counted, ...change(counted) };
+  return { store, reads, client: createMemoryClient(store, { contexts }) };
+}
+
+function say(word: string, count = 6) {
+  return Array.from({ length: count }, (_, at) => ({
+    role: at % 2 === 0 ? ('user' as const) : ('assistant' as const),
+    content: `${word} ${at}`,
+  }));
+}
+
+test('a conversation that another client erased and created again shows its own texts, even of the same size', async () => {
+  const { store, client } = openCounted();
+  const other = createMemoryClient(store);
+  const startsOf = async () => {
+    const { categories } = await client.breakdown(conversation);
+    await client.plan(conversation);
+    return categories.flatMap(({ largest }) => largest.map(({ start }) => start.split(' ')[0]));
+  };
+  await client.append({ conversation, agent, messages: say('red') });
+  expect(new Set(await startsOf())).toEqual(new Set(['red']));
+  await other.erase(conversation);
+  await other.append({ conversation, agent, messages: say('dog') });
+  expect(new Set(await startsOf())).toEqual(new Set(['dog']));
+});
+
+test('calls at the same time share one read of the context, and the last one needs none', async () => {
+  const { client, reads } = openCounted();
+  await client.append({ conversation, agent, messages: say('red') });
+  await Promise.all([client.breakdown(conversation), client.plan(conversation)]);
+  expect(reads).toEqual(['context']);
+  await client.plan(conversation);
+  expect(reads).toEqual(['context']);
+});
+
+test('an erase forgets the context, also one that is read during the erase', async () => {
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  const { promise: isReading, resolve: begin } = Promise.withResolvers<void>();
+  let isHeld = true;
+  const { client, store, reads } = openCounted((inner) => ({
+    readContext: async (...given) => {
+      const source = await inner.readContext(...given);
+      begin();
+      if (isHeld) await gate;
+      return source;
+    },
+    // A store that answers as if the erase had not happened shows what the caches still hold.
+    erase: async () => ({ removedKeys: 0 }),
+  }));
+  await store.append({
+    conversation: { tenant: '_', id: conversation },
+    operation: 'o',
+    agent,
+    expectedHead: 0,
+    messages: say('red').map((message) => ({ message, tokens: 5, bytes: 20 })),
+    opens: [],
+    closes: [],
+  });
+  const planned = client.plan(conversation);
+  await isReading;
+  await client.erase(conversation);
+  isHeld = false;
+  open();
+  await planned;
+  await client.plan(conversation);
+  expect(reads).toEqual(['context', 'context']);
+  await client.erase(conversation);
+  await client.plan(conversation);
+  expect(reads).toEqual(['context', 'context', 'context']);
+});
+
+test('reports with several search texts read the summaries of a version once', async () => {
+  const { client, store, reads } = openCounted();
+  await client.append({ conversation, agent, messages: say('red', 8) });
+  const { lease } = await claimPass(store, { tenant: '_', id: conversation });
+  expect(await store.commitVersion(lease, commitOf(0, 4))).toEqual({ status: 'ended' });
+  for (const find of ['summary', 'red', undefined]) await client.report(conversation, 1, find ? { find } : {});
+  expect(reads).toEqual(['summaries']);
+});
+
+test('a breakdown parses the thinking of each message once, and only that of new messages later', async () => {
+  let parsed = 0;
+  const { client } = openCounted((inner) => ({
+    readContext: async (...given) => {
+      const source = await inner.readContext(...given);
+      const entries = source?.entries.map((entry) => {
+        const items = [{ type: 'thinking', thinking: 'deep', signature: 's' }];
+        const raw = {
+          format: 'anthropic',
+          model: 'm',
+          get items() {
+            parsed += 1;
+            return items;
+          },
+        };
+        return { ...entry, message: { ...entry.message, ...(entry.message.role === 'assistant' && { raw }) } };
+      });
+      return source && { ...source, entries: entries ?? [] };
+    },
+  }));
+  await client.append({ conversation, agent, messages: say('red') });
+  const { categories } = await client.breakdown(conversation);
+  expect(categories.find(({ name }) => name === 'reasoning')).toMatchObject({ count: 3, tokens: 3 });
+  const once = parsed;
+  await client.append({ conversation, agent, messages: say('red', 2) });
+  await client.breakdown(conversation);
+  expect([once, parsed]).toEqual([3, 3]);
+});
+
+test('the evidence of a context is kept no longer than the context', async () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const readEvidence = keepLastEvidence();
+  const read = async (items: readonly ContextItem[]) => {
+    const evidence = await eventLoopShare.run(readEvidence(items));
+    expect(runToEnd(readEvidence(items))).toBe(evidence);
+    return new WeakRef(evidence);
+  };
+  const evidence = await read(
+    say('red').map((message, at) => ({ from: at + 1, to: at + 1, message, tokens: 5, bytes: 20 })),
+  );
+  await new Promise((resolve) => setImmediate(resolve));
+  collectGarbage();
+  expect(evidence.deref()).toBeUndefined();
+});
