@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { withTenant } from '../../inspector/src/parts/tenant-option.ts';
 import { commandOf } from '../../inspector/src/version/change-commands.ts';
 
 const commands = [
@@ -14,4 +15,9 @@ test('writes the command of each change', () => {
     'turnfold fork c-17 c-18 --version 3',
   ]);
   expect(commandOf('c-17', { kind: 'fork', version: 0, to: '' })).toBe('turnfold fork c-17 <new> --version 0');
+});
+
+test('a command names the tenant of the key, unless it is the default one', () => {
+  expect(withTenant('turnfold reject c-17', '_')).toBe('turnfold reject c-17');
+  expect(withTenant('turnfold reject c-17', 'acme')).toBe('turnfold reject c-17 --tenant acme');
 });

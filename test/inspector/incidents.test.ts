@@ -1,132 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
-import type { Agent } from '../../src/domain/agent.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type { PolicyInput } from '../../src/domain/policy.ts';
 import type { versionsSchema } from '../../src/http/answers/conversations.ts';
-import type { OutlineAnswer, OutlineEntryAnswer, ReportAnswer } from '../../src/http/answers/inspection.ts';
-import { compact, createTalker } from '../client/fixture.ts';
-import { type HttpFixture, openHttpFixture } from '../http/fixture.ts';
-import { hasTraces, readRecording, readText } from './recorded-log.ts';
+import type { ReportAnswer } from '../../src/http/answers/inspection.ts';
+import { findSubject, holds, INCIDENTS, type IncidentScene, openIncidents } from './incidents.ts';
+import { hasTraces, readText } from './recorded-log.ts';
 
-/** How each agent compacts. A manual compaction takes the budget as its goal. */
-const POLICIES: Readonly<Record<string, PolicyInput>> = {
-  summarizing: { maxTokens: 4_000, retentionWindow: 2 },
-  collapsing: { maxTokens: 16_000, retentionWindow: 4, scope: 'prefix' },
-  evicting: { maxTokens: 3_000, retentionWindow: 2, minSequenceMessages: 10_000 },
-  masking: { maxTokens: 20_000, retentionWindow: 2, maskToolResults: true },
-};
-
-interface Incident {
-  readonly question: string;
-  readonly source: string;
-  readonly agent: string;
-  readonly pattern: RegExp;
-  readonly answer: 'forgotten' | 'known';
-}
-
-type Question = readonly [question: string, source: string, agent: string, pattern: RegExp];
-
-const FORGOTTEN: readonly Question[] = [
-  ['Why did it forget which item was to be exchanged?', 'tau2_retail', 'summarizing', /\b\d{10}\b/g],
-  ['Why did it forget the price of the item?', 'tau2_retail', 'summarizing', /\b\d+\.\d{2}\b/g],
-  ['Why did it forget the products that it had looked up?', 'tau2_retail', 'evicting', /\b\d{10}\b/g],
-  ['Why did it forget the e-mail address?', 'tau2_retail', 'masking', /\b\w+\.\w+@\w+\.\w+\b/g],
-  ['Why did it forget the reservation?', 'tau_airline', 'evicting', /\b(?=\w*\d)[A-Z0-9]{6}\b/g],
-  ['Why did it forget the number of the flight?', 'tau_airline', 'summarizing', /\bHAT\d{3}\b/g],
-  ['Why did it forget the day of the flight?', 'tau_airline', 'summarizing', /\b2024-05-\d{2}\b/g],
-  ['Why did it forget the price of the flight?', 'tau_airline', 'summarizing', /\b\d{3}\b/g],
-  ['Why did it forget the file that it had read?', 'coding_pi', 'collapsing', /\bpackages\/[\w./-]+\.ts\b/g],
-  ['Why did it forget the name of the function?', 'coding_pi', 'collapsing', /\b[a-z]+(?:[A-Z][a-z]+){2,}\b/g],
-  ['Why did it forget the commit?', 'coding_pi', 'collapsing', /\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7}\b/g],
-  ['Why did it forget the class that it had to change?', 'coding_miniswe', 'evicting', /\b[A-Z][a-z]+[A-Z][a-z]+\b/g],
-  ['Why did it forget the test that failed?', 'coding_miniswe', 'evicting', /\btest_\w+/g],
-  ['Why did it forget the constant?', 'coding_miniswe', 'evicting', /\b[A-Z]+_[A-Z_]+\b/g],
-  ['Why did it forget the module?', 'coding_miniswe', 'masking', /\b\w+\.py\b/g],
-  ['Why did it forget the variable of the environment?', 'chat_aider', 'collapsing', /\b[A-Z]+_[A-Z_]+\b/g],
-  ['Why did it forget the page of the manual?', 'chat_aider', 'collapsing', /https:\/\/[\w./-]+\w/g],
-];
-
-const KNOWN: readonly Question[] = [
-  ['Why did it forget the order id?', 'tau2_retail', 'summarizing', /#W\d{7}/g],
-  ['Does it still know who travels?', 'tau_airline', 'summarizing', /\b[a-z]+_[a-z]+_\d{4}\b/g],
-  ['Does it still know the file that it edited?', 'coding_pi', 'collapsing', /\b[\w-]+\.tsx?\b/g],
-];
-
-const INCIDENTS: readonly Incident[] = [
-  ...FORGOTTEN.map(([question, source, agent, pattern]) => ({
-    question,
-    source,
-    agent,
-    pattern,
-    answer: 'forgotten' as const,
-  })),
-  ...KNOWN.map(([question, source, agent, pattern]) => ({
-    question,
-    source,
-    agent,
-    pattern,
-    answer: 'known' as const,
-  })),
-];
-
-let http: HttpFixture;
-const ready = new Map<string, Promise<Compacted>>();
-
-interface Compacted {
-  readonly conversation: string;
-  readonly log: readonly Message[];
-  /** Everything that the model still reads. */
-  readonly context: string;
-}
-
-function createAgent(name: string): Agent {
-  return { ...createTalker(), name, ...(POLICIES[name] && { policy: POLICIES[name] }) };
-}
-
-/** Imports a recorded conversation and compacts it, once for all questions about it. */
-async function prepare({ source, agent }: Incident): Promise<Compacted> {
-  const conversation = `${source}-${agent}`;
-  const log = readRecording(source);
-  await http.call('POST', `/v1/conversations/${conversation}/import`, { body: { agent, messages: log } });
-  await compact(http, conversation);
-  const { items } = await http.client.context(conversation);
-  return { conversation, log, context: items.map(({ message }) => readText(message)).join('\n') };
-}
-
-function compacted(incident: Incident): Promise<Compacted> {
-  const key = `${incident.source}-${incident.agent}`;
-  const found = ready.get(key) ?? prepare(incident);
-  ready.set(key, found);
-  return found;
-}
-
-/** Checks that a text holds an identifier alone, not as a part of a longer one. */
-function holds(text: string, identifier: string): boolean {
-  return new RegExp(`(?<!\\w)${RegExp.escape(identifier)}(?!\\w)`).test(text);
-}
-
-/** Finds an identifier in a message that left the context. For `known`, the context must still hold the identifier. */
-function findSubject(
-  { log, context }: Compacted,
-  { pattern, answer }: Incident,
-  outline: readonly OutlineEntryAnswer[],
-): string | undefined {
-  const gone = log.filter(({ role }, index) => role !== 'system' && outline[index]?.state !== 'live');
-  const candidates = new Set(gone.flatMap((message) => readText(message).match(pattern) ?? []));
-  return [...candidates].find((one) => holds(context, one) === (answer === 'known'));
-}
-
-async function readOutline(conversation: string): Promise<OutlineEntryAnswer[]> {
-  const entries: OutlineEntryAnswer[] = [];
-  for (let after: number | undefined = 0; after !== undefined; ) {
-    const path: string = `/v1/conversations/${conversation}/outline?limit=2000&after=${after}`;
-    const page: { readonly body: OutlineAnswer } = await http.call('GET', path);
-    entries.push(...page.body.entries);
-    after = page.body.next;
-  }
-  return entries;
-}
+let scene: IncidentScene;
 
 /** A place where a version kept or lost what the person looks for. */
 interface Place {
@@ -140,10 +20,10 @@ interface Place {
 /** Looks for an identifier in the reports of all versions, the newest first, as the page does. */
 async function search(conversation: string, identifier: string): Promise<Place[]> {
   const path = `/v1/conversations/${conversation}/versions`;
-  const { body } = await http.call<z.infer<typeof versionsSchema>>('GET', path);
+  const { body } = await scene.http.call<z.infer<typeof versionsSchema>>('GET', path);
   const places: Place[] = [];
   for (const { number: version } of body.versions.toReversed()) {
-    const report = await http.call<ReportAnswer>(
+    const report = await scene.http.call<ReportAnswer>(
       'GET',
       `${path}/${version}/report?find=${encodeURIComponent(identifier)}`,
     );
@@ -165,10 +45,9 @@ async function search(conversation: string, identifier: string): Promise<Place[]
 
 describe.skipIf(!hasTraces)('incidents over recorded conversations (skipped without ../shared/traces)', () => {
   beforeAll(async () => {
-    http = await openHttpFixture();
-    await http.startWorkers(Object.keys(POLICIES).map(createAgent));
+    scene = await openIncidents();
   });
-  afterAll(() => http.close());
+  afterAll(() => scene?.close());
 
   test('the script asks twenty questions', () => {
     expect(new Set(INCIDENTS.map(({ question }) => question)).size).toBe(20);
@@ -177,11 +56,10 @@ describe.skipIf(!hasTraces)('incidents over recorded conversations (skipped with
   test.each(INCIDENTS.map((incident) => [incident.question, incident.source, incident.agent, incident] as const))(
     '%s (%s, %s)',
     async (_question, _source, _agent, incident) => {
-      const found = await compacted(incident);
-      const { conversation, log, context } = found;
       // First click: the conversation, with its timeline.
-      const outline = await readOutline(conversation);
-      const identifier = findSubject(found, incident, outline);
+      const found = await scene.compacted(incident);
+      const { conversation, log, context, outline } = found;
+      const identifier = findSubject(found, incident);
       expect(identifier, 'the recording has such an identifier').toBeDefined();
       const wanted = identifier ?? '';
       // Second click: the search. Third click: the place.

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import axe from 'axe-core';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import type { OpenClient } from '../../src/client/index.ts';
 import { createHttpApp, type HttpApp, type HttpAppOptions } from '../../src/http/index.ts';
@@ -87,6 +87,27 @@ async function openPage(
     go: async (place) => void (await page.goto(`${server.url}/#${place}`)),
     takeRequests: () => requests.splice(0).map((requested) => requested.slice(server.url.length)),
   };
+}
+
+export interface HeldAnswer {
+  /** Resolves once the server has answered. */
+  readonly isHeld: Promise<void>;
+  /** Gives the answer to the page, or another one. */
+  readonly release: (other?: { readonly status: number; readonly json: object }) => void;
+}
+
+/** Keeps back the answer to the next request with this path. The page gets it as it was then. */
+export async function holdAnswer(page: Page, path: string): Promise<HeldAnswer> {
+  const held = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<Parameters<HeldAnswer['release']>[0]>();
+  const handle = async (route: Route): Promise<void> => {
+    const response = await route.fetch();
+    held.resolve();
+    const other = await released.promise;
+    await route.fulfill(other ?? { response });
+  };
+  await page.route(path, handle, { times: 1 });
+  return { isHeld: held.promise, release: (other) => released.resolve(other) };
 }
 
 interface AxeResults {

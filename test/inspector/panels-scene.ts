@@ -68,6 +68,7 @@ export async function openScene(): Promise<Fixture> {
   await append('retail', second);
   await compact(fixture, 'retail');
   await append('review', third, 'reviewed');
+  await append('refused', third, 'reviewed');
   await append('hostile', hostileTalk());
   await compact(fixture, 'hostile');
   // No worker has this agent, so nothing compacts the conversation.

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Fixture } from '../client/fixture.ts';
 import { hasTraces } from '../wire/traces.ts';
-import { chromium, findViolations, useInspector } from './inspector-page.ts';
+import { chromium, findViolations, holdAnswer, useInspector } from './inspector-page.ts';
 import { HOSTILE, openScene } from './panels-scene.ts';
 
 const WAIT_MS = 60_000;
@@ -17,8 +17,9 @@ describe.skipIf(chromium === undefined || !hasTraces)(
     });
     afterAll(() => scene?.close());
 
-    async function open(place: string, isReadOnly = false): Promise<Page> {
-      const opened = await inspector.open(scene.client, { app: { isReadOnly } });
+    async function open(place: string, isReadOnly = false, width = 1280): Promise<Page> {
+      const context = { viewport: { width, height: 800 } };
+      const opened = await inspector.open(scene.client, { app: { isReadOnly }, context });
       opened.page.setDefaultTimeout(WAIT_MS);
       await opened.go(place);
       return opened.page;
@@ -82,6 +83,30 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       expect(await findViolations(page)).toEqual([]);
     });
 
+    test('a restore is refused if another version became live while the dialog was open', async () => {
+      const { client } = scene;
+      const page = await open('/c/retail/v/1');
+      await button(page, 'Restore version 1…').click();
+      const made = await client.restore('retail', { version: 2 });
+      await page.locator('.conversation-facts', { hasText: `version ${made.number}` }).waitFor();
+      await page.getByRole('link', { name: `Version 2 →` }).waitFor({ state: 'attached' });
+      const dialog = page.getByRole('dialog', { name: 'Restore a version' });
+      await dialog.getByRole('button', { name: 'Restore a version' }).click();
+      await dialog.getByText('conflict', { exact: true }).waitFor();
+      expect((await client.describe('retail')).size.version).toBe(made.number);
+    });
+
+    test('a restore is off until the live version is known', async () => {
+      const page = await open('/c/missing');
+      const held = await holdAnswer(page, '**/retail/versions');
+      await follow(page, '/c/retail/v/1');
+      await held.isHeld;
+      await page.locator('.summary-part').first().waitFor();
+      expect(await button(page, 'Restore version 1…').isDisabled()).toBe(true);
+      held.release();
+      await expect.poll(() => button(page, 'Restore version 1…').isEnabled()).toBe(true);
+    });
+
     test('a fork to an id that exists fails in the dialog, and another id opens the new conversation', async () => {
       const page = await open('/c/retail/v/1');
       await button(page, 'Fork from version 1…').click();
@@ -122,6 +147,54 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       expect(await findViolations(page)).toEqual([]);
     });
 
+    test('a refusal that comes late is shown when a person looks again, and the form is open again', async () => {
+      const { client } = scene;
+      await expect.poll(() => client.proposal('refused'), { timeout: WAIT_MS }).toBeDefined();
+      const page = await open('/c/refused/proposal');
+      const held = await holdAnswer(page, '**/proposals');
+      const operations: string[] = [];
+      const answers = [
+        { status: 200, json: { operation: 'o', state: 'pending' } },
+        { status: 422, json: { status: 422, code: 'summary_refused', detail: 'the text leaves out an order' } },
+      ];
+      await page.route('**/approve', async (route) => {
+        operations.push(route.request().headers()['idempotency-key'] ?? '');
+        await route.fulfill(answers[operations.length - 1] ?? {});
+      });
+      await page.getByText('turnfold approve refused', { exact: true }).waitFor();
+      await page
+        .getByRole('textbox', { name: /^Summary of messages/ })
+        .first()
+        .fill('another text');
+      await page.getByText('turnfold approve refused --edits <file>', { exact: true }).waitFor();
+      await button(page, 'Approve with 1 edit').click();
+      await page.getByText('waits for a compaction worker').waitFor();
+      held.release();
+      expect(await button(page, 'Approve with 1 edit').isDisabled()).toBe(true);
+      await button(page, 'Look again').click();
+      await page.getByText('the text leaves out an order').waitFor();
+      await expect.poll(() => button(page, 'Approve with 1 edit').isEnabled()).toBe(true);
+      expect(operations).toEqual([operations[0], operations[0]]);
+      expect(operations[0]).not.toBe('');
+    });
+
+    test('a trial plans once when it opens, and again when another version becomes live', async () => {
+      const { client } = scene;
+      const page = await open('/c/missing');
+      const plans: string[] = [];
+      page.on('request', (request) => void (request.url().endsWith('/compact') && plans.push(request.url())));
+      const held = await holdAnswer(page, '**/conversations/retail');
+      await follow(page, '/c/retail/trial');
+      await held.isHeld;
+      await page.getByText('What would the next compaction do?').waitFor();
+      expect(plans).toEqual([]);
+      held.release();
+      await page.getByText(/planned in/).waitFor();
+      expect(plans.length).toBe(1);
+      await client.restore('retail', { version: 1 });
+      await expect.poll(() => plans.length).toBe(2);
+    });
+
     test('a trial shows another plan for another budget, changes nothing, and gives the policy as YAML', async () => {
       const page = await open('/c/quiet/trial');
       await page.getByRole('img', { name: /^Would be: .*summarized \d/ }).waitFor();
@@ -157,6 +230,26 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       await page.getByText('completed', { exact: true }).waitFor();
       expect(await page.locator('.step-time').count()).toBe(5);
       expect(await findViolations(page)).toEqual([]);
+    });
+
+    test('every panel of a conversation fits a phone, and a page of a version marks the tab of the versions', async () => {
+      const page = await open('/c/retail/versions', false, 360);
+      const places: readonly (readonly [string, string, string])[] = [
+        ['/c/retail/versions', '.compare', 'Versions'],
+        ['/c/retail/v/1', '.summary-part', 'Versions'],
+        ['/c/retail/v/1?show=request', '.json-line', 'Versions'],
+        ['/c/retail/diff/1/2', '.change-row', 'Versions'],
+        ['/c/refused/proposal', '.summary-edit', 'Versions'],
+        ['/c/quiet/trial', '.run-row', 'What if'],
+        ['/c/talk/turns', '[data-row], table', 'Turns'],
+        ['/c/talk/t/t1', '.step-time', 'Turns'],
+      ];
+      for (const [place, part, tab] of places) {
+        await follow(page, place);
+        await page.locator(part).first().waitFor();
+        expect(await page.evaluate('document.documentElement.scrollWidth'), place).toBe(360);
+        expect(await page.locator('.tabs [aria-current]').allTextContents(), place).toEqual([tab]);
+      }
     });
 
     test('texts that look like HTML are shown as text, and a line of 1 MB is shown in parts', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { editsOf, rangeOfField } from '../../inspector/src/proposal/proposals.ts';
+import { approvalCommand, editsOf, rangeOfField } from '../../inspector/src/proposal/proposals.ts';
 
 const summaries = [
   { range: '1-4', tokens: 3, model: 'structural', text: 'one' },
@@ -19,4 +19,9 @@ test('finds the summary that an error is about', () => {
   expect(rangeOfField('edits.6-9')).toBe('6-9');
   expect(rangeOfField('waitMs')).toBeUndefined();
   expect(rangeOfField(undefined)).toBeUndefined();
+});
+
+test('the command that approves edited texts names a file for them', () => {
+  expect(approvalCommand('c-17', {})).toBe('turnfold approve c-17');
+  expect(approvalCommand('c-17', { '1-4': 'other' })).toBe('turnfold approve c-17 --edits <file>');
 });

@@ -18,6 +18,20 @@ test('a version stands behind the message that was the last one when the version
   expect([1, 2, 3, 4, 5].map((seq) => index.indexOf(seq))).toEqual([0, 1, 4, 5, 7]);
 });
 
+test('the messages among some rows are found although versions stand between, before and behind them', () => {
+  const index = new RowIndex(5, [
+    { version: 1, head: 2 },
+    { version: 2, head: 2 },
+    { version: 3, head: 2 },
+    { version: 4, head: 5 },
+  ]);
+  expect(describeRows(index)).toEqual(['1', '2', 'v1', 'v2', 'v3', '3', '4', '5', 'v4']);
+  expect(index.seqsBetween(2, 7)).toEqual([3, 4]);
+  expect(index.seqsBetween(0, 5)).toEqual([1, 2]);
+  expect(index.seqsBetween(5, 9)).toEqual([3, 5]);
+  expect(index.seqsBetween(2, 5)).toEqual([0, 0]);
+});
+
 test('a version of an empty log stands first, and a version behind the log is left out', () => {
   const index = new RowIndex(1, [
     { version: 1, head: 0 },

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { authenticateByKey } from '../../src/http/bearer-keys.ts';
 import { compact, type Fixture, openFixture } from '../client/fixture.ts';
 import { hasTraces, readConversationFiles } from '../wire/traces.ts';
-import { chromium, findViolations, useInspector } from './inspector-page.ts';
+import { chromium, findViolations, holdAnswer, useInspector } from './inspector-page.ts';
 
 const CONVERSATION = 'coding-session';
 const canRun = chromium !== undefined && hasTraces;
@@ -126,6 +126,27 @@ describe.skipIf(!canRun)('the inspector (skipped without chromium and ../shared/
     await expect.poll(() => page.locator('.timeline-row', { hasText: 'call ask' }).count()).toBe(1);
   });
 
+  test('figures and rows that were read before the log grew are read again at once', async () => {
+    const conversation = 'grows';
+    const say = (content: string) =>
+      fixture.client.append({ conversation, agent: 'talker', messages: [{ role: 'user', content }] });
+    await say('the first message');
+    const { page, go } = await inspector.open(fixture.client);
+    const breakdown = await holdAnswer(page, '**/breakdown');
+    const outline = await holdAnswer(page, '**/outline?*');
+    await go(`/c/${conversation}`);
+    await Promise.all([breakdown.isHeld, outline.isHeld]);
+    await say(`the second message ${'and so on '.repeat(100)}`);
+    await page.locator('.conversation-facts', { hasText: '2 messages' }).waitFor();
+    await page.locator('.timeline-row').nth(1).waitFor();
+    breakdown.release();
+    outline.release();
+    await page.locator('.timeline-row', { hasText: 'the second message' }).waitFor();
+    const { window } = await fixture.client.breakdown(conversation);
+    const exact = new Intl.NumberFormat('en-US').format(window.usedTokens);
+    await page.locator('.gauge-figure.is-main').getByTitle(`${exact} tokens`, { exact: true }).waitFor();
+  });
+
   test('a conversation that does not exist, and a server that is away, are reported in words', async () => {
     const { page, go } = await inspector.open(fixture.client);
     await go('/c/missing');
@@ -157,6 +178,33 @@ describe.skipIf(!canRun)('the inspector (skipped without chromium and ../shared/
     await page.getByRole('link', { name: CONVERSATION }).waitFor();
     await page.getByRole('button', { name: 'Forget the key' }).click();
     await field.waitFor();
+  });
+
+  test('a late refusal of an old key does not end the use of the new one', async () => {
+    const scopes = ['read', 'answer'] as const;
+    const create = async () => (await fixture.client.keys.create({ tenant: '_', scopes: [...scopes] })).token;
+    const [old, next] = [await create(), await create()];
+    const authenticate = authenticateByKey(fixture.client.keys);
+    const { page, go } = await inspector.open(fixture.client, { app: { authenticate, isReadOnly: false } });
+    const [open] = (await fixture.client.openTurns('asks', { limit: 1 })).turns;
+    const field = page.getByLabel('Access key', { exact: true });
+    await go(`/c/asks/t/${open?.turn ?? ''}`);
+    await field.fill(old);
+    await page.keyboard.press('Enter');
+    const held = await holdAnswer(page, '**/answers');
+    await page.getByLabel('Result (the model reads it)').fill('an answer');
+    await page.getByRole('button', { name: 'Send the answer' }).click();
+    await held.isHeld;
+    await page.getByRole('button', { name: 'Forget the key' }).click();
+    await field.fill(next);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'asks', exact: true }).waitFor();
+    const refused = page.waitForResponse((response) => response.status() === 401);
+    held.release({ status: 401, json: { status: 401, code: 'unauthorized', detail: 'the key is revoked' } });
+    await (await refused).finished();
+    await go('/');
+    await page.getByRole('link', { name: CONVERSATION }).waitFor();
+    expect(await field.count()).toBe(0);
   });
 
   test('a phone shows the list and the context without a horizontal scroll, in the dark', async () => {

@@ -51,7 +51,7 @@ export function Gauge({ breakdown }: GaugeProps) {
           <span
             class="gauge-provider"
             style={{ insetInlineStart: percent(window.providerTokens) }}
-            title={`The provider counted ${exactNumber(window.providerTokens)} tokens`}
+            title={`Counted by the provider, later messages by turnfold: ${exactNumber(window.providerTokens)} tokens`}
           />
         )}
       </div>
@@ -86,7 +86,7 @@ function Figures({ window }: { readonly window: GaugeWindow }) {
         )}
       </Figure>
       {providerTokens !== undefined && (
-        <Figure label="counted by the provider" tokens={providerTokens}>
+        <Figure label="counted by the provider, later messages by turnfold" tokens={providerTokens}>
           <span class="gauge-share number"> {difference(providerTokens, usedTokens)}</span>
         </Figure>
       )}

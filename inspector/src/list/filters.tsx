@@ -1,5 +1,5 @@
-import { useEffect, useState } from 'preact/hooks';
 import { IconSearch } from '../parts/icons.tsx';
+import { TypedField } from '../parts/typed-field.tsx';
 
 export interface Filter {
   readonly id: string;
@@ -15,8 +15,6 @@ export interface FiltersProps {
 }
 
 const STATES = ['', 'running', 'waiting', 'queued', 'failed', 'idle'];
-/** Pause after the last key before a search is sent. */
-const TYPING_MS = 200;
 
 export function Filters({ filter: { id, agent, state }, agents, onChange }: FiltersProps) {
   return (
@@ -34,46 +32,5 @@ export function Filters({ filter: { id, agent, state }, agents, onChange }: Filt
         ))}
       </div>
     </search>
-  );
-}
-
-interface TypedFieldProps {
-  readonly label: string;
-  readonly value: string;
-  readonly suggestions?: readonly string[];
-  readonly onChange: (text: string) => void;
-}
-
-/** A text field that reports its text once a person pauses. */
-function TypedField({ label, value, suggestions, onChange }: TypedFieldProps) {
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
-  useEffect(() => {
-    if (text === value) return undefined;
-    const timer = setTimeout(() => onChange(text.trim()), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  const list = suggestions === undefined ? undefined : 'known-agents';
-  return (
-    <>
-      <input
-        class={list === undefined ? '' : 'agent-filter'}
-        type="search"
-        placeholder={label}
-        aria-label={label}
-        value={text}
-        list={list}
-        spellcheck={false}
-        autocomplete="off"
-        onInput={({ currentTarget }) => setText(currentTarget.value)}
-      />
-      {list !== undefined && (
-        <datalist id={list}>
-          {suggestions?.map((name) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-      )}
-    </>
   );
 }

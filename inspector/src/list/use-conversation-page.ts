@@ -33,6 +33,7 @@ export function useConversationPage({ id, agent, state }: Filter, after: string 
     const readPage = async (): Promise<void> => {
       try {
         const value = await collect(query, leaving.signal);
+        if (leaving.signal.aborted) return;
         setRead({ request, value });
       } catch (error) {
         if (leaving.signal.aborted) return;

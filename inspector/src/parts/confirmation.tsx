@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { AnswerError } from '../shell/client.ts';
-import { CopyButton } from './copy-button.tsx';
+import { CommandLine } from './command-line.tsx';
 import { Dialog } from './dialog.tsx';
 import { ErrorNote } from './error-note.tsx';
 
@@ -57,10 +57,7 @@ export function Confirmation({ title, command, isIncomplete = false, send, onClo
     >
       <div class="confirmation">
         {children}
-        <p class="command">
-          <code>{command}</code>
-          <CopyButton text={command} what="the command" />
-        </p>
+        <CommandLine command={command} />
         {error !== undefined && <ErrorNote error={error} />}
       </div>
     </Dialog>

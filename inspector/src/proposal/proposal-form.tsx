@@ -1,8 +1,9 @@
 import { useId, useState } from 'preact/hooks';
+import { CommandLine } from '../parts/command-line.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { useRefusal } from '../version/use-access.ts';
-import { editsOf, type Proposal, rangeOfField } from './proposals.ts';
+import { approvalCommand, editsOf, type Proposal, rangeOfField } from './proposals.ts';
 import { ProposedSummary } from './proposed-summary.tsx';
 import { type Deciding, useDecision } from './use-decision.ts';
 
@@ -18,7 +19,7 @@ export function ProposalForm({ conversation, proposal, reload }: ProposalFormPro
   const [drafts, setDrafts] = useState<ReadonlyMap<string, string>>(new Map());
   const decision = useDecision(conversation, proposal, reload);
   const refusal = useRefusal('answer');
-  const { error, sending, isPending } = decision;
+  const { error, sending, isPending, lookAgain } = decision;
   const wrong = rangeOfField(error?.field);
   const isOff = refusal !== undefined || sending !== undefined || isPending;
   return (
@@ -40,7 +41,7 @@ export function ProposalForm({ conversation, proposal, reload }: ProposalFormPro
       {isPending && (
         <p class="note" role="status">
           The decision is stored and waits for a compaction worker.
-          <button type="button" class="button" onClick={reload}>
+          <button type="button" class="button" disabled={sending !== undefined} onClick={lookAgain}>
             Look again
           </button>
         </p>
@@ -102,12 +103,14 @@ function DecisionButtons({ conversation, edits, decision, isOff, refusal }: Deci
       <p id={hint} class="hint decision-hint">
         {refusal ?? 'An approval applies exactly these texts. A rejection changes nothing, and starts a backoff.'}
       </p>
-      {[`turnfold approve ${conversation}`, `turnfold reject ${conversation}`].map((command) => (
-        <p key={command} class="command">
-          <code>{command}</code>
-          <CopyButton text={command} what="the command" />
+      <CommandLine command={approvalCommand(conversation, edits)} />
+      {edited > 0 && (
+        <p class="hint decision-hint">
+          The file for <code>--edits</code> has the edited texts as JSON:{' '}
+          <CopyButton text={JSON.stringify(edits, null, 2)} what="the edited texts" />
         </p>
-      ))}
+      )}
+      <CommandLine command={`turnfold reject ${conversation}`} />
     </div>
   );
 }

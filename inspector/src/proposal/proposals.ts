@@ -22,3 +22,8 @@ export function editsOf(
 export function rangeOfField(field: string | undefined): string | undefined {
   return field?.startsWith('edits.') === true ? field.slice('edits.'.length) : undefined;
 }
+
+/** Command that approves a proposal as the page would. The texts of a person need a file. */
+export function approvalCommand(conversation: string, edits: Readonly<Record<string, string>>): string {
+  return `turnfold approve ${conversation}${Object.keys(edits).length === 0 ? '' : ' --edits <file>'}`;
+}

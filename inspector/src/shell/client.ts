@@ -113,7 +113,8 @@ async function send(path: string, { query = {}, signal, headers, ...rest }: Sent
   });
   if (response.ok) return response;
   const error = await readProblem(response);
-  if (error.status === 401) keyWanted.value = key === '' ? '' : error.message;
+  // A person may have given another key meanwhile.
+  if (error.status === 401 && key === accessKey.peek()) keyWanted.value = key === '' ? '' : error.message;
   throw error;
 }
 

@@ -6,17 +6,17 @@ import { Tag, type Tone } from '../parts/tag.tsx';
 import type { Conversation, OpenTurns } from './answers.ts';
 import { LiveConversationContext, useLiveConversation } from './live-conversation.ts';
 import { linkTo } from './router.ts';
-import { panels } from './routes.tsx';
+import { type Panel, panels } from './routes.tsx';
 
 export interface ConversationFrameProps {
   readonly conversation: string;
-  /** Pattern of the panel below, which marks its tab. */
-  readonly pattern: string;
+  /** The panel below, which marks its tab. */
+  readonly panel: Panel;
   readonly children: ComponentChildren;
 }
 
 /** The head of a conversation, with its tabs. Panels draw only what is below. */
-export function ConversationFrame({ conversation, pattern, children }: ConversationFrameProps) {
+export function ConversationFrame({ conversation, panel: shown, children }: ConversationFrameProps) {
   const live = useLiveConversation(conversation);
   const { description, openTurns, error, reload } = live;
   const tabs = panels.filter(({ tab }) => tab !== undefined);
@@ -41,7 +41,7 @@ export function ConversationFrame({ conversation, pattern, children }: Conversat
             <a
               key={panel.pattern}
               href={linkTo(...placeOf(panel.pattern, conversation))}
-              aria-current={panel.pattern === pattern ? 'page' : undefined}
+              aria-current={panel === shown ? 'page' : panel.pattern === shown.under ? 'true' : undefined}
             >
               {panel.tab}
             </a>

@@ -9,12 +9,15 @@ export interface Panel {
   readonly title: string;
   /** Label of the tab under the head of a conversation. Absent: the panel is reached by links only. */
   readonly tab?: string;
+  /** Pattern of the panel whose tab is marked instead. */
+  readonly under?: string;
   readonly load: () => Promise<ComponentType<Record<string, string>>>;
 }
 
 interface PanelFacts {
   readonly title: string;
   readonly tab?: string;
+  readonly under?: string;
 }
 
 /** The component gets the parameters of the pattern as props, e.g. `{ conversation, version }`, all of them texts. */
@@ -45,17 +48,17 @@ export const panels: readonly Panel[] = [
   ),
   definePanel(
     '/c/:conversation/v/:version',
-    { title: 'Version' },
+    { title: 'Version', under: '/c/:conversation/versions' },
     async () => (await import('../version/version-panel.tsx')).VersionPanel,
   ),
   definePanel(
     '/c/:conversation/diff/:before/:after',
-    { title: 'Changes' },
+    { title: 'Changes', under: '/c/:conversation/versions' },
     async () => (await import('../diff/diff-panel.tsx')).DiffPanel,
   ),
   definePanel(
     '/c/:conversation/proposal',
-    { title: 'Proposal' },
+    { title: 'Proposal', under: '/c/:conversation/versions' },
     async () => (await import('../proposal/proposal-panel.tsx')).ProposalPanel,
   ),
   definePanel(
@@ -70,7 +73,7 @@ export const panels: readonly Panel[] = [
   ),
   definePanel(
     '/c/:conversation/t/:turn',
-    { title: 'Turn' },
+    { title: 'Turn', under: '/c/:conversation/turns' },
     async () => (await import('../turn/turn-panel.tsx')).TurnPanel,
   ),
   definePanel('/fleet', { title: 'Fleet' }, async () => (await import('../fleet/fleet-panel.tsx')).FleetPanel),

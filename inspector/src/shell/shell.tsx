@@ -83,7 +83,7 @@ function CurrentPanel() {
   const content = <LoadedPanel key={place.value.join('/')} panel={panel} params={params} />;
   if (conversation === undefined) return content;
   return (
-    <ConversationFrame key={conversation} conversation={conversation} pattern={panel.pattern}>
+    <ConversationFrame key={conversation} conversation={conversation} panel={panel}>
       {content}
     </ConversationFrame>
   );

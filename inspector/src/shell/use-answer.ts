@@ -7,7 +7,7 @@ export interface Answer<Value> {
   readonly value: Value | undefined;
   readonly error: AnswerError | undefined;
   readonly isLoading: boolean;
-  /** Sends the request again, unless it is in flight. */
+  /** Sends the request again. While it is in flight, it is sent again behind its answer, which may be older. */
   readonly reload: () => void;
 }
 
@@ -26,17 +26,20 @@ export function useAnswer<Value>(path: string | undefined, query: Query = {}): A
   const [round, setRound] = useState(0);
   const [state, setState] = useState<State<Value>>({ request: undefined });
   const isInFlight = useRef(false);
+  const isStale = useRef(false);
   const key = accessKey.value;
   useEffect(() => {
     if (path === undefined) return undefined;
     const leaving = new AbortController();
     isInFlight.current = true;
+    isStale.current = false;
     const read = async (): Promise<void> => {
       try {
         const value = await readRoute<Value>(path, { query, signal: leaving.signal });
+        // Another request has replaced this one.
+        if (leaving.signal.aborted) return;
         setState({ request, value });
       } catch (error) {
-        // Another request has replaced this one.
         if (leaving.signal.aborted) return;
         setState((before) => ({
           request,
@@ -45,9 +48,13 @@ export function useAnswer<Value>(path: string | undefined, query: Query = {}): A
         }));
       }
       isInFlight.current = false;
+      if (isStale.current) setRound((before) => before + 1);
     };
     void read();
-    return () => leaving.abort();
+    return () => {
+      leaving.abort();
+      isInFlight.current = false;
+    };
   }, [request, round, key]);
   const isCurrent = state.request === request;
   return {
@@ -55,7 +62,8 @@ export function useAnswer<Value>(path: string | undefined, query: Query = {}): A
     error: isCurrent ? state.error : undefined,
     isLoading: request !== undefined && !isCurrent,
     reload: useCallback(() => {
-      if (!isInFlight.current) setRound((before) => before + 1);
+      if (isInFlight.current) isStale.current = true;
+      else setRound((before) => before + 1);
     }, []),
   };
 }

@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import type { BreakdownAnswer } from '../../../src/http/answers/inspection.ts';
+import { Find } from '../find/find.tsx';
 import { Categories } from '../gauge/categories.tsx';
 import { Cost } from '../gauge/cost.tsx';
 import { Gauge } from '../gauge/gauge.tsx';
@@ -52,6 +53,7 @@ export function ContextPanel({ conversation }: { readonly conversation: string }
             <kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens
           </p>
         </header>
+        {versions.value !== undefined && <Find conversation={conversation} versions={kept} />}
         {description !== undefined && !versions.isLoading && (
           <Timeline
             conversation={conversation}

@@ -18,7 +18,7 @@ interface Page {
  * a fast scroll does not become a storm of requests.
  */
 export class OutlinePages {
-  /** Changes with each page. */
+  /** Changes with each page that was read. */
   readonly revision = signal(0);
   readonly error = signal<AnswerError | undefined>(undefined);
   readonly #path: string;
@@ -45,6 +45,7 @@ export class OutlinePages {
 
   /** Reads the missing pages of a range. Pages elsewhere that are still in flight are canceled. */
   need(from: number, to: number): void {
+    if (to < from || from < 1) return;
     const [first, last] = [pageOf(Math.max(1, from)), pageOf(Math.max(1, Math.min(to, this.#head)))];
     for (const [number, leaving] of this.#inFlight) {
       if (number >= first && number <= last) continue;
@@ -73,13 +74,14 @@ export class OutlinePages {
       const query = { after: number * PAGE, limit: PAGE, version: this.#version };
       const { entries, head } = await readRoute<OutlineAnswer>(this.#path, { query, signal: left });
       this.#pages.set(number, { entries, head });
+      if (this.#inFlight.get(number) === leaving) this.#inFlight.delete(number);
       this.error.value = undefined;
+      this.revision.value += 1;
     } catch (error) {
       if (left.aborted) return;
+      this.#inFlight.delete(number);
       if (error instanceof AnswerError) this.error.value = error;
     }
-    if (this.#inFlight.get(number) === leaving) this.#inFlight.delete(number);
-    this.revision.value += 1;
   }
 }
 

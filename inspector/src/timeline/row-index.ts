@@ -39,6 +39,14 @@ export class RowIndex {
     return seq - 1 + this.#countDividers((divider) => divider.head < seq);
   }
 
+  /** Finds the first and the last message among the rows from `first` to before `last`. Without any, both are 0. */
+  seqsBetween(first: number, last: number): [from: number, to: number] {
+    const seqs = Array.from({ length: Math.max(0, last - first) }, (_, offset) => this.at(first + offset)).flatMap(
+      (row) => (row.kind === 'message' ? [row.seq] : []),
+    );
+    return [seqs[0] ?? 0, seqs.at(-1) ?? 0];
+  }
+
   /** Counts the dividers for which `isBefore` holds. It holds for the first ones only, so a binary search finds the end. */
   #countDividers(isBefore: (divider: Divider, order: number) => boolean): number {
     let [low, high] = [0, this.#dividers.length];

@@ -68,7 +68,7 @@ export function Timeline({ conversation, head, live, versions, shown, marked }: 
   return (
     <>
       {error !== undefined && error.status !== 401 && (
-        <ErrorNote error={error} onRetry={() => pages.need(...rangeOf(rows, view))} />
+        <ErrorNote error={error} onRetry={() => pages.need(...rows.seqsBetween(view.first, view.last))} />
       )}
       <Rows
         {...{ rows, view, pages, versions, active }}
@@ -92,24 +92,14 @@ function placeDivider({ number, measuredAt }: Version): Divider {
   return { version: number, head: measuredAt.head };
 }
 
-/** Messages from the first to the last drawn row. */
-function rangeOf(rows: RowIndex, { first, last }: VirtualWindow): [from: number, to: number] {
-  const seqs = [first, last - 1].map((index) => {
-    const row = rows.at(Math.max(0, index));
-    return row.kind === 'message' ? row.seq : undefined;
-  });
-  const [from, to] = seqs;
-  return [from ?? Math.max(1, first - 1), to ?? last];
-}
-
 function usePages(pages: OutlinePages, rows: RowIndex, view: VirtualWindow): void {
-  // Reading the signal draws the rows again with each page.
-  void pages.revision.value;
-  const [from, to] = rangeOf(rows, view);
+  // Reading the signal draws the rows again with each page. A page may be too short, if the log grew meanwhile.
+  const revision = pages.revision.value;
+  const [from, to] = rows.seqsBetween(view.first, view.last);
   useEffect(() => {
-    const timer = setTimeout(() => pages.need(from, to), pages.revision.peek() === 0 ? 0 : SETTLE_MS);
+    const timer = setTimeout(() => pages.need(from, to), revision === 0 ? 0 : SETTLE_MS);
     return () => clearTimeout(timer);
-  }, [pages, from, to, rows]);
+  }, [pages, from, to, rows, revision]);
 }
 
 interface Moving {

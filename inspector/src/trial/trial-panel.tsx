@@ -44,7 +44,7 @@ function Trial({ conversation, state, breakdown }: TrialProps) {
   const first = useMemo(() => ({ ...TRIAL_DEFAULTS, maxTokens: firstBudget(breakdown) }), [conversation]);
   const policy: TrialPolicy = { ...first, ...changes };
   const outline = useOutline(conversation, state?.head, state?.size.version);
-  const run = useDryRun(conversation, policy, state?.head);
+  const run = useDryRun(conversation, policy, state);
   return (
     <div class="trial">
       <header class="panel-head">

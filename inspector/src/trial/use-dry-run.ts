@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { CompactionAnswer } from '../../../src/http/answers/conversations.ts';
+import type { Conversation } from '../shell/answers.ts';
 import { type AnswerError, pathOf, sendChange } from '../shell/client.ts';
 import type { TrialPolicy } from './policy-yaml.ts';
 
@@ -21,13 +22,16 @@ const NOTHING: DryRun = { plan: undefined, tookMs: 0, error: undefined, isRunnin
 
 /**
  * Plans the next compaction under a policy, without making it.
- * @param head plans again when the log has grown
+ * @param state plans again when the log has grown, or another version is live. Undefined: nothing is planned yet
  */
-export function useDryRun(conversation: string, policy: TrialPolicy | undefined, head: number | undefined): DryRun {
+export function useDryRun(
+  conversation: string,
+  policy: TrialPolicy,
+  state: Pick<Conversation, 'head' | 'size'> | undefined,
+): DryRun {
   const [run, setRun] = useState(NOTHING);
-  const wanted = policy === undefined ? undefined : JSON.stringify(policy);
   useEffect(() => {
-    if (policy === undefined) return undefined;
+    if (state === undefined) return undefined;
     const leaving = new AbortController();
     setRun((before) => ({ ...before, isRunning: true }));
     const plan = async (): Promise<void> => {
@@ -49,6 +53,6 @@ export function useDryRun(conversation: string, policy: TrialPolicy | undefined,
       clearTimeout(timer);
       leaving.abort();
     };
-  }, [conversation, wanted, head]);
+  }, [conversation, JSON.stringify(policy), state?.head, state?.size.version]);
   return run;
 }

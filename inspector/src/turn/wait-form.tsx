@@ -1,6 +1,6 @@
 import { useId, useState } from 'preact/hooks';
 import type { Waiting } from '../../../src/domain/turn.ts';
-import { CopyButton } from '../parts/copy-button.tsx';
+import { CommandLine } from '../parts/command-line.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { Time } from '../parts/figures.tsx';
 import { AnswerError, pathOf, sendChange } from '../shell/client.ts';
@@ -159,10 +159,7 @@ function CallForm({ call, kind, draft, isOff, error, command, onChange }: CallFo
           </>
         )}
       </p>
-      <p class="command">
-        <code>{command}</code>
-        <CopyButton text={command} what="the command" />
-      </p>
+      <CommandLine command={command} />
     </fieldset>
   );
 }

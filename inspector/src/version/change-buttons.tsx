@@ -17,6 +17,7 @@ function labelOf(change: ContextChange): string {
 export interface ChangeButtonsProps {
   readonly conversation: string;
   readonly changes: readonly ContextChange[];
+  /** Live version. A restore is off until it is known. */
   readonly live?: number | undefined;
 }
 
@@ -32,7 +33,7 @@ export function ChangeButtons({ conversation, changes, live }: ChangeButtonsProp
           key={change.kind}
           type="button"
           class="button"
-          disabled={refusal !== undefined}
+          disabled={refusal !== undefined || (change.kind === 'restore' && live === undefined)}
           {...(refusal !== undefined && { 'aria-describedby': reason, title: refusal })}
           onClick={() => setOpened(change)}
         >

@@ -8,7 +8,7 @@ import { newOperation } from './operation-id.ts';
 export interface ChangeDialogProps {
   readonly conversation: string;
   readonly first: ContextChange;
-  /** Live version that the person has seen. A restore is refused if another one is live by then. */
+  /** Live version that the person sees when the dialog opens. A restore is refused if another one is live by then. */
   readonly live?: number | undefined;
   readonly onClose: () => void;
 }
@@ -24,8 +24,9 @@ export function ChangeDialog({ conversation, first, live, onClose }: ChangeDialo
   const [change, setChange] = useState(first);
   // One operation for each opened dialog: a second click cannot make the change twice.
   const [operation] = useState(newOperation);
+  const [seen] = useState(live);
   const send = async (): Promise<void> => {
-    location.hash = await makeChange(conversation, { change, live, operation });
+    location.hash = await makeChange(conversation, { change, live: seen, operation });
   };
   return (
     <Confirmation

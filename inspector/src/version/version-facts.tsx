@@ -85,16 +85,18 @@ interface RangesProps {
   readonly conversation: string;
 }
 
-/** Ranges that are listed. A version may have thousands. */
+/** Ranges that are listed at first, and that each click adds. A version may have thousands. */
 const FIRST = 12;
+const MORE = 200;
 
 function Ranges({ name, ranges, conversation }: RangesProps) {
   const [opened, setOpened] = useState<{ readonly from: number; readonly to: number }>();
+  const [count, setCount] = useState(FIRST);
   if (ranges.length === 0) return null;
   return (
     <Fact name={name}>
       <span class="ranges">
-        {ranges.slice(0, FIRST).map((range) => (
+        {ranges.slice(0, count).map((range) => (
           <button
             key={range.from}
             type="button"
@@ -105,7 +107,11 @@ function Ranges({ name, ranges, conversation }: RangesProps) {
             {range.from === range.to ? exactNumber(range.from) : `${exactNumber(range.from)}–${exactNumber(range.to)}`}
           </button>
         ))}
-        {ranges.length > FIRST && <span class="soft">and {exactNumber(ranges.length - FIRST)} more</span>}
+        {ranges.length > count && (
+          <button type="button" class="button" onClick={() => setCount(count + MORE)}>
+            and {exactNumber(ranges.length - count)} more
+          </button>
+        )}
       </span>
       {opened !== undefined && (
         <Dialog title={`Messages ${opened.from}–${opened.to}`} onClose={() => setOpened(undefined)}>

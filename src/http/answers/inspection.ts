@@ -54,7 +54,9 @@ export const breakdownSchema = z
       providerTokens: z
         .number()
         .optional()
-        .describe('Tokens of the last request and answer of this version, counted by the provider.'),
+        .describe(
+          'Tokens of the last request and answer, counted by the provider, and of all later messages, counted by turnfold.',
+        ),
       freeTokens: z.number().optional().describe('Window without reserved and used tokens, at least 0.'),
     }),
     thresholds: z.array(

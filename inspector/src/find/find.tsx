@@ -1,0 +1,116 @@
+import { useMemo, useState } from 'preact/hooks';
+import { EmptyState } from '../parts/empty-state.tsx';
+import { ErrorNote } from '../parts/error-note.tsx';
+import { exactNumber } from '../parts/figures.tsx';
+import { IconSearch } from '../parts/icons.tsx';
+import { Tag } from '../parts/tag.tsx';
+import { TypedField } from '../parts/typed-field.tsx';
+import type { Version } from '../shell/answers.ts';
+import { linkTo, linkToMessage, replaceSettings, settings } from '../shell/router.ts';
+import './find.css';
+import type { Hit } from './hits.ts';
+import { type Search, useFind } from './use-find.ts';
+
+export interface FindProps {
+  readonly conversation: string;
+  /** Kept versions, the oldest first. */
+  readonly versions: readonly Version[];
+}
+
+/** Finds a word in all that the kept versions summarized, evicted or shortened, the newest version first. */
+export function Find({ conversation, versions }: FindProps) {
+  const word = settings.value.get('find') ?? '';
+  const numbers = useMemo(() => versions.map(({ number }) => number).toReversed(), [versions]);
+  const search = useFind(conversation, word, numbers);
+  return (
+    <search class="find" aria-label="Find in all versions">
+      <div class="search">
+        <IconSearch />
+        <TypedField
+          label="Find a word or id"
+          value={word}
+          maxLength={200}
+          onChange={(text) => replaceSettings({ find: text })}
+        />
+      </div>
+      {word !== '' && (
+        <Hits key={word} conversation={conversation} word={word} versions={numbers.length} search={search} />
+      )}
+    </search>
+  );
+}
+
+interface HitsProps {
+  readonly conversation: string;
+  readonly word: string;
+  /** Number of versions to search. */
+  readonly versions: number;
+  readonly search: Search;
+}
+
+/** Hits that are listed before a person asks for more. */
+const FIRST = 50;
+
+function Hits({ conversation, word, versions, search: { hits, searched, isDone, error, retry } }: HitsProps) {
+  const [count, setCount] = useState(FIRST);
+  return (
+    <>
+      <p class="hint" role="status">
+        {isDone
+          ? `${exactNumber(hits.length)} ${hits.length === 1 ? 'hit' : 'hits'}, ${searched} of ${versions} versions searched`
+          : `Searching, ${searched} of ${versions} versions so far…`}
+      </p>
+      {error !== undefined && error.status !== 401 && <ErrorNote error={error} onRetry={retry} />}
+      {isDone && error === undefined && hits.length === 0 && (
+        <EmptyState title={`No kept version changed a message with “${word}”`}>
+          The agent sees each such message as it is, or the log has none.
+        </EmptyState>
+      )}
+      {hits.length > 0 && (
+        <ul class="hits card" aria-label="Hits">
+          {hits.slice(0, count).map((hit, index) => (
+            <HitRow key={index} conversation={conversation} word={word} hit={hit} />
+          ))}
+          {count < hits.length && (
+            <li>
+              <button type="button" class="button" onClick={() => setCount(count + FIRST * 4)}>
+                Show more of {exactNumber(hits.length)}
+              </button>
+            </li>
+          )}
+        </ul>
+      )}
+    </>
+  );
+}
+
+interface HitRowProps {
+  readonly conversation: string;
+  readonly word: string;
+  readonly hit: Hit;
+}
+
+function HitRow({ conversation, word, hit }: HitRowProps) {
+  const { version, text, seq, isKept } = hit;
+  return (
+    <li class="hit">
+      <Tag tone={isKept ? 'good' : 'warn'}>{isKept ? 'kept' : 'lost'}</Tag>
+      <bdi class="hit-text mono">{text}</bdi>
+      <a href={`${linkToMessage(conversation, seq)}&find=${encodeURIComponent(word)}`}>message {exactNumber(seq)}</a>
+      <a href={linkTo('c', conversation, 'v', version)}>version {version}</a>
+      <span class="soft">{describe(hit)}</span>
+    </li>
+  );
+}
+
+function describe({ fate, isKept, from, to }: Hit): string {
+  const range = from === to ? `message ${exactNumber(from)}` : `messages ${exactNumber(from)}–${exactNumber(to)}`;
+  switch (fate) {
+    case 'summarized':
+      return `the summary of ${range} ${isKept ? 'has it' : 'leaves it out'}`;
+    case 'evicted':
+      return `${range} left the context without a summary`;
+    case 'shortened':
+      return `${range} masked or clipped${isKept ? ', the rest shows it' : ''}`;
+  }
+}

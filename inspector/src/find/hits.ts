@@ -1,0 +1,66 @@
+import type { ReportAnswer } from '../../../src/http/answers/inspection.ts';
+
+/** A word in messages that a version summarized, evicted or shortened. */
+export interface Hit {
+  readonly version: number;
+  readonly fate: 'summarized' | 'evicted' | 'shortened';
+  /** The word as the messages have it. It may be longer than the wanted one. */
+  readonly text: string;
+  /** Last message of the range that holds the word. */
+  readonly seq: number;
+  /** True if the context still shows the word for this range, e.g. in the summary. */
+  readonly isKept: boolean;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Reports that are read at the same time. Each one reads messages of the log. */
+const AT_ONCE = 3;
+
+/** Lists the hits of a report that was read with `find`: the nearest words first, and lost ones before kept ones. */
+export function hitsOf({ version, parts, evicted, shortened }: ReportAnswer, word: string): Hit[] {
+  const ranges = [
+    ...parts.map((range) => ({ ...range, fate: 'summarized' as const })),
+    ...evicted.map((range) => ({ ...range, fate: 'evicted' as const })),
+    ...shortened.map((range) => ({ ...range, fate: 'shortened' as const })),
+  ];
+  const hits = ranges.flatMap(({ fate, from, to, identifiers: { kept = [], lost = [] } = {} }) => {
+    const place = { version, fate, from, to };
+    return [
+      ...lost.map(({ text, seq }): Hit => ({ ...place, text, seq, isKept: false })),
+      ...kept.map(({ text, seq }): Hit => ({ ...place, text, seq, isKept: true })),
+    ];
+  });
+  return hits.toSorted(
+    (one, other) =>
+      distance(one.text, word) - distance(other.text, word) ||
+      Number(one.isKept) - Number(other.isKept) ||
+      other.seq - one.seq,
+  );
+}
+
+/** The route leaves out marks around a word, so that `#W123` is found as `W123`. */
+function distance(text: string, word: string): number {
+  if (word.includes(text)) return 0;
+  return text.includes(word) ? 1 : 2;
+}
+
+/** Reads reports in the given order, some of them ahead. @param read must not start anything that nobody can cancel */
+export async function* readAhead<Value>(
+  versions: readonly number[],
+  read: (version: number) => Promise<Value>,
+): AsyncGenerator<Value, void, void> {
+  const started: Promise<Value>[] = [];
+  const waiting = [...versions];
+  for (;;) {
+    while (started.length < AT_ONCE && waiting.length > 0) {
+      const answer = read(waiting.shift() ?? 0);
+      // The first failure ends the search, so nothing waits for a later one.
+      answer.catch(() => undefined);
+      started.push(answer);
+    }
+    const next = started.shift();
+    if (next === undefined) return;
+    yield await next;
+  }
+}

@@ -1,0 +1,17 @@
+import type { AccessAnswer } from '../../../src/http/answers/access.ts';
+import { useAnswer } from '../shell/use-answer.ts';
+import { CopyButton } from './copy-button.tsx';
+import { withTenant } from './tenant-option.ts';
+
+/** A command to copy, for the tenant of the key. It shows once the tenant is known. */
+export function CommandLine({ command }: { readonly command: string }) {
+  const { value } = useAnswer<AccessAnswer>('access');
+  if (value === undefined) return null;
+  const text = withTenant(command, value.tenant);
+  return (
+    <p class="command">
+      <code>{text}</code>
+      <CopyButton text={text} what="the command" />
+    </p>
+  );
+}

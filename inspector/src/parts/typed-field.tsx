@@ -1,0 +1,47 @@
+import { useEffect, useState } from 'preact/hooks';
+
+/** Pause after the last key before a search is sent. */
+const TYPING_MS = 200;
+
+export interface TypedFieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly maxLength?: number;
+  readonly suggestions?: readonly string[];
+  readonly onChange: (text: string) => void;
+}
+
+/** A text field that reports its text once a person pauses. */
+export function TypedField({ label, value, maxLength, suggestions, onChange }: TypedFieldProps) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return undefined;
+    const timer = setTimeout(() => onChange(text.trim()), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const list = suggestions === undefined ? undefined : 'known-agents';
+  return (
+    <>
+      <input
+        class={list === undefined ? '' : 'agent-filter'}
+        type="search"
+        placeholder={label}
+        aria-label={label}
+        value={text}
+        maxLength={maxLength}
+        list={list}
+        spellcheck={false}
+        autocomplete="off"
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+      />
+      {list !== undefined && (
+        <datalist id={list}>
+          {suggestions?.map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+      )}
+    </>
+  );
+}
