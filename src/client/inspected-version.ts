@@ -13,7 +13,7 @@ import type { ClientPorts } from './ports.ts';
 import { prefixOf, RecentContexts } from './recent-contexts.ts';
 import { RecentValues } from './recent-values.ts';
 
-/** What all reports of a version have in common. */
+/** The parts that all reports of a version share. */
 export interface ReportSource {
   readonly frame: ReportFrame;
   /** Summaries that are new in the version, with their segments. */

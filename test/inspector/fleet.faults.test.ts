@@ -48,10 +48,8 @@ describe.skipIf(chromium === undefined)('the fleet in a browser (skipped without
     const { page, url } = await openFleetPage({ allowed: /^Applying inline style violates/ });
     await page.goto(`${url}${BOARD_PATH}`);
     for (const queue of ['turn', 'compaction', 'summarization']) {
-      await page
-        .getByRole('link', { name: new RegExp(`^${queue}`, 'i') })
-        .first()
-        .waitFor();
+      const links = page.getByRole('link', { name: new RegExp(`^${queue}`, 'i') });
+      await expect.poll(() => links.count()).toBeGreaterThan(0);
     }
   });
 

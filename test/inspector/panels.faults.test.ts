@@ -87,7 +87,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       const { client } = scene;
       const page = await open('/c/retail/v/1');
       await button(page, 'Restore version 1…').click();
-      const made = await client.restore('retail', { version: 2 });
+      const made = await client.restore('retail', { version: 2, newer: 'keep' });
       await page.locator('.conversation-facts', { hasText: `version ${made.number}` }).waitFor();
       await page.getByRole('link', { name: `Version 2 →` }).waitFor({ state: 'attached' });
       const dialog = page.getByRole('dialog', { name: 'Restore a version' });
@@ -191,7 +191,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       held.release();
       await page.getByText(/planned in/).waitFor();
       expect(plans.length).toBe(1);
-      await client.restore('retail', { version: 1 });
+      await client.restore('retail', { version: 1, newer: 'keep' });
       await expect.poll(() => plans.length).toBe(2);
     });
 

@@ -144,7 +144,8 @@ describe.skipIf(!canRun)('the inspector (skipped without chromium and ../shared/
     await page.locator('.timeline-row', { hasText: 'the second message' }).waitFor();
     const { window } = await fixture.client.breakdown(conversation);
     const exact = new Intl.NumberFormat('en-US').format(window.usedTokens);
-    await page.locator('.gauge-figure.is-main').getByTitle(`${exact} tokens`, { exact: true }).waitFor();
+    const figure = page.locator('.gauge-figure.is-main').getByTitle(`${exact} tokens`, { exact: true });
+    await expect.poll(() => figure.count()).toBe(1);
   });
 
   test('a conversation that does not exist, and a server that is away, are reported in words', async () => {

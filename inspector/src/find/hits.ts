@@ -45,7 +45,7 @@ function distance(text: string, word: string): number {
   return text.includes(word) ? 1 : 2;
 }
 
-/** Reads reports in the given order, some of them ahead. @param read must not start anything that nobody can cancel */
+/** Reads reports in the given order, at most `AT_ONCE` at the same time. The first failure ends the search. */
 export async function* readAhead<Value>(
   versions: readonly number[],
   read: (version: number) => Promise<Value>,
@@ -55,7 +55,7 @@ export async function* readAhead<Value>(
   for (;;) {
     while (started.length < AT_ONCE && waiting.length > 0) {
       const answer = read(waiting.shift() ?? 0);
-      // The first failure ends the search, so nothing waits for a later one.
+      // A failure behind the first one has no reader, and must not end the page.
       answer.catch(() => undefined);
       started.push(answer);
     }
