@@ -1,6 +1,6 @@
 import { type HeldCall, nameCall } from './held-calls.ts';
 import { watch } from './invariants.ts';
-import { textOfDatabase } from './snapshot.ts';
+import { listOwners, textOfDatabase } from './snapshot.ts';
 import { ID_MARK } from './templates.ts';
 import { openProcess, type World } from './world.ts';
 
@@ -14,10 +14,12 @@ export interface Faults {
   readonly deaths: number;
   /** All leases and locks lapse at once, and their owners go on without noticing. */
   readonly lapses: number;
+  /** The sweeper takes a worker for gone, although that worker goes on or has died. */
+  readonly gone: number;
   readonly all: number;
 }
 
-export const NO_FAULTS: Faults = { lostWakes: 0, lostReplies: 0, deaths: 0, lapses: 0, all: 0 };
+export const NO_FAULTS: Faults = { lostWakes: 0, lostReplies: 0, deaths: 0, lapses: 0, gone: 0, all: 0 };
 
 export type Fault = Exclude<keyof Faults, 'all'>;
 
@@ -82,7 +84,7 @@ export class Choices {
     const { held, jobs } = this.#world;
     jobs.releaseStalled();
     const calls = held.all.flatMap((call) => this.#choicesOf(call));
-    const choices = [...calls, ...this.#takeable(), ...this.#sweep()];
+    const choices = [...calls, ...this.#takeable(), ...this.#sweep(), ...this.#loseWorkers()];
     return choices.length > 0 ? [...choices, ...this.#lapse()] : this.#waitOn();
   }
 
@@ -151,6 +153,20 @@ export class Choices {
     if (!isOwned || !this.#has('lapses')) return [];
     const happen = async (): Promise<void> => clock.moveTo(clock.now() + LAPSE_MS);
     return [this.#paid({ name: 'lapse', fault: 'lapses', happen })];
+  }
+
+  /** The sweeper ends the leases of one worker, that is of one delivery. */
+  #loseWorkers(): Choice[] {
+    if (!this.#has('gone')) return [];
+    const workers = new Set(listOwners(this.#world.db).map((owner) => owner.slice(0, owner.lastIndexOf('-'))));
+    return [...workers].map((worker) => {
+      const happen = async (): Promise<void> => {
+        this.#sweeps += 1;
+        const name = `${ID_MARK}s${this.#sweeps}`;
+        this.#world.endLeases(openProcess(name), name, worker);
+      };
+      return this.#paid({ name: `gone ${worker}`, fault: 'gone', happen });
+    });
   }
 
   /** Moves the clock to the next moment at which something is due. */

@@ -13,7 +13,8 @@ export interface Process {
 /** The work of an actor. With it and the replies so far, the actor can be started again at the same point. */
 export type Origin =
   | { readonly kind: 'job'; readonly job: TakenJob }
-  | { readonly kind: 'sweep' }
+  /** One sweep. With `gone`, the sweeper ends the leases of that worker instead. */
+  | { readonly kind: 'sweep'; readonly gone?: string }
   | { readonly kind: 'client'; readonly index: number };
 
 /** The reply to one call of an actor, recorded for a replay. */

@@ -6,7 +6,7 @@ import { Counterexample, explore, walk } from './explore.ts';
 import { MUTATIONS } from './mutations.ts';
 import { exploreScenario, SCENARIOS } from './scenarios.ts';
 
-const ONE_OF_EACH: Faults = { lostWakes: 1, lostReplies: 1, deaths: 1, lapses: 1, all: 4 };
+const ONE_OF_EACH: Faults = { lostWakes: 1, lostReplies: 1, deaths: 1, lapses: 1, gone: 1, all: 5 };
 const NO_LIMIT = { maxSteps: Number.POSITIVE_INFINITY, maxMs: Number.POSITIVE_INFINITY };
 const SEED = 20_261_121;
 const WALKS = countRuns(100);
@@ -16,7 +16,7 @@ const LARGE: ReadonlySet<string> = new Set(['two turns and a soft pass', 'a turn
 const SMALL = SCENARIOS.filter(({ name }) => !LARGE.has(name));
 /** Scenarios that are explored with every single fault. */
 const TINY = SMALL.filter(({ name }) => /two producers|service answers|restore/.test(name));
-const KINDS = ['lostWakes', 'lostReplies', 'deaths'] as const;
+const KINDS = ['lostWakes', 'lostReplies', 'deaths', 'gone'] as const;
 
 describe('every order of calls keeps I1 to I6 and settles each turn once and in order', () => {
   it.each([

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { explore } from './explore.ts';
 import { exploreScenario, SCENARIOS } from './scenarios.ts';
 
-const KINDS = ['lostWakes', 'lostReplies', 'deaths', 'lapses'] as const;
+const KINDS = ['lostWakes', 'lostReplies', 'deaths', 'lapses', 'gone'] as const;
 
 /**
  * Searches further than a test has time for:
@@ -26,6 +26,7 @@ const faults = {
   lostReplies: countOf('lostReplies'),
   deaths: countOf('deaths'),
   lapses: countOf('lapses'),
+  gone: countOf('gone'),
   all: Number(values.faults),
 };
 const maxMs = Number(values.seconds) * 1_000;

@@ -27,7 +27,7 @@ function presentPass(db: MemoryDatabase, lease: PassLease): PassLease {
   return { ...lease, passId: pass?.passId ?? lease.passId, owner: pass?.owner ?? lease.owner };
 }
 
-type Operation = 'accept' | 'claim' | 'requestPass';
+type Operation = 'accept' | 'claim' | 'requestPass' | 'lapseLeases';
 
 /** Changes the database after each call of one operation. */
 function after(operation: Operation, change: (db: MemoryDatabase) => unknown): Mutate {
@@ -105,6 +105,31 @@ export const MUTATIONS: readonly Mutation[] = [
         return store.recordStep(lease, rest);
       },
     }),
+  },
+  {
+    name: 'without the check of the epoch, after a worker was taken for gone by mistake (I8)',
+    invariant: 'I4',
+    scenario: 'two producers',
+    faults: { gone: 1, all: 1 },
+    mutate: (store, db) => ({
+      ...store,
+      recordStep: (lease, outcome) => store.recordStep(presentTurn(db, lease), outcome),
+      settle: (lease, settlement, wake) => store.settle(presentTurn(db, lease), settlement, wake),
+    }),
+  },
+  {
+    name: 'that removes the ready entry of a turn whose worker is gone',
+    invariant: 'I3',
+    scenario: 'two producers',
+    faults: { gone: 1, all: 1 },
+    mutate: after('lapseLeases', (db) => db.ready.delete(readyMember('t', ref))),
+  },
+  {
+    name: 'that removes the ready entry of a pass whose worker is gone',
+    invariant: 'I6',
+    scenario: 'a restore and a pass',
+    faults: { gone: 1, all: 1 },
+    mutate: after('lapseLeases', (db) => db.ready.delete(readyMember('p', ref))),
   },
   {
     name: 'that does not count turns in the claim script',

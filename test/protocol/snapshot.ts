@@ -37,6 +37,16 @@ export function toEssence(value: unknown, isKnown: (wake: string) => boolean = (
   });
 }
 
+/** Lists the owners of turns, passes and summaries. */
+export function listOwners(db: MemoryDatabase): string[] {
+  const owners = [...db.conversations.values()].flatMap(({ owner, pass, summaryRecords }) => [
+    owner,
+    pass?.owner,
+    ...[...summaryRecords.values()].map((record) => (record.kind === 'claim' ? record.owner : undefined)),
+  ]);
+  return owners.filter((owner) => owner !== undefined);
+}
+
 /** The whole content of the stores, as text. */
 export function textOfDatabase(db: MemoryDatabase): string {
   const { conversations, gone, ready, sweeps, lastSweepMsByShard } = db;

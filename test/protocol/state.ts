@@ -1,8 +1,9 @@
-import type { MemoryConversation } from '../../src/memory-store/database.ts';
+import { ownerPrefix } from '../../src/domain/ids.ts';
+import type { MemoryConversation, MemoryDatabase } from '../../src/memory-store/database.ts';
 import type { Choices } from './choices.ts';
 import type { Actor } from './held-calls.ts';
 import { type StoredJob, tokenOf } from './memory-jobs.ts';
-import { sortEntries, toEssence, toText } from './snapshot.ts';
+import { listOwners, sortEntries, toEssence, toText } from './snapshot.ts';
 import { hashText, joinTemplates, Renaming, type Template, toTemplate } from './templates.ts';
 import type { World } from './world.ts';
 
@@ -59,13 +60,21 @@ function describeJob(job: StoredJob): Template {
   return toTemplate(toText([id, queue, data, parent, state, attemptsMade, lock, due, pending, ended]));
 }
 
-function describeActor({ held, clock }: World, actor: Actor): Template {
+/** The owners of a worker. Names are numbered again, so the worker's own name would not show whose leases end. */
+function ownersOf(db: MemoryDatabase, [worker]: readonly unknown[]): string[] {
+  return listOwners(db)
+    .filter((owner) => owner.startsWith(ownerPrefix(String(worker))))
+    .toSorted();
+}
+
+function describeActor({ held, clock, db }: World, actor: Actor): Template {
   const { name, origin, begunAt, replies } = actor;
   const { job } = origin.kind === 'job' ? origin : { job: undefined };
   const calls = held.all
     .filter((call) => call.actor === actor)
     .map(
-      ({ number, room, operation, args, isResent }) => `${number} ${room}.${operation} ${isResent} ${toEssence(args)}`,
+      ({ number, room, operation, args, isResent }) =>
+        `${number} ${room}.${operation} ${isResent} ${toEssence(operation === 'lapseLeases' ? ownersOf(db, args) : args)}`,
     );
   const begun = [name, origin.kind, job?.id, job?.token, job?.attemptsMade, clock.now() - begunAt];
   return joinTemplates([

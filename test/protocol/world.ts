@@ -155,6 +155,11 @@ export class World {
     this.#begin(this.#openActor(name, process, { origin: { kind: 'sweep' } }));
   }
 
+  /** Starts a run of the sweeper that ends the leases of one worker. */
+  endLeases(process: Process, name: string, worker: string): void {
+    this.#begin(this.#openActor(name, process, { origin: { kind: 'sweep', gone: worker } }));
+  }
+
   /** Starts a client of the options. */
   beginClient(index: number): void {
     const name = `c${index + 1}`;
@@ -178,7 +183,10 @@ export class World {
   }
 
   #run(actor: Actor, origin: Exclude<Origin, { kind: 'job' }>): Promise<unknown> {
-    if (origin.kind === 'sweep') return createSweeper(this.#openPorts(actor)).sweepOnce();
+    if (origin.kind === 'sweep') {
+      const sweeper = createSweeper(this.#openPorts(actor));
+      return origin.gone === undefined ? sweeper.sweepOnce() : sweeper.endLeases(origin.gone);
+    }
     const play = this.#setting.options.clients?.[origin.index];
     if (play === undefined) throw new Error(`no client ${origin.index}`);
     return play(this.#clientPorts(actor));
@@ -278,6 +286,7 @@ export class World {
       agents: { find: (name) => (name === AGENT ? prepared : undefined) },
       clock: { now: () => actor.sees ?? clock.now() },
       ids: idsOf(actor),
+      owners: idsOf(actor),
       timers,
       onEvent: () => undefined,
       tracing: noTracing,
