@@ -10,9 +10,11 @@ import { openBenchRedis } from './redis.ts';
 const WORKERS = 3;
 const CONVERSATIONS = 60;
 const KILLS = Number(process.argv.find((argument) => argument.startsWith('--kills='))?.slice(8) ?? 100);
+/** True if workers are frozen (SIGSTOP) instead of killed, so that only the lease ends their ownership. */
+const FREEZES = process.argv.includes('--freeze');
 const KILL_EVERY_MS = 3_000;
-/** Maximum time in ms from the kill of a worker until another worker claims its turn. */
-const BOUND_MS = 12_000;
+/** Maximum time in ms until another worker claims the turn: the lease of a frozen worker must lapse, that of a killed one not. */
+const BOUND_MS = FREEZES ? 12_000 : 7_000;
 const LONGEST_MS = 60_000;
 
 interface Line {
@@ -79,19 +81,30 @@ async function keepBusy(client: OpenClient, conversation: string, isOver: () => 
   }
 }
 
-/** Kills workers one after another, each while it runs turns, and starts a new worker each time. */
+/** Kills or freezes a worker. A frozen one is killed once other workers have its turns, because it must not continue. */
+async function strike(victim: ChildProcess, observer: Observer): Promise<void> {
+  const exited = once(victim, 'close');
+  const struckAt = Date.now();
+  victim.kill(FREEZES ? 'SIGSTOP' : 'SIGKILL');
+  if (FREEZES) {
+    observer.orphan(victim, struckAt);
+    const until = struckAt + LONGEST_MS;
+    while (observer.orphans.size > 0 && Date.now() < until) await sleep(100);
+    victim.kill('SIGKILL');
+  }
+  // Reads the last lines of the killed worker first, because a settled turn waits for no other worker.
+  await exited;
+  if (!FREEZES) observer.orphan(victim, struckAt);
+}
+
+/** Strikes workers one after another, each while it runs turns, and starts a new worker each time. */
 async function killInTurns(workers: ChildProcess[], redisUrl: string, observer: Observer): Promise<void> {
   for (let kill = 0; kill < KILLS; kill += 1) {
     // The pause varies, so that kills do not always meet the same point between two heartbeats.
     await sleep(KILL_EVERY_MS + ((kill * 337) % 1_000) - 500);
     const at = kill % WORKERS;
     const victim = workers[at] as ChildProcess;
-    const exited = once(victim, 'close');
-    victim.kill('SIGKILL');
-    const killedAt = Date.now();
-    // Reads the last lines of the killed worker first, because a settled turn waits for no other worker.
-    await exited;
-    observer.orphan(victim, killedAt);
+    await strike(victim, observer);
     workers[at] = await startWorker(redisUrl, observer);
     if (kill % 10 === 9) process.stderr.write(`${kill + 1} kills, ${observer.waitsMs.length} turns went on\n`);
   }
@@ -132,7 +145,9 @@ function report({ waitsMs, orphans, settled }: Observer, where: string): void {
   const figures = { kills: KILLS, turns: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1), stuck: orphans.size };
   if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify({ ...figures, settled })}\n`);
   else {
-    process.stdout.write(`${KILLS} SIGKILLs among ${WORKERS} workers, ${CONVERSATIONS} conversations, ${where}\n`);
+    process.stdout.write(
+      `${KILLS} ${FREEZES ? 'SIGSTOPs' : 'SIGKILLs'} among ${WORKERS} workers, ${CONVERSATIONS} conversations, ${where}\n`,
+    );
     process.stdout.write(
       `from the kill to the next claim, ms: p50 ${figures.p50}, p99 ${figures.p99}, max ${figures.max} ` +
         `(${figures.turns} turns, bound ${BOUND_MS}), ${figures.stuck} stuck, ${settled} settled\n`,
