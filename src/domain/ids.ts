@@ -53,3 +53,8 @@ export function indexOfCallId(callId: string): number {
 export const traceParentSchema = z.string().regex(/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/);
 
 export type TraceParent = z.infer<typeof traceParentSchema>;
+
+/** Prefix of the ids under which a worker owns turns, compaction passes and summaries. A ULID contains no `-`. */
+export function ownerPrefix(worker: string): string {
+  return `${worker}-`;
+}

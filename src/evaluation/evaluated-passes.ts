@@ -44,6 +44,7 @@ export class EvaluatedPasses {
       agents: { find: () => agent },
       clock: { now: () => Date.now() },
       ids: { next: () => this.#nextId() },
+      owners: { next: () => this.#nextId() },
       timers: systemTimers,
       onEvent: () => undefined,
       tracing: noTracing,

@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulidx';
+import { ownerPrefix } from '../domain/ids.ts';
 import type { IdSource } from '../domain/ports/clock.ts';
 
 /** Random bytes that are drawn at a time. An id needs 16 bytes. ulidx alone draws each of them by a call of its own. */
@@ -18,4 +19,18 @@ export function createIdSource(): IdSource {
     return (bytes[used - 1] ?? 0) / 256;
   });
   return { next: () => next() };
+}
+
+/**
+ * Creates the ids of owners: the name of their worker and a count. So a lease names its worker, and no field of a record
+ * and no argument of a script is needed for this.
+ */
+export function createOwnerSource(worker: string): IdSource {
+  let count = 0;
+  return {
+    next: () => {
+      count += 1;
+      return `${ownerPrefix(worker)}${count.toString(36)}`;
+    },
+  };
 }

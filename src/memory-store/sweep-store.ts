@@ -1,4 +1,4 @@
-import type { ConversationRef } from '../domain/ids.ts';
+import { type ConversationRef, ownerPrefix } from '../domain/ids.ts';
 import {
   type DueEntry,
   type ShardMeasure,
@@ -6,7 +6,7 @@ import {
   type SweepDecision,
   type SweepStore,
 } from '../domain/ports/sweep-store.ts';
-import type { MemoryDatabase } from './database.ts';
+import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { expire } from './idle-ttl.ts';
 import { headTurn, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
 import { decodeMember, encodeMember, readyEntry, scheduledEntry } from './members.ts';
@@ -35,6 +35,10 @@ export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
     },
     sweepDue: async (_now, limit) => ({
       due: sweepShard(db, 0, limit).map((member) => decodeMember(member)),
+      quarantined: [],
+    }),
+    lapseLeases: async (worker) => ({
+      due: lapseLeases(db, worker).map((member) => decodeMember(member)),
       quarantined: [],
     }),
     quarantine: async (entry, why) => {
@@ -125,6 +129,40 @@ function inspect(db: MemoryDatabase, kind: 'turn' | 'pass', ref: ConversationRef
     return { status: 'quiet' };
   }
   return { status: 'lapsed', ...(found.wake !== undefined && { recordedWake: found.wake }) };
+}
+
+/** Ends the leases of a gone worker, as `lua/lapse-leases.lua` does in Redis. */
+function lapseLeases(db: MemoryDatabase, worker: string): string[] {
+  const due = [...db.ready].toSorted(([, a], [, b]) => a - b).map(([member]) => member);
+  const lapsed = due.filter((member) => lapseLease(db, member, ownerPrefix(worker)));
+  for (const member of lapsed) db.ready.set(member, db.now() + FIRST_PUSH_MS);
+  return lapsed;
+}
+
+function lapseLease(db: MemoryDatabase, member: string, owners: string): boolean {
+  const { kind, conversation: ref } = decodeMember(member);
+  const conversation = db.find(ref);
+  const record = kind === 'turn' ? conversation : kind === 'pass' ? conversation?.pass : undefined;
+  if (conversation === undefined || record === undefined) return false;
+  if (kind === 'turn' && conversation.isAlone) return false;
+  if (record.owner?.startsWith(owners)) {
+    record.leaseUntil = Math.min(record.leaseUntil ?? 0, db.now());
+    return true;
+  }
+  const { pass } = conversation;
+  if (kind !== 'pass' || pass?.parked === undefined || pass.parked.untilMs <= db.now()) return false;
+  if (!dropClaims(conversation, owners)) return false;
+  pass.parked = { ...pass.parked, untilMs: db.now() };
+  return true;
+}
+
+/** Removes a worker's claims on summaries. Returns true if there was one. */
+function dropClaims({ summaryRecords }: MemoryConversation, owners: string): boolean {
+  const claimed = [...summaryRecords].filter(
+    ([, record]) => record.kind === 'claim' && record.owner.startsWith(owners),
+  );
+  for (const [hash] of claimed) summaryRecords.delete(hash);
+  return claimed.length > 0;
 }
 
 interface Deadline {

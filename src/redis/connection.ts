@@ -8,6 +8,8 @@ import { type NodeOptions, openRedis } from './open-redis.ts';
 export interface ConnectionOptions extends RedisLocation {
   /** Milliseconds after which a command without an answer fails. Clients set this limit. Workers set none and wait. */
   readonly commandTimeoutMs?: number;
+  /** Name under which Redis lists the connection. */
+  readonly name?: string;
   /** While Redis is away, a command fails at once instead of waiting until Redis is back. */
   readonly failsFast?: boolean;
   /** Called once per outage of Redis, with its first error. */
@@ -20,7 +22,7 @@ export interface ConnectionOptions extends RedisLocation {
  * @throws invalid_config if the URL or a TLS setting is invalid
  */
 export function openConnection(options: ConnectionOptions): Redis {
-  const { failsFast = false, commandTimeoutMs } = options;
+  const { failsFast = false, commandTimeoutMs, name } = options;
   // A Cluster connection has every method that our scripts use, so only `duplicateConnection` treats a Cluster
   // differently.
   const redis = openRedis(options, {
@@ -28,6 +30,7 @@ export function openConnection(options: ConnectionOptions): Redis {
     isPipelined: true,
     // On a fail-fast connection the caller connects by itself, to learn whether connecting failed.
     isLazy: failsFast,
+    ...(name !== undefined && { name }),
     ...(commandTimeoutMs !== undefined && { commandTimeoutMs, connectTimeoutMs: commandTimeoutMs }),
   }) as Redis;
   const outages = reportOutages((error) => options.onError?.(error));

@@ -11,6 +11,8 @@ import {
 import { makeTlsOptions } from './tls.ts';
 
 export interface ConnectionTerms {
+  /** Name under which Redis lists the connection. */
+  readonly name?: string;
   /** If true, a command fails at once while Redis is away. If false, it waits until Redis is back. */
   readonly failsFast: boolean;
   /** Milliseconds after which a command without an answer fails. */
@@ -104,7 +106,7 @@ function readAddress(url: string): RedisAddress {
 }
 
 function makeNodeOptions(terms: ConnectionTerms): NodeOptions {
-  const { failsFast, isTriedOnce = false, commandTimeoutMs, connectTimeoutMs = CONNECT_MS } = terms;
+  const { failsFast, isTriedOnce = false, commandTimeoutMs, connectTimeoutMs = CONNECT_MS, name } = terms;
   return {
     maxRetriesPerRequest: failsFast ? 0 : null,
     // An unreachable server has no command to finish. With a longer timeout, ioredis would keep the process alive for
@@ -114,6 +116,7 @@ function makeNodeOptions(terms: ConnectionTerms): NodeOptions {
     socketTimeout: SILENCE_MS,
     retryStrategy: pickRetries(terms),
     reconnectOnError: isDemoted,
+    ...(name !== undefined && { connectionName: name }),
     ...(commandTimeoutMs !== undefined && { commandTimeout: commandTimeoutMs }),
     ...(isTriedOnce && { enableReadyCheck: false, disableClientInfo: true }),
   };

@@ -6,7 +6,7 @@ import type { PassHandler, SummarizationHandler, TurnHandler, WakeQueue } from '
 import type { Store } from '../domain/ports/store.ts';
 import type { Summarizer } from '../domain/ports/summarizer.ts';
 import type { Tracing } from '../domain/ports/tracing.ts';
-import { createIdSource } from '../jobs/id-source.ts';
+import { createIdSource, createOwnerSource } from '../jobs/id-source.ts';
 import type { Calibrations } from '../workers/calibrations.ts';
 import { createPassHandler, takeOverPass } from '../workers/compaction/pass-delivery.ts';
 import { recountContext } from '../workers/compaction/recount.ts';
@@ -23,6 +23,8 @@ import { besideOthers } from '../workers/work-place.ts';
 import { processLock, systemClock } from './system.ts';
 
 export interface HandlerParts {
+  /** Name of this worker process, which its leases bear. */
+  readonly worker: string;
   readonly store: Store;
   readonly wakes: WakeQueue;
   readonly agents: PreparedAgents;
@@ -48,9 +50,16 @@ export interface Handlers {
 /** Creates the job handler of each worker role. */
 export function createHandlers(parts: HandlerParts): Handlers {
   const { store, summarizers, shadowed, wakes, agents, calibrations, onEvent, onContent, tracing, shutdown } = parts;
-  const { clock = systemClock } = parts;
+  const { worker, clock = systemClock } = parts;
   const listeners = { onEvent, onContent, tracing };
-  const system = { clock, ids: createIdSource(), timers: systemTimers, shutdown, solo: processLock };
+  const system = {
+    clock,
+    ids: createIdSource(),
+    owners: createOwnerSource(worker),
+    timers: systemTimers,
+    shutdown,
+    solo: processLock,
+  };
   const shared = { contexts: store, wakes, agents, calibrations, ...listeners, ...system };
   const sweepPorts = { ...shared, sweep: store };
   const summaries = withReadableSummaries(store, sweepPorts);

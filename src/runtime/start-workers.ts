@@ -115,7 +115,9 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   const onError = reportTo(onEvent);
   const pages = await openWorkerPages(settings.metrics);
   closers.add(() => pages.close());
-  const connected = await connectStore({ url, tls, shards, onError: (error) => onError(error, 'store'), signal });
+  const worker = createIdSource().next();
+  const onStoreError = (error: Error): void => onError(error, 'store');
+  const connected = await connectStore({ url, tls, shards, worker, onError: onStoreError, signal });
   const { store } = connected;
   closers.add(connected.close);
   const wakes = openWakeQueue({ url, tls, shards: queueShards, onError });
@@ -124,8 +126,21 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   await calibrations.start(store);
   closers.add(() => calibrations.stop());
   const shutdown = new Shutdown();
-  const ports = { store, wakes, agents, calibrations, summarizers, shadowed, onEvent, onContent, tracing, shutdown };
+  const ports = {
+    worker,
+    store,
+    wakes,
+    agents,
+    calibrations,
+    summarizers,
+    shadowed,
+    onEvent,
+    onContent,
+    tracing,
+    shutdown,
+  };
   return await startRoles(startup, {
+    worker,
     connected,
     wakes,
     pages,
@@ -144,6 +159,7 @@ async function openWorkers(startup: Startup): Promise<Workers> {
 
 /** Connections and stores that all worker roles of a process share. */
 interface OpenResources {
+  readonly worker: string;
   readonly connected: ConnectedStore;
   readonly wakes: OpenWakeQueue;
   readonly pages: WorkerPages;
@@ -155,14 +171,13 @@ interface OpenResources {
 
 /** Starts the worker roles once all connections are open. */
 async function startRoles({ settings, onEvent, metrics, closers }: Startup, open: OpenResources): Promise<Workers> {
-  const { connected, wakes, pages, calibrations, shutdown, handlers, inbox } = open;
+  const { worker, connected, wakes, pages, calibrations, shutdown, handlers, inbox } = open;
   const { store, measures, checkServer } = connected;
   const { stuckMs, shutdownMs } = settings;
   const loop = new EventLoopMonitor();
   closers.add(() => loop.stop());
-  const owner = createIdSource().next();
   const presence = new Presence(
-    { worker: owner, roles: settings.roles, startedAt: systemClock.now() },
+    { worker, roles: settings.roles, startedAt: systemClock.now() },
     { store: connected.presence, timers: systemTimers, clock: systemClock, onEvent },
   );
   await presence.start();
@@ -172,15 +187,16 @@ async function startRoles({ settings, onEvent, metrics, closers }: Startup, open
     shutdown.begin(shutdownMs, systemTimers);
     await stopWork(workers, handlers.sweeper);
   });
-  const lease = new MeasuringLease({ measures, timers: systemTimers, clock: systemClock, owner });
+  const lease = new MeasuringLease({ measures, timers: systemTimers, clock: systemClock, owner: worker });
   closers.add(() => lease.end());
   metrics.measure(createMeasures({ store, measures, wakes, calibrations, lease }));
   pages.begin({ metrics, checks: listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }) });
   closers.add(() => pages.stop());
-  const deliverer = startDeliverer({ store, owner, onEvent, ...settings.webhooks });
+  const deliverer = startDeliverer({ store, owner: worker, onEvent, ...settings.webhooks });
   closers.add(() => deliverer.close());
   await workers.start();
-  handlers.sweeper.start();
+  const { sweeper } = handlers;
+  sweeper.start(() => presence.watch((gone) => sweeper.endLeases(gone)));
   return {
     metricsUrl: pages.metricsUrl,
     async close() {

@@ -13,7 +13,7 @@ import { type EventNotifications, openEventNotifications } from './event-notific
 import { guardStore } from './guarded-store.ts';
 import { openMeasures, type StoreMeasures } from './measures.ts';
 import { openStore } from './open-store.ts';
-import { openPresence } from './presence.ts';
+import { connectionName, openPresence } from './presence.ts';
 import { openStreamNotices } from './streams.ts';
 
 export interface StoreOptions extends RedisLocation {
@@ -25,6 +25,8 @@ export interface StoreOptions extends RedisLocation {
    */
   readonly failsFast?: boolean;
   readonly onError?: (error: Error) => void;
+  /** Worker whose connection this is. Redis lists the connection under this name. */
+  readonly worker?: string;
   /** How many replicas and disks must have a write before the caller gets its reply. */
   readonly durability?: Durability | undefined;
   /** Makes `connectStore` stop waiting for Redis. */
@@ -59,12 +61,13 @@ const FAIL_FAST_MS = 900;
  * @throws invalid_config, incompatible_store, redis_denied, and redis_unavailable if `failsFast` is set
  */
 export async function connectStore(options: StoreOptions): Promise<ConnectedStore> {
-  const { url, tls, shards, failsFast = false, onError, durability, signal } = options;
+  const { url, tls, shards, failsFast = false, onError, worker, durability, signal } = options;
   signal?.throwIfAborted();
   const redis = openConnection({
     url,
     tls,
     failsFast,
+    ...(worker === undefined ? {} : { name: connectionName(worker) }),
     ...(failsFast ? { commandTimeoutMs: FAIL_FAST_MS } : {}),
     ...(onError === undefined ? {} : { onError }),
   });
@@ -84,7 +87,7 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
       readMemory: () => readMemory(redis),
       checkServer: () => checkServer(redis),
       measures: openMeasures(redis, keyspace),
-      presence: openPresence(redis, keyspace),
+      presence: openPresence(redis, keyspace, worker ?? ''),
       streamNotices: openStreamNotices(subscriber, keyspace),
       close: async () => {
         notifications.close();

@@ -78,7 +78,7 @@ export async function openInspection(location: RedisLocation): Promise<Inspectio
     releaseQuarantined: (shards, release) => scriptBinder(redis, new Keyspace(shards))(releaseScript)(release),
     listWaitingAgents: (shards) => listWaitingAgents(redis, new Keyspace(shards)),
     listWebhooks: () => openWebhookStore(redis, new Keyspace(1)).listWebhooks(),
-    listWorkers: () => listWorkers(redis, new Keyspace(1)),
+    listWorkers: async () => listWorkers(redis, new Keyspace(1), await readClock(redis)),
     readClock: () => readClock(redis),
     countFailures: (shards, period) => countFailures(redis, new Keyspace(shards), period),
     close: () => redis.disconnect(),

@@ -136,9 +136,14 @@ export class Keyspace {
     return `{tf${shard}}:outbox:positions`;
   }
 
-  /** Key of the running workers, by the time at which each last reported. */
+  /** Key of the running workers: roles and start of each. */
   workers(): string {
     return '{tf}:workers';
+  }
+
+  /** Key of the connection of a running worker. The key expires if the worker does not renew it. */
+  worker(worker: string): string {
+    return `{tf}:worker:${worker}`;
   }
 
   /** Key of the lease of the worker that sweeps all shards. */

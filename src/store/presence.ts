@@ -1,61 +1,127 @@
 import type { Redis } from 'ioredis';
-import type { LostWorker, PresenceStore, WorkerPresence } from '../domain/ports/presence-store.ts';
+import {
+  LOST_AFTER_MS,
+  type PresenceStore,
+  type SilentWorker,
+  type WorkerPresence,
+} from '../domain/ports/presence-store.ts';
+import { type ListedConnection, OwnConnection } from '../redis/own-connection.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
-import { type ScriptOf, scriptBinder } from './script.ts';
+import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-export function openPresence(redis: Redis, keyspace: Keyspace): PresenceStore {
+/**
+ * Milliseconds without a renewal after which a worker whose connection has ended counts as gone. A living worker whose
+ * connection was lost needs this time to connect again. Its renewals are 0.5 s apart.
+ */
+const STALE_AFTER_MS = 1_000;
+/** Hash slot of the keys whose hash tag is `{tf}`. */
+const SLOT = 2_301;
+/** Larger than the time to live of any key. */
+const NEVER_RENEWED = Number.MAX_SAFE_INTEGER;
+
+/** Name of the connection on which a worker renews its key. */
+export function connectionName(worker: string): string {
+  return `turnfold:${worker}`;
+}
+
+/**
+ * Opens the presence of workers. A worker renews the time to live of its own key with one command, and writes the key
+ * again only on a new connection.
+ * @param worker worker whose connection this is
+ */
+export function openPresence(redis: Redis, keyspace: Keyspace, worker: string): PresenceStore {
+  const own = new OwnConnection(redis, { slot: SLOT, name: connectionName(worker) });
+  const bind = scriptBinder(redis, keyspace);
+  const begin = bind(beginPresenceScript);
+  const end = bind(endPresenceScript);
+  let written: ListedConnection | undefined;
   return {
-    renewPresence: scriptBinder(redis, keyspace)(renewPresenceScript),
-    endPresence: async (presence) => {
-      await callStore(() => redis.zrem(keyspace.workers(), encodeMember(presence)));
+    renewPresence: async (presence) => {
+      const connection = await callStore(() => own.read());
+      const isSame = connection === written;
+      const key = keyspace.worker(presence.worker);
+      const isRenewed = isSame && (await callStore(() => redis.pexpire(key, LOST_AFTER_MS))) === 1;
+      if (!isRenewed) await begin(presence, connection?.id);
+      written = connection;
+      return !isSame;
     },
+    findSilent: () => callStore(() => findSilent(redis, keyspace, own)),
+    removeSilent: async (name) => (await end(name, LOST_AFTER_MS - STALE_AFTER_MS)) === 1,
+    endPresence: async (name) => void (await end(name, NEVER_RENEWED)),
   };
 }
 
 /** A worker process in the list of running workers. */
 export interface ListedWorker extends WorkerPresence {
-  /** Time of the last heartbeat, in ms since epoch. */
+  /** Time of the last renewal, in ms since epoch. For a worker that is lost, a time before which it was renewed. */
   readonly seenAt: number;
 }
 
-/** Maximum workers that are listed, those with the latest heartbeats. */
+/** ms by which a lost worker is listed as older than `LOST_AFTER_MS`, because a caller compares with an earlier time. */
+const MARGIN_MS = 1_000;
+/** Maximum workers that are listed, those with the latest renewals. */
 const MOST_WORKERS = 1_000;
 
-/** Lists running workers, and workers that disappeared and were not reported as lost yet. */
-export async function listWorkers(redis: Redis, keyspace: Keyspace): Promise<ListedWorker[]> {
-  const flat = await callStore(() => redis.zrevrange(keyspace.workers(), 0, MOST_WORKERS - 1, 'WITHSCORES'));
-  return flat.flatMap((member, at) => {
-    if (at % 2 !== 0) return [];
-    const [worker, roles, startedAt] = member.split('|');
-    const seenAt = Number(flat[at + 1]);
-    if (!worker || !roles || !Number.isFinite(Number(startedAt)) || !Number.isFinite(seenAt)) return [];
-    return [{ worker, roles: roles.split(','), startedAt: Number(startedAt), seenAt }];
+/**
+ * Lists running workers, and workers that disappeared and were not reported as lost yet.
+ * @param now clock of Redis in ms since epoch
+ */
+export async function listWorkers(redis: Redis, keyspace: Keyspace, now: number): Promise<ListedWorker[]> {
+  const workers = await readWorkers(redis, keyspace);
+  const listed = workers.map(async (presence) => {
+    const restMs = await callStore(() => redis.pttl(keyspace.worker(presence.worker)));
+    return { ...presence, seenAt: now - LOST_AFTER_MS + (restMs < 0 ? -MARGIN_MS : restMs) };
   });
+  return (await Promise.all(listed)).toSorted((a, b) => b.seenAt - a.seenAt).slice(0, MOST_WORKERS);
 }
 
-const renewPresenceScript: ScriptOf<PresenceStore['renewPresence']> = {
-  file: 'renew-presence',
-  keys: (_, keyspace) => [keyspace.workers()],
-  args: ([presence, lostAfterMs]) => [encodeMember(presence), lostAfterMs ?? ''],
-  decode: (reply) => decodeLost(reply as string[]),
-};
-
-function encodeMember({ worker, roles, startedAt }: WorkerPresence): string {
-  return [worker, roles.join(','), startedAt].join('|');
+async function readWorkers(redis: Redis, keyspace: Keyspace): Promise<WorkerPresence[]> {
+  const entries = await callStore(() => redis.hgetall(keyspace.workers()));
+  return Object.entries(entries).flatMap(decode);
 }
 
 /**
- * Decodes the workers that were reported as lost: members, each followed by the time of its last report. A member of
- * unknown form is left out.
+ * Reads the list of workers, their keys and their connections, with three commands. Only the age of a key whose
+ * connection has ended needs a command of its own.
  */
-function decodeLost(flat: readonly string[]): LostWorker[] {
-  const lost: LostWorker[] = [];
-  for (let index = 0; index + 1 < flat.length; index += 2) {
-    const [worker, roles, startedAt] = (flat[index] ?? '').split('|');
-    const livedMs = Number(flat[index + 1]) - Number(startedAt);
-    if (!worker || !roles || !Number.isFinite(livedMs)) continue;
-    lost.push({ worker, roles: roles.split(','), livedMs: Math.max(0, livedMs) });
-  }
-  return lost;
+async function findSilent(redis: Redis, keyspace: Keyspace, own: OwnConnection): Promise<SilentWorker[]> {
+  const workers = await readWorkers(redis, keyspace);
+  if (workers.length === 0) return [];
+  const ids = await redis.mget(...workers.map(({ worker }) => keyspace.worker(worker)));
+  const connections = workers.flatMap((presence, at) => {
+    const id = Number(ids[at] || Number.NaN);
+    return Number.isSafeInteger(id) ? [{ presence, id, name: connectionName(presence.worker) }] : [];
+  });
+  const lost = workers.filter((_, at) => ids[at] === null).map((presence) => ({ ...presence, state: 'lost' }) as const);
+  const gone = (await own.findEnded(connections)).map(async ({ presence }) => {
+    const restMs = await redis.pttl(keyspace.worker(presence.worker));
+    return restMs > LOST_AFTER_MS - STALE_AFTER_MS ? [] : [{ ...presence, state: 'gone' } as const];
+  });
+  return [...lost, ...(await Promise.all(gone)).flat()];
+}
+
+const beginPresenceScript: ScriptDefinition<[presence: WorkerPresence, id: number | undefined], unknown> = {
+  file: 'begin-presence',
+  keys: ([{ worker }], keyspace) => [keyspace.workers(), keyspace.worker(worker)],
+  args: ([presence, id]) => [presence.worker, encode(presence), id ?? '', LOST_AFTER_MS],
+  decode: (reply) => reply,
+};
+
+const endPresenceScript: ScriptDefinition<[worker: string, renewedMs: number], number> = {
+  file: 'end-presence',
+  keys: ([worker], keyspace) => [keyspace.workers(), keyspace.worker(worker)],
+  args: ([worker, renewedMs]) => [worker, renewedMs],
+  decode: (reply) => reply as number,
+};
+
+function encode({ roles, startedAt }: WorkerPresence): string {
+  return [roles.join(','), startedAt].join('|');
+}
+
+/** Decodes an entry of the list. An entry of unknown form is left out. */
+function decode([worker, text]: [string, string]): WorkerPresence[] {
+  const [roles, startedAt] = text.split('|');
+  if (!roles || !Number.isFinite(Number(startedAt))) return [];
+  return [{ worker, roles: roles.split(','), startedAt: Number(startedAt) }];
 }

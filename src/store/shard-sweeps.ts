@@ -1,5 +1,6 @@
 import { isTurnfoldError } from '../domain/errors.ts';
 import type { DueEntry, QuarantineEntry, Sweep } from '../domain/ports/sweep-store.ts';
+import { outageBecause } from '../redis/errors.ts';
 import { inTime } from '../redis/servers.ts';
 
 export interface ShardSweep {
@@ -13,6 +14,8 @@ export interface ShardSweepPorts {
   sweep(shard: number, limit: number): Promise<ShardSweep>;
   /** Runs only the part of a sweep that a full Redis allows: idle conversations are expired. */
   makeRoom(shard: number): Promise<ShardSweep>;
+  /** Ends the leases of a worker in the shard. */
+  lapse(shard: number, worker: string): Promise<ShardSweep>;
 }
 
 const NOTHING: ShardSweep = { due: [], setAside: [] };
@@ -63,6 +66,17 @@ export class ShardSweeps {
     });
   }
 
+  /** Ends the leases of a gone worker in all shards. A shard without an answer in time counts as failed. */
+  async lapse(shards: readonly number[], worker: string): Promise<Sweep> {
+    const silence = outageBecause('a shard did not answer');
+    const replies = await Promise.all(
+      shards.map((shard) => inTime(this.#ports.lapse(shard, worker), this.#silentMs, silence).catch(toError)),
+    );
+    const failure = replies.find((reply) => reply instanceof Error);
+    const due = replies.flatMap((reply) => (reply instanceof Error ? [] : reply.due));
+    return { due, quarantined: [], ...(failure !== undefined && { failure }) };
+  }
+
   async #collect(shards: readonly number[], sweep: (shard: number) => Promise<ShardSweep>): Promise<Sweep> {
     const free = shards.filter((shard) => !this.#pending.has(shard));
     await inTime(Promise.all(free.map((shard) => this.#sweepShard(shard, sweep))), this.#silentMs, undefined);
@@ -97,4 +111,8 @@ export class ShardSweeps {
       return await this.#ports.makeRoom(shard);
     }
   }
+}
+
+function toError(error: unknown): Error {
+  return error as Error;
 }

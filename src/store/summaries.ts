@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { ownerPrefix } from '../domain/ids.ts';
 import { PASS_LIMITS } from '../domain/pass.ts';
 import type { SummaryRecord, SummaryRecorded, SummaryStore } from '../domain/ports/summary-store.ts';
 import { summarySchema } from '../domain/version.ts';
@@ -99,6 +100,11 @@ const ACCEPTED_PREFIX = '{"status":"accepted"';
 /** Encodes a worker's claim on a summary. All claims of one owner have the same text. */
 function encodeClaim(owner: string): string {
   return JSON.stringify({ status: 'claimed', owner });
+}
+
+/** First characters of the claims of a worker. */
+export function claimsOf(worker: string): string {
+  return JSON.stringify({ status: 'claimed', owner: ownerPrefix(worker) }).slice(0, -2);
 }
 
 /** Encodes a summary or a refusal as JSON, with its status first. */

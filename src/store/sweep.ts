@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { ConversationRef } from '../domain/ids.ts';
+import { type ConversationRef, ownerPrefix } from '../domain/ids.ts';
 import {
   type DueEntry,
   type ExpireResult,
@@ -16,6 +16,7 @@ import { bindLease } from './lease.ts';
 import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
 import { awaitShards, joinMeasures, measureShardScript } from './shard-measures.ts';
 import { type ShardSweep, ShardSweeps } from './shard-sweeps.ts';
+import { claimsOf } from './summaries.ts';
 
 /** Opens the store that the sweeper uses to find due entries in Redis. One script call sweeps one shard. */
 export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
@@ -23,6 +24,7 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
   const sweeps = new ShardSweeps({
     sweep: bind(sweepShardScript),
     makeRoom: bind(sweepIdleScript),
+    lapse: bind(lapseLeasesScript),
     isDue: (shard, now, list) => isDue(redis, keyspace[list](shard), now),
   });
   const hold = bindLease(redis, keyspace, keyspace.sweeping());
@@ -43,6 +45,7 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
       const held = await answerWithin(hold(owner, leaseMs), LEASE_SILENT_MS);
       return held.isSilent ? Number.POSITIVE_INFINITY : held.answer;
     },
+    lapseLeases: (worker) => sweeps.lapse(keyspace.shardNumbers(), worker),
     inspectTurn: (conversation) => inspect(conversation, 'turn'),
     inspectPass: (conversation) => inspect(conversation, 'pass'),
     recordWake: async ({ kind, conversation }, wake) =>
@@ -89,6 +92,14 @@ const sweepShardScript: ScriptDefinition<[shard: number, limit: number], ShardSw
   ],
   args: ([shard, limit], keyspace) => [limit, keyspace.shardPrefix(shard), SWEEP_CLAIM_MS],
   decode: (reply, [shard]) => decodeSweep(reply as SweepReply, shard),
+};
+
+/** Script that ends the leases of a gone worker in one shard. */
+const lapseLeasesScript: ScriptDefinition<[shard: number, worker: string], ShardSweep> = {
+  file: 'lapse-leases',
+  keys: ([shard], keyspace) => [keyspace.ready(shard)],
+  args: ([shard, worker], keyspace) => [keyspace.shardPrefix(shard), ownerPrefix(worker), claimsOf(worker)],
+  decode: (reply) => ({ due: (reply as string[]).map(decodeDueEntry), setAside: [] }),
 };
 
 function decodeSweep([due, texts]: SweepReply, shard: number): ShardSweep {

@@ -63,6 +63,7 @@ export async function openTestWorkers<const Agents extends readonly Agent[]>({
   const events: WorkerEvent[] = [];
   const onEvent = (event: WorkerEvent): void => void events.push(event);
   const { sweeper, ...handlers } = createHandlers({
+    worker: createIdSource().next(),
     store,
     wakes: queue,
     agents,

@@ -1,9 +1,21 @@
 import type { EventListener } from '../domain/events.ts';
 import type { Clock } from '../domain/ports/clock.ts';
-import { LOST_AFTER_MS, type PresenceStore, type WorkerPresence } from '../domain/ports/presence-store.ts';
+import {
+  LOST_AFTER_MS,
+  type PresenceStore,
+  type SilentWorker,
+  type WorkerPresence,
+} from '../domain/ports/presence-store.ts';
 import type { Timers } from './timers.ts';
 
-const RENEW_EVERY_MS = 5_000;
+const RENEW_EVERY_MS = 500;
+/** A worker that has renewed nothing for this long was frozen, or had no connection to Redis. */
+const INTERRUPTED_AFTER_MS = 4 * RENEW_EVERY_MS;
+/**
+ * ms for which this process must have had a connection to Redis before it may find that another worker is gone. After an
+ * outage of Redis, all workers need some of this time to connect again: they try at least once a second.
+ */
+const CONTACT_MS = 2_000;
 /**
  * ms that a stopping worker waits for Redis to remove its entry. If Redis does not answer, another worker reports this
  * one as lost.
@@ -18,9 +30,10 @@ export interface PresenceOptions {
 }
 
 /**
- * The entry of this process in the list of running workers in Redis. A worker renews its entry until it stops. If a
- * worker disappears without a stop, another worker reports this once as `worker_lost`. Metrics cannot show the
- * difference, because a crash and a stop both end the metric series of a process.
+ * The entry of this process in the list of running workers in Redis. A worker renews its entry until it stops. The worker
+ * that sweeps watches the entries of all. It ends the leases of a worker that is gone, and reports each worker that
+ * disappeared once as `worker_lost`. Metrics cannot show the difference, because a crash and a stop both end the metric
+ * series of a process.
  */
 export class Presence {
   readonly #presence: WorkerPresence;
@@ -43,12 +56,30 @@ export class Presence {
     this.#renewal = this.#options.timers.every(RENEW_EVERY_MS, () => this.#renew());
   }
 
+  /**
+   * Looks once for workers that disappeared. Must not throw.
+   * @param endLeases ends the leases of a worker that is gone. If it fails, a later call tries again.
+   */
+  async watch(endLeases: (worker: string) => Promise<void>): Promise<void> {
+    const { store, onEvent } = this.#options;
+    try {
+      const silent = await store.findSilent();
+      for (const found of silent) {
+        if (!this.#mayJudge(found)) continue;
+        if (found.state === 'gone') await endLeases(found.worker);
+        if (await store.removeSilent(found.worker)) this.#report(found);
+      }
+    } catch (error) {
+      onEvent({ type: 'worker_failed', where: 'presence', error });
+    }
+  }
+
   /** Removes this worker's entry from the list. Gives up after a second. */
   async end(): Promise<void> {
     this.#renewal?.stop();
     const { promise: deadline, resolve } = Promise.withResolvers<void>();
     const timer = this.#options.timers.after(END_WITHIN_MS, resolve);
-    const ended = this.#options.store.endPresence(this.#presence).catch(() => undefined);
+    const ended = this.#options.store.endPresence(this.#presence.worker).catch(() => undefined);
     await Promise.race([ended, deadline]);
     timer.stop();
   }
@@ -56,22 +87,28 @@ export class Presence {
   async #renew(): Promise<void> {
     const { store, clock, onEvent } = this.#options;
     try {
-      const lost = await store.renewPresence(this.#presence, this.#mayJudge() ? LOST_AFTER_MS : undefined);
+      const isConnectedAgain = await store.renewPresence(this.#presence);
       const now = clock.now();
-      if (now - this.#renewedAt > 2 * RENEW_EVERY_MS) this.#inContactSince = now;
+      if (isConnectedAgain || now - this.#renewedAt > INTERRUPTED_AFTER_MS) this.#inContactSince = now;
       this.#renewedAt = now;
-      for (const { worker, roles, livedMs } of lost) onEvent({ type: 'worker_lost', worker, roles, livedMs });
     } catch (error) {
       onEvent({ type: 'worker_failed', where: 'presence', error });
     }
   }
 
   /**
-   * True if this worker may report other workers as lost. False after an outage of Redis, until this worker has renewed
-   * its own entry: until then, the entries of all workers are outdated.
+   * True if this worker may decide that another worker has disappeared. False for some time after an outage of Redis: then
+   * the entries of all workers are outdated.
    */
-  #mayJudge(): boolean {
+  #mayJudge({ state }: SilentWorker): boolean {
     const now = this.#options.clock.now();
-    return now - this.#renewedAt <= 2 * RENEW_EVERY_MS && now - this.#inContactSince >= LOST_AFTER_MS;
+    if (now - this.#renewedAt > INTERRUPTED_AFTER_MS) return false;
+    return now - this.#inContactSince >= (state === 'gone' ? CONTACT_MS : LOST_AFTER_MS);
+  }
+
+  #report({ worker, roles, startedAt, state }: SilentWorker): void {
+    const silentMs = state === 'lost' ? LOST_AFTER_MS : 0;
+    const livedMs = Math.max(0, this.#options.clock.now() - startedAt - silentMs);
+    this.#options.onEvent({ type: 'worker_lost', worker, roles, livedMs });
   }
 }

@@ -10,6 +10,8 @@ export interface WorkerPorts {
   readonly agents: PreparedAgents;
   readonly clock: Clock;
   readonly ids: IdSource;
+  /** Generates the ids of owners of leases. Each begins with `ownerPrefix` of the worker. */
+  readonly owners: IdSource;
   readonly timers: Timers;
   readonly onEvent: EventListener;
   readonly tracing: Tracing;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { LOST_AFTER_MS } from '../../src/domain/ports/presence-store.ts';
 import { type Fleet, type FleetOptions, openFleet } from '../../src/health/fleet.ts';
 import { fleetSchema } from '../../src/http/answers/fleet.ts';
 import { createHttpApp } from '../../src/http/app.ts';
@@ -60,7 +61,7 @@ test('with workers, the fleet shows them alive and counts jobs that end in this 
 
 test('a dead worker, a failed turn, a quarantined record and a failing webhook are shown', async () => {
   const now = Date.now();
-  await http.redis.zadd('{tf}:workers', now - 60_000, `gone|turn|${now - 90_000}`);
+  await http.redis.hset('{tf}:workers', 'gone', `turn|${now - 90_000}`);
   await http.redis.zadd('{tf0}:failed', now - 120_000, '_|lost|t1');
   await http.redis.hset('{tf1}:quarantined', 'ready t|_|broken', `${now} 0 the record is not JSON`);
   const { webhook } = await http.client.webhooks.add({ tenant: '_', url: 'https://example.com/hook?secret=1' });
@@ -90,7 +91,8 @@ test('every failure of the last hour counts, however many turns of a shard faile
 
 test('a viewer whose clock is ahead sees the workers alive and failures in their minutes', async () => {
   const now = Date.now();
-  await http.redis.zadd('{tf}:workers', now, `ahead|turn|${now}`);
+  await http.redis.hset('{tf}:workers', 'ahead', `turn|${now}`);
+  await http.redis.set('{tf}:worker:ahead', '', 'PX', LOST_AFTER_MS);
   const seen = await readFleet();
   vi.useFakeTimers({ toFake: ['Date'], now: now + 40 * 60_000 });
   onTestFinished(() => void vi.useRealTimers());

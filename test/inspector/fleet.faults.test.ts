@@ -57,7 +57,7 @@ describe.skipIf(chromium === undefined)('the fleet in a browser (skipped without
     const opened = await openFleetPage();
     const { page, client, redis } = opened;
     const now = Date.now();
-    await redis.zadd('{tf}:workers', now - 60_000, `gone|turn|${now - 90_000}`);
+    await redis.hset('{tf}:workers', 'gone', `turn|${now - 90_000}`);
     await redis.hset('{tf1}:quarantined', HOSTILE, `${now} 0 ${'long '.repeat(100)}`);
     const { webhook } = await client.webhooks.add({ tenant: '_', url: 'https://hooks.example.com/a?secret=1' });
     await redis.hset(`{tf}:webhook:${webhook.id}`, {

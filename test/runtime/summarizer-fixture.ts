@@ -58,6 +58,7 @@ export async function openSummarizers(
     agents: await prepareAgents([agent], {}, () => 1),
     clock: systemClock,
     ids: createIdSource(),
+    owners: createIdSource(),
     timers: systemTimers,
     shutdown: new Shutdown(),
     onEvent,

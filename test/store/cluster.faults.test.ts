@@ -1,11 +1,15 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { forkConversation } from '../../src/client/forks.ts';
 import type { ClientPorts } from '../../src/client/ports.ts';
 import { type ConversationRef, nameConversation } from '../../src/domain/ids.ts';
+import { LOST_AFTER_MS } from '../../src/domain/ports/presence-store.ts';
+import { openConnection } from '../../src/redis/connection.ts';
 import { checkEviction, readMemory } from '../../src/redis/server-checks.ts';
 import { Subscriber } from '../../src/redis/subscriber.ts';
+import { Keyspace } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { connectionName, openPresence } from '../../src/store/presence.ts';
 import { openStreamNotices } from '../../src/store/streams.ts';
 import { describeStore, STORE_ROOMS } from './contract/store.ts';
 import { countNotices } from './contract/streams.ts';
@@ -101,5 +105,36 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
         expect([copy?.entries, copy?.summaries]).toEqual([original?.entries, original?.summaries]);
       }
     }
+  });
+
+  test('in a Cluster, a worker finds another one whose connection to the node of the presence has ended', async () => {
+    const { nodes } = opened as RedisCluster;
+    const keyspace = new Keyspace(4);
+    const hire = (worker: string) => {
+      const redis = openConnection({
+        url: `redis+cluster://${new URL(nodes[0] ?? '').host}`,
+        name: connectionName(worker),
+      });
+      onTestFinished(() => redis.disconnect());
+      return {
+        redis,
+        presence: { worker, roles: ['turn'], startedAt: 1 },
+        store: openPresence(redis, keyspace, worker),
+      };
+    };
+    const { redis } = openClusterRedis();
+    const [one, killed] = [hire('one'), hire('killed')];
+    for (const { store, presence } of [one, killed]) {
+      await vi.waitFor(async () => {
+        await store.renewPresence(presence);
+        expect(await redis.get(keyspace.worker(presence.worker))).toMatch(/^\d+$/);
+      });
+    }
+    await redis.pexpire(keyspace.worker('killed'), LOST_AFTER_MS - 1_500);
+    expect(await one.store.findSilent(), 'still connected').toEqual([]);
+    killed.redis.disconnect();
+    await vi.waitFor(async () => {
+      expect(await one.store.findSilent()).toMatchObject([{ worker: 'killed', state: 'gone' }]);
+    });
   });
 });

@@ -1,21 +1,39 @@
 import type { Clock } from '../../src/domain/ports/clock.ts';
-import type { PresenceStore, WorkerPresence } from '../../src/domain/ports/presence-store.ts';
+import {
+  LOST_AFTER_MS,
+  type PresenceStore,
+  type SilentWorker,
+  type WorkerPresence,
+} from '../../src/domain/ports/presence-store.ts';
+
+const STALE_AFTER_MS = 1_000;
+
+export interface MemoryPresenceStore extends PresenceStore {
+  /** Ends the connection of a worker. */
+  disconnect(worker: string): void;
+}
 
 /** Presence in memory, for tests of the workers. The contract suite checks it against Redis. */
-export function openMemoryPresenceStore(clock: Clock): PresenceStore {
-  const renewals = new Map<string, { readonly presence: WorkerPresence; readonly at: number }>();
+export function openMemoryPresenceStore(clock: Clock): MemoryPresenceStore {
+  const workers = new Map<string, { readonly presence: WorkerPresence; at: number; isConnected: boolean }>();
+  const ageOf = (worker: string): number => clock.now() - (workers.get(worker)?.at ?? clock.now());
   return {
-    renewPresence: async (presence, lostAfterMs) => {
-      const at = clock.now();
-      renewals.set(presence.worker, { presence, at });
-      if (lostAfterMs === undefined) return [];
-      const lost = [...renewals.values()].filter((renewal) => renewal.at <= at - lostAfterMs);
-      return lost.map((renewal) => {
-        const { worker, roles, startedAt } = renewal.presence;
-        renewals.delete(worker);
-        return { worker, roles, livedMs: Math.max(0, renewal.at - startedAt) };
-      });
+    renewPresence: async (presence) => {
+      const isConnected = workers.get(presence.worker)?.isConnected === true;
+      workers.set(presence.worker, { presence, at: clock.now(), isConnected: true });
+      return !isConnected;
     },
-    endPresence: async ({ worker }) => void renewals.delete(worker),
+    findSilent: async () =>
+      [...workers.values()].flatMap(({ presence, isConnected }): SilentWorker[] => {
+        const age = ageOf(presence.worker);
+        if (age >= LOST_AFTER_MS) return [{ ...presence, state: 'lost' }];
+        return isConnected || age < STALE_AFTER_MS ? [] : [{ ...presence, state: 'gone' }];
+      }),
+    removeSilent: async (worker) => ageOf(worker) >= STALE_AFTER_MS && workers.delete(worker),
+    endPresence: async (worker) => void workers.delete(worker),
+    disconnect: (worker) => {
+      const found = workers.get(worker);
+      if (found !== undefined) found.isConnected = false;
+    },
   };
 }

@@ -1,12 +1,10 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { PresenceStore, WorkerPresence } from '../../src/domain/ports/presence-store.ts';
-import { openPresence } from '../../src/store/presence.ts';
+import { Redis } from 'ioredis';
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { LOST_AFTER_MS, type PresenceStore, type WorkerPresence } from '../../src/domain/ports/presence-store.ts';
+import { openConnection } from '../../src/redis/connection.ts';
+import { connectionName, listWorkers, openPresence } from '../../src/store/presence.ts';
 import { openMemoryPresenceStore } from './memory-presence-store.ts';
 import { openSuiteRedis } from './open-redis.ts';
-
-/** Milliseconds. The limit is short, because a test cannot move the clock of Redis. */
-const LOST_AFTER_MS = 5;
-const PATIENT = { timeout: 10_000, interval: 5 };
 
 const nameWorker = (worker: string): WorkerPresence => ({
   worker,
@@ -14,53 +12,182 @@ const nameWorker = (worker: string): WorkerPresence => ({
   startedAt: Date.now() - 60_000,
 });
 
-const stores: Record<string, () => PresenceStore> = {
-  memory: () => openMemoryPresenceStore({ now: () => Date.now() }),
-  Redis: () => {
-    const { redis, keyspace, close } = openSuiteRedis();
-    const own = `{tf}:workers-of-suite-${keyspace.firstShard}`;
-    keyspace.workers = () => own;
+interface Crew {
+  /** Opens the store of a worker, with a connection of the worker's own. */
+  readonly hire: (worker: string) => PresenceStore;
+  /** Makes the last renewal of a worker so old. */
+  readonly age: (worker: string, ms: number) => Promise<void>;
+  readonly disconnect: (worker: string) => Promise<void>;
+}
+
+function openMemoryCrew(): Crew {
+  let now = 1_000_000;
+  const store = openMemoryPresenceStore({ now: () => now });
+  return {
+    hire: () => store,
+    age: async (worker, ms) => {
+      const silent = await store.findSilent();
+      expect(silent.map((one) => one.worker)).not.toContain(worker);
+      now += ms;
+    },
+    disconnect: async (worker) => store.disconnect(worker),
+  };
+}
+
+function openRedisCrew() {
+  const { redis, keyspace, close } = openSuiteRedis();
+  const prefix = keyspace.shardPrefix(keyspace.firstShard);
+  keyspace.workers = () => `${prefix}workers`;
+  keyspace.worker = (worker) => `${prefix}worker:${worker}`;
+  const connections = new Map<string, Redis>();
+  onTestFinished(async () => {
+    for (const connection of connections.values()) connection.disconnect();
+    await close();
+  });
+  const connect = (worker: string): Redis => {
+    const connection = openConnection({ url: inject('redisUrl'), name: connectionName(worker) });
+    connections.set(worker, connection);
+    return connection;
+  };
+  return {
+    redis,
+    keyspace,
+    connect,
+    hire: (worker: string) => openPresence(connect(worker), keyspace, worker),
+    age: async (worker: string, ms: number) => {
+      if (ms >= LOST_AFTER_MS) await redis.del(keyspace.worker(worker));
+      else await redis.pexpire(keyspace.worker(worker), LOST_AFTER_MS - ms);
+    },
+    disconnect: async (worker: string) => {
+      const connection = connections.get(worker);
+      const id = await connection?.client('ID');
+      connection?.disconnect();
+      const list = async (): Promise<unknown> => redis.call('CLIENT', 'LIST', 'ID', String(id));
+      await vi.waitFor(async () => expect(await list()).toBe(''));
+    },
+  };
+}
+
+const crews: Record<string, () => Crew> = { memory: openMemoryCrew, Redis: openRedisCrew };
+
+describe.each(Object.entries(crews))('the presence of workers in %s', (_, open) => {
+  it('findSilent finds a worker whose connection has ended and whose key is stale, until one caller removes it', async () => {
+    const { hire, age, disconnect } = open();
+    const [one, killed] = [hire('one'), hire('killed')];
+    await killed.renewPresence(nameWorker('killed'));
+    await disconnect('killed');
+    expect(await one.findSilent(), 'not stale yet').toEqual([]);
+    await age('killed', 1_500);
+    await one.renewPresence(nameWorker('one'));
+    expect(await one.findSilent()).toMatchObject([{ worker: 'killed', roles: ['turn', 'compaction'], state: 'gone' }]);
+    expect(await Promise.all([one.removeSilent('killed'), one.removeSilent('killed')])).toEqual([true, false]);
+    expect(await one.findSilent()).toEqual([]);
+  });
+
+  it('findSilent finds no worker that is connected and frozen, until the worker counts as lost', async () => {
+    const { hire, age } = open();
+    const [one, frozen] = [hire('one'), hire('frozen')];
+    await frozen.renewPresence(nameWorker('frozen'));
+    await age('frozen', LOST_AFTER_MS - 1_000);
+    await one.renewPresence(nameWorker('one'));
+    expect(await one.findSilent()).toEqual([]);
+    await age('frozen', LOST_AFTER_MS);
+    await one.renewPresence(nameWorker('one'));
+    expect(await one.findSilent()).toMatchObject([{ worker: 'frozen', state: 'lost' }]);
+    expect(await one.removeSilent('frozen')).toBe(true);
+  });
+
+  it('removeSilent does not remove a worker that has renewed its key', async () => {
+    const { hire, age, disconnect } = open();
+    const [one, late] = [hire('one'), hire('late')];
+    await late.renewPresence(nameWorker('late'));
+    await age('late', 1_500);
+    await hire('late').renewPresence(nameWorker('late'));
+    expect(await one.removeSilent('late')).toBe(false);
+    await disconnect('late');
+    expect(await one.findSilent()).toEqual([]);
+  });
+
+  it('a worker that was removed by mistake is found again after its next renewal', async () => {
+    const { hire, age } = open();
+    const [one, late] = [hire('one'), hire('late')];
+    await late.renewPresence(nameWorker('late'));
+    await age('late', 1_500);
+    expect(await one.removeSilent('late')).toBe(true);
+    await late.renewPresence(nameWorker('late'));
+    await age('late', LOST_AFTER_MS);
+    expect(await one.findSilent()).toMatchObject([{ worker: 'late', state: 'lost' }]);
+  });
+
+  it('a stopped worker is not found', async () => {
+    const { hire, age, disconnect } = open();
+    const [one, stopped] = [hire('one'), hire('stopped')];
+    await stopped.renewPresence(nameWorker('stopped'));
+    await stopped.endPresence('stopped');
+    await disconnect('stopped');
+    await age('stopped', LOST_AFTER_MS);
+    expect(await one.findSilent()).toEqual([]);
+  });
+});
+
+describe('the presence of workers in Redis', () => {
+  it('renewPresence reports a new connection, and writes its id', async () => {
+    const crew = openRedisCrew();
+    const connection = crew.connect('one');
+    const store = openPresence(connection, crew.keyspace, 'one');
+    const idOf = async (): Promise<string | null> => crew.redis.get(crew.keyspace.worker('one'));
+    expect(await store.renewPresence(nameWorker('one'))).toBe(true);
+    expect(await store.renewPresence(nameWorker('one'))).toBe(false);
+    expect(await idOf()).toBe(String(await connection.client('ID')));
+    await crew.redis.call('CLIENT', 'KILL', 'ID', String(await idOf()));
+    await vi.waitFor(async () => expect(await store.renewPresence(nameWorker('one'))).toBe(true));
+    expect(await idOf()).toBe(String(await connection.client('ID')));
+  });
+
+  it('findSilent finds a worker whose connection id belongs to another connection now', async () => {
+    const crew = openRedisCrew();
+    const [one, other] = [crew.hire('one'), crew.hire('other')];
+    await other.renewPresence(nameWorker('other'));
+    const id = await crew.redis.client('ID');
+    await crew.redis.set(crew.keyspace.worker('other'), id, 'PX', LOST_AFTER_MS - 1_500);
+    expect(await one.findSilent()).toMatchObject([{ worker: 'other', state: 'gone' }]);
+  });
+
+  it.each([
+    ['an ACL forbids CLIENT', ['-client|list', '-client|id']],
+    ['an ACL forbids CLIENT LIST', ['-client|list']],
+  ])('if %s, a worker has no connection id, and counts as silent only when it is lost', async (_why, rules) => {
+    const crew = openRedisCrew();
+    await crew.redis.call('ACL', 'SETUSER', 'no-client', 'on', 'nopass', '~*', '&*', '+@all', ...rules);
     onTestFinished(async () => {
-      await redis.del(own);
-      await close();
+      const redis = new Redis(inject('redisUrl'));
+      await redis.call('ACL', 'DELUSER', 'no-client');
+      await redis.quit();
     });
-    return openPresence(redis, keyspace);
-  },
-};
-
-describe.each(Object.entries(stores))('the presence of workers in %s', (_, open) => {
-  it('renewPresence reports a worker that stopped renewing its presence once, to one caller', async () => {
-    const store = open();
-    const [silent, one, other] = [nameWorker('silent'), nameWorker('one'), nameWorker('other')];
-    await store.renewPresence(silent);
-    const found = await vi.waitUntil(async () => {
-      const lost = await Promise.all([
-        store.renewPresence(one, LOST_AFTER_MS),
-        store.renewPresence(other, LOST_AFTER_MS),
-      ]);
-      return lost.flat().find(({ worker }) => worker === 'silent');
-    }, PATIENT);
-    expect(found).toMatchObject({ worker: 'silent', roles: ['turn', 'compaction'] });
-    expect(found.livedMs).toBeGreaterThanOrEqual(50_000);
-    expect(await store.renewPresence(one, 60_000)).toEqual([]);
+    const url = new URL(inject('redisUrl'));
+    url.username = 'no-client';
+    url.password = 'any';
+    const connection = openConnection({ url: url.href, name: connectionName('one') });
+    onTestFinished(() => connection.disconnect());
+    const store = openPresence(connection, crew.keyspace, 'one');
+    await store.renewPresence(nameWorker('one'));
+    expect(await crew.redis.get(crew.keyspace.worker('one'))).toBe('');
+    await crew.age('one', LOST_AFTER_MS - 1_000);
+    expect(await crew.hire('two').findSilent()).toEqual([]);
+    expect(await store.findSilent()).toEqual([]);
+    await crew.age('one', LOST_AFTER_MS);
+    expect(await store.findSilent()).toMatchObject([{ worker: 'one', state: 'lost' }]);
   });
 
-  it('renewPresence does not report a worker as lost after that worker’s ordinary stop', async () => {
-    const store = open();
-    const [stopped, one] = [nameWorker('stopped'), nameWorker('one')];
-    await store.renewPresence(stopped);
-    await store.renewPresence(nameWorker('silent'));
-    await store.endPresence(stopped);
-    const lost = await vi.waitUntil(async () => {
-      const found = await store.renewPresence(one, LOST_AFTER_MS);
-      return found.length > 0 ? found : undefined;
-    }, PATIENT);
-    expect(lost.map(({ worker }) => worker)).toEqual(['silent']);
-  });
-
-  it('renewPresence without an age limit reports and removes no other worker', async () => {
-    const store = open();
-    await store.renewPresence({ ...nameWorker('silent') });
-    expect(await store.renewPresence(nameWorker('one'))).toEqual([]);
+  it('listWorkers lists workers by the time of their last renewal', async () => {
+    const crew = openRedisCrew();
+    for (const worker of ['a', 'b', 'c']) await crew.hire(worker).renewPresence(nameWorker(worker));
+    await crew.age('b', 5_000);
+    await crew.age('a', LOST_AFTER_MS);
+    const now = 1_000_000_000;
+    const listed = await listWorkers(crew.redis, crew.keyspace, now);
+    expect(listed.map(({ worker }) => worker)).toEqual(['c', 'b', 'a']);
+    expect(now - (listed[2]?.seenAt ?? 0)).toBeGreaterThan(LOST_AFTER_MS);
+    expect(now - (listed[1]?.seenAt ?? 0)).toBeGreaterThanOrEqual(5_000);
   });
 });

@@ -23,7 +23,8 @@ function openShards(
     answers.set(shard, answer);
     return answer.promise;
   };
-  const sweeps = new ShardSweeps({ sweep, makeRoom, isDue }, SILENT_MS);
+  const lapse = sweep;
+  const sweeps = new ShardSweeps({ sweep, makeRoom, isDue, lapse }, SILENT_MS);
   const look = () => sweeps.sweep([0, 1, 2], 100);
   const answer = (shard: number, due = [entryOf(`c${shard}`)]): void =>
     answers.get(shard)?.resolve({ due, setAside: [] });
@@ -34,7 +35,8 @@ function openShards(
       0,
       100,
     );
-  return { asked, look, lookForDue, answer, fail };
+  const endLeases = () => sweeps.lapse([0, 1, 2], 'worker');
+  return { asked, look, lookForDue, endLeases, answer, fail };
 }
 
 const entryOf = (id: string): DueEntry => ({ kind: 'turn', conversation: { tenant: '_', id } });
@@ -110,4 +112,22 @@ test('a sweep reports a full Redis once if no idle conversation can be erased', 
   const second = look();
   for (const shard of [0, 1, 2]) answer(shard, []);
   expect(await second).toEqual({ due: [], quarantined: [] });
+});
+
+test('the leases of a gone worker end in the shards that answer, and the others are reported as failed', async () => {
+  const { endLeases, answer, fail } = openShards();
+  const ended = endLeases();
+  answer(0);
+  fail(1, new Error('WRONGTYPE'));
+  expect(await ended).toEqual({
+    due: [entryOf('c0')],
+    quarantined: [],
+    failure: new Error('WRONGTYPE'),
+  });
+  const later = endLeases();
+  for (const shard of [0, 1]) answer(shard);
+  expect(await later, 'the third is silent').toMatchObject({
+    due: [entryOf('c0'), entryOf('c1')],
+    failure: { code: 'redis_unavailable' },
+  });
 });

@@ -5,36 +5,83 @@ import { Presence } from '../../src/workers/presence.ts';
 import { openMemoryPresenceStore } from '../store/memory-presence-store.ts';
 import { ManualTimers } from './turn/manual-timers.ts';
 
+/** Long enough for a worker to count as gone, and for a new worker to judge others. */
+const SOON_MS = 3_000;
+
 function openCrew() {
   const timers = new ManualTimers();
   const events: WorkerEvent[] = [];
   const shared = openMemoryPresenceStore(timers);
   let isAway = false;
-  const store: PresenceStore = {
-    renewPresence: async (...call) => {
-      if (isAway) throw new Error('away');
-      return await shared.renewPresence(...call);
-    },
-    endPresence: async (presence) => await shared.endPresence(presence),
+  const reach = async <Answer>(call: () => Promise<Answer>): Promise<Answer> => {
+    if (isAway) throw new Error('away');
+    return await call();
   };
-  const hire = async (worker: string): Promise<Presence> => {
+  const store: PresenceStore = {
+    renewPresence: (presence) => reach(() => shared.renewPresence(presence)),
+    findSilent: () => reach(() => shared.findSilent()),
+    removeSilent: (worker) => reach(() => shared.removeSilent(worker)),
+    endPresence: (worker) => shared.endPresence(worker),
+  };
+  /** Workers whose leases were ended. */
+  const ended: string[] = [];
+  const hire = async (worker: string, endLeases = async (gone: string) => void ended.push(gone)) => {
     const entry = { worker, roles: ['turn'], startedAt: timers.now() };
     const presence = new Presence(entry, { store, timers, clock: timers, onEvent: (event) => events.push(event) });
     await presence.start();
-    return presence;
+    const watch = timers.every(500, () => presence.watch(endLeases));
+    return {
+      /** The process ends without a shutdown. */
+      die: async () => {
+        watch.stop();
+        await presence.end();
+        await shared.renewPresence(entry);
+        shared.disconnect(worker);
+      },
+      /** The process stops to run, but keeps its connection. */
+      freeze: async () => {
+        watch.stop();
+        await presence.end();
+        await shared.renewPresence(entry);
+      },
+      stop: async () => {
+        watch.stop();
+        await presence.end();
+      },
+    };
   };
   const lost = (): string[] => events.flatMap((event) => (event.type === 'worker_lost' ? [event.worker] : []));
-  return { timers, store, hire, lost, events, setAway: (away: boolean) => (isAway = away) };
+  const disconnectAll = (): void => {
+    for (const worker of ['a', 'b']) shared.disconnect(worker);
+  };
+  return { timers, hire, lost, ended, events, disconnectAll, setAway: (away: boolean) => (isAway = away) };
 }
 
-it('a worker reports another worker that died once, and states how long it ran', async () => {
-  const { timers, store, hire, lost, events } = openCrew();
-  await store.renewPresence({ worker: 'dead', roles: ['compaction'], startedAt: timers.now() - 40_000 });
+it('the leases of a worker that died end soon, and one other worker reports the dead worker', async () => {
+  const { timers, hire, ended, events } = openCrew();
   await hire('a');
   await hire('b');
-  await timers.advance(3 * LOST_AFTER_MS);
-  expect(lost()).toEqual(['dead']);
-  expect(events).toEqual([{ type: 'worker_lost', worker: 'dead', roles: ['compaction'], livedMs: 40_000 }]);
+  const dead = await hire('dead');
+  await timers.advance(40_000);
+  await dead.die();
+  await timers.advance(500);
+  expect(ended, 'a worker may connect again').toEqual([]);
+  await timers.advance(SOON_MS);
+  expect(new Set(ended)).toEqual(new Set(['dead']));
+  expect(events).toEqual([{ type: 'worker_lost', worker: 'dead', roles: ['turn'], livedMs: expect.any(Number) }]);
+});
+
+it('the leases of a frozen worker do not end early, and the worker is reported after 20 s', async () => {
+  const { timers, hire, ended, lost } = openCrew();
+  await hire('a');
+  const frozen = await hire('frozen');
+  await timers.advance(LOST_AFTER_MS);
+  await frozen.freeze();
+  await timers.advance(LOST_AFTER_MS - 1_000);
+  expect(lost()).toEqual([]);
+  await timers.advance(SOON_MS);
+  expect(lost()).toEqual(['frozen']);
+  expect(ended).toEqual([]);
 });
 
 it('a worker does not report another worker as lost after an ordinary stop', async () => {
@@ -42,38 +89,59 @@ it('a worker does not report another worker as lost after an ordinary stop', asy
   const stopping = await hire('a');
   await hire('b');
   await timers.advance(LOST_AFTER_MS);
-  await stopping.end();
+  await stopping.stop();
   await timers.advance(3 * LOST_AFTER_MS);
   expect(lost()).toEqual([]);
 });
 
-it('a worker reports no other worker as lost after an outage of Redis that all workers survived', async () => {
-  const { timers, hire, lost, setAway } = openCrew();
+it('a worker finds no other worker gone or lost after an outage of Redis that all workers survived', async () => {
+  const { timers, hire, lost, ended, disconnectAll, setAway } = openCrew();
   await hire('a');
   await hire('b');
   await timers.advance(2 * LOST_AFTER_MS);
   setAway(true);
+  disconnectAll();
   await timers.advance(3 * LOST_AFTER_MS);
   setAway(false);
   await timers.advance(3 * LOST_AFTER_MS);
   expect(lost()).toEqual([]);
+  expect(ended).toEqual([]);
 });
 
-it('a worker reports another worker as lost if that worker died during an outage of Redis', async () => {
-  const { timers, store, hire, lost, setAway } = openCrew();
+it('a worker finds another worker that died during an outage of Redis', async () => {
+  const { timers, hire, lost, setAway } = openCrew();
   await hire('a');
-  await store.renewPresence({ worker: 'b', roles: ['turn'], startedAt: timers.now() });
+  const dead = await hire('dead');
+  await dead.freeze();
   setAway(true);
   await timers.advance(LOST_AFTER_MS);
   setAway(false);
   await timers.advance(2 * LOST_AFTER_MS);
-  expect(lost()).toEqual(['b']);
+  expect(lost()).toEqual(['dead']);
+});
+
+it('a worker reports a dead worker only after it has ended the leases of that worker', async () => {
+  const { timers, hire, lost } = openCrew();
+  let failures = 3;
+  await hire('a', async () => {
+    failures -= 1;
+    if (failures >= 0) throw new Error('a shard did not answer');
+  });
+  const dead = await hire('dead');
+  await timers.advance(SOON_MS);
+  await dead.die();
+  await timers.advance(2_000);
+  expect(lost()).toEqual([]);
+  await timers.advance(SOON_MS);
+  expect(lost()).toEqual(['dead']);
 });
 
 it('a stopping worker waits at most a second for Redis to remove the worker’s entry', async () => {
   const timers = new ManualTimers();
   const store: PresenceStore = {
-    renewPresence: async () => [],
+    renewPresence: async () => false,
+    findSilent: async () => [],
+    removeSilent: async () => false,
     endPresence: () => new Promise(() => undefined),
   };
   const entry = { worker: 'a', roles: ['turn'], startedAt: timers.now() };

@@ -1,10 +1,9 @@
 /**
- * A worker that has not renewed its entry for this long counts as lost: it crashed, hangs or has no connection to
- * Redis.
+ * A worker that has not renewed its key for this long counts as lost: it crashed, hangs or has no connection to Redis.
  */
 export const LOST_AFTER_MS = 20_000;
 
-/** A running worker process, as its heartbeat describes it. */
+/** A running worker process. */
 export interface WorkerPresence {
   readonly worker: string;
   readonly roles: readonly string[];
@@ -12,20 +11,26 @@ export interface WorkerPresence {
   readonly startedAt: number;
 }
 
-/** A worker process that stopped sending heartbeats without a shutdown. */
-export interface LostWorker {
-  readonly worker: string;
-  readonly roles: readonly string[];
-  /** Milliseconds from the start of the process to its last heartbeat. */
-  readonly livedMs: number;
+/** A worker process that stopped renewing its key without a shutdown. */
+export interface SilentWorker extends WorkerPresence {
+  /**
+   * - `gone`: Redis shows that the connection of the process has ended, so the process has ended or reconnects late.
+   * - `lost`: the worker has not renewed its key for `LOST_AFTER_MS`. It may be frozen, so its leases lapse by their time.
+   */
+  readonly state: 'gone' | 'lost';
 }
 
 /** Records which worker processes use a database. */
 export interface PresenceStore {
+  /** Renews a worker's key. Returns true if the connection is another one than at the last renewal. */
+  renewPresence(presence: WorkerPresence): Promise<boolean>;
+  /** Finds the workers that stopped renewing their key. */
+  findSilent(): Promise<readonly SilentWorker[]>;
   /**
-   * Writes a worker's heartbeat. With `lostAfterMs`, also removes and returns workers without a heartbeat for that
-   * long. Each lost worker is returned to exactly one caller.
+   * Removes a silent worker, unless it has renewed its key meanwhile.
+   * @returns true for exactly one caller
    */
-  renewPresence(presence: WorkerPresence, lostAfterMs?: number): Promise<readonly LostWorker[]>;
-  endPresence(presence: WorkerPresence): Promise<void>;
+  removeSilent(worker: string): Promise<boolean>;
+  /** Removes a worker that stops. */
+  endPresence(worker: string): Promise<void>;
 }

@@ -107,6 +107,12 @@ export interface SweepStore {
    */
   sweepDue(now: number, limit: number): Promise<Sweep>;
   /**
+   * Ends the leases of turns and passes, and the claims on summaries, of a worker that is gone. Owners and epochs stay, so
+   * that a worker that is alive after all continues or is fenced (I8). A pass that waits for such a summary waits no longer.
+   * @returns the due work of the shards that answer in time
+   */
+  lapseLeases(worker: string): Promise<Sweep>;
+  /**
    * Moves an entry aside whose records cannot be processed.
    * @param why reason, without contents
    * @returns undefined if the entry no longer exists

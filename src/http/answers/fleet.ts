@@ -36,10 +36,12 @@ export const fleetSchema = z
         worker: z.string(),
         roles: z.array(z.string()),
         startedAt: z.number(),
-        seenAt: z.number().describe('Time of the last heartbeat. Workers send one every 5 s.'),
+        seenAt: z.number().describe('Time of the last heartbeat. Workers send one every 0.5 s.'),
         isLost: z
           .boolean()
-          .describe('True after 20 s without a heartbeat. Another worker then reports and removes the entry.'),
+          .describe(
+            'True after 20 s without a heartbeat. Another worker then reports and removes the entry. It removes a killed worker sooner.',
+          ),
       }),
     ),
     queues: z.array(queueSchema),

@@ -26,7 +26,7 @@ const DONE: PassDeliveryResult = { status: 'done' };
 export function createPassHandler(ports: CompactionPorts): PassHandler {
   return async ({ conversation, job, haveChildrenEnded, traceParent }) => {
     if (ports.shutdown.begun.aborted) return postpone(ports);
-    const claim = await ports.passes.claimPass(conversation, ports.ids.next(), job, ports.ids.next());
+    const claim = await ports.passes.claimPass(conversation, ports.owners.next(), job, ports.ids.next());
     if (claim.status !== 'claimed') {
       await reportFailedClaim(ports, conversation, claim);
       return DONE;
@@ -52,7 +52,7 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
  * deadline. The pass continues under a new id, so the worker that owned it under the old id can write nothing more.
  */
 export async function takeOverPass(ports: CompactionPorts, conversation: ConversationRef): Promise<TakeoverResult> {
-  const claim = await ports.passes.takeOverPass(conversation, ports.ids.next(), ports.ids.next());
+  const claim = await ports.passes.takeOverPass(conversation, ports.owners.next(), ports.ids.next());
   if (claim.status !== 'claimed') return { status: 'none_open' };
   const { pass } = claim;
   ports.onEvent({ type: 'pass_taken_over', ...nameConversation(conversation), passId: pass.lease.passId });

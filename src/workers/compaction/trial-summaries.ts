@@ -34,6 +34,7 @@ export async function summarizeInTrial(
     contexts: { ...contexts, readConversation: async () => state && { ...state, passId: TRIAL_PASS } },
     summaries: keepInMemory(records),
     agents: { find: () => prepared },
+    owners: ports.ids,
     tracing: noTracing,
     shutdown: new Shutdown(),
   });

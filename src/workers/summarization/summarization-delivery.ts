@@ -69,7 +69,7 @@ async function runTask(ports: SummarizationPorts, delivery: SummarizationDeliver
   const state = await ports.contexts.readConversation(task.conversation);
   if (state?.passId !== task.passId || isOutdated(task, state)) return endedAs('superseded');
   const { conversation, passId, hash } = task;
-  const lease = { conversation, passId, hash, owner: ports.ids.next() };
+  const lease = { conversation, passId, hash, owner: ports.owners.next() };
   const claim = await ports.summaries.claimSummary(conversation, hash, lease.owner);
   switch (claim.status) {
     case 'in_flight':

@@ -11,16 +11,18 @@ export interface SweepShiftPorts {
 export interface SweepShiftWork {
   /** Sweeps what is due at the time `now`. Must not throw. */
   readonly sweep: (now: number) => Promise<void>;
+  /** Looks for workers that are gone. Must not throw. */
+  readonly watch: () => Promise<void>;
   /** Reports that the lease could not be read. The process still sweeps. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Pause between two renewals of the lease, in ms. */
+/** Pause between two renewals of the lease in ms, and between two questions of the other processes for the lease. */
 const BEAT_MS = 500;
-/** The process with the lease sweeps at each second beat, and the others ask for it then: about once a second. */
+/** The process with the lease looks for gone workers at each beat, and sweeps at each second beat. */
 const BEATS = 2;
-/** Duration of the lease in ms. Another process asks within a further second, so a takeover takes at most 2 s. */
-const LEASE_MS = 1_000;
+/** Duration of the lease in ms. Another process asks within a further beat, so a takeover takes at most 1.3 s. */
+const LEASE_MS = 800;
 /** A process whose sweep takes more beats than this gives up the lease, because the sweep may never end. */
 const MOST_BEATS = 20;
 
@@ -30,7 +32,7 @@ const MOST_BEATS = 20;
  */
 export function beginSweepShift(
   ports: SweepShiftPorts,
-  { sweep, onFailure }: SweepShiftWork,
+  { sweep, watch, onFailure }: SweepShiftWork,
 ): { stop(): Promise<void> } {
   const owner = ports.ids.next();
   let beats = 0;
@@ -38,6 +40,7 @@ export function beginSweepShift(
   let isUnread = false;
   let isStopped = false;
   let sweeping: { readonly done: Promise<void>; readonly since: number } | undefined;
+  let watching: Promise<void> | undefined;
   const beginSweep = (now: number): void => {
     const done = sweep(now).finally(() => {
       sweeping = undefined;
@@ -49,14 +52,16 @@ export function beginSweepShift(
     const isStuck = sweeping !== undefined && beats - sweeping.since > MOST_BEATS;
     // To wait for a lease that cannot be read takes about as long as a beat.
     const isTime = isUnread || beats % BEATS === 0;
-    if (isStuck || (!isHolder && !isTime)) return;
+    if (isStuck) return;
     const now = await ports.sweep.holdSweeping(owner, LEASE_MS).catch((error: unknown) => {
       onFailure(error);
       return Number.POSITIVE_INFINITY;
     });
     isUnread = now === Number.POSITIVE_INFINITY;
     isHolder = now !== undefined && !isUnread;
-    if (now !== undefined && isTime && !isStopped && sweeping === undefined) beginSweep(now);
+    if (isStopped) return;
+    if (isHolder) watching ??= watch().finally(() => (watching = undefined));
+    if (now !== undefined && isTime && sweeping === undefined) beginSweep(now);
   };
   let beating = Promise.resolve();
   const heartbeat = ports.timers.every(BEAT_MS, async () => {
@@ -68,7 +73,7 @@ export function beginSweepShift(
       isStopped = true;
       heartbeat.stop();
       await beating;
-      await sweeping?.done;
+      await Promise.all([sweeping?.done, watching]);
       await ports.sweep.holdSweeping(owner, 0).catch(() => undefined);
     },
   };

@@ -26,7 +26,13 @@ export interface Sweeper {
    * @throws the error of a shard that could not be read, after the due work of the other shards was handled
    */
   sweepOnce(): Promise<number>;
-  start(): void;
+  /**
+   * Ends the leases of a worker that is gone, and wakes its work elsewhere.
+   * @throws the error of a shard that did not answer, after the work of the other shards was woken
+   */
+  endLeases(worker: string): Promise<void>;
+  /** @param watch looks for workers that are gone, twice a second in the process that sweeps. Must not throw. */
+  start(watch?: () => Promise<void>): void;
   /** Starts no further sweep. Resolves when the sweep that runs now has ended. */
   stop(): Promise<void>;
 }
@@ -75,19 +81,19 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
     return woken;
   };
   const sweepDue = async (now: number): Promise<void> => {
-    try {
-      await handleSweep(await ports.sweep.sweepDue(now, BATCH));
-    } catch (error) {
-      report(error);
-    }
+    const sweep = async (): Promise<unknown> => handleSweep(await ports.sweep.sweepDue(now, BATCH));
+    await sweep().catch((error: unknown) => report(error));
   };
   return {
     async sweepOnce() {
       const shards = Array.from({ length: ports.sweep.shards }, (_, shard) => shard);
       return await handleSweep(await ports.sweep.sweepShards(shards, BATCH));
     },
-    start() {
-      shift = beginSweepShift(ports, { sweep: sweepDue, onFailure: report });
+    async endLeases(worker) {
+      await handleSweep(await ports.sweep.lapseLeases(worker));
+    },
+    start(watch = async () => undefined) {
+      shift = beginSweepShift(ports, { sweep: sweepDue, watch, onFailure: report });
     },
     async stop() {
       isStopped = true;

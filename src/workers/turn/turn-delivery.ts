@@ -46,7 +46,7 @@ export class TurnDelivery {
     this.#settings = { ...TURN_SETTINGS, ...ports.settings };
     this.#conversation = conversation;
     this.#context = new ContextCache(ports.contexts, conversation);
-    this.#owner = ports.ids.next();
+    this.#owner = ports.owners.next();
     this.#startedAt = ports.clock.now();
   }
 

@@ -6,6 +6,7 @@ import { describeContextStore } from './context-store.ts';
 import { describeEventStore } from './event-store.ts';
 import { Given } from './fixture.ts';
 import { describeIdleTtl } from './idle-ttl.ts';
+import { describeLapsedLeases } from './lapsed-leases.ts';
 import { describeListings } from './listings.ts';
 import { describePassClaim } from './pass-claim.ts';
 import { describePassEnd } from './pass-end.ts';
@@ -55,7 +56,7 @@ const SUITES = {
   streams: [describeStreams],
   summaries: [describeSummaryStore],
   spending: [describeSpending],
-  sweep: [describeSweepStore, describeIdleTtl],
+  sweep: [describeSweepStore, describeLapsedLeases, describeIdleTtl],
   calibrations: [describeCalibrationStore],
   keys: [describeAccessKeyStore],
   webhooks: [describeWebhookStore],

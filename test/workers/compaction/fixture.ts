@@ -119,6 +119,7 @@ export class Fixture {
       agents: { find: (name) => (name === agent.agent.name ? agent : undefined) },
       clock: timers,
       ids: { next: () => this.nextId() },
+      owners: { next: () => this.nextId() },
       timers,
       onEvent: (event) => this.events.push(event),
       tracing: noTracing,

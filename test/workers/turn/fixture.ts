@@ -116,6 +116,7 @@ export class Fixture {
       },
       clock: this.timers,
       ids: { next: () => this.nextId() },
+      owners: { next: () => this.nextId() },
       timers: this.timers,
       onEvent: (event) => this.events.push(event),
       tracing: noTracing,

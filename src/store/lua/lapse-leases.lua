@@ -1,0 +1,59 @@
+#!lua flags=allow-oom
+-- Ends the leases that a gone worker has in one shard. Owner and epoch stay, so a worker that is alive after all continues or
+-- is fenced (I8). A pass that waits for a summary of this worker stops waiting. Each entry becomes due again after a second,
+-- in case the sweeper dies before it adds the wakes. The script finds the leases in `ready`: while a worker runs, nothing is
+-- written for this. It runs on a full Redis, because it overwrites fields of the same size.
+-- KEYS: ready. ARGV: prefix of the shard's keys, prefix of the worker's owners, prefix of the worker's claims on summaries
+-- Reply: {members of ready}
+-- @include clock
+-- @include members
+local ready = KEYS[1]
+local shard, owners, claims = unpack(ARGV)
+local PUSH_MS = 1000
+-- Leases come before the deadlines of most waiting turns. A lease that is not found lapses by its time.
+local MOST_CHECKED = 10000
+local due = {}
+
+local function starts_with(text, prefix)
+  return type(text) == 'string' and string.sub(text, 1, #prefix) == prefix
+end
+
+-- Removes the worker's claims on summaries of a conversation. Returns true if there was one.
+local function drop_claims(base, id)
+  local index, prefix = base .. 'ix:' .. id, base .. 'sum:' .. id .. ':'
+  local names, has_dropped = redis.pcall('SMEMBERS', index), false
+  for _, key in ipairs(names) do
+    if starts_with(key, prefix) and starts_with(redis.pcall('GET', key), claims) then
+      redis.call('UNLINK', key)
+      redis.call('SREM', index, key)
+      has_dropped = true
+    end
+  end
+  return has_dropped
+end
+
+-- Ends the lease, or the wait for a summary. Returns true if the record is due now. A record of the wrong type is left to
+-- the sweep, which quarantines it.
+local function lapse(kind, base, id)
+  local record = base .. (kind == 't' and 'c:' or 'pass:') .. id
+  local fields = redis.pcall('HMGET', record, 'owner', 'lease', 'parkedUntil', 'alone')
+  local owner, lease, parked_until, is_alone = unpack(fields)
+  -- The next claim of such a turn may settle it as poison. Only a lease that has lapsed proves enough for that (I10).
+  if is_alone then return false end
+  local is_owned = starts_with(owner, owners)
+  local field, untilMs = 'lease', tonumber(lease or '')
+  if not is_owned and kind == 'p' then field, untilMs = 'parkedUntil', tonumber(parked_until or '') end
+  if not untilMs or untilMs <= now then return is_owned end
+  if not is_owned and (kind == 't' or not drop_claims(base, id)) then return false end
+  redis.call('HSET', record, field, string.format('%.0f', now))
+  return true
+end
+
+for _, member in ipairs(redis.call('ZRANGE', ready, 0, MOST_CHECKED - 1)) do
+  local kind, tenant, id = read_member('ready', member)
+  if kind and kind ~= 'd' and lapse(kind, shard .. tenant .. ':', id) then
+    redis.call('ZADD', ready, string.format('%.0f', now + PUSH_MS), member)
+    due[#due + 1] = member
+  end
+end
+return due

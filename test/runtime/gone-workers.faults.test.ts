@@ -1,0 +1,110 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { LOST_AFTER_MS } from '../../src/domain/ports/presence-store.ts';
+import { Keyspace } from '../../src/store/keys.ts';
+import { eventually, type Fixture, openFixture, SHARDS, settled } from './fixture.ts';
+
+const keyspace = new Keyspace(SHARDS);
+const conversation = { tenant: '_', id: 'c1' };
+const RECORD = keyspace.key(conversation, 'c');
+const LONG_MS = 600_000;
+/** A worker whose key is this old is silent for longer than a living worker ever is. */
+const SILENT_MS = 3_000;
+/** User that may not list clients. */
+const USER = 'no-clients';
+const PATIENT = { timeout: 60_000, interval: 50 };
+
+/** Starts a worker process whose model calls last until `go`. */
+async function startHolding({ redisUrl }: Fixture, ownUrl = redisUrl): Promise<ChildProcess> {
+  const script = fileURLToPath(new URL('./holding-worker.ts', import.meta.url));
+  const worker = spawn(process.execPath, [script, redisUrl, ownUrl], { stdio: ['pipe', 'pipe', 'inherit'] });
+  onTestFinished(() => void worker.kill('SIGKILL'));
+  if (worker.stdout === null) throw new Error('the output is not piped');
+  await once(worker.stdout, 'data');
+  return worker;
+}
+
+/** A turn that is in the middle of a model call of one worker process, and another worker process that has no work. */
+async function holdTurn(ownUrlOf = (url: string) => url) {
+  const fixture = await openFixture();
+  onTestFinished(() => fixture.close());
+  const { redis, redisUrl } = fixture;
+  await redis.call('ACL', 'SETUSER', USER, 'on', 'nopass', '~*', '&*', '+@all', '-client|list');
+  const victim = await startHolding(fixture, ownUrlOf(redisUrl));
+  await fixture.enqueue(conversation.id, 't1', 'hello');
+  await eventually(
+    () => redis.llen('calls'),
+    (calls) => expect(calls).toBe(1),
+  );
+  const owner = (await redis.hget(RECORD, 'owner')) ?? '';
+  const key = keyspace.worker(owner.slice(0, owner.indexOf('-')));
+  await startHolding(fixture);
+  /** Makes the lease so long that only the presence of its worker can end it. */
+  const extendLease = (): Promise<number> => redis.hset(RECORD, 'lease', Date.now() + LONG_MS);
+  const finish = async (): Promise<void> => {
+    await redis.set('go', 1);
+    expect(await settled(fixture, conversation.id, 't1')).toMatchObject({ state: 'completed' });
+  };
+  const calls = (): Promise<string[]> => redis.lrange('calls', '0', '-1');
+  return { ...fixture, victim, key, extendLease, finish, calls };
+}
+
+async function kill(worker: ChildProcess): Promise<void> {
+  worker.kill('SIGKILL');
+  await once(worker, 'exit');
+}
+
+it('another worker continues the turn of a killed worker, although the lease has minutes left', async () => {
+  const { victim, extendLease, finish, calls } = await holdTurn();
+  await kill(victim);
+  await extendLease();
+  await finish();
+  expect(new Set(await calls()).size).toBe(2);
+});
+
+it('another worker continues the turns of a killed worker that was the one to sweep', async () => {
+  const { victim, redis, extendLease, finish, calls } = await holdTurn();
+  // The victim started first, so it sweeps.
+  const sweeper = await redis.get(keyspace.sweeping());
+  expect(sweeper).not.toBeNull();
+  await kill(victim);
+  await extendLease();
+  await vi.waitFor(async () => expect(await redis.get(keyspace.sweeping())).not.toBe(sweeper), PATIENT);
+  await finish();
+  expect(new Set(await calls()).size).toBe(2);
+});
+
+it('a worker that is frozen for seconds keeps its turn', async () => {
+  const { victim, redis, key, extendLease, finish, calls } = await holdTurn();
+  victim.kill('SIGSTOP');
+  onTestFinished(() => void victim.kill('SIGCONT'));
+  await extendLease();
+  await vi.waitFor(async () => expect(await redis.pttl(key)).toBeLessThan(LOST_AFTER_MS - SILENT_MS), PATIENT);
+  victim.kill('SIGCONT');
+  await finish();
+  expect(await calls()).toHaveLength(1);
+});
+
+it('a worker whose connections are cut again and again keeps its turn', async () => {
+  const { redis, key, extendLease, finish, calls } = await holdTurn();
+  await extendLease();
+  for (let cuts = 0; cuts < 5; cuts += 1) {
+    const id = await redis.get(key);
+    await redis.call('CLIENT', 'KILL', 'ID', String(id));
+    await vi.waitFor(async () => expect(await redis.get(key)).not.toBe(id), PATIENT);
+  }
+  await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await finish();
+  expect(await calls()).toHaveLength(1);
+});
+
+it('if the ACL forbids CLIENT LIST, the turn of a killed worker continues after its lease', async () => {
+  const withUser = (url: string): string => Object.assign(new URL(url), { username: USER, password: 'any' }).href;
+  const { victim, redis, key, finish, calls } = await holdTurn(withUser);
+  expect(await redis.get(key), 'no connection is known').toBe('');
+  await kill(victim);
+  await finish();
+  expect(new Set(await calls()).size).toBe(2);
+});
