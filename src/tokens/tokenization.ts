@@ -1,7 +1,7 @@
-import type { CharClassTable } from './char-class.ts';
-import { mergeLong, SHORT_BYTES, type ShortMerge } from './merge.ts';
-import { PieceSplitter } from './split-rules.ts';
-import { NO_TOKEN, type Vocabulary } from './vocabulary.ts';
+import type { KnownPieces } from './known-pieces.ts';
+import { mergeLong, SHORT_BYTES } from './merge.ts';
+import { PieceSplitter, type SplitTables } from './split-rules.ts';
+import type { Vocabulary } from './vocabulary.ts';
 
 /** Number of bytes between two yields, which take about half a millisecond at worst. */
 const BYTES_A_SLICE = 8_192;
@@ -11,9 +11,8 @@ const UNITS_A_SLICE = 1 << 20;
 /** Tables of an encoding that all its tokenizations share. */
 export interface EncodingTables {
   readonly vocabulary: Vocabulary;
-  readonly splitRules: Uint8Array;
-  readonly chars: CharClassTable;
-  readonly shortMerge: ShortMerge;
+  readonly split: SplitTables;
+  readonly known: KnownPieces;
 }
 
 /**
@@ -22,8 +21,9 @@ export interface EncodingTables {
  */
 export function* tokenize(tables: EncodingTables, text: string, visit: (id: number) => void): Generator<void, void> {
   const bytes = yield* encodeUtf8(text);
-  const splitter = new PieceSplitter(tables.splitRules, tables.chars, bytes);
-  const { vocabulary, shortMerge } = tables;
+  const splitter = new PieceSplitter(tables.split, bytes);
+  const { vocabulary, known } = tables;
+  const { ids } = known;
   let pauseAt = BYTES_A_SLICE;
   while (splitter.start < bytes.length) {
     const start = splitter.start;
@@ -32,14 +32,13 @@ export function* tokenize(tables: EncodingTables, text: string, visit: (id: numb
       yield;
       continue;
     }
-    const id = vocabulary.find(bytes, start, end);
-    if (id !== NO_TOKEN) visit(id);
-    else if (end - start <= SHORT_BYTES) {
-      const parts = shortMerge.merge(bytes, start, end);
-      const { starts } = shortMerge;
-      for (let part = 0; part < parts; part++) {
-        visit(vocabulary.find(bytes, starts[part] as number, starts[part + 1] as number));
-      }
+    const length = end - start;
+    if (length === 1) visit(vocabulary.idOf(bytes[start] as number));
+    else if (length <= SHORT_BYTES) {
+      const slot = known.find(splitter.hash, bytes, start, end);
+      const first = known.firstOf(slot);
+      const last = first + known.countOf(slot);
+      for (let at = first; at < last; at++) visit(ids[at] as number);
     } else yield* mergeLong(vocabulary, { bytes, start, end }, visit);
     if (end >= pauseAt) {
       pauseAt = end + BYTES_A_SLICE;

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
-import { CharClassTable } from '../../src/tokens/char-class.ts';
 import { clipEnd, clipStart } from '../../src/tokens/clip.ts';
+import { KnownPieces } from '../../src/tokens/known-pieces.ts';
 import { ShortMerge } from '../../src/tokens/merge.ts';
-import { compileSplitRules } from '../../src/tokens/split-rules.ts';
+import { SplitTables } from '../../src/tokens/split-rules.ts';
 import type { EncodingTables } from '../../src/tokens/tokenization.ts';
 import { importRanks, readVocabulary } from '../../src/tokens/vocabulary.ts';
 
@@ -10,8 +10,11 @@ let tables: EncodingTables;
 
 beforeAll(async () => {
   const [, vocabulary] = runToEnd(readVocabulary(await importRanks('o200k_base')));
-  const shortMerge = new ShortMerge(vocabulary);
-  tables = { vocabulary, splitRules: compileSplitRules('o200k_base'), chars: new CharClassTable(), shortMerge };
+  tables = {
+    vocabulary,
+    split: new SplitTables('o200k_base'),
+    known: new KnownPieces(vocabulary, new ShortMerge(vocabulary)),
+  };
 });
 
 /** Runs a generator to its end. Returns its number of slices and its result. */

@@ -1,0 +1,91 @@
+import { SHORT_BYTES, type ShortMerge } from './merge.ts';
+import { NO_TOKEN, type Vocabulary } from './vocabulary.ts';
+
+/** Number of pairs of slots, one for each value of the low bits of a hash. */
+const PAIRS = 1 << 15;
+/** Numbers of a slot: hash, offset of the bytes, sizes (0 if the slot is free), offset of the ids. */
+const FIELDS = 4;
+/** The sizes are one number: bytes of the piece, and in the low bits the number of its tokens. */
+const COUNT_BITS = 8;
+const COUNT_MASK = (1 << COUNT_BITS) - 1;
+const ALL_BYTES = 1 << 20;
+const ALL_IDS = 1 << 19;
+
+/**
+ * Remembers the tokens of short pieces, because names, words and phrases repeat. That saves their merges, and most
+ * look-ups in the vocabulary, whose memory is too large for the caches of a processor. Each hash has two slots, and a
+ * new piece replaces the older one. When the memory is full, everything is forgotten. Memory: at most 4.2 MB (1.0 slots,
+ * 1.0 bytes, 2.1 ids), of which the system allocates only the used pages.
+ */
+export class KnownPieces {
+  readonly ids = new Int32Array(ALL_IDS);
+  readonly #vocabulary: Vocabulary;
+  readonly #shortMerge: ShortMerge;
+  readonly #slots = new Int32Array(2 * PAIRS * FIELDS);
+  readonly #bytes = new Uint8Array(ALL_BYTES);
+  #byteEnd = 0;
+  #idEnd = 0;
+
+  constructor(vocabulary: Vocabulary, shortMerge: ShortMerge) {
+    this.#vocabulary = vocabulary;
+    this.#shortMerge = shortMerge;
+  }
+
+  /**
+   * Finds the tokens of the piece `bytes[start…end)` of at most SHORT_BYTES bytes.
+   * @param hash hash of the piece
+   * @returns its slot, from which `firstOf` and `countOf` tell its tokens
+   */
+  find(hash: number, bytes: Uint8Array, start: number, end: number): number {
+    const slots = this.#slots;
+    const slot = ((hash ^ (hash >>> 15)) & (PAIRS - 1)) * 2 * FIELDS;
+    if (slots[slot] === hash && this.#equals(slot, bytes, start, end)) return slot;
+    const other = slot + FIELDS;
+    if (slots[other] === hash && this.#equals(other, bytes, start, end)) return other;
+    return this.#add(slot, hash, bytes, start, end);
+  }
+
+  /** Index in `ids` of the first token of a slot. */
+  firstOf(slot: number): number {
+    return this.#slots[slot + 3] as number;
+  }
+
+  /** Number of tokens of a slot. */
+  countOf(slot: number): number {
+    return (this.#slots[slot + 2] as number) & COUNT_MASK;
+  }
+
+  #equals(slot: number, bytes: Uint8Array, start: number, end: number): boolean {
+    const slots = this.#slots;
+    if ((slots[slot + 2] as number) >> COUNT_BITS !== end - start) return false;
+    const own = this.#bytes;
+    let offset = slots[slot + 1] as number;
+    for (let index = start; index < end; index++) if (own[offset++] !== bytes[index]) return false;
+    return true;
+  }
+
+  #add(pair: number, hash: number, bytes: Uint8Array, start: number, end: number): number {
+    const { ids } = this.#shortMerge;
+    const id = this.#vocabulary.findHashed(hash, bytes, start, end);
+    const count = id === NO_TOKEN ? this.#shortMerge.merge(bytes, start, end) : 1;
+    if (id !== NO_TOKEN) ids[0] = id;
+    this.#makeRoom();
+    const slots = this.#slots;
+    // A free slot has offset 0, and the larger offset belongs to the newer piece.
+    const slot = (slots[pair + 1] as number) > (slots[pair + FIELDS + 1] as number) ? pair + FIELDS : pair;
+    slots[slot] = hash;
+    slots[slot + 1] = this.#byteEnd;
+    slots[slot + 2] = ((end - start) << COUNT_BITS) | count;
+    slots[slot + 3] = this.#idEnd;
+    for (let index = start; index < end; index++) this.#bytes[this.#byteEnd++] = bytes[index] as number;
+    for (let index = 0; index < count; index++) this.ids[this.#idEnd++] = ids[index] as number;
+    return slot;
+  }
+
+  #makeRoom(): void {
+    if (this.#byteEnd + SHORT_BYTES <= ALL_BYTES && this.#idEnd + SHORT_BYTES <= ALL_IDS) return;
+    this.#slots.fill(0);
+    this.#byteEnd = 0;
+    this.#idEnd = 0;
+  }
+}
