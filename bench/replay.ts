@@ -13,13 +13,14 @@ import {
 import { RememberedCounts } from '../src/evaluation/remembered-counts.ts';
 import { Replay } from '../src/evaluation/replay.ts';
 import { readConversationLine } from '../src/wire/conversation-line.ts';
+import { isSmoke, sampleSize } from './sample-size.ts';
 
 const FOLDER = new URL('../../shared/traces/', import.meta.url);
-const BUDGETS = [4_000, 8_000, 16_000];
+const BUDGETS = isSmoke ? [8_000] : [4_000, 8_000, 16_000];
 const THRESHOLD_SHARE = 1.3;
 const TARGET_PER_SECOND = 2_000;
 /** Messages that one measured run must process at least. */
-const MIN_MESSAGES = 2_000;
+const MIN_MESSAGES = sampleSize(2_000, 1);
 
 interface Row {
   readonly file: string;

@@ -18,6 +18,7 @@ const LONGEST_WAIT_MS = 30_000;
 
 const { values } = parseArgs({
   options: {
+    smoke: { type: 'boolean', default: false },
     processes: { type: 'string', default: '1,2,4,8' },
     seconds: { type: 'string', default: '15' },
     runs: { type: 'string', default: '3' },
