@@ -12,7 +12,7 @@ import { startProvider } from '../test/provider/provider.ts';
 import { PacedProvider } from './paced-provider.ts';
 import { type Percentiles, percentilesOf } from './spread.ts';
 
-/** What a process has done since its start, and how its event loop ran since the last report. */
+/** Work of a process since its start, and delays of its event loop since the last report. */
 export interface ProcessReport {
   readonly cpuMs: number;
   /** How late a timer of 10 ms fired. Other load on the machine makes timers late, too. */

@@ -1,8 +1,8 @@
 /**
  * Compares the CPU time in which turnfold and three packages encode real texts as tokens: `node bench/tokens.ts [--runs 5]
- * [--json]`. Each measurement is a process of its own, which loads one encoder and encodes one text: first cold, with
- * empty caches and code that is not compiled, then warm. Processes of the encoders alternate, so that other load on the
- * machine slows all. Checks first that turnfold and js-tiktoken return the same ids.
+ * [--json]`. Each measurement is a process of its own, which loads one encoder and encodes one text. The first time is
+ * cold, with empty caches and code that is not compiled. The later times are warm. Processes of the encoders alternate,
+ * so that other load on the machine slows all. Checks first that turnfold and js-tiktoken return the same ids.
  */
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -119,9 +119,8 @@ interface Row {
 
 async function measureText(text: string): Promise<Row[]> {
   await checkIds(text);
-  const runs = values.smoke ? 1 : Number(values.runs);
   const names = Object.keys(ENCODERS);
-  const measured = Array.from({ length: runs }, () => names.map((name) => startOne(name, text)));
+  const measured = Array.from({ length: Number(values.runs) }, () => names.map((name) => startOne(name, text)));
   return names.map((encoder, index) => {
     const own = measured.map((run) => run[index]).filter((run) => run !== undefined);
     const spread = (of: (run: Measured) => number): Spread => spreadOf(own.map(of));

@@ -24,7 +24,7 @@ export class UlidSource implements IdSource {
   /** Digits of the time and of the high half, which most ids share with the id before. */
   #start = '';
 
-  /** @param drawBytes fills an array with bytes that nobody can foresee */
+  /** @param drawBytes fills an array with cryptographically random bytes */
   constructor(clock: Clock, drawBytes: (bytes: Uint8Array) => unknown) {
     this.#clock = clock;
     this.#drawBytes = drawBytes;

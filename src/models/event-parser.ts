@@ -4,8 +4,8 @@ import { StringDecoder } from 'node:string_decoder';
 export type EventTaker = (data: string, name: string | undefined) => void;
 
 /**
- * Parses server-sent events from bytes. It calls its taker at once, without a promise for each event: an iterator of
- * the SDKs costs more for an event than all our other work.
+ * Parses server-sent events from bytes. The parser calls its taker at once, because a promise or an iterator for each
+ * event costs more than the parsing.
  */
 export class EventParser {
   readonly #take: EventTaker;

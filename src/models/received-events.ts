@@ -36,7 +36,7 @@ export interface StreamEnd {
 /**
  * Sends a request through an SDK, and calls `take` with each event of the response at the moment it arrives. The SDK
  * sends the request and reads HTTP errors. The SDK's stream is not used: its iterators and the web stream below them
- * cost more for an event than everything else that a worker does with the event.
+ * cost more than all other work for an event.
  *
  * Errors of the provider and of the network become `ModelError`s. Errors of `take` are bugs and are thrown unchanged.
  * @throws ModelError if the call fails, or the signal's reason

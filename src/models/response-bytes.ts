@@ -13,8 +13,8 @@ export interface BytesTaker {
 const END_MS = 1_000;
 
 /**
- * Takes the bytes of one response from the HTTP client, before `fetch` makes a web stream of them, which costs more for
- * each chunk than the reading of its events. `fetch` still follows redirects, reads errors and aborts the connection.
+ * Takes the bytes of one response from the HTTP client, before `fetch` makes a web stream of them. The web stream costs
+ * more for each chunk than the reading of its events. `fetch` still follows redirects and aborts the connection.
  */
 export class ResponseBytes {
   /** Sends one request, and takes the bytes of its response. */

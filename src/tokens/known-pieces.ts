@@ -38,11 +38,11 @@ export class KnownPieces {
    */
   find(hash: number, bytes: Uint8Array, start: number, end: number): number {
     const slots = this.#slots;
-    const slot = ((hash ^ (hash >>> 15)) & (PAIRS - 1)) * 2 * FIELDS;
+    const slot = pairOf(hash);
     if (slots[slot] === hash && this.#equals(slot, bytes, start, end)) return slot;
     const other = slot + FIELDS;
     if (slots[other] === hash && this.#equals(other, bytes, start, end)) return other;
-    return this.#add(slot, hash, bytes, start, end);
+    return this.#add(hash, bytes, start, end);
   }
 
   /** Index in `ids` of the first token of a slot. */
@@ -64,13 +64,14 @@ export class KnownPieces {
     return true;
   }
 
-  #add(pair: number, hash: number, bytes: Uint8Array, start: number, end: number): number {
+  #add(hash: number, bytes: Uint8Array, start: number, end: number): number {
     const { ids } = this.#shortMerge;
     const id = this.#vocabulary.findHashed(hash, bytes, start, end);
     const count = id === NO_TOKEN ? this.#shortMerge.merge(bytes, start, end) : 1;
     if (id !== NO_TOKEN) ids[0] = id;
     this.#makeRoom();
     const slots = this.#slots;
+    const pair = pairOf(hash);
     // A free slot has offset 0, and the larger offset belongs to the newer piece.
     const slot = (slots[pair + 1] as number) > (slots[pair + FIELDS + 1] as number) ? pair + FIELDS : pair;
     slots[slot] = hash;
@@ -88,4 +89,9 @@ export class KnownPieces {
     this.#byteEnd = 0;
     this.#idEnd = 0;
   }
+}
+
+/** Returns the first slot of a hash. Folds its high bits, because only the low bits choose the pair. */
+function pairOf(hash: number): number {
+  return ((hash ^ (hash >>> 15)) & (PAIRS - 1)) * 2 * FIELDS;
 }
