@@ -9,7 +9,7 @@ import { cpus, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-/** Each benchmark, with its options for `--smoke`. The others have a small size of their own. */
+/** Each benchmark, with its options for `--smoke`. A benchmark without options has a small size of its own. */
 const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   tokens: ['--runs=1'],
   loop: [],
@@ -54,24 +54,27 @@ interface Run {
   readonly command: string;
   readonly output: string;
   readonly load: number;
+  readonly seconds: number;
 }
 
 /** Each benchmark runs in its own process, so that none changes the compiler state or memory of the next. */
 async function run(name: string, smokeOptions: readonly string[]): Promise<Run> {
   const options = [...(values.smoke ? ['--smoke', ...smokeOptions] : []), ...(values.json ? ['--json'] : [])];
   const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
+  const startedAt = performance.now();
   const child = spawn(process.execPath, [file, ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
-    process.stdout.write(text);
+    if (!values.smoke) process.stdout.write(text);
   });
   const [code] = (await once(child, 'close')) as [number | null];
   if (code !== 0) {
     process.exitCode = 1;
     output += `failed with exit code ${code}\n`;
   }
-  return { command: ['node', `bench/${name}.ts`, ...options].join(' '), output, load: loadavg()[0] ?? 0 };
+  const seconds = Math.round((performance.now() - startedAt) / 1_000);
+  return { command: ['node', `bench/${name}.ts`, ...options].join(' '), output, load: loadavg()[0] ?? 0, seconds };
 }
 
 function writePage(runs: readonly Run[]): string {
@@ -83,10 +86,19 @@ function writePage(runs: readonly Run[]): string {
   return [`# Figures of turnfold\n\n${machine}, ${new Date().toISOString().slice(0, 10)}.\n`, ...sections].join('\n');
 }
 
+/** Without figures to disturb, benchmarks run side by side, because most of each is the start of its processes. */
+const LANES = values.smoke ? 3 : 1;
+
+const chosen = Object.entries(BENCHMARKS).filter(([name]) => wanted.length === 0 || wanted.includes(name));
+const waiting = chosen.values();
 const runs: Run[] = [];
-for (const [name, smokeOptions] of Object.entries(BENCHMARKS)) {
-  if (wanted.length > 0 && !wanted.includes(name)) continue;
-  process.stdout.write(`── ${name}\n`);
-  runs.push(await run(name, smokeOptions));
-  if (values.page !== undefined) writeFileSync(values.page, writePage(runs));
+async function runInTurn(): Promise<void> {
+  for (const [name, smokeOptions] of waiting) {
+    if (!values.smoke) process.stdout.write(`── ${name}\n`);
+    const ended = await run(name, smokeOptions);
+    if (values.smoke) process.stdout.write(`── ${name}, ${ended.seconds} s\n${ended.output}`);
+    runs.push(ended);
+    if (values.page !== undefined) writeFileSync(values.page, writePage(runs));
+  }
 }
+await Promise.all(Array.from({ length: LANES }, runInTurn));

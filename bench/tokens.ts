@@ -20,7 +20,8 @@ const { values } = parseArgs({
     text: { type: 'string', default: '' },
   },
 });
-const encoding = values.encoding === 'cl100k_base' ? 'cl100k_base' : 'o200k_base';
+const isOld = values.encoding === 'cl100k_base';
+const encoding = isOld ? 'cl100k_base' : 'o200k_base';
 
 const UNITS = 200_000;
 const WARM_RUNS = 7;
@@ -35,20 +36,31 @@ const ENCODERS: Readonly<Record<string, () => Promise<Encode>>> = {
     return (text) => counter.encode(text);
   },
   'js-tiktoken': async () => {
-    const { default: ranks } = await import(`js-tiktoken/ranks/${encoding}`);
-    const tiktoken = new Tiktoken(ranks);
+    const ranks = isOld ? await import('js-tiktoken/ranks/cl100k_base') : await import('js-tiktoken/ranks/o200k_base');
+    const tiktoken = new Tiktoken(ranks.default);
     return (text) => tiktoken.encode(text, [], []);
   },
   'gpt-tokenizer': async () => {
-    const { encode } = await import(`gpt-tokenizer/encoding/${encoding}`);
+    const { encode } = isOld
+      ? await import('gpt-tokenizer/encoding/cl100k_base')
+      : await import('gpt-tokenizer/encoding/o200k_base');
     return (text) => encode(text, { disallowedSpecial: new Set() });
   },
   'ai-tokenizer': async () => {
     const { Tokenizer } = await import('ai-tokenizer');
-    const tokenizer = new Tokenizer(await import(`ai-tokenizer/encoding/${encoding}`));
+    const data = isOld
+      ? await import('ai-tokenizer/encoding/cl100k_base')
+      : await import('ai-tokenizer/encoding/o200k_base');
+    const tokenizer = new Tokenizer(data);
     return (text) => tokenizer.encode(text, [], []);
   },
 };
+
+function loadEncoder(name: string): Promise<Encode> {
+  const load = ENCODERS[name];
+  if (load === undefined) throw new Error(`there is no encoder ${name}`);
+  return load();
+}
 
 const TEXTS: Readonly<Record<string, () => string>> = {
   prose: () => readTexts().prose,
@@ -81,8 +93,7 @@ function cpuMsSince(start?: NodeJS.CpuUsage): number {
 async function measureOne(encoder: string, name: string): Promise<Measured> {
   const text = readText(name);
   const start = process.cpuUsage();
-  const encode = await ENCODERS[encoder]?.();
-  if (encode === undefined) throw new Error(`there is no encoder ${encoder}`);
+  const encode = await loadEncoder(encoder);
   const loadMs = cpuMsSince(start);
   let tokens = 0;
   const run = (): number => {
@@ -97,13 +108,14 @@ async function measureOne(encoder: string, name: string): Promise<Measured> {
 
 function startOne(encoder: string, text: string): Measured {
   const args = [import.meta.filename, '--one', encoder, '--text', text, '--encoding', encoding];
-  return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
+  const printed = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  return JSON.parse(printed) as Measured;
 }
 
 async function checkIds(text: string): Promise<void> {
-  const [ours, theirs] = await Promise.all(['turnfold', 'js-tiktoken'].map((name) => ENCODERS[name]?.()));
+  const [ours, theirs] = await Promise.all([loadEncoder('turnfold'), loadEncoder('js-tiktoken')]);
   const sample = readText(text);
-  if (Array.from(ours?.(sample) ?? []).join() !== Array.from(theirs?.(sample) ?? []).join())
+  if (Array.from(ours(sample)).join() !== Array.from(theirs(sample)).join())
     throw new Error(`turnfold and js-tiktoken return different token ids for ${text}`);
 }
 

@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 
 /** Called with each server-sent event. `name` is undefined if the event has no field `event`. */
-export type EventTaker = (data: string, name: string | undefined) => void;
+type EventTaker = (data: string, name: string | undefined) => void;
 
 /**
  * Parses server-sent events from bytes. The parser calls its taker at once, because a promise or an iterator for each

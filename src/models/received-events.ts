@@ -7,12 +7,12 @@ import { type BytesTaker, ResponseBytes } from './response-bytes.ts';
 export const END_MARK = Symbol('end mark');
 
 /** Options of an SDK for one request whose response is read as bytes. */
-export interface SendOptions {
+interface SendOptions {
   readonly signal: AbortSignal;
   readonly fetchOptions: { readonly dispatcher: Dispatcher };
 }
 
-export interface StreamedCall<Event> {
+interface StreamedCall<Event> {
   readonly dispatcher: Dispatcher;
   readonly request: Pick<WatchedRequest, 'signal' | 'onEvent'>;
   /** Sends the request through the provider's SDK. */
@@ -28,7 +28,7 @@ export interface StreamedCall<Event> {
   readonly take: (event: Event) => boolean;
 }
 
-export interface StreamEnd {
+interface StreamEnd {
   /** True if the server marked the end of its stream. */
   readonly isMarked: boolean;
 }

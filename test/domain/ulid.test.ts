@@ -1,13 +1,12 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { UlidSource } from '../../src/domain/ulid.ts';
 
 /** Decodes the 26 digits of a ULID to its 48 bits of time and 80 random bits. */
 function decode(id: string): { readonly timeMs: number; readonly random: bigint } {
-  const value = [...id].reduce(
-    (sum, digit) => sum * 32n + BigInt('0123456789ABCDEFGHJKMNPQRSTVWXYZ'.indexOf(digit)),
-    0n,
-  );
+  const value = id
+    .split('')
+    .reduce((sum, digit) => sum * 32n + BigInt('0123456789ABCDEFGHJKMNPQRSTVWXYZ'.indexOf(digit)), 0n);
   return { timeMs: Number(value >> 80n), random: value & ((1n << 80n) - 1n) };
 }
 

@@ -1,5 +1,5 @@
 import { Stream } from '@anthropic-ai/sdk/streaming';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { EventParser } from '../../src/models/event-parser.ts';
 

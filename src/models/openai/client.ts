@@ -35,7 +35,7 @@ export function decodeOpenAiEvent(data: string, name: string | undefined, header
   if (data === '') return undefined;
   const event: unknown = JSON.parse(data);
   const error = isMapping(event) ? event['error'] : undefined;
-  if (name !== 'error' && !Boolean(error)) return event;
+  if (name !== 'error' && !error) return event;
   // The cast is safe: the SDK's error accepts any value, as its stream passes any.
   throw new APIError(undefined, (error ?? event) as object, undefined, headers);
 }
