@@ -1,48 +1,40 @@
-import { SHORT_BYTES, type ShortMerge } from './merge.ts';
-import { NO_TOKEN, type Vocabulary } from './vocabulary.ts';
+import type { BytePiece } from './merge.ts';
 
 /** Number of pairs of slots, one for each value of the low bits of a hash. */
 const PAIRS = 1 << 15;
 /** Numbers of a slot: hash, offset of the bytes, sizes (0 if the slot is free), offset of the ids. */
 const FIELDS = 4;
 /** The sizes are one number: bytes of the piece, and in the low bits the number of its tokens. */
-const COUNT_BITS = 8;
+const COUNT_BITS = 12;
 const COUNT_MASK = (1 << COUNT_BITS) - 1;
+/** Maximum bytes of a piece that is remembered. A sentence in Japanese may be one piece of several hundred bytes. */
+export const KNOWN_BYTES = 1_024;
 const ALL_BYTES = 1 << 20;
 const ALL_IDS = 1 << 19;
 
 /**
- * Remembers the tokens of short pieces, because names, words and phrases repeat. That saves their merges, and most
+ * Remembers the tokens of pieces, because names, words and phrases repeat. That saves their merges. It also saves most
  * look-ups in the vocabulary, whose memory is too large for the caches of a processor. Each hash has two slots, and a
  * new piece replaces the older one. When the memory is full, everything is forgotten. Memory: at most 4.2 MB (1.0 slots,
  * 1.0 bytes, 2.1 ids), of which the system allocates only the used pages.
  */
 export class KnownPieces {
   readonly ids = new Int32Array(ALL_IDS);
-  readonly #vocabulary: Vocabulary;
-  readonly #shortMerge: ShortMerge;
   readonly #slots = new Int32Array(2 * PAIRS * FIELDS);
   readonly #bytes = new Uint8Array(ALL_BYTES);
   #byteEnd = 0;
   #idEnd = 0;
 
-  constructor(vocabulary: Vocabulary, shortMerge: ShortMerge) {
-    this.#vocabulary = vocabulary;
-    this.#shortMerge = shortMerge;
-  }
-
   /**
-   * Finds the tokens of the piece `bytes[start…end)` of at most SHORT_BYTES bytes.
-   * @param hash hash of the piece
-   * @returns its slot, from which `firstOf` and `countOf` tell its tokens
+   * Finds the piece `bytes[start…end)` with this hash.
+   * @returns its slot, from which `firstOf` and `countOf` tell its tokens. −1 if the piece is not known
    */
   find(hash: number, bytes: Uint8Array, start: number, end: number): number {
     const slots = this.#slots;
     const slot = pairOf(hash);
     if (slots[slot] === hash && this.#equals(slot, bytes, start, end)) return slot;
     const other = slot + FIELDS;
-    if (slots[other] === hash && this.#equals(other, bytes, start, end)) return other;
-    return this.#add(hash, bytes, start, end);
+    return slots[other] === hash && this.#equals(other, bytes, start, end) ? other : -1;
   }
 
   /** Index in `ids` of the first token of a slot. */
@@ -64,11 +56,8 @@ export class KnownPieces {
     return true;
   }
 
-  #add(hash: number, bytes: Uint8Array, start: number, end: number): number {
-    const { ids } = this.#shortMerge;
-    const id = this.#vocabulary.findHashed(hash, bytes, start, end);
-    const count = id === NO_TOKEN ? this.#shortMerge.merge(bytes, start, end) : 1;
-    if (id !== NO_TOKEN) ids[0] = id;
+  /** Remembers a piece of at most KNOWN_BYTES bytes, whose tokens are the first `count` of `ids`. */
+  add(hash: number, { bytes, start, end }: BytePiece, ids: ArrayLike<number>, count: number): void {
     this.#makeRoom();
     const slots = this.#slots;
     const pair = pairOf(hash);
@@ -80,11 +69,10 @@ export class KnownPieces {
     slots[slot + 3] = this.#idEnd;
     for (let index = start; index < end; index++) this.#bytes[this.#byteEnd++] = bytes[index] as number;
     for (let index = 0; index < count; index++) this.ids[this.#idEnd++] = ids[index] as number;
-    return slot;
   }
 
   #makeRoom(): void {
-    if (this.#byteEnd + SHORT_BYTES <= ALL_BYTES && this.#idEnd + SHORT_BYTES <= ALL_IDS) return;
+    if (this.#byteEnd + KNOWN_BYTES <= ALL_BYTES && this.#idEnd + KNOWN_BYTES <= ALL_IDS) return;
     this.#slots.fill(0);
     this.#byteEnd = 0;
     this.#idEnd = 0;

@@ -43,8 +43,12 @@ export function loadTokenCounter(encoding: Encoding): Promise<BpeTokenCounter> {
 
 async function readTokenCounter(encoding: Encoding): Promise<BpeTokenCounter> {
   const vocabulary = await eventLoopShare.run(readVocabulary(await importRanks(encoding)));
-  const known = new KnownPieces(vocabulary, new ShortMerge(vocabulary));
-  return new RankTokenCounter(encoding, { vocabulary, split: new SplitTables(encoding), known });
+  return new RankTokenCounter(encoding, {
+    vocabulary,
+    split: new SplitTables(encoding),
+    shortMerge: new ShortMerge(vocabulary),
+    known: new KnownPieces(),
+  });
 }
 
 class RankTokenCounter implements BpeTokenCounter {

@@ -1,7 +1,7 @@
-import type { KnownPieces } from './known-pieces.ts';
-import { mergeLong, SHORT_BYTES } from './merge.ts';
+import { KNOWN_BYTES, type KnownPieces } from './known-pieces.ts';
+import { type BytePiece, mergeLong, SHORT_BYTES, type ShortMerge } from './merge.ts';
 import { PieceSplitter, type SplitTables } from './split-rules.ts';
-import type { Vocabulary } from './vocabulary.ts';
+import { NO_TOKEN, type Vocabulary } from './vocabulary.ts';
 
 /** Number of bytes between two yields, which take about half a millisecond at worst. */
 const BYTES_A_SLICE = 8_192;
@@ -12,6 +12,7 @@ const UNITS_A_SLICE = 1 << 20;
 export interface EncodingTables {
   readonly vocabulary: Vocabulary;
   readonly split: SplitTables;
+  readonly shortMerge: ShortMerge;
   readonly known: KnownPieces;
 }
 
@@ -22,7 +23,7 @@ export interface EncodingTables {
 export function* tokenize(tables: EncodingTables, text: string, visit: (id: number) => void): Generator<void, void> {
   const bytes = yield* encodeUtf8(text);
   const splitter = new PieceSplitter(tables.split, bytes);
-  const { vocabulary, known } = tables;
+  const { known } = tables;
   const { ids } = known;
   let pauseAt = BYTES_A_SLICE;
   while (splitter.start < bytes.length) {
@@ -32,19 +33,41 @@ export function* tokenize(tables: EncodingTables, text: string, visit: (id: numb
       yield;
       continue;
     }
-    const length = end - start;
-    if (length === 1) visit(vocabulary.idOf(bytes[start] as number));
-    else if (length <= SHORT_BYTES) {
-      const slot = known.find(splitter.hash, bytes, start, end);
+    const { hash } = splitter;
+    const slot = known.find(hash, bytes, start, end);
+    if (slot >= 0) {
       const first = known.firstOf(slot);
       const last = first + known.countOf(slot);
       for (let at = first; at < last; at++) visit(ids[at] as number);
-    } else yield* mergeLong(vocabulary, { bytes, start, end }, visit);
+    } else yield* mergePiece(tables, hash, { bytes, start, end }, visit);
     if (end >= pauseAt) {
       pauseAt = end + BYTES_A_SLICE;
       yield;
     }
   }
+}
+
+function* mergePiece(
+  { vocabulary, known, shortMerge }: EncodingTables,
+  hash: number,
+  piece: BytePiece,
+  visit: (id: number) => void,
+): Generator<void, void> {
+  const { bytes, start, end } = piece;
+  const id = vocabulary.findHashed(hash, bytes, start, end);
+  if (id !== NO_TOKEN) {
+    known.add(hash, piece, [id], 1);
+    visit(id);
+  } else if (end - start <= SHORT_BYTES) {
+    const count = shortMerge.merge(bytes, start, end);
+    known.add(hash, piece, shortMerge.ids, count);
+    for (let at = 0; at < count; at++) visit(shortMerge.ids[at] as number);
+  } else if (end - start <= KNOWN_BYTES) {
+    const merged: number[] = [];
+    yield* mergeLong(vocabulary, piece, (token) => merged.push(token));
+    known.add(hash, piece, merged, merged.length);
+    for (const token of merged) visit(token);
+  } else yield* mergeLong(vocabulary, piece, visit);
 }
 
 function* encodeUtf8(text: string): Generator<void, Uint8Array> {

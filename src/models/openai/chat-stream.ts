@@ -56,12 +56,20 @@ export class ChatReading {
     if (isMapping(error)) this.#error = error;
     // A server that ignores `stream` sends the whole message.
     const delta = choice['delta'] ?? choice['message'];
-    if (isMapping(delta)) this.#addDelta(delta);
+    if (!isMapping(delta)) return;
+    if (isTextAlone(delta)) this.#addText(delta['content']);
+    else this.#addDelta(delta);
   }
 
   #addUsage(usage: unknown): void {
     // The cast is safe: `checkUsage` drops usage whose fields are not numbers.
     if (isMapping(usage)) this.#usage = usage as unknown as OpenAI.CompletionUsage;
+  }
+
+  #addText(text: string): void {
+    const before = this.#fields['content'];
+    this.#fields['content'] = typeof before === 'string' ? before + text : text;
+    this.#listeners.onText(text);
   }
 
   #addDelta({ tool_calls, function_call, role: _, content: given, ...delta }: Record<string, unknown>): void {
@@ -104,6 +112,12 @@ export class ChatReading {
       error: this.#error,
     };
   }
+}
+
+/** Nearly all chunks hold a piece of text and nothing else. */
+function isTextAlone(delta: Record<string, unknown>): delta is { content: string } {
+  for (const name in delta) if (name !== 'content' && name !== 'role') return false;
+  return typeof delta['content'] === 'string';
 }
 
 function readField(value: unknown, name: string): unknown {
