@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { StepState } from '../domain/conversation.ts';
 import type { ConversationRef } from '../domain/ids.ts';
+import { NO_WEIGHT } from '../domain/message.ts';
 import type { BusyTurnStore } from '../domain/ports/busy-turns.ts';
 import type {
   ClaimedTurn,
@@ -16,7 +18,7 @@ import type {
 import { isSettled, POISON_FAILURE, TURN_LIMITS } from '../domain/turn.ts';
 import { checkNumber } from '../domain/version.ts';
 import { enterInput, openMemoryBusyTurnStore } from './busy-turns.ts';
-import { toConversationState } from './conversation-state.ts';
+import { toConversationState, toStepState } from './conversation-state.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { closeOpenCalls } from './log.ts';
 import { headTurn, isRecorded, popHead, raiseEpoch, settleHead, wakeTurn } from './mailbox.ts';
@@ -25,7 +27,7 @@ import { dropProposal } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
 import { openMemoryTurnIntake } from './turn-intake.ts';
 import { extendLease, findOwned } from './turn-lease.ts';
-import { addStep, suspend } from './turn-steps.ts';
+import { addStep, recordOutcome, suspend } from './turn-steps.ts';
 
 /** Opens the store of turns in memory. The contract tests in test/store run against this store and against Redis. */
 export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & BusyTurnStore & TurnIntake {
@@ -172,7 +174,7 @@ function rollBackVersion(db: MemoryDatabase, lease: TurnLease, rollback: Version
 function settle(
   db: MemoryDatabase,
   lease: TurnLease,
-  settlement: TurnSettlement,
+  { step, ...end }: TurnSettlement,
   wake: string | undefined,
 ): SettleResult {
   if (db.isGone(lease.conversation)) return { status: 'gone' };
@@ -186,22 +188,37 @@ function settle(
       status: 'known',
       hasNext,
       ...(isRecorded(conversation, wake) && { wake }),
-      ...(wake === undefined && next && isTaken && { next: claimedTurn(conversation, next) }),
+      ...(wake === undefined && next && isTaken
+        ? { ...(step && { conversation: stateBefore(conversation, next) }), next: claimedTurn(conversation, next) }
+        : step && { conversation: toStepState(conversation) }),
     };
   }
   const owned = findOwned(db, lease);
   if ('status' in owned) return owned;
-  if (settlement.state === 'failed') {
+  if (step !== undefined && recordOutcome(db, owned.conversation, owned.record, step) === 'fenced') {
+    return { status: 'fenced' };
+  }
+  if (end.state === 'failed') {
     closeOpenCalls(owned.conversation, lease.turn, db.now());
     raiseEpoch(db, owned.conversation);
   }
-  settleHead(db, owned.conversation, owned.record, settlement);
+  settleHead(db, owned.conversation, owned.record, end);
   const hasNext = popHead(db, owned.conversation, wake);
   const next = headTurn(owned.conversation);
   if (next === undefined || wake !== undefined) {
-    return { status: 'settled', hasNext, ...(hasNext && wake !== undefined && { wake }) };
+    const state = step && { conversation: toStepState(owned.conversation) };
+    return { status: 'settled', hasNext, ...(hasNext && wake !== undefined && { wake }), ...state };
   }
-  return { status: 'settled', hasNext, next: takeHead(db, owned.conversation, next, lease.owner) };
+  const claimed = takeHead(db, owned.conversation, next, lease.owner);
+  const state = step && { conversation: stateBefore(owned.conversation, next) };
+  return { status: 'settled', hasNext, ...state, next: claimed };
+}
+
+/** The state before the user message of a turn, as `end_before` of `lua/shared/take-head.lua` returns it in Redis. */
+function stateBefore(conversation: MemoryConversation, { inputSeq = 1 }: MemoryTurn): StepState {
+  const state = toStepState(conversation);
+  const headTotal = conversation.log[inputSeq - 2]?.total ?? NO_WEIGHT;
+  return { ...state, head: inputSeq - 1, turns: state.turns - 1, size: { ...state.size, headTotal } };
 }
 
 function waitedFor({

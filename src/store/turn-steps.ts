@@ -80,10 +80,12 @@ export const startStepsScript: ScriptOf<TurnStore['startSteps']> = {
 
 export const recordStepScript: ScriptOf<TurnStore['recordStep']> = {
   file: 'record-step',
-  args: ([lease, outcome]) => {
-    const texts = [...(outcome.fullTexts ?? [])];
-    return [encodeStep(lease, outcome, texts.length), ...texts.flat(), ...encodeMessages(outcome.messages)];
-  },
+  args: ([lease, outcome]) => [
+    ...turnLeaseArgs(lease),
+    TURN_LIMITS.leaseMs,
+    STEP_STATE_FIELDS.join(' '),
+    ...outcomeArgs(outcome),
+  ],
   decode: (reply, [{ conversation }], keyspace) => {
     const answer = reply as [Lost['status']] | ['recorded' | 'known', (string | null)[]];
     if (answer.length === 1) return { status: answer[0] };
@@ -92,15 +94,18 @@ export const recordStepScript: ScriptOf<TurnStore['recordStep']> = {
   },
 };
 
-/** Encodes the outcome of a step without texts and messages, in the form that `lua/record-step.lua` decodes. */
-function encodeStep({ turn, owner, epoch }: TurnLease, outcome: StepOutcome, texts: number): string {
+/**
+ * Last arguments of the scripts that record a step, as `lua/shared/outcome.lua` reads them: the outcome as JSON, its full
+ * texts, its messages.
+ */
+export function outcomeArgs(outcome: StepOutcome): Argument[] {
+  const texts = [...(outcome.fullTexts ?? [])];
+  return [encodeOutcome(outcome, texts.length), ...texts.flat(), ...encodeMessages(outcome.messages)];
+}
+
+function encodeOutcome(outcome: StepOutcome, texts: number): string {
   const { anchor, usage } = outcome;
   return JSON.stringify({
-    turn,
-    owner,
-    // The epoch, which fences former owners, is sent as a text, because the script compares epochs as texts.
-    epoch: String(epoch),
-    leaseMs: TURN_LIMITS.leaseMs,
     key: outcome.key,
     expectedHead: outcome.expectedHead,
     anchor: anchor && { tokens: anchor.tokens, version: anchor.version, fingerprint: anchor.fingerprint ?? '' },
@@ -112,7 +117,6 @@ function encodeStep({ turn, owner, epoch }: TurnLease, outcome: StepOutcome, tex
     costMicros: usage?.costMicros ?? 0,
     requestTokens: outcome.requestTokens,
     ending: outcome.end ?? '',
-    fields: STEP_STATE_FIELDS,
     opens: outcome.opens.map(encodeOpenCall),
     closes: outcome.closes,
     texts,
