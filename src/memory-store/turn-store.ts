@@ -90,7 +90,9 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
   }
   const leaseUntil = conversation.leaseUntil ?? 0;
   if (leaseUntil > db.now()) {
-    if (conversation.owner === owner) return { status: 'claimed', turn: claimedTurn(conversation, record) };
+    if (conversation.owner === owner) {
+      return { status: 'claimed', turn: withEarlier(conversation, claimedTurn(conversation, record)) };
+    }
     return { status: 'leased', untilMs: leaseUntil };
   }
   const { waiting } = record;
@@ -100,7 +102,15 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
   }
   const isLast = conversation.attempts >= TURN_LIMITS.maxAttempts;
   if (isLast && conversation.isAlone === true) return poison(db, conversation, record, wake);
-  return { status: 'claimed', turn: takeHead(db, conversation, record, owner) };
+  return { status: 'claimed', turn: withEarlier(conversation, takeHead(db, conversation, record, owner)) };
+}
+
+/** Adds a short context to a claim, as `short_log` of `lua/claim-turn.lua` does in Redis. */
+function withEarlier({ log, version }: MemoryConversation, claimed: ClaimedTurn): ClaimedTurn {
+  const earlier = log.slice(0, claimed.input === undefined ? log.length : -1).map(({ message }) => message);
+  const bytes = earlier.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message)), 0);
+  const isShort = earlier.length <= TURN_LIMITS.claimedMessages && bytes <= TURN_LIMITS.claimedBytes;
+  return version === 0 && isShort ? { ...claimed, earlier } : claimed;
 }
 
 /** Gives the first turn of the mailbox to a worker, as `lua/shared/take-head.lua` does in Redis. */

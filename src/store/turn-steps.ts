@@ -11,7 +11,7 @@ import {
   STEP_STATE_FIELDS,
 } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
-import { encodeMessages } from './log.ts';
+import { decodeMessage, encodeMessages } from './log.ts';
 import { callStore, RecordFields } from './records.ts';
 import { type Argument, decodeStatus, type ScriptOf } from './script.ts';
 import { closingArgs, decodeClaimedTurn } from './turn-record.ts';
@@ -21,7 +21,7 @@ type ClaimReply =
   | ['gone' | 'empty']
   | ['leased' | 'waiting', string]
   | ['poison', string, number]
-  | ['claimed', string, string[], string[], string];
+  | ['claimed', turn: string, fields: string[], record: string[], input: string, earlier?: string[]];
 
 export const claimTurnScript: ScriptOf<TurnStore['claim']> = {
   file: 'claim-turn',
@@ -33,15 +33,26 @@ export const claimTurnScript: ScriptOf<TurnStore['claim']> = {
     JSON.stringify(POISON_FAILURE),
     TURN_LIMITS.turnRetentionMs,
     ...closingArgs(),
+    TURN_LIMITS.claimedMessages,
+    TURN_LIMITS.claimedBytes,
   ],
   decode: (reply, [conversation, owner, wake], keyspace) => {
     const answer = reply as ClaimReply;
     switch (answer[0]) {
       case 'claimed': {
-        const [, turn, fields, record, input] = answer;
+        const [, turn, fields, record, input, earlier] = answer;
         const claimed = RecordFields.ofList(keyspace.turn(conversation, turn), fields);
         const state = RecordFields.ofList(keyspace.key(conversation, 'c'), record);
-        return { status: 'claimed', turn: decodeClaimedTurn({ conversation, turn, owner }, claimed, state, input) };
+        const log = keyspace.key(conversation, 'log');
+        return {
+          status: 'claimed',
+          turn: {
+            ...decodeClaimedTurn({ conversation, turn, owner }, claimed, state, input),
+            ...(earlier && {
+              earlier: earlier.map((text, at) => decodeMessage({ key: log, field: String(at + 1) }, text)),
+            }),
+          },
+        };
       }
       case 'poison':
         return { status: 'poison', turn: answer[1], ...(answer[2] === 1 && { wake }) };

@@ -107,6 +107,8 @@ export interface ClaimedTurn {
   readonly inputSeq: number;
   /** User message of the turn, if it is the last log entry. Workers that know the earlier log need not read it. */
   readonly input?: Message;
+  /** Messages of the log before `input`, if the log is the whole context and is short. Not after a settlement. */
+  readonly earlier?: readonly Message[];
   readonly conversation: ConversationState;
   /** Present if the caller attached context data to the turn, which `readBriefing` reads. */
   readonly hasContext?: true;

@@ -171,6 +171,7 @@ export class TurnDelivery {
   #openTurn(claimed: ClaimedTurn, keeper: LeaseKeeper, prepared: PreparedAgent): RunningTurn {
     const ports = this.#ports;
     const context = this.#context;
+    if (claimed.earlier !== undefined) context.adopt(claimed.earlier);
     if (claimed.input !== undefined) context.append([claimed.input], claimed.conversation);
     // A turn that has recorded an outcome did not crash its worker at once, so other work may run beside it again.
     const onOutcome = (): void => this.#hold?.admitOthers();
