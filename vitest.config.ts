@@ -53,6 +53,7 @@ const bothClients = [
   'result',
   'steering',
   'stream',
+  'turn-list',
   'turn-steps',
   'versions',
   'waiting',

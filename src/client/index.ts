@@ -94,6 +94,7 @@ export { type OpenClient, openClient } from './open-client.ts';
 export type { Outline, OutlineInput } from './outline.ts';
 export type { ApprovalInput, DecisionView, ProposalView, RejectionInput } from './proposals.ts';
 export type { StreamOptions } from './stream.ts';
+export type { EnqueueAnswer } from './turn-list.ts';
 export type {
   CallPart,
   CallPreviewPart,
