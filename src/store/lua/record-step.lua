@@ -21,10 +21,10 @@ end
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 if loss then return { loss } end
-local status, request_tokens = find_step(turn, step)
+local status, counts = find_step(turn, step)
 if status == 'known' then return { 'known', read_fields() } end
 if status then return { status } end
-local facts = record_outcome(turn, step, 7, request_tokens)
+local facts = record_outcome(turn, step, 7, counts)
 local lease = now + tonumber(leaseMs)
 schedule(turn_member, lease)
 -- Attempts start again at 1, not 0: the present claim counts, because its worker may still die.

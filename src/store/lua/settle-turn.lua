@@ -44,9 +44,9 @@ local claims_next = wake == '' and next_turn
 if claims_next then check_input(next_turn) end
 local facts = {}
 if step then
-  local status, request_tokens = find_step(turn, step)
+  local status, counts = find_step(turn, step)
   if status == 'fenced' then return { status } end
-  if not status then facts = record_outcome(turn, step, 15, request_tokens) end
+  if not status then facts = record_outcome(turn, step, 15, counts) end
 end
 if state == 'failed' then close_open_calls(turn, closing) end
 settle_head(state, retentionMs, field, value, ttl)

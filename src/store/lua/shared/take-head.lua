@@ -24,19 +24,22 @@ local function end_before(turn)
 end
 
 local INPUT = '^(%d+) (%d+)\n()'
+-- Stored user messages that were checked, by turn. false: the message is in the log.
+local inputs = {}
 
 -- Checks the stored user message of a turn. A script that claims the turn calls this before its first write.
 local function check_input(turn)
   read_open_calls()
   local input = redis.call('HGET', txt, 'i:' .. turn)
   if input and not string.find(input, INPUT) then refuse(txt, 'i:' .. turn) end
+  inputs[turn] = input
 end
 
--- Appends the turn's user message to the log at its first claim. Returns the message, or nil if the message is in the
--- log already.
-local function enter_input(turn, closing)
-  local key, field = turn_prefix .. turn, 'i:' .. turn
-  local input = redis.call('HGET', txt, field)
+-- Appends the turn's user message to the log at its first claim, or for another turn. `owner`: of the first claim, else nil.
+-- Returns the message, or nil if the message is in the log already.
+local function enter_input(turn, closing, owner)
+  local key, field, input = turn_prefix .. turn, 'i:' .. turn, inputs[turn]
+  if input == nil then input = redis.call('HGET', txt, field) end
   if not input then
     redis.call('HSET', key, 'state', 'running')
     return nil
@@ -49,7 +52,7 @@ local function enter_input(turn, closing)
   conversation.before_input = end_of_log()
   append_messages({ 1, tokens, bytes, 1, message }, 1, turn)
   redis.call('HDEL', txt, field)
-  redis.call('HSET', key, 'state', 'running', 'inputSeq', conversation.head)
+  redis.call('HSET', key, 'state', 'running', 'inputSeq', conversation.head, unpack(owner and { 'firstOwner', owner } or {}))
   return message
 end
 
@@ -58,11 +61,13 @@ end
 local function take_head(turn, owner, leaseMs, attempts, closing, facts)
   local lease = now + tonumber(leaseMs)
   schedule(turn_member, lease)
-  local message = enter_input(turn, closing)
+  local message = enter_input(turn, closing, owner)
   save_conversation('epoch', raise_epoch(), 'owner', owner, 'lease', string.format('%.0f', lease), 'attempts', attempts,
     unpack(facts or {}))
   redis.call('HDEL', c, 'poison', 'poisoned', 'sweeps', 'alone')
-  redis.call('HSETNX', turn_prefix .. turn, 'firstOwner', owner)
-  if not message then return head_reply(turn) end
+  if not message then
+    redis.call('HSETNX', turn_prefix .. turn, 'firstOwner', owner)
+    return head_reply(turn)
+  end
   return redis.call('HGETALL', turn_prefix .. turn), redis.call('HGETALL', c), message
 end
