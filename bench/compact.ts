@@ -5,13 +5,14 @@
 import { compactApp } from '../src/http/compact/compact-app.ts';
 import { loadTokenCounter } from '../src/tokens/token-counter.ts';
 import { mixedHistory, realisticTexts } from './plan-histories.ts';
+import { sampleSize } from './sample-size.ts';
 import { describeSpread, spreadOf } from './spread.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-const TOKENS = 200_000;
-const WARM_UP = 20;
-const RUNS = 30;
+const TOKENS = sampleSize(200_000, 4_000);
+const WARM_UP = sampleSize(20, 1);
+const RUNS = sampleSize(30, 3);
 const TARGET_MS = 50;
 
 const counter = await loadTokenCounter('o200k_base');

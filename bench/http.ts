@@ -15,10 +15,12 @@ import { CpuMeter } from './cpu-meter.ts';
 import { PacedProvider } from './paced-provider.ts';
 import { openBenchRedis } from './redis.ts';
 import { timeReplays, writeReplaySource } from './replay-source.ts';
+import { sampleSize } from './sample-size.ts';
 import { describeSpread, type Percentiles, percentilesOf, type Spread, spreadOf } from './spread.ts';
 
 const { values } = parseArgs({
   options: {
+    smoke: { type: 'boolean', default: false },
     runs: { type: 'string', default: '3' },
     requests: { type: 'string', default: '1000' },
     lanes: { type: 'string', default: '16' },
@@ -36,9 +38,9 @@ const [runs, requests, lanes, rate] = [values.runs, values.requests, values.lane
 const AGENT = 'clerk';
 const INPUT = 'Where is order 4711?';
 /** Seconds of calls at the fixed rate. */
-const PACED_SECONDS = 4;
+const PACED_SECONDS = sampleSize(4, 1);
 /** Turns whose first piece is timed, and the number of turns that run at a time. */
-const STREAMED_TURNS = 100;
+const STREAMED_TURNS = sampleSize(100, 4);
 const STREAMED_AT_A_TIME = 4;
 
 type Call = (name: string) => Promise<unknown>;

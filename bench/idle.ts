@@ -59,6 +59,7 @@ async function measure(workers: number, seconds: number): Promise<Row> {
 
 const { values } = parseArgs({
   options: {
+    smoke: { type: 'boolean', default: false },
     workers: { type: 'string', default: '1,4,16' },
     seconds: { type: 'string', default: '10' },
     json: { type: 'boolean', default: false },

@@ -12,7 +12,11 @@ import { openBenchRedis } from './redis.ts';
 import { describeSpread, spreadOf } from './spread.ts';
 
 const { values } = parseArgs({
-  options: { runs: { type: 'string', default: '5' }, jobs: { type: 'string', default: '3000' } },
+  options: {
+    smoke: { type: 'boolean', default: false },
+    runs: { type: 'string', default: '5' },
+    jobs: { type: 'string', default: '3000' },
+  },
 });
 const [runs, jobs] = [values.runs, values.jobs].map(Number) as [number, number];
 /** As in `runtime/start-workers.ts`. */

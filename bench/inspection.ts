@@ -11,10 +11,11 @@ import { startWorkers } from '../src/runtime/start-workers.ts';
 import { compact, fill } from './long-log.ts';
 import { chatHistory, mixedHistory, realisticTexts } from './plan-histories.ts';
 import { openBenchRedis } from './redis.ts';
+import { sampleSize } from './sample-size.ts';
 import { describeSpread, type Spread, spreadOf } from './spread.ts';
 
-const MESSAGES = 10_000;
-const RUNS = 11;
+const MESSAGES = sampleSize(10_000, 600);
+const RUNS = sampleSize(11, 2);
 const CONVERSATION = 'long';
 /** A conversation of text only, whose calls all have results, so that it can be compacted at any message. */
 const COMPACTED = 'compacted';
@@ -48,7 +49,7 @@ async function time(work: (run: number) => Promise<unknown>, runs = RUNS): Promi
 
 async function measure(client: OpenClient, openAnother: () => Promise<OpenClient>): Promise<Record<string, Spread>> {
   const rows: Record<string, Spread> = {};
-  const pages = MESSAGES / 2_000;
+  const pages = Math.ceil(MESSAGES / 2_000);
   rows['outline, a page of 2,000'] = await time((run) =>
     client.outline(CONVERSATION, { after: (run % pages) * 2_000, limit: 2_000 }),
   );

@@ -13,11 +13,12 @@ import { withPage } from '../src/http/static-page.ts';
 import { provideRedis } from '../src/local-redis/provide-redis.ts';
 import { findChromium, openBrowser } from '../test/chat/page-browser.ts';
 import { buildInspector } from '../test/inspector/built-inspector.ts';
+import { sampleSize } from './sample-size.ts';
 
-const MESSAGES = 10_000;
-const BATCH = 2_500;
-const LOADS = 10;
-const KEYS = 40;
+const MESSAGES = sampleSize(10_000, 1_000);
+const BATCH = sampleSize(2_500, 500);
+const LOADS = sampleSize(10, 2);
+const KEYS = sampleSize(40, 4);
 const CONVERSATION = 'long';
 const PROBE = fileURLToPath(new URL('inspector-probe.js', import.meta.url));
 

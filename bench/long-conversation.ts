@@ -5,12 +5,13 @@ import { scriptedModel } from '../src/models/scripted.ts';
 import { startWorkers } from '../src/runtime/start-workers.ts';
 import { compact, fill } from './long-log.ts';
 import { openBenchRedis } from './redis.ts';
+import { sampleSize } from './sample-size.ts';
 import { describeSpread, spreadOf } from './spread.ts';
 
-const TURNS = 400;
-const WARM_UP = 40;
+const TURNS = sampleSize(400, 5);
+const WARM_UP = sampleSize(40, 1);
 const SHORT = 10;
-const LONG = 10_000;
+const LONG = sampleSize(10_000, 200);
 const TARGET = 1.2;
 
 const agent: Agent = {

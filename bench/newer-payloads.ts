@@ -9,12 +9,13 @@ import { DEFAULT_PRIORITY, queuePrefix } from '../src/jobs/queues.ts';
 import { openQueueWorkers } from '../src/queue/queue-workers.ts';
 import { openWakeQueue } from '../src/queue/wake-queue.ts';
 import { openBenchRedis } from './redis.ts';
+import { sampleSize } from './sample-size.ts';
 import { spreadOf } from './spread.ts';
 
 const given = process.argv.find((argument) => argument.startsWith('--jobs='))?.slice('--jobs='.length);
-const JOBS = Number(given ?? 5_000);
+const JOBS = Number(given ?? sampleSize(5_000, 50));
 /** Jobs with a newer format are retried after 1, 2, 4 … 32 s. */
-const RETRIED_MS = 10_000;
+const RETRIED_MS = sampleSize(10_000, 1_000);
 const BEFORE_MS = 2_000;
 
 const server = await openBenchRedis();

@@ -17,11 +17,12 @@ import { START_VERSION } from '../src/domain/version.ts';
 import { bytesOfMessage, countMessageSync } from '../src/tokens/message-tokens.ts';
 import { loadTokenCounter } from '../src/tokens/token-counter.ts';
 import { chatHistory, interlockedHistory, mixedHistory, numbersFrom, realisticTexts } from './plan-histories.ts';
+import { sampleSize } from './sample-size.ts';
 import { describeSpread, type Spread, spreadOf, timeMs } from './spread.ts';
 
-const MESSAGES = 10_000;
-const RUNS = 61;
-const WARM_UP = 30;
+const MESSAGES = sampleSize(10_000, 300);
+const RUNS = sampleSize(61, 3);
+const WARM_UP = sampleSize(30, 1);
 /** Milliseconds of a plan with its settlement from which a row gets fewer runs. */
 const SLOW_MS = 400;
 const FEW_RUNS = 7;

@@ -1,10 +1,11 @@
 import { Queue, Worker } from 'bullmq';
 import { CpuMeter } from './cpu-meter.ts';
 import { openBenchRedis } from './redis.ts';
+import { sampleSize } from './sample-size.ts';
 import { describeSpread, spreadOf } from './spread.ts';
 
-const JOBS = 3_000;
-const PAIRS = 14;
+const JOBS = sampleSize(3_000, 50);
+const PAIRS = sampleSize(14, 1);
 const CONCURRENCY = 50;
 const MINUTES = 60;
 

@@ -16,12 +16,13 @@ import { loadTokenCounter } from '../src/tokens/token-counter.ts';
 import { LineIndexes } from '../src/workers/turn/line-indexes.ts';
 import { Recall } from '../src/workers/turn/recall.ts';
 import { openBenchRedis } from './redis.ts';
+import { sampleSize } from './sample-size.ts';
 import { describeSpread, type Spread, spreadOf } from './spread.ts';
 
-const MESSAGES = 10_000;
-const RUNS = 20;
+const MESSAGES = sampleSize(10_000, 500);
+const RUNS = sampleSize(20, 3);
 /** Calls of each query that are not measured, because a worker runs for days. */
-const WARM_UP = 10;
+const WARM_UP = sampleSize(10, 1);
 const TARGET_MS = 10;
 const APPENDED_AT_ONCE = 500;
 const QUERIES = [

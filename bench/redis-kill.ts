@@ -4,13 +4,18 @@ import { parseArgs } from 'node:util';
 import { type OpenClient, openClient } from '../src/client/index.ts';
 import { isTurnfoldError } from '../src/domain/errors.ts';
 import { MortalRedis } from '../test/chaos/mortal-redis.ts';
+import { sampleSize } from './sample-size.ts';
 
-const CONVERSATIONS = 20;
+const CONVERSATIONS = sampleSize(20, 2);
 const WORK_MS = { least: 1_200, most: 2_700 };
 const INPUT = 'x'.repeat(2_000);
 
 const { values } = parseArgs({
-  options: { kills: { type: 'string', default: '20' }, fsync: { type: 'string', default: 'everysec' } },
+  options: {
+    smoke: { type: 'boolean', default: false },
+    kills: { type: 'string', default: '20' },
+    fsync: { type: 'string', default: 'everysec' },
+  },
 });
 const kills = Number(values.kills);
 

@@ -2,10 +2,11 @@ import { openConnection } from '../src/redis/connection.ts';
 import { openDatabase } from '../src/store/database.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { acceptAndClaim, newConversation, textStep } from '../test/store/samples.ts';
+import { sampleSize } from './sample-size.ts';
 import { type Spread, spreadOf } from './spread.ts';
 
 const SHARDS = 256;
-const REPLAYS = 30;
+const REPLAYS = sampleSize(30, 3);
 const TURN = 't1';
 const TEXT = 'word '.repeat(12_800);
 /** Characters of one batch: what a model of 100 tokens/s writes in 50 ms. */

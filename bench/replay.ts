@@ -13,13 +13,14 @@ import {
 import { RememberedCounts } from '../src/evaluation/remembered-counts.ts';
 import { Replay } from '../src/evaluation/replay.ts';
 import { readConversationLine } from '../src/wire/conversation-line.ts';
+import { isSmoke, sampleSize } from './sample-size.ts';
 
 const FOLDER = new URL('../../shared/traces/', import.meta.url);
-const BUDGETS = [4_000, 8_000, 16_000];
+const BUDGETS = isSmoke ? [8_000] : [4_000, 8_000, 16_000];
 const THRESHOLD_SHARE = 1.3;
 const TARGET_PER_SECOND = 2_000;
 /** Messages that one measured run must process at least. */
-const MIN_MESSAGES = 2_000;
+const MIN_MESSAGES = sampleSize(2_000, 1);
 
 interface Row {
   readonly file: string;
@@ -92,8 +93,9 @@ async function measure(file: string, maxTokens: number): Promise<Row> {
 const files = existsSync(FOLDER) ? readdirSync(FOLDER).filter((name) => name.endsWith('.jsonl')) : [];
 const rows: Row[] = [];
 // The first run is not measured, so that the code is compiled before.
-for (const file of files) await measure(file, BUDGETS[0] ?? 0);
-for (const maxTokens of BUDGETS) for (const file of files) rows.push(await measure(file, maxTokens));
+const measured = files.slice(0, sampleSize(files.length, 1));
+for (const file of measured) await measure(file, BUDGETS[0] ?? 0);
+for (const maxTokens of BUDGETS) for (const file of measured) rows.push(await measure(file, maxTokens));
 const seconds = rows.reduce((sum, row) => sum + row.messages / row.messagesPerSecond, 0);
 const slowest = rows.toSorted((a, b) => a.messagesPerSecond - b.messagesPerSecond)[0];
 const messagesPerSecond = Math.round(rows.reduce((sum, { messages }) => sum + messages, 0) / seconds);

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openClient } from '../src/client/index.ts';
 import { openBenchRedis } from './redis.ts';
+import { sampleSize } from './sample-size.ts';
 
 function readNumber(name: string, otherwise: number): number {
   const prefix = `--${name}=`;
@@ -12,12 +13,12 @@ function readNumber(name: string, otherwise: number): number {
 }
 
 const WORKERS = 3;
-const CONVERSATIONS = 40;
-const TURNS_EACH = 3;
-const EVERY_MS = 5_000;
-const ROUNDS = readNumber('rounds', 20);
+const CONVERSATIONS = sampleSize(40, 4);
+const TURNS_EACH = sampleSize(3, 1);
+const EVERY_MS = sampleSize(5_000, 1_000);
+const ROUNDS = readNumber('rounds', sampleSize(20, 1));
 const SHUTDOWN_MS = readNumber('shutdown-ms', 4_000);
-const CALL_MS = readNumber('call-ms', 20_000);
+const CALL_MS = readNumber('call-ms', sampleSize(20_000, 500));
 const SETTLED_WITHIN_MS = 300_000;
 
 interface Line {

@@ -10,14 +10,16 @@ import { type OpenClient, openClient } from '../src/client/index.ts';
 import { BenchProcess } from './bench-process.ts';
 import { CpuMeter } from './cpu-meter.ts';
 import { openBenchServers } from './redis.ts';
+import { sampleSize } from './sample-size.ts';
 import { describeSpread, type Spread, spreadOf } from './spread.ts';
 
 const AGENT = 'clerk';
-const WARM_UP_MS = 3_000;
+const WARM_UP_MS = sampleSize(3_000, 300);
 const LONGEST_WAIT_MS = 30_000;
 
 const { values } = parseArgs({
   options: {
+    smoke: { type: 'boolean', default: false },
     processes: { type: 'string', default: '1,2,4,8' },
     seconds: { type: 'string', default: '15' },
     runs: { type: 'string', default: '3' },

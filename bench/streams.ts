@@ -14,6 +14,7 @@ import { describeSpread, type Percentiles, percentilesOf, type Spread, spreadOf 
 
 const { values } = parseArgs({
   options: {
+    smoke: { type: 'boolean', default: false },
     runs: { type: 'string', default: '3' },
     turns: { type: 'string', default: '50' },
     concurrency: { type: 'string', default: '50' },

@@ -9,10 +9,11 @@ import { Keyspace } from '../src/store/keys.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, toWaitFor } from '../test/store/samples.ts';
 import { openBenchRedis } from './redis.ts';
+import { sampleSize } from './sample-size.ts';
 
 /** Numbers of unanswered calls. 1,000 is the maximum in one message. */
 const CALLS = [1, 10, 100, 1_000];
-const RESULTS = 1_000;
+const RESULTS = sampleSize(1_000, 20);
 
 interface Row {
   readonly openCalls: number;

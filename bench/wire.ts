@@ -9,11 +9,12 @@ import { loadTokenCounter } from '../src/tokens/token-counter.ts';
 import { wireFormats } from '../src/wire/formats.ts';
 import type { WireRequest } from '../src/wire/wire-request.ts';
 import { readTexts } from '../test/tokens/corpus.ts';
+import { sampleSize } from './sample-size.ts';
 import { describeSpread, type Spread, spreadOf, timeMs } from './spread.ts';
 
-const TOKENS = 200_000;
-const RUNS = 31;
-const WARM_UP = 15;
+const TOKENS = sampleSize(200_000, 10_000);
+const RUNS = sampleSize(31, 3);
+const WARM_UP = sampleSize(15, 1);
 const TARGET_MS = 30;
 
 /** Characters of a message. Shorter ones would give more than the 2,048 messages that OpenAI accepts. */

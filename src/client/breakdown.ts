@@ -14,7 +14,7 @@ import { FRAMING_TOKENS } from '../domain/limits.ts';
 import type { Message } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
-import { listThresholds, type NamedThreshold } from '../domain/request-facts.ts';
+import { listThresholds, type NamedThreshold, type PlanningPolicy } from '../domain/request-facts.ts';
 import type { SizeRecord } from '../domain/size.ts';
 import { endsSlice, type Sliced } from '../domain/sliced.ts';
 import { NO_USAGE } from '../domain/usage.ts';
@@ -53,6 +53,8 @@ export interface Breakdown {
   };
   /** Thresholds of the agent's policy at its last model call, the smallest first. */
   readonly thresholds: readonly NamedThreshold[];
+  /** Settings of that policy that change a plan and differ from their defaults. Absent before the first model call. */
+  readonly policy?: PlanningPolicy;
   /** Size of a request by the origin of its parts. Every category is present. */
   readonly categories: readonly CategorySize[];
   /** Usage of all settled turns and summaries of the conversation. */
@@ -90,6 +92,7 @@ export async function readBreakdown(
       }),
     },
     thresholds: facts === undefined ? [] : listThresholds(facts),
+    ...(facts && { policy: facts.policy ?? {} }),
     categories,
     cost: toCost(state.spent ?? NO_USAGE),
   };

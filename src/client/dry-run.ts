@@ -5,8 +5,8 @@ import { weighItems } from '../domain/context.ts';
 import { checkLimits, type FixedWeight, resolveLimits } from '../domain/limits.ts';
 import type { Message, Weight } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
-import { completePolicy, type PolicyInput } from '../domain/policy.ts';
-import { readPolicy } from '../domain/policy-input.ts';
+import { completePolicy, mergePolicies, type PolicyInput } from '../domain/policy.ts';
+import { examinePolicy, readPolicy } from '../domain/policy-input.ts';
 import { limitsOf, type RequestFacts } from '../domain/request-facts.ts';
 import type { RequestOverhead } from '../domain/size.ts';
 import type { ContextItem, SeqRange } from '../domain/version.ts';
@@ -17,13 +17,16 @@ import type { ConversationName } from './input.ts';
 import { type InspectionPorts, readInspected } from './inspected-version.ts';
 
 const dryRunSchema = z.strictObject({
-  /** Policy to try, as in an agents file. Only workers know the policies of agents. */
+  /** Policy to try, as in an agents file. */
   policy: z.record(z.string(), z.unknown()).default({}),
 });
 
 /** A policy to try on a conversation. */
 export interface DryRunInput {
-  /** Policy in the form of docs/reference/policy.md. Absent settings have their defaults. */
+  /**
+   * Policy in the form of docs/reference/policy.md. Absent settings are those of the agent, if a worker has recorded
+   * them, or else have their defaults.
+   */
   readonly policy?: Readonly<Record<string, unknown>>;
 }
 
@@ -63,7 +66,9 @@ export async function planCompaction(
   const { conversation, state, version } = await readInspected(ports, name, undefined);
   const context = await ports.recentContexts.read(conversation, state, version.number);
   if (context === undefined) throw noConversation(conversation);
-  const request = completeRequest(readPolicy(given).policy, state.requestFacts);
+  // A record that another program damaged must not stop a trial.
+  const recorded = examinePolicy(state.requestFacts?.policy).policy;
+  const request = completeRequest(mergePolicies(recorded, readPolicy(given).policy), state.requestFacts);
   const weigh = estimateWeights(context.items);
   const evidence = ports.readEvidence;
   const explained = await eventLoopShare.run(

@@ -1,5 +1,6 @@
 import type { ThresholdName } from './inspection/names.ts';
 import type { FixedWeight, Limits, ModelWindow } from './limits.ts';
+import { POLICY_DEFAULTS, type Policy, type PolicyInput } from './policy.ts';
 
 /**
  * Sizes and limits of an agent's requests, in tokens. Only workers know the agent, so a worker records them with each
@@ -20,9 +21,31 @@ export interface RequestFacts extends FixedWeight {
   readonly ratioTokens?: number;
   /** Size at which a turn waits for compaction. */
   readonly hardTokens?: number;
+  /** Settings of the agent's policy that differ from their defaults, if any. */
+  readonly policy?: PlanningPolicy;
 }
 
-export function readFacts({ windowTokens }: ModelWindow, limits: Limits, fixed: FixedWeight): RequestFacts {
+/** Settings of a policy that change a plan. A plan needs only the sizes of pins, and no summarizer. */
+export type PlanningPolicy = Omit<PolicyInput, (typeof UNPLANNED)[number]>;
+
+const UNPLANNED = ['pins', 'summarizer', 'mode', 'reviewTtl', 'cacheTtl', 'enabled', 'conversationTtl'] as const;
+
+/** @returns undefined if all settings have their defaults */
+export function planningSettings(policy: Policy): PlanningPolicy | undefined {
+  const defaults: PolicyInput = POLICY_DEFAULTS;
+  const own = Object.entries(policy).filter(([name, value]) => {
+    if ((UNPLANNED as readonly string[]).includes(name)) return false;
+    return JSON.stringify(value) !== JSON.stringify(defaults[name as keyof PolicyInput]);
+  });
+  return own.length === 0 ? undefined : Object.fromEntries(own);
+}
+
+export function readFacts(
+  { windowTokens }: ModelWindow,
+  { policy, limits }: { readonly policy: Policy; readonly limits: Limits },
+  fixed: FixedWeight,
+): RequestFacts {
+  const settings = planningSettings(policy);
   const { usable = windowTokens, upperBoundFactor, maxTokens, tokenThreshold, ratioTokens, hardTokens } = limits;
   return {
     ...fixed,
@@ -30,6 +53,7 @@ export function readFacts({ windowTokens }: ModelWindow, limits: Limits, fixed: 
     reservedTokens: windowTokens - usable,
     upperBoundFactor,
     ...wholeTokens({ maxTokens, tokenThreshold, ratioTokens, hardTokens }),
+    ...(settings && { policy: settings }),
   };
 }
 

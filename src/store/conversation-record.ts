@@ -2,8 +2,9 @@ import { z } from 'zod';
 import type { Backoff, ConversationState, StepState } from '../domain/conversation.ts';
 import type { OpenCall } from '../domain/history.ts';
 import { indexOfCallId, seqOfCallId } from '../domain/ids.ts';
+import { isMapping } from '../domain/parse.ts';
 import type { Forking } from '../domain/ports/version-store.ts';
-import type { RequestFacts } from '../domain/request-facts.ts';
+import type { PlanningPolicy, RequestFacts } from '../domain/request-facts.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import { MAX_SEQ, type RecordFields, readJson } from './records.ts';
 
@@ -189,13 +190,17 @@ const LIMIT_FACTS = ['maxTokens', 'tokenThreshold', 'ratioTokens', 'hardTokens']
 export function encodeFacts(facts: RequestFacts): string {
   const { systemTokens, toolTokens, pinTokens, windowTokens, reservedTokens, upperBoundFactor } = facts;
   const sizes = [systemTokens, toolTokens, pinTokens, windowTokens, reservedTokens, upperBoundFactor];
-  return [...sizes, ...LIMIT_FACTS.map((name) => facts[name] ?? 0)].join(' ');
+  const policy = facts.policy === undefined ? [] : [JSON.stringify(facts.policy)];
+  return [...sizes, ...LIMIT_FACTS.map((name) => facts[name] ?? 0), ...policy].join(' ');
 }
 
 /** Reads the facts of the last model request. If the field is corrupt, it counts as missing. */
 function readFacts(text: string | undefined): RequestFacts | undefined {
-  const numbers = (text ?? '').split(' ').map(Number);
-  if (text === undefined || numbers.length < 10 || !numbers.every((size) => size >= 0 && size < MAX_COUNT)) {
+  if (text === undefined) return undefined;
+  const parts = text.split(' ');
+  const numbers = parts.slice(0, 10).map(Number);
+  const policy = readSettings(parts.slice(10).join(' '));
+  if (numbers.length < 10 || !numbers.every((size) => size >= 0 && size < MAX_COUNT)) {
     return undefined;
   }
   const [systemTokens = 0, toolTokens = 0, pinTokens = 0, windowTokens = 0, reservedTokens = 0, upperBoundFactor = 1] =
@@ -209,7 +214,19 @@ function readFacts(text: string | undefined): RequestFacts | undefined {
     reservedTokens,
     upperBoundFactor,
     ...Object.fromEntries(limits.filter(([, size]) => size > 0)),
+    ...(policy && { policy }),
   };
+}
+
+/** Parses the settings of a policy. They are validated before a plan, so that each claim of a turn stays cheap. */
+function readSettings(text: string): PlanningPolicy | undefined {
+  if (text === '') return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isMapping(value) ? (value as PlanningPolicy) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function readQuarantine(fields: RecordFields): Pick<ConversationState, 'quarantine'> {

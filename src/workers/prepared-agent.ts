@@ -156,7 +156,7 @@ async function fixAgent(
   const prepared: PreparedAgent = {
     ...parts,
     system: texts.system,
-    facts: readFacts(agent.model.profile, parts.limits, { systemTokens, toolTokens, pinTokens }),
+    facts: readFacts(agent.model.profile, parts, { systemTokens, toolTokens, pinTokens }),
     get overhead() {
       return { ...fixed, calibration: factorOf(id, tokenFactor), fingerprint };
     },

@@ -6,6 +6,7 @@ import {
   weighConversation,
 } from '../../src/evaluation/offline-agent.ts';
 import { Replay } from '../../src/evaluation/replay.ts';
+import { takeShare } from '../setup/count-runs.ts';
 import { hasTraces, readConversationFiles } from '../wire/traces.ts';
 
 /** Tokens, of which each file takes one. The threshold is 1.3 times as large, the window twice as large. */
@@ -36,7 +37,7 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
     async ({ conversations, maxTokens }) => {
       const replay = await replayUnder(maxTokens);
       const known = { compacted: 0, window: 0 };
-      for (const { id, messages } of conversations) {
+      for (const { id, messages } of takeShare(conversations)) {
         const { overLimit, invalid, compactions, recall, isLarge } = await replay(messages);
         expect({ id, overLimit, invalid }).toEqual({ id, overLimit: 0, invalid: 0 });
         if (isLarge) expect({ id, compactions }).not.toEqual({ id, compactions: 0 });

@@ -197,6 +197,24 @@ describe('plan', () => {
     expect(await client.plan('windowed')).toMatchObject({ kind: 'none', evict: [], summarize: [] });
   });
 
+  test('a plan without a policy uses the settings of the agent, once a worker has recorded them', async () => {
+    const { client } = fixture;
+    const id = 'own-policy';
+    await client.append({ conversation: id, agent, messages: talk(8) });
+    const policy = { maxTokens: 2_000, tokenThreshold: 2_000 };
+    expect((await client.breakdown(id)).policy).toBeUndefined();
+    const before = await client.plan(id, { policy });
+    await client.enqueueTurn({ conversation: id, agent, input: 'one', turn: 't1' });
+    await client.result(id, 't1', { waitMs: 60_000 });
+    expect((await client.breakdown(id)).policy).toStrictEqual({ retentionWindow: 2, maxTokens: 2_000 });
+    const after = await client.plan(id, { policy: { tokenThreshold: 2_000 } });
+    expect(after).toMatchObject({ kind: 'summarize', messages: before.messages + 2 });
+    const newest = ({ messages, protected: kept }: typeof after) => kept.filter((seq) => seq > messages - 6).length;
+    expect([newest(before), newest(after)]).toStrictEqual([6, 2]);
+    const given = await client.plan(id, { policy: { ...policy, retentionWindow: 6 } });
+    expect(newest(given)).toBe(6);
+  });
+
   test('a wrong policy fails with the setting', async () => {
     await expect(fixture.client.plan(conversation, { policy: { maxTokens: -1 } })).rejects.toMatchObject({
       code: 'invalid_policy',

@@ -5,8 +5,11 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createDemoAgent } from '../../src/demo/demo-agent.ts';
 import { loadQuestionScript } from '../../src/demo/load-script.ts';
 import { runConversation } from '../../src/demo/run-demo.ts';
-import { createTalker, openFixture, talk } from '../client/fixture.ts';
+import { openFleet } from '../../src/health/fleet.ts';
+import { createTalker, openFixture, SHARDS, talk } from '../client/fixture.ts';
 import { chromium, useInspector } from './inspector-page.ts';
+import { openScene } from './panels-scene.ts';
+import { hasTraces } from './recorded-log.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const IMAGES = join(ROOT, 'docs/images');
@@ -65,5 +68,35 @@ describe.skipIf(chromium === undefined || process.env['INSPECTOR_PICTURES'] === 
     await page.getByText(/planned in/).waitFor();
     await takePicture(page, 'trial');
     expect(run.failures).toEqual([]);
+  });
+
+  test.skipIf(!hasTraces)('changes, a proposal, a turn and the fleet have pictures for the docs', async () => {
+    const scene = await openScene();
+    onTestFinished(() => scene.close());
+    const { client, url } = scene;
+    const terms = { shards: SHARDS, queueShards: 1, inbox: false, stuckMs: 60_000, grafanaUrl: undefined };
+    const fleet = await openFleet({ url, ...terms, onError: () => undefined });
+    onTestFinished(() => fleet.close());
+    const { page, go } = await inspector.open(client, {
+      app: { fleet: () => fleet.read(), isReadOnly: false },
+      context: { viewport: SIZE },
+    });
+    await go('/c/retail/diff/1/2');
+    await page.locator('.change-row').first().waitFor();
+    await takePicture(page, 'changes');
+    await expect.poll(() => client.proposal('review')).toBeDefined();
+    await go('/c/review/proposal');
+    await page.locator('.summary-edit').first().waitFor();
+    await takePicture(page, 'proposal');
+    await client.enqueueTurn({ conversation: 'talk', agent: 'shop', turn: 't1', input: 'please call lookup,refund' });
+    await go('/c/talk/t/t1');
+    await page.getByText('The turn waits for a decision').waitFor();
+    await takePicture(page, 'turn');
+    for (let turn = 0; turn < 12; turn += 1)
+      await client.enqueueTurn({ conversation: `order-${turn}`, agent: 'shop', turn: 't1', input: 'where is it?' });
+    await Promise.all(Array.from({ length: 12 }, (_, turn) => client.result(`order-${turn}`, 't1')));
+    await go('/fleet');
+    await page.getByRole('img', { name: /^Turn jobs: \d+ jobs in the last hour/ }).waitFor();
+    await takePicture(page, 'fleet');
   });
 });

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { type TrialPolicy, writePolicyYaml } from '../../inspector/src/trial/policy-yaml.ts';
+import {
+  firstTrial,
+  TRIAL_DEFAULTS,
+  type TrialPolicy,
+  writePolicyYaml,
+} from '../../inspector/src/trial/policy-yaml.ts';
 import { readPolicy } from '../../src/domain/policy-input.ts';
 
 const policy: TrialPolicy = {
@@ -20,4 +25,17 @@ test('writes settings in snake_case, each below its meaning', () => {
     '# compact to this many tokens',
     'max_tokens: 12000',
   ]);
+});
+
+test('a trial begins with the settings of the agent, and with the defaults for the others', () => {
+  const settings = { retentionWindow: 2, strategy: { evict: 0.3 }, maxTokens: 9_000 };
+  expect(firstTrial(settings, 5_000)).toEqual({ ...TRIAL_DEFAULTS, retentionWindow: 2, maxTokens: 5_000 });
+});
+
+test('the other settings of the agent stay in the file, without a threshold below the budget', () => {
+  const settings = { retentionWindow: 2, strategy: { min: [{ evict: 0.3 }, { retain: 4 }] }, onTurnEnd: true };
+  const read = (tokenThreshold: number) => readPolicy(parse(writePolicyYaml(policy, { ...settings, tokenThreshold })));
+  const { strategy, onTurnEnd } = settings;
+  expect(read(11_999).policy).toEqual({ ...policy, strategy, onTurnEnd });
+  expect(read(12_000).policy).toEqual({ ...policy, strategy, onTurnEnd, tokenThreshold: 12_000 });
 });

@@ -14,3 +14,8 @@ const SHARE = Number(process.env['SEARCH_SHARE'] ?? 1);
 export function countRuns(thorough: number): number {
   return Math.ceil(thorough * (inject('isThorough') ? SHARE : 0.1));
 }
+
+/** Every value, or with `SEARCH_SHARE` an even part of them, from the first one on. */
+export function takeShare<Value>(values: readonly Value[]): Value[] {
+  return values.filter((_, at) => Math.ceil(at * SHARE) < Math.ceil((at + 1) * SHARE));
+}

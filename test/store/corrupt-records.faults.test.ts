@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
+import { takeShare } from '../setup/count-runs.ts';
 import { ACTS, type KeptKey, KeptKeys, type LiveConversation, makeLive, makeWaiting } from './live-conversation.ts';
 import { openSuiteStore } from './open-redis.ts';
 import { acceptAndClaim, newConversation, textStep } from './samples.ts';
@@ -137,7 +138,7 @@ test.each([
     expect(await runActs(live, keys, sets), 'sound records are not refused').toBe(0);
     await keys.restore(sound);
     let refused = 0;
-    const corruptions = await listCorruptions(await keys.list());
+    const corruptions = takeShare(await listCorruptions(await keys.list()));
     for (const [at, { name, corrupt }] of corruptions.entries()) {
       await corrupt();
       await runActs(live, keys, sets).then(

@@ -36,14 +36,18 @@ export function FleetPanel() {
   );
 }
 
-function Figures({ fleet: { workers, mailboxes, backlog, grafanaUrl } }: { readonly fleet: Fleet }) {
+function Figures({ fleet: { workers, mailboxes, backlog, inbox, grafanaUrl } }: { readonly fleet: Fleet }) {
   const dead = workers.filter(({ isLost }) => isLost).length;
+  const overdue = Object.values(backlog.overdue).reduce((sum, count) => sum + count, 0);
   const facts = [
     ['workers alive', exactNumber(workers.length - dead)],
     ...(dead > 0 ? [['workers dead', exactNumber(dead)]] : []),
     ['mailboxes that wait', exactNumber(mailboxes.waiting)],
     ['oldest wait', mailboxes.oldestMs === 0 ? '–' : shortDuration(mailboxes.oldestMs)],
+    ...(overdue > 0 ? [[`overdue, for ${shortDuration(backlog.oldestOverdueMs)}`, exactNumber(overdue)]] : []),
     ['open compactions', exactNumber(backlog.openPasses)],
+    ...(inbox.waiting > 0 ? [['inbox jobs that wait', exactNumber(inbox.waiting)]] : []),
+    ...(inbox.failed > 0 ? [['inbox jobs that failed', exactNumber(inbox.failed)]] : []),
     ['failed turns in 7 days', exactNumber(backlog.failedTurns)],
   ];
   return (

@@ -1,10 +1,15 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import { CopyButton } from '../parts/copy-button.tsx';
-import { type TrialPolicy, writePolicyYaml } from './policy-yaml.ts';
+import { type AgentSettings, type TrialPolicy, writePolicyYaml } from './policy-yaml.ts';
+
+export interface PolicyFileProps {
+  readonly policy: TrialPolicy;
+  readonly settings: AgentSettings;
+}
 
 /** The tried policy as a file for workers. */
-export function PolicyFile({ policy }: { readonly policy: TrialPolicy }) {
-  const yaml = writePolicyYaml(policy);
+export function PolicyFile({ policy, settings }: PolicyFileProps) {
+  const yaml = writePolicyYaml(policy, settings);
   const address = useMemo(() => URL.createObjectURL(new Blob([yaml], { type: 'application/yaml' })), [yaml]);
   useEffect(() => () => URL.revokeObjectURL(address), [address]);
   return (
@@ -23,7 +28,7 @@ export function PolicyFile({ policy }: { readonly policy: TrialPolicy }) {
       </pre>
       <p class="hint">
         Measure it on recorded conversations with <code>turnfold replay talks.jsonl --policy policy.yaml</code>, and use
-        it with <code>turnfold worker --policy policy.yaml</code>.
+        it with <code>turnfold worker --policy policy.yaml</code>. Pins and the summarizer stay as the agent has them.
       </p>
     </section>
   );

@@ -11,7 +11,7 @@ import { useConversation } from '../shell/live-conversation.ts';
 import { useAnswer } from '../shell/use-answer.ts';
 import { PlanView } from './plan-view.tsx';
 import { PolicyFile } from './policy-file.tsx';
-import { TRIAL_DEFAULTS, type TrialPolicy } from './policy-yaml.ts';
+import { firstTrial, type TrialPolicy } from './policy-yaml.ts';
 import { TrialControls } from './trial-controls.tsx';
 import { useDryRun } from './use-dry-run.ts';
 import { useOutline } from './use-outline.ts';
@@ -41,7 +41,7 @@ interface TrialProps {
 
 function Trial({ conversation, state, breakdown }: TrialProps) {
   const [changes, setChanges] = useState<Partial<TrialPolicy>>({});
-  const first = useMemo(() => ({ ...TRIAL_DEFAULTS, maxTokens: firstBudget(breakdown) }), [conversation]);
+  const first = useMemo(() => firstTrial(breakdown.policy ?? {}, firstBudget(breakdown)), [conversation]);
   const policy: TrialPolicy = { ...first, ...changes };
   const outline = useOutline(conversation, state?.head, state?.size.version);
   const run = useDryRun(conversation, policy, state);
@@ -60,7 +60,7 @@ function Trial({ conversation, state, breakdown }: TrialProps) {
             error={run.error}
             onChange={(more) => setChanges({ ...changes, ...more })}
           />
-          <PolicyFile policy={policy} />
+          <PolicyFile policy={policy} settings={breakdown.policy ?? {}} />
         </div>
         <div class="trial-plan">
           {run.error !== undefined && <ErrorNote error={run.error} />}

@@ -65,6 +65,12 @@ export const breakdownSchema = z
         tokens: z.number(),
       }),
     ),
+    policy: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe(
+        'Settings of the policy at the last model call that change a plan and differ from their defaults. Absent before a worker recorded them.',
+      ),
     categories: z.array(
       z.looseObject({
         name: z.enum(CATEGORIES),

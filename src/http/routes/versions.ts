@@ -21,7 +21,9 @@ const waitMs = z.number().int().min(0).max(MAX_WAIT_MS).optional().describe('How
 
 const trialPolicySchema = z
   .record(z.string(), z.unknown())
-  .describe('Policy of a dry run, as in docs/reference/policy.md. Only workers know the policies of agents.');
+  .describe(
+    'Policy of a dry run, as in docs/reference/policy.md. Absent settings are those of the agent, if a worker has recorded them, or else have their defaults.',
+  );
 
 const compact = defineRoute({
   operation: 'compactConversation',

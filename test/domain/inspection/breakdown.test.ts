@@ -164,7 +164,7 @@ describe('facts of a request', () => {
 
   test('the facts hold window, reserve and each threshold in whole tokens, smallest first', () => {
     const policy = completePolicy({ maxTokens: 2_000, tokenThreshold: 4_000 });
-    const facts = readFacts(window, resolveLimits(policy, window), fixed);
+    const facts = readFacts(window, { policy, limits: resolveLimits(policy, window) }, fixed);
     expect(facts).toMatchObject({ ...fixed, windowTokens: 10_001, reservedTokens: 1_000, upperBoundFactor: 1.1 });
     const named = listThresholds(facts).map(({ name, tokens }) => `${name} ${tokens}`);
     expect(named).toEqual(['maxTokens 2000', 'tokenThreshold 4000', 'thresholdRatio 7651', 'hardRatio 8281']);
@@ -173,9 +173,18 @@ describe('facts of a request', () => {
   test('a plan from the facts has the limits that the worker has', () => {
     const policy = completePolicy({});
     const limits = resolveLimits(policy, window);
-    expect(resolveLimits(policy, limitsOf(readFacts(window, limits, fixed)))).toEqual(limits);
-    const without = readFacts(window, { upperBoundFactor: 1 }, fixed);
+    const facts = readFacts(window, { policy, limits }, fixed);
+    expect(resolveLimits(policy, limitsOf(facts))).toEqual(limits);
+    const without = readFacts(window, { policy, limits: { upperBoundFactor: 1 } }, fixed);
     expect(without).toMatchObject({ reservedTokens: 0 });
     expect(listThresholds(without)).toEqual([]);
+  });
+
+  test('the facts hold the settings that change a plan and differ from their defaults', () => {
+    const settings = { retentionWindow: 2, strategy: { evict: 0.3 } };
+    const policy = completePolicy({ ...settings, keepFirstUser: true, pins: ['a long text'], mode: 'review' });
+    expect(readFacts(window, { policy, limits: { upperBoundFactor: 1 } }, fixed)).toMatchObject({ policy: settings });
+    const none = readFacts(window, { policy: completePolicy({}), limits: { upperBoundFactor: 1 } }, fixed);
+    expect(none).not.toHaveProperty('policy');
   });
 });

@@ -131,9 +131,10 @@ export function describeSteps(given: Given): void {
       hardTokens: 18_000,
     };
     await store.recordStep(lease, { ...textStep('s1', 1), requestFacts: { ...requestFacts, tokenThreshold: 9_000 } });
-    await store.recordStep(lease, { ...textStep('s2', 2), requestFacts });
+    const policy = { retentionWindow: 2, strategy: { evict: 0.3 } };
+    await store.recordStep(lease, { ...textStep('s2', 2), requestFacts: { ...requestFacts, policy } });
     await store.recordStep(lease, textStep('s3', 3));
-    expect((await store.readConversation(lease.conversation))?.requestFacts).toEqual(requestFacts);
+    expect((await store.readConversation(lease.conversation))?.requestFacts).toEqual({ ...requestFacts, policy });
   });
 
   test('recordStep stores the number of the newest context version that a model answered', async () => {
