@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { Queue, Worker } from 'bullmq';
 import { type OpenClient, openClient } from '../src/client/index.ts';
 import type { Agent } from '../src/domain/agent.ts';
@@ -5,13 +6,18 @@ import { scriptedModel } from '../src/models/scripted.ts';
 import { startWorkers, type WorkersOptions } from '../src/runtime/start-workers.ts';
 import { CpuMeter, type CpuUse, type RedisWork } from './cpu-meter.ts';
 import { openBenchRedis } from './redis.ts';
+import { sampleSize } from './sample-size.ts';
 import { describeSpread, type Spread, spreadOf } from './spread.ts';
 
+const { values } = parseArgs({
+  strict: false,
+  options: { jobs: { type: 'string', default: String(sampleSize(20_000, 400)) } },
+});
 /** `--jobs=<n>` sets another number, for a busy machine. */
-const JOBS = Number(process.argv.find((given) => given.startsWith('--jobs='))?.slice('--jobs='.length) ?? 20_000);
+const JOBS = Number(values.jobs);
 /** Turns of each conversation. Most chats have one turn at a time. */
 const SHAPES = [10, 1] as const;
-const RUNS = 3;
+const RUNS = sampleSize(3, 1);
 const CONCURRENCY = 50;
 const IN_FLIGHT = 200;
 const LONGEST_RUN_MS = 180_000;
