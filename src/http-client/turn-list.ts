@@ -1,7 +1,7 @@
 import type { EnqueueAnswer, EnqueuedTurn, EnqueueInput } from '../client/index.ts';
 import { turnListSchema } from '../client/turn-list.ts';
 import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
-import { isMapping, parseInput } from '../domain/parse.ts';
+import { parseInput } from '../domain/parse.ts';
 import { readProblem } from './problem-error.ts';
 import { newId, readFields, writeBody } from './requests.ts';
 import { nameWrite, type Transport } from './transport.ts';

@@ -15,7 +15,7 @@ import type {
   TurnStore,
   VersionRollback,
 } from '../domain/ports/turn-store.ts';
-import { isSettled, POISON_FAILURE, TURN_LIMITS } from '../domain/turn.ts';
+import { POISON_FAILURE, TURN_LIMITS } from '../domain/turn.ts';
 import { checkNumber } from '../domain/version.ts';
 import { enterInput, openMemoryBusyTurnStore } from './busy-turns.ts';
 import { toConversationState, toStepState } from './conversation-state.ts';
@@ -189,8 +189,7 @@ function settle(
 ): SettleResult {
   if (db.isGone(lease.conversation)) return { status: 'gone' };
   const conversation = db.find(lease.conversation);
-  const known = conversation?.turnRecords.get(lease.turn);
-  if (conversation !== undefined && known !== undefined && isSettled(known.state) && known.state !== 'canceled') {
+  if (conversation?.settledBy === lease.epoch) {
     const hasNext = conversation.mailbox.length > 0;
     const next = headTurn(conversation);
     const isTaken = conversation.owner === lease.owner && (conversation.leaseUntil ?? 0) > db.now();
@@ -213,6 +212,7 @@ function settle(
     raiseEpoch(db, owned.conversation);
   }
   settleHead(db, owned.conversation, owned.record, end);
+  owned.conversation.settledBy = lease.epoch;
   const hasNext = popHead(db, owned.conversation, wake);
   const next = headTurn(owned.conversation);
   if (next === undefined || wake !== undefined) {

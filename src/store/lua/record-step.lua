@@ -24,7 +24,8 @@ if loss then return { loss } end
 local status, counts = find_step(turn, step)
 if status == 'known' then return { 'known', read_fields() } end
 if status then return { status } end
-local facts = record_outcome(turn, step, 7, counts)
+local facts = {}
+record_outcome(turn, step, 7, counts, facts)
 local lease = now + tonumber(leaseMs)
 schedule(turn_member, lease)
 -- Attempts start again at 1, not 0: the present claim counts, because its worker may still die.

@@ -30,9 +30,9 @@ local function reply_next(status, next, log_end, fields, record, input)
 end
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
--- The lease may be gone because this same call has already settled the turn, and the next turn was claimed. A turn that
--- another worker took over is not settled, because it is in the mailbox (I2).
-if loss == 'fenced' and SETTLED[redis.call('HGET', turn_prefix .. turn, 'state')] then
+-- The lease may be gone because this same call has already settled the turn, and the next turn was claimed. Another owner
+-- may have settled the turn, too, so the epoch of the settlement decides.
+if loss == 'fenced' and redis.call('HGET', c, 'settledBy') == epoch then
   local is_taken = wake == '' and head_turn and conversation.owner == owner
   if is_taken and tonumber(redis.call('HGET', c, 'lease')) > now then
     return reply_next('known', head_turn, step and end_before(head_turn), head_reply(head_turn))
@@ -42,11 +42,11 @@ end
 if loss then return { loss } end
 local claims_next = wake == '' and next_turn
 if claims_next then check_input(next_turn) end
-local facts = {}
+local facts = { 'settledBy', epoch }
 if step then
   local status, counts = find_step(turn, step)
   if status == 'fenced' then return { status } end
-  if not status then facts = record_outcome(turn, step, 15, counts) end
+  if not status then record_outcome(turn, step, 15, counts, facts) end
 end
 if state == 'failed' then close_open_calls(turn, closing) end
 settle_head(state, retentionMs, field, value, ttl)
@@ -57,6 +57,6 @@ if claims_next then
   local fields, record, input = take_head(next_turn, owner, leaseMs, 1, closing, facts)
   return reply_next('settled', next_turn, conversation.before_input, fields, record, input)
 end
-if state == 'failed' then save_conversation('epoch', raise_epoch(), unpack(facts)) elseif step then save_conversation(unpack(facts)) end
+if state == 'failed' then save_conversation('epoch', raise_epoch(), unpack(facts)) else save_conversation(unpack(facts)) end
 local has_next = pop_head(wake)
 return reply('settled', has_next, has_next)

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { CLOSING_RESULT } from '../../../src/domain/message.ts';
 import { TURN_STATES, type TurnFailure } from '../../../src/domain/turn.ts';
 import { bring, callsStep, claimHead, newConversation, resultStep, textStep, toWaitFor, turnFor } from '../samples.ts';
@@ -151,6 +151,21 @@ export function describeEnd(given: Given): void {
     expect(await store.settle(lease, late, 'w')).toEqual(fenced);
     expect((await observe(conversation)).shape).toEqual(before.shape);
     expect(await store.settle(lease, settlement, 'w')).toMatchObject({ status: 'settled', hasNext: false });
+  });
+
+  test('settle of an owner is fenced if another owner has settled a turn under the same id after an erase', async () => {
+    const { store, conversation, lease } = await given.running();
+    await store.erase(conversation);
+    // Epochs are times, so the next claim must come at least a millisecond later.
+    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(lease.epoch));
+    await store.accept(turnFor(conversation, 't1'));
+    const { lease: present } = await claimHead(store, conversation);
+    const settlement = { state: 'completed', answerSeq: 2, step: textStep('model.1', 1) } as const;
+    await store.settle(present, settlement, undefined);
+    for (const wake of ['w', undefined]) {
+      expect(await store.settle(lease, settlement, wake)).toEqual({ status: 'fenced' });
+    }
+    expect(await store.settle(present, settlement, undefined)).toMatchObject({ status: 'known', hasNext: false });
   });
 
   test('settle with a last step that is recorded already settles the turn, and appends nothing', async () => {

@@ -43,7 +43,7 @@ it('a delivered turn job completes a turn: the log has the question and the answ
   expect(await world.countTimers()).toBe(0);
 });
 
-it('a delivered turn job answers all queued turns of a conversation in order, with one write a turn, and gets a short context with the claim', async () => {
+it('a delivered turn job answers all queued turns of a conversation in order with one write each, and gets a short context with the claim', async () => {
   const asked: string[] = [];
   const world = await Fixture.open({ model: echo(), wrap: (ports) => noteCalls(ports, asked) });
   for (const number of [1, 2, 3]) await world.accept(`t${number}`, `${number}`);

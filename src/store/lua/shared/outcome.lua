@@ -1,9 +1,8 @@
--- Requires: keys, conversation, append, move-calls. Defines: is_done, find_step,
--- record_outcome. Records the outcome of a step.
--- step: decoded JSON. It holds `key` of the step, `opens` and `closes` for move_calls, the usage, and `texts`, the number of
--- full texts. `ending` says how an incomplete answer ended, or ''. These fields are optional: `expectedHead` of the log,
--- `requestTokens`, `anchor` (the size by the provider's count), `answered` (the version that a model answered), and `facts`
--- (the sizes and limits of the request).
+-- Requires: keys, conversation, append, move-calls. Defines: is_done, find_step, record_outcome. Records the outcome of a
+-- step. `step` is decoded JSON: `key` of the step, `opens` and `closes` for move_calls, the usage, and `texts`, the number
+-- of full texts. `ending` says how an incomplete answer ended, or ''. Further fields are optional. `expectedHead` is the end
+-- of the log that the worker knew. `anchor` is the size by the provider's count. `answered` is a version that a model
+-- answered. `facts` are the sizes and limits of the request. `requestTokens` is its size.
 
 local function is_done(record)
   return record and string.sub(record, 1, 5) == 'done '
@@ -22,9 +21,9 @@ local function find_step(turn, step)
 end
 
 -- ARGV[first]: the first of `texts` pairs of hash and text. The messages follow, as append_messages reads them. They are
--- separate arguments, because Lua must not re-encode JSON. Returns the fields of the conversation (names and values) that
--- the calling script stores with save_conversation.
-local function record_outcome(turn, step, first, counts)
+-- separate arguments, because Lua must not re-encode JSON. Adds fields of the conversation (names and values) to `facts`, which the
+-- calling script stores with save_conversation.
+local function record_outcome(turn, step, first, counts, facts)
   local key, head = turn_prefix .. turn, conversation.head
   move_calls(step.opens, step.closes)
   local first_message = first + 2 * step.texts
@@ -42,7 +41,7 @@ local function record_outcome(turn, step, first, counts)
   end
   if step.requestTokens then change('requestTokens', (counts[5] or '') .. string.format('%.0f ', step.requestTokens)) end
   redis.call('HSET', key, unpack(changes))
-  local facts, anchor = {}, step.anchor
+  local anchor = step.anchor
   local function store(field, value)
     facts[#facts + 1] = field
     facts[#facts + 1] = value
@@ -53,5 +52,4 @@ local function record_outcome(turn, step, first, counts)
   end
   if step.answered and step.answered > conversation.answered then store('answered', step.answered) end
   if step.facts then store('facts', step.facts) end
-  return facts
 end
