@@ -1,3 +1,5 @@
+import type { ReplayedConversation } from '../../src/cli/commands/replay/summary.ts';
+import type { Limits } from '../../src/domain/limits.ts';
 import { type Message, type WeighedMessage } from '../../src/domain/message.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import {
@@ -16,6 +18,8 @@ export interface LiveFigures {
   readonly passes: number;
   /** Tokens of all requests, at the price of an uncached input token. */
   readonly billed: number;
+  /** Sizes and versions for a plot. Absent for the rows of other systems. */
+  readonly played?: { readonly replayed: ReplayedConversation; readonly limits: Limits };
 }
 
 /** A conversation is compacted when its context has this many times the budget. */
@@ -36,7 +40,7 @@ export async function playLive(
   if (row.live === undefined) return undefined;
   return typeof row.live === 'function'
     ? await playMessages(row.live, messages, maxTokens)
-    : await playPolicy(row.live, messages, maxTokens);
+    : await playPolicy(row.live, { id: recording.id, messages }, maxTokens);
 }
 
 async function playMessages(
@@ -81,7 +85,7 @@ const TOKENS_PRICED = 1_000_000;
 
 async function playPolicy(
   policy: Omit<PolicyInput, 'maxTokens'>,
-  messages: readonly Message[],
+  { id, messages }: { readonly id: string; readonly messages: readonly Message[] },
   maxTokens: number,
 ): Promise<LiveFigures> {
   const tokenThreshold = THRESHOLD_RATIO * maxTokens;
@@ -96,10 +100,12 @@ async function playPolicy(
   const weighed: readonly WeighedMessage[] = await weighConversation(messages, priced);
   const replay = new Replay(weighed, priced, await createOfflineSummarizers(counts));
   for (const message of weighed) await replay.add(message);
-  const { figures } = await replay.end();
+  const replayed = await replay.end();
+  const { figures } = replayed;
   return {
     requests: figures.requests,
     passes: figures.compactions,
     billed: (figures.cost?.withCache ?? 0) * TOKENS_PRICED,
+    played: { replayed: { id, ...replayed }, limits: prepared.limits },
   };
 }

@@ -1,9 +1,11 @@
+import { plotReplay } from '../../src/cli/commands/replay/report.ts';
 import { drawBarPlot } from '../../src/reports/bar-plot.ts';
 import { type Markup, markup } from '../../src/reports/markup.ts';
 import { drawTable, figure, placeWide, writePage } from '../../src/reports/report-page.ts';
+import { drawSizePlot } from '../../src/reports/size-plot.ts';
 import { type BudgetResults, listShares, nameBudget, tabulatePlanted } from './page.ts';
 import type { KeptFacts } from './planted-run.ts';
-import { type Table, tabulateFamilies, tabulateQuality } from './tables.ts';
+import { type LiveRow, type Table, tabulateFamilies, tabulateQuality } from './tables.ts';
 
 /** Writes the results of a run as a page with plots. The tables are those of the documentation. */
 export function writeReport(
@@ -31,8 +33,21 @@ function drawBudget({ budget, measured, live }: BudgetResults): Markup {
     }));
     return markup`<h3>${name}</h3>${placeWide(drawBarPlot({ label: `${name} of each row`, bars: drawn, max: 1 }))}`;
   });
-  return markup`<h2>Budget: ${nameBudget(budget)}</h2>${draw(tabulateQuality(measured, live))}${plots}
+  return markup`<h2>Budget: ${nameBudget(budget)}</h2>${draw(tabulateQuality(measured, live))}${plots}${plotLargest(live)}
 <h3>Recall / rare / J by family</h3>${draw(tabulateFamilies(measured))}`;
+}
+
+/** Plots the size of the conversation that sends most tokens, with its versions, for each policy of turnfold. */
+function plotLargest(live: readonly LiveRow[]): Markup[] {
+  const sentBy = ({ figures }: LiveRow): number => figures.played?.replayed.figures.tokensSent ?? 0;
+  const rows = Map.groupBy(live, ({ row }) => row);
+  return [...rows].flatMap(([row, played]) => {
+    const [largest] = played.toSorted((one, other) => sentBy(other) - sentBy(one));
+    const { played: found } = largest?.figures ?? {};
+    if (found === undefined) return [];
+    const plot = drawSizePlot(plotReplay(found.replayed, found.limits));
+    return [markup`<h3>Size over the model calls: ${row}</h3>${placeWide(plot)}`];
+  });
 }
 
 function draw({ header, rows }: Table): Markup {

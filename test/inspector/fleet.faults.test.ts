@@ -36,7 +36,7 @@ describe.skipIf(chromium === undefined)('the fleet in a browser (skipped without
     await opened.startWorkers();
     await client.result('c', 't1');
     await page.getByText('alive', { exact: true }).waitFor();
-    await page.getByRole('img', { name: /^Turn jobs: 1 jobs in the last hour/ }).waitFor();
+    await page.getByRole('img', { name: /^Turn jobs: 1 job in the last hour/ }).waitFor();
     expect(await page.getByRole('link', { name: 'Open Grafana' }).getAttribute('href')).toContain('grafana.example');
     expect(await page.getByRole('link', { name: 'All jobs in bull-board' }).getAttribute('href')).toBe(
       '/inspect/queues',

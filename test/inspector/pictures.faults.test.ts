@@ -39,10 +39,13 @@ describe.skipIf(chromium === undefined || process.env['INSPECTOR_PICTURES'] === 
     const run = await runConversation(fixture.client, agent, script, () => undefined);
     const [, , third] = run.versions;
     for (const [conversation, input, asked] of OTHERS)
-      await fixture.client.enqueueTurn({ conversation, agent: asked, input });
+      await fixture.client.enqueueTurn({ conversation, turn: 't1', agent: asked, input });
     await fixture.client.append({ conversation: 'mail-1207', agent: 'talker', messages: talk(6) });
 
-    const { page, go } = await inspector.open(fixture.client, { context: { viewport: SIZE } });
+    const { page, go } = await inspector.open(fixture.client, {
+      app: { isReadOnly: false },
+      context: { viewport: SIZE },
+    });
     await go('/');
     await page.getByRole('link', { name: CONVERSATION }).waitFor();
     for (const state of ['waits for tools', 'waits for approval', 'failed'])
@@ -67,10 +70,13 @@ describe.skipIf(chromium === undefined || process.env['INSPECTOR_PICTURES'] === 
     await go(`/c/${CONVERSATION}/trial`);
     await page.getByText(/planned in/).waitFor();
     await takePicture(page, 'trial');
+    await go('/c/refund-88/t/t1');
+    await page.getByText('The turn waits for a decision').waitFor();
+    await takePicture(page, 'turn');
     expect(run.failures).toEqual([]);
   });
 
-  test.skipIf(!hasTraces)('changes, a proposal, a turn and the fleet have pictures for the docs', async () => {
+  test.skipIf(!hasTraces)('changes, a proposal and the fleet have pictures for the docs', async () => {
     const scene = await openScene();
     onTestFinished(() => scene.close());
     const { client, url } = scene;
@@ -88,15 +94,13 @@ describe.skipIf(chromium === undefined || process.env['INSPECTOR_PICTURES'] === 
     await go('/c/review/proposal');
     await page.locator('.summary-edit').first().waitFor();
     await takePicture(page, 'proposal');
-    await client.enqueueTurn({ conversation: 'talk', agent: 'shop', turn: 't1', input: 'please call lookup,refund' });
-    await go('/c/talk/t/t1');
-    await page.getByText('The turn waits for a decision').waitFor();
-    await takePicture(page, 'turn');
     for (let turn = 0; turn < 12; turn += 1)
       await client.enqueueTurn({ conversation: `order-${turn}`, agent: 'shop', turn: 't1', input: 'where is it?' });
-    await Promise.all(Array.from({ length: 12 }, (_, turn) => client.result(`order-${turn}`, 't1')));
+    await Promise.all(
+      Array.from({ length: 12 }, (_, turn) => client.result(`order-${turn}`, 't1', { waitMs: 60_000 })),
+    );
     await go('/fleet');
-    await page.getByRole('img', { name: /^Turn jobs: \d+ jobs in the last hour/ }).waitFor();
+    await page.getByRole('img', { name: /^Turn jobs: \d+ jobs? in the last hour/ }).waitFor();
     await takePicture(page, 'fleet');
   });
 });

@@ -75,10 +75,10 @@ function Hour({ fleet: { at, queues, failedTurns } }: { readonly fleet: Fleet })
     <section aria-label="The last hour">
       <h2>The last hour</h2>
       <div class="fleet-hours">
-        <MinuteBars title="Turn jobs" minutes={finishedOf('turn')} at={at} unit="jobs" />
-        <MinuteBars title="Compactions" minutes={finishedOf('compaction')} at={at} unit="passes" />
-        <MinuteBars title="Summaries" minutes={finishedOf('summarization')} at={at} unit="jobs" />
-        <MinuteBars title="Failed turns" minutes={failedTurns} at={at} unit="turns" isBad />
+        <MinuteBars title="Turn jobs" minutes={finishedOf('turn')} at={at} unit={['job', 'jobs']} />
+        <MinuteBars title="Compactions" minutes={finishedOf('compaction')} at={at} unit={['pass', 'passes']} />
+        <MinuteBars title="Summaries" minutes={finishedOf('summarization')} at={at} unit={['job', 'jobs']} />
+        <MinuteBars title="Failed turns" minutes={failedTurns} at={at} unit={['turn', 'turns']} isBad />
       </div>
     </section>
   );

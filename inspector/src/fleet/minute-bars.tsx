@@ -1,4 +1,4 @@
-import { exactNumber } from '../parts/figures.tsx';
+import { counted, exactNumber } from '../parts/figures.tsx';
 
 export interface MinuteBarsProps {
   readonly title: string;
@@ -6,8 +6,8 @@ export interface MinuteBarsProps {
   readonly minutes: readonly number[];
   /** Time of the last minute. */
   readonly at: number;
-  /** Name of the counted things, in plural: `jobs`. */
-  readonly unit: string;
+  /** Name of one of the counted things, and of several: `job`, `jobs`. */
+  readonly unit: readonly [one: string, many: string];
   readonly isBad?: true;
 }
 
@@ -17,16 +17,17 @@ const TOP = 4;
 
 /** Counts of the last hour as bars, because a line between counts would show values that never were. */
 export function MinuteBars({ title, minutes, at, unit, isBad }: MinuteBarsProps) {
+  const [one, many] = unit;
   const most = Math.max(1, ...minutes);
   const sum = minutes.reduce((total, count) => total + count, 0);
   const step = WIDTH / Math.max(1, minutes.length);
   const floor = HEIGHT - FOOT;
-  const label = `${title}: ${exactNumber(sum)} ${unit} in the last hour, at most ${exactNumber(Math.max(0, ...minutes))} in a minute`;
+  const label = `${title}: ${counted(sum, one, many)} in the last hour, at most ${exactNumber(Math.max(0, ...minutes))} in a minute`;
   return (
     <section class="card fleet-hour" aria-label={title}>
       <h3>{title}</h3>
       <p class="fleet-sum">
-        <strong class="number">{exactNumber(sum)}</strong> {unit} in the last hour
+        <strong class="number">{exactNumber(sum)}</strong> {sum === 1 ? one : many} in the last hour
       </p>
       <svg
         class={isBad ? 'fleet-bars is-bad' : 'fleet-bars'}
@@ -42,7 +43,7 @@ export function MinuteBars({ title, minutes, at, unit, isBad }: MinuteBarsProps)
             <g key={time - (time % MINUTE_MS)}>
               <rect class="fleet-hit" x={index * step} y="0" width={step} height={floor} />
               <rect class="fleet-bar" x={index * step + 0.5} y={floor - height} width={step - 1} height={height} />
-              <title>{`${clock(time)}: ${exactNumber(count)} ${unit}`}</title>
+              <title>{`${clock(time)}: ${counted(count, one, many)}`}</title>
             </g>
           );
         })}

@@ -15,6 +15,11 @@ export function exactNumber(value: number): string {
   return exact.format(value);
 }
 
+/** A count with the name of the counted things: `1 turn`, `2 turns`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${exactNumber(count)} ${count === 1 ? one : many}`;
+}
+
 export function shortBytes(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
   return bytes < 999_500 ? `${trim(bytes / 1_000)} kB` : `${trim(bytes / 1_000_000)} MB`;

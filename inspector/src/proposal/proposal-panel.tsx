@@ -3,7 +3,7 @@ import '../diff/diff.css';
 import './proposal.css';
 import { ChangeList } from '../diff/change-list.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
-import { exactNumber, Time, Tokens } from '../parts/figures.tsx';
+import { counted, exactNumber, Time, Tokens } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Tag } from '../parts/tag.tsx';
 import { pathOf } from '../shell/client.ts';
@@ -68,7 +68,7 @@ function ShownProposal({ conversation, proposal, reload }: ShownProposalProps) {
             <Tokens value={tokensBefore} /> → <Tokens value={tokensAfter} />
           </Fact>
           <Fact name="Archives">
-            <span class="number">{exactNumber(archived)} messages</span>
+            <span class="number">{counted(archived, 'message')}</span>
           </Fact>
           <Fact name="Made">
             <Time at={proposal.proposedAt} />

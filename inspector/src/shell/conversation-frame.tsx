@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
-import { exactNumber } from '../parts/figures.tsx';
+import { counted } from '../parts/figures.tsx';
 import { Tag, type Tone } from '../parts/tag.tsx';
 import type { Conversation, OpenTurns } from './answers.ts';
 import { LiveConversationContext, useLiveConversation } from './live-conversation.ts';
@@ -76,8 +76,8 @@ function Facts({ description: { conversation, agent, head, turns, size, passId }
       )}
       {passId !== undefined && <Tag tone="note">compacting</Tag>}
       <Tag title="Agent">{agent}</Tag>
-      <span class="number">{exactNumber(head)} messages</span>
-      <span class="number">{exactNumber(turns)} turns</span>
+      <span class="number">{counted(head, 'message')}</span>
+      <span class="number">{counted(turns, 'turn')}</span>
       <span>
         version <span class="number">{size.version}</span>
       </span>

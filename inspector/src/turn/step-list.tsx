@@ -1,6 +1,6 @@
 import type { Waiting } from '../../../src/domain/turn.ts';
 import type { TurnStepsAnswer } from '../../../src/http/answers/turn-steps.ts';
-import { shortDuration, Time, Tokens } from '../parts/figures.tsx';
+import { counted, shortDuration, Time, Tokens } from '../parts/figures.tsx';
 import { Tag } from '../parts/tag.tsx';
 import { linkTo } from '../shell/router.ts';
 import { ShownText } from '../version/shown-text.tsx';
@@ -66,7 +66,7 @@ function ShownItemView({ conversation, item, times }: ItemProps) {
           <span>
             <Tokens value={item.tokensBefore} /> → <Tokens value={item.tokensAfter} unit=" tokens" />
           </span>
-          <span class="soft number">{item.archived} messages archived</span>
+          <span class="soft number">{counted(item.archived, 'message')} archived</span>
         </p>
       );
     case 'wait':
