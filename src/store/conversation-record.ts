@@ -224,7 +224,7 @@ function readSettings(text: string): PlanningPolicy | undefined {
   if (text === '') return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    return isMapping(value) ? (value as PlanningPolicy) : undefined;
+    return isMapping(value) ? value : undefined;
   } catch {
     return undefined;
   }
