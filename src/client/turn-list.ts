@@ -1,15 +1,7 @@
-import { z } from 'zod';
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
-import { boundedList } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
-import type { EnqueueInput } from './input.ts';
+import { type EnqueueInput, turnListSchema } from './input.ts';
 import { acceptPrepared, type EnqueuedTurn, type EnqueuePorts, type PreparedTurn, prepareTurn } from './turns.ts';
-
-/** Most turns of one `enqueueTurns`. Encoding more of them at once would block the event loop for too long. */
-const MOST_TURNS = 500;
-
-/** A list of turns. Each turn is checked on its own, so that an invalid one does not stop the others. */
-export const turnListSchema = boundedList(z.unknown(), MOST_TURNS);
 
 /** Answer to one turn of `enqueueTurns`. */
 export type EnqueueAnswer =

@@ -1,5 +1,5 @@
 import type { EnqueueAnswer, EnqueuedTurn, EnqueueInput } from '../client/index.ts';
-import { turnListSchema } from '../client/turn-list.ts';
+import { turnListSchema } from '../client/input.ts';
 import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
 import { parseInput } from '../domain/parse.ts';
 import { readProblem } from './problem-error.ts';

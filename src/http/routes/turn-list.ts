@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EnqueueAnswer } from '../../client/index.ts';
-import { turnListSchema } from '../../client/turn-list.ts';
+import { turnListSchema } from '../../client/input.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { turnListAnswerSchema } from '../answers/turns.ts';
 import { explainError, HttpProblem, type Problem } from '../problem.ts';
