@@ -2,6 +2,7 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { FailuresAtOnce } from './test/setup/failures-at-once.ts';
 
 const allFiles = 'test/**/*.test.ts';
 const gateFiles = ['test/gates/**/*.test.ts'];
@@ -125,6 +126,7 @@ export default defineConfig({
     // A time limit ends what hangs. It is no measurement: a busy machine may take ten times as long as a quiet one.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    reporters: ['default', new FailuresAtOnce()],
     expect: { poll: { timeout: 60_000, interval: 20 } },
     setupFiles: ['test/setup/property-seed.ts'],
     // Compile cache of Node: a worker process that a test starts takes 1.3 s of CPU time with it, 2.2 s without.
