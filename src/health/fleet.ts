@@ -9,6 +9,7 @@ import { type Inspection, openInspection } from '../store/inspection.ts';
 import { countWaitingTurns } from '../telemetry/measured-gauges.ts';
 import { examineQuarantined, examineQueues, examineShards, examineWebhooks } from './database-checks.ts';
 import { examineInbox } from './inbox-check.ts';
+import { WaitHistory } from './wait-history.ts';
 
 export interface FleetOptions extends RedisLocation {
   readonly shards: number;
@@ -36,6 +37,8 @@ export interface Fleet {
 
 /** ms for which a report is shown again, so that many open pages together cost Redis one reading a second. */
 const KEPT_MS = 1_000;
+/** ms between two reports that are made without a viewer, so that the waits of the last hour are known. */
+const LOOK_MS = 60_000;
 
 /**
  * Opens the report of the whole deployment. It uses the checks of `doctor`, so both find the same problems.
@@ -45,10 +48,14 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { url, tls, queueShards, onError } = options;
   const inspection = await openInspection({ url, tls });
   const wakes = openWakeQueue({ url, tls, shards: queueShards, onError, failsFast: true });
+  const waits = new Map<string, WaitHistory>();
+  const read = keepFor(options.keptMs ?? KEPT_MS, () => readFleet(options, { inspection, wakes, waits }));
+  const looks = setInterval(() => void read().catch(onError), LOOK_MS).unref();
   return {
     queues: wakes.listQueues(),
-    read: keepFor(options.keptMs ?? KEPT_MS, () => readFleet(options, inspection, wakes)),
+    read,
     async close() {
+      clearInterval(looks);
       inspection.close();
       await wakes.close();
     },
@@ -75,7 +82,14 @@ function keepFor<Value>(keptMs: number, read: () => Promise<Value>): () => Promi
   };
 }
 
-async function readFleet(options: FleetOptions, inspection: Inspection, wakes: OpenWakeQueue) {
+interface FleetSources {
+  readonly inspection: Inspection;
+  readonly wakes: OpenWakeQueue;
+  /** By queue. */
+  readonly waits: Map<string, WaitHistory>;
+}
+
+async function readFleet(options: FleetOptions, { inspection, wakes, waits }: FleetSources) {
   const { shards, stuckMs, inbox: isOn, grafanaUrl } = options;
   // Heartbeats and failures have times of Redis. The clock of this process may differ by more than a heartbeat.
   const at = await inspection.readClock();
@@ -94,7 +108,11 @@ async function readFleet(options: FleetOptions, inspection: Inspection, wakes: O
   ]);
   const queues = hours.map(({ queue, ...hour }) => {
     const own = reports.filter((report) => report.queue === queue);
-    return { queue, counts: namedCounts(counts, queue), ...joinShards(own), ...hour };
+    const joined = joinShards(own);
+    const history = waits.get(queue) ?? new WaitHistory();
+    waits.set(queue, history);
+    history.note(at, joined.waitMs ?? 0);
+    return { queue, counts: namedCounts(counts, queue), ...joined, ...hour, waits: history.list(at) };
   });
   const turns = queues.find(({ queue }) => queue === QUEUES.turn);
   return {

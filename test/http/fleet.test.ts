@@ -39,6 +39,8 @@ test('without workers, the fleet shows the waiting mailbox and findings that nam
   expect(mailboxes).toMatchObject({ waiting: 1, oldestMs: expect.any(Number) as number });
   expect(queues.map(({ queue }) => queue)).toEqual(['turn', 'compaction', 'summarization']);
   expect(queues[0]).toMatchObject({ workers: 0, isPaused: false });
+  expect(queues[0]?.waits.at(-1)).toBeGreaterThan(0);
+  expect(queues[1]?.waits.at(-1)).toBe(0);
   expect(findings).toContainEqual(expect.objectContaining({ name: 'turn workers', state: 'wrong' }));
   expect(grafanaUrl).toBe(GRAFANA);
 });

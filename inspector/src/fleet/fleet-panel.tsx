@@ -1,4 +1,4 @@
-import { exactNumber, shortDuration } from '../parts/figures.tsx';
+import { counted, exactNumber, shortDuration } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import type { Fleet } from '../shell/answers.ts';
 import { BASE } from '../shell/client.ts';
@@ -6,7 +6,7 @@ import { useAnswer } from '../shell/use-answer.ts';
 import { usePulse } from '../shell/use-pulse.ts';
 import { Findings } from './findings.tsx';
 import './fleet.css';
-import { MinuteBars } from './minute-bars.tsx';
+import { MinuteBars, type MinuteBarsProps } from './minute-bars.tsx';
 import { FailingWebhooks, QuarantinedRecords, Queues, Workers } from './tables.tsx';
 
 /** Pause between two readings, each of which asks Redis for its clients. */
@@ -70,16 +70,46 @@ function Figures({ fleet: { workers, mailboxes, backlog, inbox, grafanaUrl } }: 
 }
 
 function Hour({ fleet: { at, queues, failedTurns } }: { readonly fleet: Fleet }) {
+  const turns = queues.find(({ queue }) => queue === 'turn');
   const finishedOf = (name: string): readonly number[] => queues.find(({ queue }) => queue === name)?.finished ?? [];
+  const waits = turns?.waits ?? [];
   return (
     <section aria-label="The last hour">
       <h2>The last hour</h2>
       <div class="fleet-hours">
-        <MinuteBars title="Turn jobs" minutes={finishedOf('turn')} at={at} unit={['job', 'jobs']} />
-        <MinuteBars title="Compactions" minutes={finishedOf('compaction')} at={at} unit={['pass', 'passes']} />
-        <MinuteBars title="Summaries" minutes={finishedOf('summarization')} at={at} unit={['job', 'jobs']} />
-        <MinuteBars title="Failed turns" minutes={failedTurns} at={at} unit={['turn', 'turns']} isBad />
+        <CountBars title="Turn jobs" minutes={finishedOf('turn')} at={at} unit={['job', 'jobs']} />
+        <CountBars title="Compactions" minutes={finishedOf('compaction')} at={at} unit={['pass', 'passes']} />
+        <CountBars title="Summaries" minutes={finishedOf('summarization')} at={at} unit={['job', 'jobs']} />
+        <CountBars title="Failed turns" minutes={failedTurns} at={at} unit={['turn', 'turns']} isBad />
+        <MinuteBars
+          title="Oldest wait of a turn job"
+          minutes={waits}
+          at={at}
+          summary={summarizeWaits(waits)}
+          describe={shortDuration}
+        />
       </div>
     </section>
   );
+}
+
+function summarizeWaits(waits: readonly (number | null)[]): string {
+  const known = waits.filter((wait) => wait !== null);
+  const longest = `at most ${shortDuration(Math.max(0, ...known))}`;
+  // The server notes waits since it was started.
+  return known.length === waits.length
+    ? `${longest} in the last hour`
+    : `${longest} in ${counted(known.length, 'known minute')}`;
+}
+
+interface CountBarsProps extends Pick<MinuteBarsProps, 'title' | 'at' | 'isBad'> {
+  readonly minutes: readonly number[];
+  /** Name of one of the counted things, and of several: `job`, `jobs`. */
+  readonly unit: readonly [one: string, many: string];
+}
+
+function CountBars({ minutes, unit: [one, many], ...rest }: CountBarsProps) {
+  const describe = (count: number): string => counted(count, one, many);
+  const sum = minutes.reduce((total, count) => total + count, 0);
+  return <MinuteBars {...rest} minutes={minutes} summary={`${describe(sum)} in the last hour`} describe={describe} />;
 }

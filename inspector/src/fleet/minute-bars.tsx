@@ -1,13 +1,13 @@
-import { counted, exactNumber } from '../parts/figures.tsx';
-
 export interface MinuteBarsProps {
   readonly title: string;
-  /** One number for each minute, oldest first. The last minute still runs. */
-  readonly minutes: readonly number[];
+  /** One number for each minute, oldest first. null: not known. The last minute still runs. */
+  readonly minutes: readonly (number | null)[];
   /** Time of the last minute. */
   readonly at: number;
-  /** Name of one of the counted things, and of several: `job`, `jobs`. */
-  readonly unit: readonly [one: string, many: string];
+  /** Sentence about all minutes. */
+  readonly summary: string;
+  /** Names a number with its unit. */
+  readonly describe: (value: number) => string;
   readonly isBad?: true;
 }
 
@@ -15,35 +15,31 @@ const MINUTE_MS = 60_000;
 const [WIDTH, HEIGHT, FOOT] = [300, 84, 14];
 const TOP = 4;
 
-/** Counts of the last hour as bars, because a line between counts would show values that never were. */
-export function MinuteBars({ title, minutes, at, unit, isBad }: MinuteBarsProps) {
-  const [one, many] = unit;
-  const most = Math.max(1, ...minutes);
-  const sum = minutes.reduce((total, count) => total + count, 0);
+/** The minutes of the last hour as bars, because a line between them would show values that never were. */
+export function MinuteBars({ title, minutes, at, summary, describe, isBad }: MinuteBarsProps) {
+  const most = Math.max(1, ...minutes.map((value) => value ?? 0));
   const step = WIDTH / Math.max(1, minutes.length);
   const floor = HEIGHT - FOOT;
-  const label = `${title}: ${counted(sum, one, many)} in the last hour, at most ${exactNumber(Math.max(0, ...minutes))} in a minute`;
+  const highest = describe(Math.max(0, ...minutes.map((value) => value ?? 0)));
   return (
     <section class="card fleet-hour" aria-label={title}>
       <h3>{title}</h3>
-      <p class="fleet-sum">
-        <strong class="number">{exactNumber(sum)}</strong> {sum === 1 ? one : many} in the last hour
-      </p>
+      <p class="fleet-sum">{summary}</p>
       <svg
         class={isBad ? 'fleet-bars is-bad' : 'fleet-bars'}
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         role="img"
-        aria-label={label}
+        aria-label={`${title}: ${summary}, at most ${highest} in a minute`}
       >
         <line class="fleet-floor" x1="0" x2={WIDTH} y1={floor} y2={floor} />
-        {minutes.map((count, index) => {
-          const height = count === 0 ? 0 : Math.max(2, (count / most) * (floor - TOP));
+        {minutes.map((value, index) => {
+          const height = (value ?? 0) === 0 ? 0 : Math.max(2, ((value ?? 0) / most) * (floor - TOP));
           const time = at - (minutes.length - 1 - index) * MINUTE_MS;
           return (
             <g key={time - (time % MINUTE_MS)}>
               <rect class="fleet-hit" x={index * step} y="0" width={step} height={floor} />
               <rect class="fleet-bar" x={index * step + 0.5} y={floor - height} width={step - 1} height={height} />
-              <title>{`${clock(time)}: ${counted(count, one, many)}`}</title>
+              <title>{`${clock(time)}: ${value === null ? 'not known' : describe(value)}`}</title>
             </g>
           );
         })}

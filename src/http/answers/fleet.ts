@@ -14,6 +14,11 @@ const queueSchema = z.looseObject({
   isPaused: z.boolean(),
   finished: minutes,
   failed: minutes,
+  waits: z
+    .array(z.number().nullable())
+    .describe(
+      'Longest wait of a job in ms, for each of the last 60 minutes, oldest first. null: the server made no report in this minute.',
+    ),
 });
 
 const findingSchema = z.looseObject({
