@@ -30,11 +30,12 @@ export type {
 export type { FixedWeight } from '../domain/limits.ts';
 export type { LogEntry, Message, Role, ToolCall, WeighedMessage, Weight } from '../domain/message.ts';
 export type { Encoding, ToolDescription } from '../domain/model.ts';
+export type { PolicyInput } from '../domain/policy.ts';
 export type { FailedTurn } from '../domain/ports/failed-turns.ts';
 export type { ListedConversation, ListedState, WaitingTurn } from '../domain/ports/listing-store.ts';
 export type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';
 export type { TurnClaim } from '../domain/ports/recorded-steps.ts';
-export type { NamedThreshold, RequestFacts } from '../domain/request-facts.ts';
+export type { NamedThreshold, PlanningPolicy, RequestFacts } from '../domain/request-facts.ts';
 export type { SizeAnchor, SizeRecord } from '../domain/size.ts';
 export type {
   AnswerEnd,
