@@ -54,6 +54,7 @@ const bothClients = [
   'result',
   'steering',
   'stream',
+  'turn-list',
   'turn-steps',
   'versions',
   'waiting',

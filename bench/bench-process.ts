@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Said } from './scaling-process.ts';
+import type { ProcessReport, Said } from './scaling-process.ts';
 
 /** A process that runs scaling-process.ts. It is killed when the benchmark process ends. */
 export class BenchProcess implements AsyncDisposable {
@@ -29,18 +29,23 @@ export class BenchProcess implements AsyncDisposable {
 
   /** Returns the CPU time in ms that the process used since the last call. */
   async readCpuMs(): Promise<number> {
+    return (await this.read()).cpuMs;
+  }
+
+  /** Returns the report of the process, with the CPU time that it used since the last call. */
+  async read(): Promise<ProcessReport> {
     const answered = once(this.#process, 'message');
-    this.#process.send('cpu');
-    const [said] = (await answered) as [Said];
-    const total = 'cpuMs' in said ? said.cpuMs : 0;
-    const usedMs = total - this.#cpuMs;
-    this.#cpuMs = total;
-    return usedMs;
+    this.#process.send('report');
+    const [report] = (await answered) as [ProcessReport];
+    const cpuMs = report.cpuMs - this.#cpuMs;
+    this.#cpuMs = report.cpuMs;
+    return { ...report, cpuMs };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const ended = once(this.#process, 'exit');
-    this.#process.kill('SIGKILL');
+    // The process exits then, so that `NODE_OPTIONS=--cpu-prof` writes its profile.
+    this.#process.disconnect();
     await ended;
   }
 }

@@ -6,10 +6,19 @@ export interface CpuUse {
   readonly redisMs: number;
 }
 
+/** Work of Redis between two calls. Commands include those in scripts. */
+export interface RedisWork {
+  readonly commands: number;
+  readonly scripts: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}
+
 export class CpuMeter {
   readonly #redis: Redis;
   #node = process.cpuUsage();
   #redisMs = 0;
+  #work: RedisWork = { commands: 0, scripts: 0, bytesIn: 0, bytesOut: 0 };
 
   private constructor(url: string) {
     this.#redis = new Redis(url);
@@ -33,6 +42,26 @@ export class CpuMeter {
     const redisMs = total - this.#redisMs;
     this.#redisMs = total;
     return { nodeMs: (node.user + node.system) / 1_000, redisMs };
+  }
+
+  /** Returns the work of Redis since the last call. */
+  async readWork(): Promise<RedisWork> {
+    const info = `${await this.#redis.info('stats')}\n${await this.#redis.info('commandstats')}`;
+    const read = (name: string): number => Number(new RegExp(`^${name}(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+    const work = {
+      commands: read('total_commands_processed:'),
+      scripts: read('cmdstat_evalsha:calls='),
+      bytesIn: read('total_net_input_bytes:'),
+      bytesOut: read('total_net_output_bytes:'),
+    };
+    const before = this.#work;
+    this.#work = work;
+    return {
+      commands: work.commands - before.commands,
+      scripts: work.scripts - before.scripts,
+      bytesIn: work.bytesIn - before.bytesIn,
+      bytesOut: work.bytesOut - before.bytesOut,
+    };
   }
 
   close(): void {

@@ -52,7 +52,7 @@ const passes: string[] = [];
 const killAt = new Set(Array.from({ length: kills }, () => random.between(20, Math.max(20, calls - 20))));
 const killed = new Set<number>();
 let worker: ChildProcess | undefined;
-let isOver = false;
+const over = new AbortController();
 
 async function readWritten(): Promise<number> {
   return Number(/total_net_input_bytes:(\d+)/.exec(await connection.info('stats'))?.[1]);
@@ -69,7 +69,7 @@ async function hear(child: ChildProcess, { type, number = 0, outcome = '', at }:
 
 /** Runs a worker, and another one when it was killed. */
 async function keepWorking(): Promise<void> {
-  while (!isOver) {
+  while (!over.signal.aborted) {
     const script = fileURLToPath(new URL('./long-turn-worker.ts', import.meta.url));
     const child = spawn(process.execPath, [script, redis.url, String(calls)], { stdio: ['ignore', 'pipe', 'inherit'] });
     worker = child;
@@ -128,7 +128,7 @@ try {
   console.log(values.json ? JSON.stringify(report) : JSON.stringify(report, undefined, 2));
   if (view.state !== 'completed') process.exitCode = 1;
 } finally {
-  isOver = true;
+  over.abort();
   worker?.kill('SIGKILL');
   await working;
   connection.disconnect();

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 
 /** Each benchmark, with its options for `--smoke`. A benchmark without options has a small size of its own. */
 const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
-  tokens: [],
+  tokens: ['--runs=1'],
   loop: [],
   plan: [],
   replay: [],
@@ -25,6 +25,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   idle: ['--workers=1', '--seconds=1'],
   inspection: [],
   inspector: [],
+  chunks: ['--runs=1', '--turns=20', '--seconds=1'],
   streams: ['--runs=1', '--turns=4', '--tokens=20'],
   http: ['--runs=1', '--requests=40', '--rate=20'],
   compact: [],

@@ -16,6 +16,10 @@ const TOKEN = ' blue';
 export class PacedProvider {
   /** Times at which the first token of an answer was written, by the text of the last user message. */
   readonly firstTokens = new Map<string, number>();
+  /** Tokens that all answers have sent. */
+  tokens = 0;
+  /** Answers that have sent a token and are not complete. */
+  streaming = 0;
   readonly #server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => void chunks.push(chunk));
@@ -58,13 +62,16 @@ export class PacedProvider {
     const { tokens, msPerToken } = this.#pace;
     await sleep(FIRST_TOKEN_MS);
     const startedAt = performance.now();
+    this.streaming += 1;
     for (let sent = 0; sent < tokens; ) {
       // A busy event loop sends the tokens that are late at once, as a network does.
       const due = Math.min(tokens, 1 + Math.floor((performance.now() - startedAt) / msPerToken));
-      for (; sent < due; sent += 1) send({ index: 0, delta: { content: TOKEN }, finish_reason: null });
+      for (; sent < due; sent += 1, this.tokens += 1)
+        send({ index: 0, delta: { content: TOKEN }, finish_reason: null });
       if (!this.firstTokens.has(input)) this.firstTokens.set(input, performance.now());
       await sleep(msPerToken);
     }
+    this.streaming -= 1;
     const usage = { prompt_tokens: 20, completion_tokens: tokens, total_tokens: tokens + 20 };
     send({ index: 0, delta: {}, finish_reason: 'stop' }, usage);
     response.end('data: [DONE]\n\n');

@@ -1,5 +1,6 @@
-// Process of a benchmark: `worker <redis> <provider> <queue shards> <jobs at a time>`, `provider <latency ms>`, or
-// `server <redis>` for HTTP. It reports when it is ready, and on each message how much CPU time it has used.
+// Process of a benchmark: `worker <redis> <provider> <queue shards> <jobs at a time>`, `provider <latency ms>`,
+// `paced <tokens> <ms per token>` for a provider that streams, or `server <redis>` for HTTP. It reports when it is
+// ready, and on each message how much CPU time it has used.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openClient } from '../src/client/index.ts';
 import type { Agent } from '../src/domain/agent.ts';
@@ -8,9 +9,23 @@ import { serveHttp } from '../src/http/serve-http.ts';
 import { chatModel } from '../src/models/openai/chat-model.ts';
 import { startWorkers } from '../src/runtime/start-workers.ts';
 import { startProvider } from '../test/provider/provider.ts';
+import { PacedProvider } from './paced-provider.ts';
+import { type Percentiles, percentilesOf } from './spread.ts';
 
-/** Messages that the process sends: ready, with the URL of a provider or a server, or its CPU time. */
-export type Said = { readonly ready: true; readonly url?: string } | { readonly cpuMs: number };
+/** Work of a process since its start, and delays of its event loop since the last report. */
+export interface ProcessReport {
+  readonly cpuMs: number;
+  /** How late a timer of 10 ms fired. Other load on the machine makes timers late, too. */
+  readonly lateMs: Percentiles;
+  /** CPU time of the thread between two timers of 10 ms: its own part of the delay is no longer than that. */
+  readonly heldMs: Percentiles;
+  /** Tokens that a paced provider has sent, and the answers that it is streaming. */
+  readonly tokens: number;
+  readonly streaming: number;
+}
+
+/** Messages that the process sends: ready, with the URL of a provider or a server, or its report. */
+export type Said = { readonly ready: true; readonly url?: string } | ProcessReport;
 
 export const AGENT = 'clerk';
 const KEPT_REQUESTS = 100;
@@ -64,17 +79,40 @@ async function runProvider([latencyMs = '0']: string[]) {
   say({ ready: true, url: provider.url });
 }
 
+let paced: PacedProvider | undefined;
+
+async function runPaced([tokens = '0', msPerToken = '0']: string[]) {
+  paced = new PacedProvider({ tokens: Number(tokens), msPerToken: Number(msPerToken) });
+  say({ ready: true, url: await paced.listen() });
+}
+
 async function runServer([redisUrl = '']: string[]) {
   const client = await openClient({ redisUrl });
   const { url } = await serveHttp({ app: createHttpApp({ client }), host: '127.0.0.1', port: 0 });
   say({ ready: true, url });
 }
 
-const ROLES = { worker: runWorker, provider: runProvider, server: runServer };
+const ROLES = { worker: runWorker, provider: runProvider, paced: runPaced, server: runServer };
 const [role = '', ...args] = process.argv.slice(2);
+const TIMER_MS = 10;
+let late: number[] = [];
+let held: number[] = [];
+let dueAt = performance.now() + TIMER_MS;
+let usedMs = 0;
+setInterval(() => {
+  const { user, system } = process.threadCpuUsage();
+  late.push(Math.max(0, performance.now() - dueAt));
+  held.push((user + system) / 1_000 - usedMs);
+  usedMs = (user + system) / 1_000;
+  dueAt = performance.now() + TIMER_MS;
+}, TIMER_MS).unref();
 process.on('message', () => {
   const { user, system } = process.cpuUsage();
-  say({ cpuMs: (user + system) / 1_000 });
+  const { tokens = 0, streaming = 0 } = paced ?? {};
+  const cpuMs = (user + system) / 1_000;
+  say({ cpuMs, lateMs: percentilesOf(late), heldMs: percentilesOf(held), tokens, streaming });
+  late = [];
+  held = [];
 });
 process.on('disconnect', () => process.exit());
 await ROLES[role as keyof typeof ROLES](args);

@@ -1,16 +1,23 @@
+import { parseArgs } from 'node:util';
 import { Queue, Worker } from 'bullmq';
 import { type OpenClient, openClient } from '../src/client/index.ts';
 import type { Agent } from '../src/domain/agent.ts';
 import { scriptedModel } from '../src/models/scripted.ts';
 import { startWorkers, type WorkersOptions } from '../src/runtime/start-workers.ts';
-import { CpuMeter, type CpuUse } from './cpu-meter.ts';
+import { CpuMeter, type CpuUse, type RedisWork } from './cpu-meter.ts';
 import { openBenchRedis } from './redis.ts';
-import { describeSpread, spreadOf } from './spread.ts';
+import { sampleSize } from './sample-size.ts';
+import { describeSpread, type Spread, spreadOf } from './spread.ts';
 
-const CONVERSATIONS = 2_000;
-const TURNS_EACH = 10;
-const JOBS = CONVERSATIONS * TURNS_EACH;
-const RUNS = 3;
+const { values } = parseArgs({
+  strict: false,
+  options: { jobs: { type: 'string', default: String(sampleSize(20_000, 400)) } },
+});
+/** `--jobs=<n>` sets another number, for a busy machine. */
+const JOBS = Number(values.jobs);
+/** Turns of each conversation. Most chats have one turn at a time. */
+const SHAPES = [10, 1] as const;
+const RUNS = sampleSize(3, 1);
 const CONCURRENCY = 50;
 const IN_FLIGHT = 200;
 const LONGEST_RUN_MS = 180_000;
@@ -23,51 +30,89 @@ const noOpAgent: Agent = {
   model: scriptedModel({ decide: () => ({ content: 'done' }) }),
 };
 
+interface Measured {
+  readonly perSecond: number;
+  readonly cpu: CpuUse;
+  readonly work: RedisWork;
+}
+
 /**
- * Compares turns per second with raw BullMQ jobs per second. Turns are timed from the first acceptance to the last
- * settlement, jobs from the first add to the last completion. Both use the same Redis (AOF everysec), process and
- * concurrency, and alternate.
+ * Compares turns per second with raw BullMQ jobs per second, with ten turns a conversation and with one. Turns are timed
+ * from the first acceptance to the last settlement, jobs from the first add to the last completion. All use the same Redis
+ * (AOF everysec), process and concurrency, and alternate.
  */
 async function main(): Promise<void> {
   const redis = await openBenchRedis();
   const meter = await CpuMeter.open(redis.url);
+  const measure = async (run: () => Promise<number>): Promise<Measured> => {
+    await Promise.all([meter.read(), meter.readWork()]);
+    const perSecond = await run();
+    return { perSecond, cpu: await meter.read(), work: await meter.readWork() };
+  };
   try {
-    const pairs: { turns: number; jobs: number; ratio: number; turnCpu: CpuUse; jobCpu: CpuUse }[] = [];
+    const jobs: Measured[] = [];
+    const turns = SHAPES.map((): Measured[] => []);
     for (let run = 0; run < RUNS; run += 1) {
-      await meter.read();
-      const jobs = await measureJobs(redis.url, `raw-${run}`);
-      const jobCpu = await meter.read();
-      const turns = await measureTurns(redis.url, run);
-      const turnCpu = await meter.read();
-      pairs.push({ turns, jobs, ratio: turns / jobs, turnCpu, jobCpu });
-      process.stderr.write(
-        `run ${run + 1}: ${turns.toFixed(0)} turns/s, ${jobs.toFixed(0)} jobs/s, ratio ${(turns / jobs).toFixed(2)}\n`,
-      );
+      const raw = await measure(() => measureJobs(redis.url, `raw-${run}`));
+      jobs.push(raw);
+      for (const [index, each] of SHAPES.entries()) {
+        const measured = await measure(() => measureTurns(redis.url, { run, each }));
+        turns[index]?.push(measured);
+        const ratio = (measured.perSecond / raw.perSecond).toFixed(2);
+        process.stderr.write(
+          `run ${run + 1}, ${each} a conversation: ${measured.perSecond.toFixed(0)} turns/s, ${raw.perSecond.toFixed(0)} jobs/s, ratio ${ratio}\n`,
+        );
+      }
     }
-    const turns = spreadOf(pairs.map((pair) => pair.turns));
-    const jobs = spreadOf(pairs.map((pair) => pair.jobs));
-    const ratio = spreadOf(pairs.map((pair) => pair.ratio));
-    const cpu = {
-      turn: describeCpu(pairs.map((pair) => pair.turnCpu)),
-      job: describeCpu(pairs.map((pair) => pair.jobCpu)),
-    };
-    if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify({ turns, jobs, ratio, cpu })}\n`);
-    else {
-      process.stdout.write(`${CONVERSATIONS} conversations × ${TURNS_EACH} no-op turns, ${redis.description}\n`);
-      process.stdout.write(`turnfold  ${describeSpread(turns, 0)} turns/s, CPU a turn ${cpu.turn}\n`);
-      process.stdout.write(`bullmq    ${describeSpread(jobs, 0)} jobs/s, CPU a job ${cpu.job}\n`);
-      process.stdout.write(`ratio     ${describeSpread(ratio)}\n`);
-    }
+    const report = SHAPES.map((each, index) => ({ each, ...summarize(turns[index] ?? [], jobs) }));
+    if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify({ turns: report })}\n`);
+    else print(redis.description, report, jobs);
   } finally {
     meter.close();
     await redis.stop();
   }
 }
 
-function describeCpu(uses: readonly CpuUse[]): string {
-  const micros = (values: readonly number[]): string =>
-    describeSpread(spreadOf(values.map((ms) => (ms * 1_000) / JOBS)), 0);
-  return `${micros(uses.map((use) => use.nodeMs))} µs in Node, ${micros(uses.map((use) => use.redisMs))} µs in Redis`;
+interface Summary {
+  readonly each: number;
+  readonly turns: Spread;
+  readonly jobs: Spread;
+  readonly ratio: Spread;
+  readonly cpu: string;
+  readonly work: string;
+}
+
+function summarize(turns: readonly Measured[], jobs: readonly Measured[]): Omit<Summary, 'each'> {
+  return {
+    turns: spreadOf(turns.map(({ perSecond }) => perSecond)),
+    jobs: spreadOf(jobs.map(({ perSecond }) => perSecond)),
+    ratio: spreadOf(turns.map(({ perSecond }, run) => perSecond / (jobs[run]?.perSecond ?? 1))),
+    cpu: describeCpu(turns),
+    work: describeWork(turns),
+  };
+}
+
+function print(description: string, report: readonly Summary[], jobs: readonly Measured[]): void {
+  process.stdout.write(`${JOBS} no-op turns or jobs a run, ${description}\n`);
+  for (const { each, turns, ratio, cpu, work } of report) {
+    process.stdout.write(
+      `turnfold, ${each} a conversation: ${describeSpread(turns, 0)} turns/s, ratio ${describeSpread(ratio)}\n  ${cpu}\n  ${work}\n`,
+    );
+  }
+  const perSecond = describeSpread(spreadOf(jobs.map((job) => job.perSecond)), 0);
+  process.stdout.write(`bullmq: ${perSecond} jobs/s\n  ${describeCpu(jobs)}\n  ${describeWork(jobs)}\n`);
+}
+
+function describeCpu(measured: readonly Measured[]): string {
+  const micros = (read: (use: CpuUse) => number): string =>
+    describeSpread(spreadOf(measured.map(({ cpu }) => (read(cpu) * 1_000) / JOBS)), 0);
+  return `${micros(({ nodeMs }) => nodeMs)} µs in Node, ${micros(({ redisMs }) => redisMs)} µs in Redis`;
+}
+
+function describeWork(measured: readonly Measured[]): string {
+  const each = (name: keyof RedisWork, digits: number): string =>
+    describeSpread(spreadOf(measured.map(({ work }) => work[name] / JOBS)), digits);
+  return `${each('commands', 1)} commands, ${each('scripts', 2)} scripts, ${each('bytesIn', 0)} bytes in, ${each('bytesOut', 0)} bytes out`;
 }
 
 async function measureJobs(url: string, name: string): Promise<number> {
@@ -93,7 +138,7 @@ async function measureJobs(url: string, name: string): Promise<number> {
   return perSecond;
 }
 
-async function measureTurns(redisUrl: string, run: number): Promise<number> {
+async function measureTurns(redisUrl: string, { run, each }: { run: number; each: number }): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let settled = 0;
   const options: WorkersOptions = {
@@ -113,7 +158,7 @@ async function measureTurns(redisUrl: string, run: number): Promise<number> {
   const workers = await startWorkers(options);
   const client = await openClient({ redisUrl });
   const startedAt = performance.now();
-  await runInFlight(JOBS, (index) => enqueue(client, `r${run}-${index % CONVERSATIONS}`, index));
+  await runInFlight(JOBS, (index) => enqueue(client, `r${run}-${each}-${index % (JOBS / each)}`, index));
   await bounded(promise);
   const perSecond = JOBS / ((performance.now() - startedAt) / 1_000);
   await client.close();

@@ -1,8 +1,8 @@
 import type { VersionChange } from '../domain/diff.ts';
 import type { CompactionReport } from '../domain/inspection/report.ts';
 import type { LogEntry } from '../domain/message.ts';
+import type { FailedTurn } from '../domain/ports/failed-turns.ts';
 import type { OpenTurns } from '../domain/ports/open-turns.ts';
-import type { FailedTurn } from '../domain/ports/turn-store.ts';
 import type { TurnState, TurnUsage } from '../domain/turn.ts';
 import type { Version } from '../domain/version.ts';
 import type { AnyAgents, AppendFor, ConversationsFor, EnqueueFor, ViewFor } from './agent-types.ts';
@@ -50,6 +50,7 @@ import {
   rejectProposal,
 } from './proposals.ts';
 import { type StreamOptions, streamTurn } from './stream.ts';
+import { type EnqueueAnswer, enqueueTurns } from './turn-list.ts';
 import type { TurnPart } from './turn-parts.ts';
 import { readTurnSteps, type TurnSteps } from './turn-steps.ts';
 import { cancelTurn, type EnqueuedTurn, enqueueTurn, type ResultOptions, readResult } from './turns.ts';
@@ -69,6 +70,11 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
    * turn's current state.
    */
   enqueueTurn(input: EnqueueFor<Agents>): Promise<EnqueuedTurn>;
+  /**
+   * Stores up to 500 turns in about one round trip. Each turn has its own answer, in the order of the list: it is enqueued,
+   * or refused with the error that `enqueueTurn` would throw. Turns of one conversation keep their order.
+   */
+  enqueueTurns(inputs: readonly EnqueueFor<Agents>[]): Promise<EnqueueAnswer[]>;
   /** Returns the current state of a turn. With `waitMs`, waits up to that many ms for the turn to settle. */
   result(conversation: ConversationName, turn: string, options?: ResultOptions): Promise<ViewFor<Agents>>;
   /**
@@ -182,6 +188,7 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
   const inspected = withRecent(ports);
   return {
     enqueueTurn: (input) => enqueueTurn(ports, input),
+    enqueueTurns: (inputs) => enqueueTurns(ports, inputs),
     result: (conversation, turn, options) => readResult(ports, conversation, turn, options),
     stream: (conversation, turn, options) => streamTurn(ports, conversation, turn, options),
     steps: (conversation, turn) => readTurnSteps(ports, conversation, turn),

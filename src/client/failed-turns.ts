@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fieldError } from '../domain/errors.ts';
 import { idSchema } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
-import type { FailedTurn } from '../domain/ports/turn-store.ts';
+import type { FailedTurn } from '../domain/ports/failed-turns.ts';
 import { TURN_LIMITS } from '../domain/turn.ts';
 import { writeContext } from '../domain/turn-context.ts';
 import { noTurn, notFailed } from './client-errors.ts';

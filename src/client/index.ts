@@ -30,11 +30,12 @@ export type {
 export type { FixedWeight } from '../domain/limits.ts';
 export type { LogEntry, Message, Role, ToolCall, WeighedMessage, Weight } from '../domain/message.ts';
 export type { Encoding, ToolDescription } from '../domain/model.ts';
+export type { PolicyInput } from '../domain/policy.ts';
+export type { FailedTurn } from '../domain/ports/failed-turns.ts';
 export type { ListedConversation, ListedState, WaitingTurn } from '../domain/ports/listing-store.ts';
 export type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';
 export type { TurnClaim } from '../domain/ports/recorded-steps.ts';
-export type { FailedTurn } from '../domain/ports/turn-store.ts';
-export type { NamedThreshold, RequestFacts } from '../domain/request-facts.ts';
+export type { NamedThreshold, PlanningPolicy, RequestFacts } from '../domain/request-facts.ts';
 export type { SizeAnchor, SizeRecord } from '../domain/size.ts';
 export type {
   AnswerEnd,
@@ -94,6 +95,7 @@ export { type OpenClient, openClient } from './open-client.ts';
 export type { Outline, OutlineInput } from './outline.ts';
 export type { ApprovalInput, DecisionView, ProposalView, RejectionInput } from './proposals.ts';
 export type { StreamOptions } from './stream.ts';
+export type { EnqueueAnswer } from './turn-list.ts';
 export type {
   CallPart,
   CallPreviewPart,

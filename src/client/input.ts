@@ -43,6 +43,12 @@ export const enqueueSchema = z
     message: 'a turn with a delay is always enqueued',
   });
 
+/** Most turns of one `enqueueTurns`. Encoding more of them at once would block the event loop for too long. */
+const MOST_TURNS = 500;
+
+/** A list of turns. Each turn is checked on its own, so that an invalid one does not stop the others. */
+export const turnListSchema = boundedList(z.unknown(), MOST_TURNS);
+
 export const appendSchema = z.strictObject({
   ...conversationFields,
   agent: idSchema,

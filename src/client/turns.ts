@@ -52,15 +52,24 @@ export const POLL_MS = 1_000;
  * redis_unavailable, redis_full
  */
 export async function enqueueTurn(ports: EnqueuePorts, input: EnqueueInput): Promise<EnqueuedTurn> {
+  return await acceptPrepared(ports, await prepareTurn(ports, input));
+}
+
+/** A turn whose input was checked and weighed. */
+export interface PreparedTurn {
+  readonly request: TurnToAccept;
+  /** True if the caller named the turn. */
+  readonly isNamed: boolean;
+}
+
+export async function prepareTurn(ports: EnqueuePorts, input: EnqueueInput): Promise<PreparedTurn> {
   const { conversation: id, tenant, agent, turn: named, ...rest } = parseInput(enqueueSchema, input);
-  const turn = named ?? ports.ids.next();
   const context = rest.context === undefined ? undefined : writeContext(rest.context);
-  const conversation = { tenant, id };
   const { parts } = rest;
   const message = { role: 'user' as const, content: rest.input, ...(parts !== undefined && { parts }) };
-  const accepted = await acceptTurn(ports, {
-    conversation,
-    turn,
+  const request = {
+    conversation: { tenant, id },
+    turn: named ?? ports.ids.next(),
     agent,
     input: await weighMessage(await ports.counterFor(agent), message, 'input'),
     payloadHash: hashPayload([agent, { ...rest, context }]),
@@ -70,10 +79,15 @@ export async function enqueueTurn(ports: EnqueuePorts, input: EnqueueInput): Pro
     onBusy: rest.onBusy,
     caps: { deadlineMs: rest.deadlineMs, maxTurnTokens: rest.maxTurnTokens },
     priority: rest.priority,
-  });
+  };
+  return { request, isNamed: named !== undefined };
+}
+
+export async function acceptPrepared(ports: EnqueuePorts, prepared: PreparedTurn): Promise<EnqueuedTurn> {
+  const accepted = await acceptTurn(ports, prepared.request);
   // A generated turn id is known only to this call. So if Redis reports the turn as known, an earlier attempt of this
   // call stored it.
-  return named === undefined ? { ...accepted, isNew: true } : accepted;
+  return prepared.isNamed ? accepted : { ...accepted, isNew: true };
 }
 
 export interface TurnToAccept extends Omit<AcceptRequest, 'wake' | 'traceParent'> {

@@ -31,7 +31,7 @@ export type PlanningPolicy = Omit<PolicyInput, (typeof UNPLANNED)[number]>;
 const UNPLANNED = ['pins', 'summarizer', 'mode', 'reviewTtl', 'cacheTtl', 'enabled', 'conversationTtl'] as const;
 
 /** @returns undefined if all settings have their defaults */
-export function planningSettings(policy: Policy): PlanningPolicy | undefined {
+function planningSettings(policy: Policy): PlanningPolicy | undefined {
   const defaults: PolicyInput = POLICY_DEFAULTS;
   const own = Object.entries(policy).filter(([name, value]) => {
     if ((UNPLANNED as readonly string[]).includes(name)) return false;

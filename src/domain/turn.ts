@@ -33,6 +33,9 @@ export const TURN_LIMITS = {
   compactionWaitMs: 20_000,
   maxQueuedTurns: 1_000,
   turnRetentionMs: 604_800_000,
+  /** Most messages, and most bytes of their JSON, of a context that a worker gets with its claim. */
+  claimedMessages: 32,
+  claimedBytes: 16_384,
 } as const;
 
 /**

@@ -23,6 +23,7 @@ import {
 } from './contexts.ts';
 import { decideProposal, readProposal } from './proposals.ts';
 import { Transport } from './transport.ts';
+import { enqueueTurns } from './turn-list.ts';
 import {
   answerTurn,
   cancelTurn,
@@ -50,6 +51,7 @@ export function openHttpClient<Agents extends AnyAgents = AnyAgents>(options: Ht
   const http = new Transport(readHttpClientOptions(options));
   const client: HttpClient = {
     enqueueTurn: (input) => enqueueTurn(http, input),
+    enqueueTurns: (inputs) => enqueueTurns(http, inputs),
     result: (conversation, turn, given) => readResult(http, conversation, turn, given),
     stream: (conversation, turn, given) => streamTurn(http, conversation, turn, given),
     steps: (conversation, turn) => readSteps(http, conversation, turn),

@@ -1,14 +1,18 @@
-import { monotonicFactory } from 'ulidx';
 import { z } from 'zod';
 import { type ConversationName, readConversationName } from '../client/input.ts';
 import { fieldError } from '../domain/errors.ts';
 import { idSchema, type NamedConversation } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import { describeThrown } from '../domain/thrown.ts';
+import { UlidSource } from '../domain/ulid.ts';
 import type { HttpCall } from './transport.ts';
 
+const ids = new UlidSource({ now: () => Date.now() }, (bytes) => crypto.getRandomValues(bytes));
+
 /** Makes the ids of writes that the caller did not name. Each id is larger than the one before. */
-export const newId: () => string = monotonicFactory();
+export function newId(): string {
+  return ids.next();
+}
 
 /** The conversation of a call. `tenant` is present if the caller named it. Otherwise it follows from the key. */
 export interface CalledConversation {

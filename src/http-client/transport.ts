@@ -183,7 +183,7 @@ export function toFailure(error: unknown): unknown {
 }
 
 /** Adds the id under which a write can be repeated, because the server may have written before it became silent. */
-function nameWrite(error: TurnfoldError, write: RepeatableWrite | undefined): TurnfoldError {
+export function nameWrite(error: TurnfoldError, write: RepeatableWrite | undefined): TurnfoldError {
   if (write === undefined || error.details?.[write.field] !== undefined) return error;
   const { field, id } = write;
   const again = `the write of ${field} ${id} may have succeeded. To retry safely, repeat the call with this ${field}`;

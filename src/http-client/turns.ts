@@ -43,8 +43,7 @@ const enqueueSchema = z.looseObject({
 
 export async function enqueueTurn(transport: Transport, input: EnqueueInput): Promise<EnqueuedTurn> {
   const { conversation, tenant, turn: named, ...given } = parseInput(enqueueSchema, input);
-  const { parts } = given;
-  const rest = Array.isArray(parts) ? { ...given, parts: parts.map(encodeBytes) } : given;
+  const rest = encodeParts(given);
   const turn = named ?? newId();
   const answer = await transport.send<NamedTurn>({
     ...callOf({ conversation, tenant }, 'POST', 'turns'),
@@ -53,6 +52,12 @@ export async function enqueueTurn(transport: Transport, input: EnqueueInput): Pr
   });
   // A generated turn id is known only to this call. So if the server knows the turn, an earlier attempt stored it.
   return { ...readAccepted(answer), ...(named === undefined && { isNew: true }) };
+}
+
+/** Encodes the bytes in the parts of a turn, which JSON does not have. */
+export function encodeParts<Input extends Readonly<Record<string, unknown>>>(input: Input): Input {
+  const { parts } = input;
+  return Array.isArray(parts) ? { ...input, parts: parts.map(encodeBytes) } : input;
 }
 
 interface NamedTurn {

@@ -59,7 +59,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   const readers = new Readers(limits.maxReaders);
   const { maxDepth, bodyTimeoutMs, maxBodyBytes } = limits;
   const answering: Answering = {
-    services: { client, readers, streams: limits, basePath, ...(options.fleet && { fleet: options.fleet }) },
+    services: { client, readers, streams: limits, basePath, onError, ...(options.fleet && { fleet: options.fleet }) },
     authenticate,
     isReadOnly,
     limits: { maxBytes: maxBodyBytes, maxDepth, timeoutMs: bodyTimeoutMs },

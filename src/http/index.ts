@@ -9,6 +9,7 @@ export type {
   SummaryRequest,
 } from '../domain/ports/summarizer.ts';
 export type { RawItems } from '../domain/raw-items.ts';
+export type { PlanningPolicy } from '../domain/request-facts.ts';
 export type { WebhookEndEvent, WebhookEvent } from '../domain/webhook-events.ts';
 export { agUiApp } from './ag-ui/ag-ui-app.ts';
 export { type AiSdkOptions, aiSdkApp } from './ai-sdk/ai-sdk-app.ts';

@@ -1,22 +1,11 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
+import { problemSchema } from './answers/problems.ts';
 import type { ProtocolRoute } from './app-options.ts';
 import { EVENT_STREAM } from './event-stream.ts';
 import { IDEMPOTENCY_HEADER, idempotencyKeySchema } from './idempotency-key.ts';
 import { PROBLEM_TYPE } from './problem.ts';
 import { pathParameters, type Route } from './route.ts';
-
-const problemSchema = z
-  .looseObject({
-    type: z.string(),
-    title: z.string(),
-    status: z.number().int(),
-    code: z.string().describe('Error code for programs, as in docs/reference/errors.md and docs/reference/http.md.'),
-    detail: z.string().describe('Explanation for people.'),
-    field: z.string().optional().describe('Path of the wrong field, header or parameter.'),
-    details: z.record(z.string(), z.unknown()).optional().describe('Figures and ids that explain the error.'),
-  })
-  .meta({ id: 'Problem' });
 
 const lastEventIdSchema = z.string().max(256).describe('Id of the last handled event. The stream continues behind it.');
 

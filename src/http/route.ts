@@ -18,6 +18,8 @@ export interface RouteServices {
   /** Path under which the routes are mounted, without a slash at its end. */
   readonly basePath: string;
   readonly fleet?: HttpAppOptions['fleet'] | undefined;
+  /** Receives the errors of an answer that are defects. */
+  readonly onError: (error: unknown) => void;
 }
 
 /** One request to a route, with validated parts. */

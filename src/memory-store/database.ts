@@ -79,6 +79,7 @@ export interface MemoryConversation {
   /** The worker runs nothing beside the last claimed turn. If its process dies, that turn is the cause (I10). */
   isAlone?: boolean;
   wake?: string;
+  settledBy?: number;
   /** The turn that was settled last because its workers kept dying, and the wake of the claim that settled it. */
   poisoned?: { readonly wake: string; readonly turn: string } | undefined;
   /** Time at which a turn was last settled. */

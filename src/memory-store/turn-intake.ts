@@ -1,15 +1,9 @@
 import { readJsonAnswer } from '../domain/final-answer.ts';
 import { type ConversationRef, nameConversation } from '../domain/ids.ts';
+import type { FailedQuery, FailedTurn } from '../domain/ports/failed-turns.ts';
 import type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';
 import type { AnswerRequest, AnswerResult } from '../domain/ports/turn-answers.ts';
-import type {
-  AcceptRequest,
-  AcceptResult,
-  CancelResult,
-  FailedQuery,
-  FailedTurn,
-  TurnIntake,
-} from '../domain/ports/turn-store.ts';
+import type { AcceptRequest, AcceptResult, CancelResult, TurnIntake } from '../domain/ports/turn-store.ts';
 import { isSettled, type TurnAnswer, type TurnView } from '../domain/turn.ts';
 import { enterMailbox, replacesHead } from './busy-turns.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';

@@ -13,16 +13,32 @@ export function addStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutco
   const owned = findOwned(db, lease);
   if ('status' in owned) return owned;
   const { conversation, record } = owned;
-  const { key, messages, usage, anchor, end } = outcome;
-  if (record.steps.get(key)?.status === 'done') {
-    return { status: 'known', conversation: toStepState(conversation) };
+  const status = recordOutcome(db, conversation, record, outcome);
+  if (status === 'fenced') return { status };
+  if (status === 'recorded') {
+    conversation.attempts = 1;
+    extendLease(db, conversation);
+    dropUsedWait(conversation, record);
+    notifyReaders(db, conversation, lease.turn);
   }
+  return { status, conversation: toStepState(conversation) };
+}
+
+/** Records the outcome of a step of the head turn, as `lua/shared/outcome.lua` does in Redis. */
+export function recordOutcome(
+  db: MemoryDatabase,
+  conversation: MemoryConversation,
+  record: MemoryTurn,
+  outcome: StepOutcome,
+): 'recorded' | 'known' | 'fenced' {
+  const { key, messages, usage, anchor, end } = outcome;
+  if (record.steps.get(key)?.status === 'done') return 'known';
   const from = conversation.log.length + 1;
-  if (outcome.expectedHead !== undefined && outcome.expectedHead !== from - 1) return { status: 'fenced' };
+  if (outcome.expectedHead !== undefined && outcome.expectedHead !== from - 1) return 'fenced';
   moveCalls(conversation, outcome.opens, outcome.closes);
   for (const [hash, text] of outcome.fullTexts ?? [])
     if (!conversation.texts.has(hash)) conversation.texts.set(hash, text);
-  const to = appendToLog(conversation, messages, db.now(), lease.turn);
+  const to = appendToLog(conversation, messages, db.now(), record.turn);
   const ending = end && { end };
   record.steps.set(key, { status: 'done', ...(to >= from && { seqs: { from, to }, ...ending }), at: db.now() });
   if (usage !== undefined && usage.inputTokens + usage.outputTokens > 0) {
@@ -39,11 +55,7 @@ export function addStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutco
   if (answeredVersion !== undefined) {
     conversation.answeredVersion = Math.max(answeredVersion, conversation.answeredVersion ?? 0);
   }
-  conversation.attempts = 1;
-  extendLease(db, conversation);
-  dropUsedWait(conversation, record);
-  notifyReaders(db, conversation, lease.turn);
-  return { status: 'recorded', conversation: toStepState(conversation) };
+  return 'recorded';
 }
 
 function dropUsedWait(conversation: MemoryConversation, record: MemoryTurn): void {

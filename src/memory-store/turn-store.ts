@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { StepState } from '../domain/conversation.ts';
 import type { ConversationRef } from '../domain/ids.ts';
+import { NO_WEIGHT } from '../domain/message.ts';
 import type { BusyTurnStore } from '../domain/ports/busy-turns.ts';
 import type {
   ClaimedTurn,
@@ -13,10 +15,10 @@ import type {
   TurnStore,
   VersionRollback,
 } from '../domain/ports/turn-store.ts';
-import { isSettled, POISON_FAILURE, TURN_LIMITS } from '../domain/turn.ts';
+import { POISON_FAILURE, TURN_LIMITS } from '../domain/turn.ts';
 import { checkNumber } from '../domain/version.ts';
 import { enterInput, openMemoryBusyTurnStore } from './busy-turns.ts';
-import { toConversationState } from './conversation-state.ts';
+import { toConversationState, toStepState } from './conversation-state.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { closeOpenCalls } from './log.ts';
 import { headTurn, isRecorded, popHead, raiseEpoch, settleHead, wakeTurn } from './mailbox.ts';
@@ -25,7 +27,7 @@ import { dropProposal } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
 import { openMemoryTurnIntake } from './turn-intake.ts';
 import { extendLease, findOwned } from './turn-lease.ts';
-import { addStep, suspend } from './turn-steps.ts';
+import { addStep, recordOutcome, suspend } from './turn-steps.ts';
 
 /** Opens the store of turns in memory. The contract tests in test/store run against this store and against Redis. */
 export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & BusyTurnStore & TurnIntake {
@@ -88,7 +90,9 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
   }
   const leaseUntil = conversation.leaseUntil ?? 0;
   if (leaseUntil > db.now()) {
-    if (conversation.owner === owner) return { status: 'claimed', turn: claimedTurn(conversation, record) };
+    if (conversation.owner === owner) {
+      return { status: 'claimed', turn: withEarlier(conversation, claimedTurn(conversation, record)) };
+    }
     return { status: 'leased', untilMs: leaseUntil };
   }
   const { waiting } = record;
@@ -98,7 +102,15 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
   }
   const isLast = conversation.attempts >= TURN_LIMITS.maxAttempts;
   if (isLast && conversation.isAlone === true) return poison(db, conversation, record, wake);
-  return { status: 'claimed', turn: takeHead(db, conversation, record, owner) };
+  return { status: 'claimed', turn: withEarlier(conversation, takeHead(db, conversation, record, owner)) };
+}
+
+/** Adds a short context to a claim, as `short_log` of `lua/claim-turn.lua` does in Redis. */
+function withEarlier({ log, version }: MemoryConversation, claimed: ClaimedTurn): ClaimedTurn {
+  const earlier = log.slice(0, claimed.input === undefined ? log.length : -1).map(({ message }) => message);
+  const bytes = earlier.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message)), 0);
+  const isShort = earlier.length <= TURN_LIMITS.claimedMessages && bytes <= TURN_LIMITS.claimedBytes;
+  return version === 0 && isShort ? { ...claimed, earlier } : claimed;
 }
 
 /** Gives the first turn of the mailbox to a worker, as `lua/shared/take-head.lua` does in Redis. */
@@ -172,13 +184,12 @@ function rollBackVersion(db: MemoryDatabase, lease: TurnLease, rollback: Version
 function settle(
   db: MemoryDatabase,
   lease: TurnLease,
-  settlement: TurnSettlement,
+  { step, ...end }: TurnSettlement,
   wake: string | undefined,
 ): SettleResult {
   if (db.isGone(lease.conversation)) return { status: 'gone' };
   const conversation = db.find(lease.conversation);
-  const known = conversation?.turnRecords.get(lease.turn);
-  if (conversation !== undefined && known !== undefined && isSettled(known.state) && known.state !== 'canceled') {
+  if (conversation?.settledBy === lease.epoch) {
     const hasNext = conversation.mailbox.length > 0;
     const next = headTurn(conversation);
     const isTaken = conversation.owner === lease.owner && (conversation.leaseUntil ?? 0) > db.now();
@@ -186,22 +197,38 @@ function settle(
       status: 'known',
       hasNext,
       ...(isRecorded(conversation, wake) && { wake }),
-      ...(wake === undefined && next && isTaken && { next: claimedTurn(conversation, next) }),
+      ...(wake === undefined && next && isTaken
+        ? { ...(step && { conversation: stateBefore(conversation, next) }), next: claimedTurn(conversation, next) }
+        : step && { conversation: toStepState(conversation) }),
     };
   }
   const owned = findOwned(db, lease);
   if ('status' in owned) return owned;
-  if (settlement.state === 'failed') {
+  if (step !== undefined && recordOutcome(db, owned.conversation, owned.record, step) === 'fenced') {
+    return { status: 'fenced' };
+  }
+  if (end.state === 'failed') {
     closeOpenCalls(owned.conversation, lease.turn, db.now());
     raiseEpoch(db, owned.conversation);
   }
-  settleHead(db, owned.conversation, owned.record, settlement);
+  settleHead(db, owned.conversation, owned.record, end);
+  owned.conversation.settledBy = lease.epoch;
   const hasNext = popHead(db, owned.conversation, wake);
   const next = headTurn(owned.conversation);
   if (next === undefined || wake !== undefined) {
-    return { status: 'settled', hasNext, ...(hasNext && wake !== undefined && { wake }) };
+    const state = step && { conversation: toStepState(owned.conversation) };
+    return { status: 'settled', hasNext, ...(hasNext && wake !== undefined && { wake }), ...state };
   }
-  return { status: 'settled', hasNext, next: takeHead(db, owned.conversation, next, lease.owner) };
+  const claimed = takeHead(db, owned.conversation, next, lease.owner);
+  const state = step && { conversation: stateBefore(owned.conversation, next) };
+  return { status: 'settled', hasNext, ...state, next: claimed };
+}
+
+/** The state before the user message of a turn, as `end_before` of `lua/shared/take-head.lua` returns it in Redis. */
+function stateBefore(conversation: MemoryConversation, { inputSeq = 1 }: MemoryTurn): StepState {
+  const state = toStepState(conversation);
+  const headTotal = conversation.log[inputSeq - 2]?.total ?? NO_WEIGHT;
+  return { ...state, head: inputSeq - 1, turns: state.turns - 1, size: { ...state.size, headTotal } };
 }
 
 function waitedFor({

@@ -98,8 +98,13 @@ function pieceNotifier<Piece>(listen: ((piece: Piece) => void) | undefined): (pi
   if (listen === undefined) return () => {};
   return (piece) => {
     if (piece === '') return;
-    // Catches the rejection of an async listener, because an unhandled rejection would end the process.
-    new Promise<void>((resolve) => resolve(listen(piece))).catch(() => {});
+    try {
+      const answer: unknown = listen(piece);
+      // An unhandled rejection of an async listener would end the process.
+      if (answer instanceof Promise) answer.catch(() => {});
+    } catch {
+      // The listener's own error.
+    }
   };
 }
 

@@ -10,33 +10,17 @@ const fetch = undiciFetch as unknown as typeof globalThis.fetch;
 /** Longest error body that is read. Some servers append the whole request to their error. */
 const ERROR_CHARACTERS = 1_048_576;
 
-/** Characters at the end of a stream in which its end mark is searched. */
-const TAIL_CHARACTERS = 256;
-const END_MARK = /(?:^|[\r\n])data: ?\[DONE\]/;
-
-/** Responses whose stream has sent `data: [DONE]`. */
-const endedStreams = new WeakSet<Response>();
-
-/**
- * Returns true if the server marked the end of the stream with `data: [DONE]`. The SDKs end a stream in the same way
- * with and without the mark, so a cut connection would look like an end.
- */
-export function hasEndMark(response: Response): boolean {
-  return endedStreams.has(response);
-}
-
 /**
  * The `fetch` of the provider SDKs. It gives every response the form of the provider's own API. Gateways and local
- * servers differ from that form in three ways:
+ * servers differ from that form in two ways:
  * - An error body has another form, so that the SDK would lose the message.
  * - A request for a stream is answered with status 200 and one JSON body, which holds an error or the whole answer.
- * - Only `data: [DONE]` marks the end of a stream.
  */
 export const providerFetch: typeof globalThis.fetch = async (input, init) => {
   const response = await fetch(input, init);
   if (!response.ok) return readError(response);
-  if (response.body === null || !isStreamRequest(init?.body)) return response;
-  return isJson(response) ? readStream(response, response.body) : watchEnd(response, response.body);
+  if (response.body === null || !isStreamRequest(init?.body) || !isJson(response)) return response;
+  return readStream(response, response.body);
 };
 
 /** The text cannot occur inside a string of the body, because JSON escapes the quotes in a string. */
@@ -111,7 +95,8 @@ async function readStream(response: Response, body: ReadableStream<Uint8Array>):
     cancel: (reason) => reader.cancel(reason),
   });
   const isJsonText = /^\s*[[{]/.test(new TextDecoder().decode(first.subarray(0, 64)));
-  return isJsonText ? toStream(await new Response(whole).text()) : watchEnd(response, whole);
+  const { status, headers } = response;
+  return isJsonText ? toStream(await new Response(whole).text()) : new Response(whole, { status, headers });
 }
 
 /** Turns a JSON body into a stream of one event, because the caller asked for a stream. */
@@ -121,22 +106,5 @@ function toStream(text: string): Response {
   const data = isError ? JSON.stringify({ type: 'error', error: readErrorBody(text) }) : JSON.stringify(body ?? null);
   const name = isError ? 'error' : isMapping(body) && typeof body['type'] === 'string' ? body['type'] : 'message';
   const headers = { 'content-type': 'text/event-stream' };
-  const made = new Response(`event: ${name}\ndata: ${data}\n\n`, { headers });
-  endedStreams.add(made);
-  return made;
-}
-
-/** Passes a stream on, and records whether its server marks its end. */
-function watchEnd({ status, headers }: Response, body: ReadableStream<Uint8Array>): Response {
-  const decoder = new TextDecoder();
-  let tail = '';
-  const watcher = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      tail = (tail + decoder.decode(chunk, { stream: true })).slice(-TAIL_CHARACTERS);
-      if (END_MARK.test(tail)) endedStreams.add(watched);
-      controller.enqueue(chunk);
-    },
-  });
-  const watched = new Response(body.pipeThrough(watcher), { status, headers });
-  return watched;
+  return new Response(`event: ${name}\ndata: ${data}\n\ndata: [DONE]\n\n`, { headers });
 }

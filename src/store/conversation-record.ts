@@ -32,6 +32,7 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - poison       wake of the claim that settled a turn whose workers kept dying, for a repeated call
  * - poisoned     id of that turn
  * - last         outcome and time of the last settlement
+ * - settledBy    epoch under which a worker settled a turn last, for a repeated call
  * - steering     1 if turns may wait to go into the running turn
  *
  * Log:
@@ -223,7 +224,7 @@ function readSettings(text: string): PlanningPolicy | undefined {
   if (text === '') return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    return isMapping(value) ? (value as PlanningPolicy) : undefined;
+    return isMapping(value) ? value : undefined;
   } catch {
     return undefined;
   }

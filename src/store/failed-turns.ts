@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { isTurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, nameConversation } from '../domain/ids.ts';
-import type { FailedQuery, FailedTurn } from '../domain/ports/turn-store.ts';
+import type { FailedQuery, FailedTurn } from '../domain/ports/failed-turns.ts';
 import { TURN_LIMITS } from '../domain/turn.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore, RecordFields } from './records.ts';

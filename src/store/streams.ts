@@ -13,6 +13,7 @@ import {
 } from '../domain/ports/turn-streams.ts';
 import { TURN_STATES, type TurnState } from '../domain/turn.ts';
 import type { Subscriber } from '../redis/subscriber.ts';
+import { FollowedTurns } from './followed-turns.ts';
 import type { Keyspace } from './keys.ts';
 import { decodeLogEntry } from './log.ts';
 import { callStore, corruptRecord } from './records.ts';
@@ -29,9 +30,9 @@ const PAGE_BYTES = 4_000_000;
 /** Opens the streams of turns in Redis. */
 export function openStreamStore(redis: Redis, keyspace: Keyspace): StreamWriter & StreamReader {
   const bind = scriptBinder(redis, keyspace);
+  const followed = new FollowedTurns(redis);
   return {
-    isFollowed: async (conversation, turn) =>
-      (await callStore(() => redis.exists(keyspace.stream(conversation, turn)))) === 1,
+    isFollowed: (conversation, turn) => followed.ask(keyspace.stream(conversation, turn)),
     appendPieces: bind(appendPiecesScript),
     followTurn: bind(followTurnScript),
     readStream: bindReadStream(redis, keyspace),

@@ -1,10 +1,11 @@
 import { encodeWaitingCalls, nameCalls } from '../domain/event-record.ts';
 import type { Lost, TurnSettlement, TurnStore } from '../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../domain/turn.ts';
+import { decodeStepState } from './conversation-record.ts';
 import { RecordFields } from './records.ts';
 import { decodeStatus, type ScriptOf } from './script.ts';
 import { closingArgs, decodeClaimedTurn, STRUCTURED } from './turn-record.ts';
-import { turnLeaseArgs } from './turn-steps.ts';
+import { outcomeArgs, turnLeaseArgs } from './turn-steps.ts';
 
 export const suspendTurnScript: ScriptOf<TurnStore['suspend']> = {
   file: 'suspend-turn',
@@ -29,8 +30,17 @@ export const releaseTurnScript: ScriptOf<TurnStore['release']> = {
   decode: decodeStatus,
 };
 
-type Next = [turn: string, fields: string[], conversation: string[], input: string];
-type SettleReply = ['settled' | 'known', number, number, ...(Next | [])] | [Lost['status']];
+type Next = [turn: string, fields: string[], input: string];
+type SettleReply =
+  | [
+      status: 'settled' | 'known',
+      hasNext: number,
+      needsWake: number,
+      logEnd: (string | number)[],
+      conversation: string[],
+      ...(Next | []),
+    ]
+  | [Lost['status']];
 
 function describeAnswer({ answerSeq, end, isStructured }: Extract<TurnSettlement, { state: 'completed' }>): string {
   const note = end ?? (isStructured === true ? STRUCTURED : undefined);
@@ -50,20 +60,26 @@ export const settleTurnScript: ScriptOf<TurnStore['settle']> = {
     TURN_LIMITS.leaseMs,
     ...closingArgs(),
     settlement.conversationTtl ?? '',
+    ...(settlement.step === undefined ? [''] : outcomeArgs(settlement.step)),
   ],
   decode: (reply, [{ conversation, owner }, , wake], keyspace) => {
     const answer = reply as SettleReply;
     if (answer.length === 1) return { status: answer[0] };
-    const [status, hasNext, needsWake, turn, fields, record, input] = answer;
+    const [status, hasNext, needsWake, logEnd, record, turn, fields, input] = answer;
+    const key = keyspace.key(conversation, 'c');
     return {
       status,
       hasNext: hasNext === 1,
       ...(needsWake === 1 && wake !== undefined && { wake }),
+      // The message of a claimed next turn is behind the end of the log that the last step left.
+      ...(logEnd.length > 0 && {
+        conversation: decodeStepState(RecordFields.ofList(key, [...record, ...logEnd])),
+      }),
       ...(turn !== undefined && {
         next: decodeClaimedTurn(
           { conversation, owner, turn },
           RecordFields.ofList(keyspace.turn(conversation, turn), fields),
-          RecordFields.ofList(keyspace.key(conversation, 'c'), record),
+          RecordFields.ofList(key, record),
           input,
         ),
       }),

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { readJsonAnswer } from '../domain/final-answer.ts';
 import type { TraceParent } from '../domain/ids.ts';
 import { CLOSING_RESULT } from '../domain/message.ts';
-import type { ClaimedTurn, FailedTurn, TurnLease } from '../domain/ports/turn-store.ts';
+import type { FailedTurn } from '../domain/ports/failed-turns.ts';
+import type { ClaimedTurn, TurnLease } from '../domain/ports/turn-store.ts';
 import {
   ANSWER_ENDS,
   type AnswerEnd,

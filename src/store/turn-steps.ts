@@ -11,7 +11,7 @@ import {
   STEP_STATE_FIELDS,
 } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
-import { encodeMessages } from './log.ts';
+import { decodeMessage, encodeMessages } from './log.ts';
 import { callStore, RecordFields } from './records.ts';
 import { type Argument, decodeStatus, type ScriptOf } from './script.ts';
 import { closingArgs, decodeClaimedTurn } from './turn-record.ts';
@@ -21,7 +21,7 @@ type ClaimReply =
   | ['gone' | 'empty']
   | ['leased' | 'waiting', string]
   | ['poison', string, number]
-  | ['claimed', string, string[], string[], string];
+  | ['claimed', turn: string, fields: string[], record: string[], input: string, earlier?: string[]];
 
 export const claimTurnScript: ScriptOf<TurnStore['claim']> = {
   file: 'claim-turn',
@@ -33,15 +33,26 @@ export const claimTurnScript: ScriptOf<TurnStore['claim']> = {
     JSON.stringify(POISON_FAILURE),
     TURN_LIMITS.turnRetentionMs,
     ...closingArgs(),
+    TURN_LIMITS.claimedMessages,
+    TURN_LIMITS.claimedBytes,
   ],
   decode: (reply, [conversation, owner, wake], keyspace) => {
     const answer = reply as ClaimReply;
     switch (answer[0]) {
       case 'claimed': {
-        const [, turn, fields, record, input] = answer;
+        const [, turn, fields, record, input, earlier] = answer;
         const claimed = RecordFields.ofList(keyspace.turn(conversation, turn), fields);
         const state = RecordFields.ofList(keyspace.key(conversation, 'c'), record);
-        return { status: 'claimed', turn: decodeClaimedTurn({ conversation, turn, owner }, claimed, state, input) };
+        const log = keyspace.key(conversation, 'log');
+        return {
+          status: 'claimed',
+          turn: {
+            ...decodeClaimedTurn({ conversation, turn, owner }, claimed, state, input),
+            ...(earlier && {
+              earlier: earlier.map((text, at) => decodeMessage({ key: log, field: String(at + 1) }, text)),
+            }),
+          },
+        };
       }
       case 'poison':
         return { status: 'poison', turn: answer[1], ...(answer[2] === 1 && { wake }) };
@@ -80,10 +91,12 @@ export const startStepsScript: ScriptOf<TurnStore['startSteps']> = {
 
 export const recordStepScript: ScriptOf<TurnStore['recordStep']> = {
   file: 'record-step',
-  args: ([lease, outcome]) => {
-    const texts = [...(outcome.fullTexts ?? [])];
-    return [encodeStep(lease, outcome, texts.length), ...texts.flat(), ...encodeMessages(outcome.messages)];
-  },
+  args: ([lease, outcome]) => [
+    ...turnLeaseArgs(lease),
+    TURN_LIMITS.leaseMs,
+    STEP_STATE_FIELDS.join(' '),
+    ...outcomeArgs(outcome),
+  ],
   decode: (reply, [{ conversation }], keyspace) => {
     const answer = reply as [Lost['status']] | ['recorded' | 'known', (string | null)[]];
     if (answer.length === 1) return { status: answer[0] };
@@ -92,15 +105,18 @@ export const recordStepScript: ScriptOf<TurnStore['recordStep']> = {
   },
 };
 
-/** Encodes the outcome of a step without texts and messages, in the form that `lua/record-step.lua` decodes. */
-function encodeStep({ turn, owner, epoch }: TurnLease, outcome: StepOutcome, texts: number): string {
+/**
+ * Last arguments of the scripts that record a step, as `lua/shared/outcome.lua` reads them: the outcome as JSON, its full
+ * texts, its messages.
+ */
+export function outcomeArgs(outcome: StepOutcome): Argument[] {
+  const texts = [...(outcome.fullTexts ?? [])];
+  return [encodeOutcome(outcome, texts.length), ...texts.flat(), ...encodeMessages(outcome.messages)];
+}
+
+function encodeOutcome(outcome: StepOutcome, texts: number): string {
   const { anchor, usage } = outcome;
   return JSON.stringify({
-    turn,
-    owner,
-    // The epoch, which fences former owners, is sent as a text, because the script compares epochs as texts.
-    epoch: String(epoch),
-    leaseMs: TURN_LIMITS.leaseMs,
     key: outcome.key,
     expectedHead: outcome.expectedHead,
     anchor: anchor && { tokens: anchor.tokens, version: anchor.version, fingerprint: anchor.fingerprint ?? '' },
@@ -112,7 +128,6 @@ function encodeStep({ turn, owner, epoch }: TurnLease, outcome: StepOutcome, tex
     costMicros: usage?.costMicros ?? 0,
     requestTokens: outcome.requestTokens,
     ending: outcome.end ?? '',
-    fields: STEP_STATE_FIELDS,
     opens: outcome.opens.map(encodeOpenCall),
     closes: outcome.closes,
     texts,

@@ -139,28 +139,29 @@ export const SHORT_BYTES = 128;
  * share the same memory.
  */
 export class ShortMerge {
+  /** Ids of the tokens of the last piece. */
+  readonly ids = new Int32Array(SHORT_BYTES + 1);
   readonly #vocabulary: Vocabulary;
   /** Byte offset where each part starts. The last entry is the end of the piece. */
-  readonly starts = new Int32Array(SHORT_BYTES + 1);
+  readonly #starts = new Int32Array(SHORT_BYTES + 2);
   /** Rank of the token that part i and part i + 1 would form. */
-  readonly #ranks = new Int32Array(SHORT_BYTES + 1);
+  readonly #ranks = new Int32Array(SHORT_BYTES + 2);
 
   constructor(vocabulary: Vocabulary) {
     this.#vocabulary = vocabulary;
   }
 
-  /**
-   * Merges `bytes[start…end)` and returns the number of resulting parts. Their offsets are at the start of `starts`.
-   */
+  /** Merges `bytes[start…end)` and returns the number of tokens, which are the first entries of `ids`. */
   merge(bytes: Uint8Array, start: number, end: number): number {
     const vocabulary = this.#vocabulary;
-    const starts = this.starts;
-    const ranks = this.#ranks;
+    const [starts, ranks, ids] = [this.#starts, this.#ranks, this.ids];
     let parts = end - start;
-    for (let part = 0; part <= parts; part++) {
+    for (let part = 0; part < parts; part++) {
       starts[part] = start + part;
+      ids[part] = vocabulary.idOf(bytes[start + part] as number);
       ranks[part] = part + 1 < parts ? vocabulary.find(bytes, start + part, start + part + 2) : NO_TOKEN;
     }
+    starts[parts] = end;
     for (;;) {
       let lowest = NO_TOKEN;
       let at = -1;
@@ -172,8 +173,13 @@ export class ShortMerge {
         }
       }
       if (at < 0) return parts;
-      starts.copyWithin(at + 1, at + 2, parts + 1);
-      ranks.copyWithin(at + 1, at + 2, parts + 1);
+      ids[at] = lowest;
+      // Moves the later parts one place forward. `copyWithin` takes longer for so few numbers.
+      for (let part = at + 1; part < parts; part++) {
+        starts[part] = starts[part + 1] as number;
+        ranks[part] = ranks[part + 1] as number;
+        ids[part] = ids[part + 1] as number;
+      }
       parts--;
       ranks[at] = at + 1 < parts ? this.#rankAt(bytes, at) : NO_TOKEN;
       if (at > 0) ranks[at - 1] = this.#rankAt(bytes, at - 1);
@@ -181,6 +187,6 @@ export class ShortMerge {
   }
 
   #rankAt(bytes: Uint8Array, part: number): number {
-    return this.#vocabulary.find(bytes, this.starts[part] as number, this.starts[part + 2] as number);
+    return this.#vocabulary.find(bytes, this.#starts[part] as number, this.#starts[part + 2] as number);
   }
 }

@@ -1,5 +1,6 @@
 import type { Encoding } from '../domain/model.ts';
-import { CHAR_CLASSES, type CharClass, type CharClassTable } from './char-class.ts';
+import { CHAR_CLASSES, type CharClass, CharClassTable } from './char-class.ts';
+import { EMPTY_HASH, HASH_FACTOR } from './vocabulary.ts';
 
 /**
  * The split patterns `pat_str` of tiktoken's encodings, as state machines over character classes. A regular expression
@@ -161,7 +162,7 @@ const BEFORE = 2;
 const KEEP = 3;
 const MOVES: Readonly<Record<Move, number>> = { take: TAKE, before: BEFORE, keep: KEEP };
 
-export function compileSplitRules(encoding: Encoding): Uint8Array {
+function compileSplitRules(encoding: Encoding): Uint8Array {
   const rules = RULES[encoding];
   const states = ['start', ...Object.keys(rules).filter((state) => state !== 'start')];
   const table = new Uint8Array(states.length << ROW_BITS);
@@ -174,8 +175,28 @@ export function compileSplitRules(encoding: Encoding): Uint8Array {
   return table;
 }
 
+const ASCII_BITS = 7;
+const ASCII_MASK = (1 << ASCII_BITS) - 1;
 const END = CHAR_CLASSES.indexOf('end');
 const MOVE_MASK = (1 << MOVE_BITS) - 1;
+
+/** Compiled rules with the classes of characters. */
+export class SplitTables {
+  readonly rules: Uint8Array;
+  readonly chars = new CharClassTable();
+  /** The rules by ASCII character: `ascii[(state << 7) | character]`. Saves the look-up of the class. */
+  readonly ascii: Uint8Array;
+
+  constructor(encoding: Encoding) {
+    this.rules = compileSplitRules(encoding);
+    const states = this.rules.length >> ROW_BITS;
+    this.ascii = new Uint8Array(states << ASCII_BITS);
+    this.ascii.forEach((_, index) => {
+      const charClass = this.chars.classes[index & ASCII_MASK] as number;
+      this.ascii[index] = this.rules[((index >> ASCII_BITS) << ROW_BITS) | charClass] as number;
+    });
+  }
+}
 
 /**
  * Splits UTF-8 text into the pieces that are merged into tokens separately. The splitter can pause and continue
@@ -184,16 +205,18 @@ const MOVE_MASK = (1 << MOVE_BITS) - 1;
 export class PieceSplitter {
   /** Byte offset where the current piece starts. When the piece is complete, this becomes its end. */
   start = 0;
-  readonly #rules: Uint8Array;
-  readonly #chars: CharClassTable;
+  /** Hash of the last complete piece, which is computed on the way. */
+  hash = EMPTY_HASH;
+  readonly #tables: SplitTables;
   readonly #bytes: Uint8Array;
   #state = 0;
   #position = 0;
   #end = 0;
+  /** Hash of the bytes up to the position. */
+  #running = EMPTY_HASH;
 
-  constructor(rules: Uint8Array, chars: CharClassTable, bytes: Uint8Array) {
-    this.#rules = rules;
-    this.#chars = chars;
+  constructor(tables: SplitTables, bytes: Uint8Array) {
+    this.#tables = tables;
     this.#bytes = bytes;
   }
 
@@ -203,40 +226,55 @@ export class PieceSplitter {
    */
   next(maxBytes: number): number {
     const bytes = this.#bytes;
-    const classes = this.#chars.classes;
-    const rules = this.#rules;
+    const { rules, ascii, chars } = this.#tables;
+    const classes = chars.classes;
     const limit = Math.min(bytes.length, this.#position + maxBytes);
     let position = this.#position;
     let state = this.#state;
     let end = this.#end;
+    let running = this.#running;
+    let hash = this.hash;
     let move = TAKE;
     while (position < limit) {
       const lead = bytes[position] as number;
-      let codePoint = lead;
-      let width = 1;
-      if (lead >= 0x80) {
-        width = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-        codePoint = decodeAt(bytes, position, width);
+      let next = position + 1;
+      if (lead < 0x80) move = ascii[(state << ASCII_BITS) | lead] as number;
+      else {
+        next = position + (lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4);
+        const codePoint = decodeAt(bytes, position, next - position);
+        move = rules[(state << ROW_BITS) | (classes[codePoint] || chars.classify(codePoint))] as number;
       }
-      move = rules[(state << ROW_BITS) | (classes[codePoint] || this.#chars.classify(codePoint))] as number;
       if (move === 0) break;
       state = move >> MOVE_BITS;
       const kind = move & MOVE_MASK;
-      if (kind === BEFORE) end = position;
-      position += width;
-      if (kind === TAKE) end = position;
+      if (kind === BEFORE) {
+        end = position;
+        hash = running;
+      }
+      for (running = Math.imul(running ^ lead, HASH_FACTOR); ++position < next; )
+        running = Math.imul(running ^ (bytes[position] as number), HASH_FACTOR);
+      if (kind === TAKE) {
+        end = position;
+        hash = running;
+      }
     }
+    this.hash = hash;
     if (move !== 0 && position < bytes.length) {
       this.#position = position;
       this.#state = state;
       this.#end = end;
+      this.#running = running;
       return -1;
     }
-    if (move !== 0 && ((rules[(state << ROW_BITS) | END] as number) & MOVE_MASK) === BEFORE) end = position;
+    if (move !== 0 && ((rules[(state << ROW_BITS) | END] as number) & MOVE_MASK) === BEFORE) {
+      end = position;
+      this.hash = running;
+    }
     this.start = end;
     this.#position = end;
     this.#state = 0;
     this.#end = end;
+    this.#running = EMPTY_HASH;
     return end;
   }
 }

@@ -1,11 +1,11 @@
 import type { Encoding } from '../domain/model.ts';
 import type { TokenCounter as Counting } from '../domain/ports/token-counter.ts';
 import { runToEnd } from '../domain/sliced.ts';
-import { CharClassTable } from './char-class.ts';
 import { clipEnd, clipStart } from './clip.ts';
 import { eventLoopShare } from './event-loop-share.ts';
+import { KnownPieces } from './known-pieces.ts';
 import { ShortMerge } from './merge.ts';
-import { compileSplitRules } from './split-rules.ts';
+import { SplitTables } from './split-rules.ts';
 import { type EncodingTables, tokenize } from './tokenization.ts';
 import { importRanks, readVocabulary } from './vocabulary.ts';
 
@@ -43,13 +43,12 @@ export function loadTokenCounter(encoding: Encoding): Promise<BpeTokenCounter> {
 
 async function readTokenCounter(encoding: Encoding): Promise<BpeTokenCounter> {
   const vocabulary = await eventLoopShare.run(readVocabulary(await importRanks(encoding)));
-  const tables: EncodingTables = {
+  return new RankTokenCounter(encoding, {
     vocabulary,
-    splitRules: compileSplitRules(encoding),
-    chars: new CharClassTable(),
+    split: new SplitTables(encoding),
     shortMerge: new ShortMerge(vocabulary),
-  };
-  return new RankTokenCounter(encoding, tables);
+    known: new KnownPieces(),
+  });
 }
 
 class RankTokenCounter implements BpeTokenCounter {

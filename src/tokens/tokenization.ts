@@ -1,6 +1,6 @@
-import type { CharClassTable } from './char-class.ts';
-import { mergeLong, SHORT_BYTES, type ShortMerge } from './merge.ts';
-import { PieceSplitter } from './split-rules.ts';
+import { KNOWN_BYTES, type KnownPieces } from './known-pieces.ts';
+import { type BytePiece, mergeLong, SHORT_BYTES, type ShortMerge } from './merge.ts';
+import { PieceSplitter, type SplitTables } from './split-rules.ts';
 import { NO_TOKEN, type Vocabulary } from './vocabulary.ts';
 
 /** Number of bytes between two yields, which take about half a millisecond at worst. */
@@ -11,9 +11,9 @@ const UNITS_A_SLICE = 1 << 20;
 /** Tables of an encoding that all its tokenizations share. */
 export interface EncodingTables {
   readonly vocabulary: Vocabulary;
-  readonly splitRules: Uint8Array;
-  readonly chars: CharClassTable;
+  readonly split: SplitTables;
   readonly shortMerge: ShortMerge;
+  readonly known: KnownPieces;
 }
 
 /**
@@ -22,8 +22,9 @@ export interface EncodingTables {
  */
 export function* tokenize(tables: EncodingTables, text: string, visit: (id: number) => void): Generator<void, void> {
   const bytes = yield* encodeUtf8(text);
-  const splitter = new PieceSplitter(tables.splitRules, tables.chars, bytes);
-  const { vocabulary, shortMerge } = tables;
+  const splitter = new PieceSplitter(tables.split, bytes);
+  const { known } = tables;
+  const { ids } = known;
   let pauseAt = BYTES_A_SLICE;
   while (splitter.start < bytes.length) {
     const start = splitter.start;
@@ -32,20 +33,41 @@ export function* tokenize(tables: EncodingTables, text: string, visit: (id: numb
       yield;
       continue;
     }
-    const id = vocabulary.find(bytes, start, end);
-    if (id !== NO_TOKEN) visit(id);
-    else if (end - start <= SHORT_BYTES) {
-      const parts = shortMerge.merge(bytes, start, end);
-      const { starts } = shortMerge;
-      for (let part = 0; part < parts; part++) {
-        visit(vocabulary.find(bytes, starts[part] as number, starts[part + 1] as number));
-      }
-    } else yield* mergeLong(vocabulary, { bytes, start, end }, visit);
+    const { hash } = splitter;
+    const slot = known.find(hash, bytes, start, end);
+    if (slot >= 0) {
+      const first = known.firstOf(slot);
+      const last = first + known.countOf(slot);
+      for (let at = first; at < last; at++) visit(ids[at] as number);
+    } else yield* mergePiece(tables, hash, { bytes, start, end }, visit);
     if (end >= pauseAt) {
       pauseAt = end + BYTES_A_SLICE;
       yield;
     }
   }
+}
+
+function* mergePiece(
+  { vocabulary, known, shortMerge }: EncodingTables,
+  hash: number,
+  piece: BytePiece,
+  visit: (id: number) => void,
+): Generator<void, void> {
+  const { bytes, start, end } = piece;
+  const id = vocabulary.findHashed(hash, bytes, start, end);
+  if (id !== NO_TOKEN) {
+    known.add(hash, piece, [id], 1);
+    visit(id);
+  } else if (end - start <= SHORT_BYTES) {
+    const count = shortMerge.merge(bytes, start, end);
+    known.add(hash, piece, shortMerge.ids, count);
+    for (let at = 0; at < count; at++) visit(shortMerge.ids[at] as number);
+  } else if (end - start <= KNOWN_BYTES) {
+    const merged: number[] = [];
+    yield* mergeLong(vocabulary, piece, (token) => merged.push(token));
+    known.add(hash, piece, merged, merged.length);
+    for (const token of merged) visit(token);
+  } else yield* mergeLong(vocabulary, piece, visit);
 }
 
 function* encodeUtf8(text: string): Generator<void, Uint8Array> {

@@ -20,6 +20,8 @@ export class Vocabulary {
   readonly #mask: number;
   /** Ids of all two-byte tokens. Half of all lookups are for two bytes, because every merge starts with two bytes. */
   readonly #pairs = new Int32Array(0x10000).fill(NO_TOKEN);
+  /** Ids of all tokens of one byte. */
+  readonly #singles = new Int32Array(0x100).fill(NO_TOKEN);
 
   constructor(capacity: { readonly tokens: number; readonly bytes: number }) {
     this.#bytes = new Uint8Array(capacity.bytes);
@@ -43,23 +45,33 @@ export class Vocabulary {
     const offset = this.#offsets[this.#size] as number;
     this.#bytes.set(token, offset);
     const hash = hashBytes(token, 0, token.length);
-    let slot = hash & this.#mask;
+    let slot = fold(hash) & this.#mask;
     while (this.#slots[slot * 2 + 1] !== 0) slot = (slot + 1) & this.#mask;
     this.#slots[slot * 2] = hash;
     this.#slots[slot * 2 + 1] = this.#size + 1;
+    if (token.length === 1) this.#singles[token[0] as number] = this.#size;
     if (token.length === 2) this.#pairs[((token[0] as number) << 8) | (token[1] as number)] = this.#size;
     this.#longest = Math.max(this.#longest, token.length);
     this.#size++;
     this.#offsets[this.#size] = offset + token.length;
   }
 
+  /** Returns the id of the token of one byte. */
+  idOf(byte: number): number {
+    return this.#singles[byte] as number;
+  }
+
   /** Returns the id of the token `bytes[start…end)`, or NO_TOKEN. */
   find(bytes: Uint8Array, start: number, end: number): number {
     if (end - start === 2) return this.#pairs[((bytes[start] as number) << 8) | (bytes[start + 1] as number)] as number;
     if (end - start > this.#longest) return NO_TOKEN;
+    return this.findHashed(hashBytes(bytes, start, end), bytes, start, end);
+  }
+
+  /** Like `find`, for bytes whose hash is known. */
+  findHashed(hash: number, bytes: Uint8Array, start: number, end: number): number {
     const slots = this.#slots;
-    const hash = hashBytes(bytes, start, end);
-    for (let slot = hash & this.#mask; ; slot = (slot + 1) & this.#mask) {
+    for (let slot = fold(hash) & this.#mask; ; slot = (slot + 1) & this.#mask) {
       const entry = slots[slot * 2 + 1] as number;
       if (entry === 0) return NO_TOKEN;
       if (slots[slot * 2] === hash && this.#equals(entry - 1, bytes, start, end)) return entry - 1;
@@ -80,10 +92,19 @@ export class Vocabulary {
   }
 }
 
-/** FNV-1a hash. Its high bits are folded into the low bits, because only the low bits choose the slot. */
+/** Hash of no bytes. */
+export const EMPTY_HASH = 0x811c9dc5 | 0;
+/** FNV-1a: the hash of bytes with one more is `Math.imul(hash ^ byte, HASH_FACTOR)`. */
+export const HASH_FACTOR = 0x01000193;
+
 function hashBytes(bytes: Uint8Array, start: number, end: number): number {
-  let hash = 0x811c9dc5;
-  for (let index = start; index < end; index++) hash = Math.imul(hash ^ (bytes[index] as number), 0x01000193);
+  let hash = EMPTY_HASH;
+  for (let index = start; index < end; index++) hash = Math.imul(hash ^ (bytes[index] as number), HASH_FACTOR);
+  return hash;
+}
+
+/** Folds the high bits of a hash into its low bits, because only the low bits choose the slot. */
+function fold(hash: number): number {
   return hash ^ (hash >>> 15);
 }
 

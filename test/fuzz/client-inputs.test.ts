@@ -25,25 +25,26 @@ const message = record(
   { requiredKeys: ['role', 'content'] },
 );
 
+const turn = record(
+  {
+    conversation: id,
+    agent: constantFrom('a'),
+    input: string({ minLength: 1 }),
+    turn: id,
+    delayMs: integer({ min: 0, max: 1_000 }),
+    tenant: constantFrom('_', 'acme'),
+    context: record({ user: string(), plan: record({ seats: integer() }) }),
+  },
+  { requiredKeys: ['conversation', 'agent', 'input'] },
+);
+
 /** Valid arguments of each method. */
 const ARGUMENTS: Readonly<Partial<Record<keyof TurnfoldClient, Arbitrary<unknown[]>>>> = {
   append: tuple(
     record({ conversation: id, agent: constantFrom('a'), messages: array(message, { minLength: 1, maxLength: 4 }) }),
   ),
-  enqueueTurn: tuple(
-    record(
-      {
-        conversation: id,
-        agent: constantFrom('a'),
-        input: string({ minLength: 1 }),
-        turn: id,
-        delayMs: integer({ min: 0, max: 1_000 }),
-        tenant: constantFrom('_', 'acme'),
-        context: record({ user: string(), plan: record({ seats: integer() }) }),
-      },
-      { requiredKeys: ['conversation', 'agent', 'input'] },
-    ),
-  ),
+  enqueueTurn: tuple(turn),
+  enqueueTurns: tuple(array(turn, { maxLength: 4 })),
   answer: tuple(id, id, record({ c1_0: record({ content: string(), isError: constantFrom(true) }) })),
   fork: tuple(id, id, record({ version: integer({ min: 0, max: 1 }), head: integer({ min: 0, max: 3 }) })),
   restore: tuple(id, record({ version: integer({ min: 0, max: 1 }), newer: constantFrom('keep', 'drop') })),

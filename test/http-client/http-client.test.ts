@@ -157,7 +157,7 @@ test.each<[string, object]>([
   );
 });
 
-test('the client over HTTP loads no module of Node, and no package but zod and ulidx', () => {
+test('the client over HTTP loads no module of Node, and no package but zod', () => {
   const seen = new Set<string>();
   const outside = new Set<string>();
   const visit = (path: string): void => {
@@ -170,6 +170,6 @@ test('the client over HTTP loads no module of Node, and no package but zod and u
     }
   };
   visit(join(import.meta.dirname, '../../src/http-client/index.ts'));
-  expect([...outside].toSorted()).toEqual(['ulidx', 'zod']);
+  expect([...outside].toSorted()).toEqual(['zod']);
   expect(seen.size).toBeGreaterThan(10);
 });

@@ -3,7 +3,7 @@ import type Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
 import { openAnthropicClient } from '../../src/models/anthropic/client.ts';
-import { readMessageStream } from '../../src/models/anthropic/message-stream.ts';
+import { MessageReading } from '../../src/models/anthropic/message-stream.ts';
 import { ask, connect, KEY } from './fixture.ts';
 import { failureOf, serveRaw } from './raw-server.ts';
 
@@ -123,10 +123,12 @@ describe('a streamed message', () => {
       .finalMessage();
     const texts: string[] = [];
     const counts: unknown[] = [];
-    const ours = await readMessageStream(await client.messages.create({ ...asked, stream: true }), {
+    const reading = new MessageReading({
       onText: (text) => void texts.push(text),
       onUsage: (counted) => void counts.push(counted),
     });
+    for await (const event of await client.messages.create({ ...asked, stream: true })) reading.add(event);
+    const ours = reading.finish();
     expect(counts.at(-1), 'reported before the end').toEqual(ours.usage);
     expect(counts).toHaveLength(2);
     expect(texts).toEqual(theirTexts);

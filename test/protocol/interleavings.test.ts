@@ -18,7 +18,7 @@ const SMALL = SCENARIOS.filter(({ name }) => !LARGE.has(name));
 const TINY = SMALL.filter(({ name }) => /two producers|service answers|restore/.test(name));
 const KINDS = ['lostWakes', 'lostReplies', 'deaths', 'gone'] as const;
 
-describe('every order of calls keeps I1 to I6 and settles each turn once and in order', () => {
+describe('every order of calls keeps I1 to I7 and settles each turn once and in order', () => {
   it.each([
     ...SMALL.map((scenario) => ({ ...scenario, fault: 'fault' as const, faults: NO_FAULTS })),
     ...TINY.flatMap((scenario) =>

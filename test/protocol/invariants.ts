@@ -112,6 +112,7 @@ function checkStep({ operation }: HeldCall, { before, conversation, reply }: Ste
 function checkState(db: MemoryDatabase, conversation: MemoryConversation): void {
   checkCounts(conversation);
   checkTurns(db, conversation);
+  checkAnswers(conversation);
   checkReady(db, conversation);
 }
 
@@ -147,6 +148,20 @@ function checkTurns(db: MemoryDatabase, { ref, mailbox, turnRecords, owner }: Me
     if (state === 'running' && mailbox[0] !== steeredInto) throw new Broken('I1', `${turn} runs and is not the head`);
   }
   if (owner !== undefined && mailbox.length === 0) throw new Broken('I1', 'an empty mailbox has an owner');
+}
+
+/** A final answer is in the log if and only if its turn is settled. */
+function checkAnswers({ log, turnRecords }: MemoryConversation): void {
+  for (const { turn, state, answerSeq = 0, steeredInto = turn } of turnRecords.values()) {
+    const answer = log[answerSeq - 1];
+    if (state === 'completed' && (answer?.turn !== steeredInto || answer.message.role !== 'assistant')) {
+      throw new Broken('I7', `${turn} is completed, and its answer is not in the log`);
+    }
+    const last = log.findLast((entry) => entry.turn === turn)?.message;
+    if (!isSettled(state) && last?.role === 'assistant' && last.toolCalls === undefined) {
+      throw new Broken('I7', `the final answer of ${turn} is in the log, and the turn is ${state}`);
+    }
+  }
 }
 
 function checkReady(db: MemoryDatabase, conversation: MemoryConversation): void {

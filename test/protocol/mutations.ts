@@ -1,6 +1,7 @@
 import type { PassLease } from '../../src/domain/ports/pass-store.ts';
 import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
 import type { MemoryConversation, MemoryDatabase } from '../../src/memory-store/database.ts';
+import { appendToLog } from '../../src/memory-store/log.ts';
 import { readyMember } from '../../src/store/keys.ts';
 import type { Faults } from './choices.ts';
 import type { Mutate } from './shared.ts';
@@ -95,7 +96,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'that appends a repeated step again',
     invariant: 'I5',
-    scenario: 'two producers',
+    scenario: 'a call that a service answers',
     faults: { lostReplies: 1, all: 1 },
     mutate: (store, db) => ({
       ...store,
@@ -104,6 +105,56 @@ export const MUTATIONS: readonly Mutation[] = [
         const { expectedHead: _, ...rest } = outcome;
         return store.recordStep(lease, rest);
       },
+    }),
+  },
+  {
+    name: 'that appends the last step of a repeated settlement again',
+    invariant: 'I5',
+    scenario: 'two producers',
+    faults: { lostReplies: 1, all: 1 },
+    mutate: (store, db) => ({
+      ...store,
+      settle: async (lease, settlement, wake) => {
+        const result = await store.settle(lease, settlement, wake);
+        const conversation = db.find(ref);
+        if (result.status === 'known' && conversation !== undefined && settlement.step !== undefined) {
+          appendToLog(conversation, settlement.step.messages, db.now(), lease.turn);
+        }
+        return result;
+      },
+    }),
+  },
+  {
+    name: 'that settles a turn without its last step',
+    invariant: 'I7',
+    scenario: 'two producers',
+    mutate: (store) => ({
+      ...store,
+      settle: (lease, { step: _, ...settlement }, wake) => store.settle(lease, settlement, wake),
+    }),
+  },
+  {
+    name: 'that records the last step apart from the settlement',
+    invariant: 'I7',
+    scenario: 'two producers',
+    mutate: (store) => ({
+      ...store,
+      settle: async (lease, settlement, wake) => {
+        const { step } = settlement;
+        const recorded = step && (await store.recordStep(lease, step));
+        if (recorded?.status === 'recorded') throw new Error('the reply was lost');
+        return await store.settle(lease, settlement, wake);
+      },
+    }),
+  },
+  {
+    name: 'that settles with the last step of a former owner',
+    invariant: 'I4',
+    scenario: 'two producers',
+    faults: { lapses: 1, all: 1 },
+    mutate: (store, db) => ({
+      ...store,
+      settle: (lease, settlement, wake) => store.settle(presentTurn(db, lease), settlement, wake),
     }),
   },
   {

@@ -16,7 +16,7 @@ import { countNotices } from './contract/streams.ts';
 import { SuiteKeyspace, type SuiteRedis } from './open-redis.ts';
 import { claimPass, commitOf, makeConversation } from './pass-samples.ts';
 import { hasServer, type RedisCluster, startCluster } from './redis-cluster.ts';
-import { newConversation } from './samples.ts';
+import { acceptAndClaim, newConversation } from './samples.ts';
 import { openRedisStoreHarness } from './store-harness.ts';
 
 const NODES = 3;
@@ -49,6 +49,18 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
     expect(await countNotices(openStore(redis, keyspace), openStreamNotices(subscriber, keyspace))).toEqual([
       1, 2, 3, 4,
     ]);
+  });
+
+  test('simultaneous questions for followed turns get the answer of their turn on every node of a Cluster', async () => {
+    const { redis, keyspace } = openClusterRedis();
+    const store = openStore(redis, keyspace);
+    const conversations = Array.from({ length: 40 }, newConversation);
+    for (const [index, conversation] of conversations.entries()) {
+      await acceptAndClaim(store, conversation, 't1');
+      if (index % 3 === 0) await store.followTurn(conversation, 't1');
+    }
+    const asked = await Promise.all(conversations.map((conversation) => store.isFollowed(conversation, 't1')));
+    expect(asked).toEqual(conversations.map((_, index) => index % 3 === 0));
   });
 
   test('the checks of eviction policy and memory limit ask every master of a Cluster', async () => {

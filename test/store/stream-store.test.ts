@@ -1,8 +1,9 @@
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { STREAM_LIMITS } from '../../src/domain/ports/turn-streams.ts';
 import { MemoryDatabase } from '../../src/memory-store/database.ts';
 import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { Subscriber } from '../../src/redis/subscriber.ts';
+import { FollowedTurns } from '../../src/store/followed-turns.ts';
 import { openStreamNotices } from '../../src/store/streams.ts';
 import { describeBothStores } from './contract/store.ts';
 import { batchOf, countNotices, piecesOf, textAt } from './contract/streams.ts';
@@ -21,6 +22,20 @@ async function follow() {
   await store.followTurn(conversation, 't1');
   return { conversation, lease, key: keyspace.stream(conversation, 't1') };
 }
+
+test('a hundred questions for followed turns are answered by a few commands', async () => {
+  const { key } = await follow();
+  const exists = vi.spyOn(redis, 'exists');
+  const followed = new FollowedTurns(redis);
+  const ask = (followedAt: number): Promise<boolean[]> =>
+    Promise.all(Array.from({ length: 100 }, (_, at) => followed.ask(at === followedAt ? key : `${key}.${at}`)));
+  const findFollowed = async (followedAt: number): Promise<number> => (await ask(followedAt)).indexOf(true);
+  expect(await findFollowed(-1)).toBe(-1);
+  expect(exists.mock.calls.length).toBeLessThanOrEqual(2);
+  for (const at of [0, 57, 99]) expect(await findFollowed(at)).toBe(at);
+  expect(exists.mock.calls.length).toBeLessThanOrEqual(2 + 3 * (2 + 2 * 7));
+  exists.mockRestore();
+});
 
 test('a reader on Redis is notified of pieces, steps and the end of its turn', async () => {
   expect(await countNotices(store, openStreamNotices(subscriber, keyspace))).toEqual([1, 2, 3, 4]);

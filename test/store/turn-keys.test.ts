@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { ulid } from 'ulidx';
 import { describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { CLOSING_RESULT } from '../../src/domain/message.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
+import { createIdSource } from '../../src/jobs/id-source.ts';
 import { STORE_SCHEMA } from '../../src/store/keys.ts';
 import { Script } from '../../src/store/script.ts';
 import { bytesOfMessage, countMessage } from '../../src/tokens/message-tokens.ts';
@@ -143,8 +143,9 @@ describe('Redis keys of turns', () => {
   });
 
   test('an idle conversation of 10 turns takes at most 8 KB of Redis memory besides its content, and 13 KB while its events are kept', async () => {
-    const conversation = { tenant: '_', id: ulid() };
-    for (let turn = 0; turn < 10; turn += 1) await runTurn(conversation, ulid());
+    const ids = createIdSource();
+    const conversation = { tenant: '_', id: ids.next() };
+    for (let turn = 0; turn < 10; turn += 1) await runTurn(conversation, ids.next());
     const costs: Record<string, number> = {};
     for (const key of await readKeys(redis, keyspace, conversation)) {
       const kind = key.split(':')[2] ?? '';

@@ -190,6 +190,14 @@ const start = fc
     leased(`starts ${keys.join()}`, by, again, (side, lease) => side.harness.store.startSteps(lease, keys)),
   );
 
+const COUNTED = {
+  usage: { inputTokens: 5, outputTokens: 0 },
+  answeredVersion: 0,
+  requestTokens: 6,
+  anchor: { tokens: 9, version: 0, fingerprint: 'a1b2' },
+  end: 'cut_off',
+} as const;
+
 const record = fc
   .record({ by: worker, key: step, kind: fc.constantFrom('text', 'calls', 'result', 'nothing'), twice })
   .map(({ by, key, kind, twice: again }) => {
@@ -205,14 +213,7 @@ const record = fc
           : kind === 'result' && sent.call !== ''
             ? { ...resultStep(key, sent.call), expectedHead: sent.head, texts: new Map([['hash', 'whole']]) }
             : kind === 'text'
-              ? {
-                  ...textStep(key, sent.head),
-                  usage: { inputTokens: 5, outputTokens: 0 },
-                  answeredVersion: 0,
-                  requestTokens: 6,
-                  anchor: { tokens: 9, version: 0, fingerprint: 'a1b2' },
-                  end: 'cut_off' as const,
-                }
+              ? { ...textStep(key, sent.head), ...COUNTED }
               : { key, messages: [], opens: [], closes: [] };
       const reply = await side.harness.store.recordStep(lease, outcome);
       side.learn(by, reply);
@@ -275,18 +276,24 @@ const undoTurns = fc.record({ by: worker, twice }).map(({ by, twice: again }) =>
 });
 
 const settle = fc
-  .record({ by: worker, isCompleted: fc.boolean(), hasWake: fc.boolean(), twice })
-  .map(({ by, isCompleted, hasWake, twice: again }) =>
-    leased(`settles as ${isCompleted ? 'completed' : 'failed'}`, by, again, (side, lease, count) =>
-      side.harness.store.settle(
+  .record({ by: worker, isCompleted: fc.boolean(), hasWake: fc.boolean(), key: fc.option(step), twice })
+  .map(({ by, isCompleted, hasWake, key, twice: again }) => {
+    let sent = { count: 0, head: 0 };
+    const name = `settles as ${isCompleted ? 'completed' : 'failed'}${key === null ? '' : ` with ${key}`}`;
+    return leased(name, by, again, (side, lease, count) => {
+      if (sent.count !== count) sent = { count, head: side.workers[by].head };
+      return side.harness.store.settle(
         lease,
-        isCompleted
-          ? { state: 'completed', answerSeq: 1 }
-          : { state: 'failed', failure: { code: 'model_failed', message: 'x' } },
+        {
+          ...(isCompleted
+            ? { state: 'completed', answerSeq: 1 }
+            : { state: 'failed', failure: { code: 'model_failed', message: 'x' } }),
+          ...(key !== null && { step: { ...textStep(key, sent.head), ...COUNTED } }),
+        },
         hasWake ? `wake-${count}` : undefined,
-      ),
-    ),
-  );
+      );
+    });
+  });
 
 const CALLS = ['c1_0', 'c2_0', 'c3_0', 'c4_0'];
 const resume = fc

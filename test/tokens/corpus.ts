@@ -25,7 +25,8 @@ export function readTraces(): string[] | undefined {
   });
 }
 
-function readDiagnostics(language: string): string {
+/** The messages of the TypeScript compiler in one language. */
+export function readDiagnostics(language: string): string {
   const messages = JSON.parse(read(`node_modules/typescript/lib/${language}/diagnosticMessages.generated.json`));
   return Object.values(messages as Record<string, string>).join('\n');
 }

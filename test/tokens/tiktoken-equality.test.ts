@@ -58,6 +58,14 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s equals tiktoken', (en
     }
   });
 
+  test('the token counter returns the same ids as tiktoken for more words than it remembers, and again for those', () => {
+    const random = randomIntegers(SEED);
+    const letters = 'bcdfghjklmnpqrstvwxyz\u00e4\u4f60';
+    const word = (): string => Array.from({ length: 12 + random(20) }, () => letters[random(letters.length)]).join('');
+    const texts = Array.from({ length: 60 }, () => Array.from({ length: 1_000 }, word).join(' '));
+    expect(findDifference([...texts, ...texts.slice(0, 5)])).toBeUndefined();
+  });
+
   test('the token counter returns the same ids as tiktoken for one word of thousands of letters', () => {
     const pieces = ['a'.repeat(5_000), 'ab'.repeat(3_000), '好'.repeat(3_000), `${' '.repeat(5_000)}x`];
     expect(findDifference(pieces)).toBeUndefined();

@@ -1,7 +1,7 @@
 import type { ConversationState, StepState } from '../conversation.ts';
 import type { Acknowledged } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
-import type { ConversationRef, NamedConversation, TraceParent } from '../ids.ts';
+import type { ConversationRef, TraceParent } from '../ids.ts';
 import type { Message, WeighedMessage } from '../message.ts';
 import type { IdleTtl } from '../policy.ts';
 import type { RequestFacts } from '../request-facts.ts';
@@ -19,6 +19,7 @@ import type {
   WaitRequest,
 } from '../turn.ts';
 import type { Version } from '../version.ts';
+import type { FailedQuery, FailedTurn } from './failed-turns.ts';
 import type { OpenTurns } from './open-turns.ts';
 import type { AnswerRequest, AnswerResult } from './turn-answers.ts';
 import type { Forking } from './version-store.ts';
@@ -85,28 +86,6 @@ export type AcceptResult =
   /** The turn to run again has not failed. Without `state`, there is no such turn. */
   | { readonly status: 'not_failed'; readonly state?: TurnState };
 
-/** Query for failed turns. Their records are deleted as late as those of all settled turns. */
-export interface FailedQuery {
-  /** Only turns that failed at or after this time, in ms since epoch. */
-  readonly since: number;
-  readonly tenant?: string | undefined;
-  readonly code?: string | undefined;
-  readonly limit: number;
-}
-
-/** A failed turn, as `listFailed` returns it. */
-export interface FailedTurn extends NamedConversation {
-  readonly turn: string;
-  readonly agent: string;
-  /** Time of the failure in ms since epoch, by the clock of Redis. */
-  readonly failedAt: number;
-  readonly failure: TurnFailure;
-  /** Failed turn whose input this turn ran again. */
-  readonly redriveOf?: string;
-  /** Latest turn that ran this turn's input again. */
-  readonly redrivenAs?: string;
-}
-
 /** The oldest unsettled turn of a conversation, with everything that its worker needs to continue. */
 export interface ClaimedTurn {
   readonly lease: TurnLease;
@@ -128,6 +107,8 @@ export interface ClaimedTurn {
   readonly inputSeq: number;
   /** User message of the turn, if it is the last log entry. Workers that know the earlier log need not read it. */
   readonly input?: Message;
+  /** Messages of the log before `input`, if the log is the whole context and is short. Not after a settlement. */
+  readonly earlier?: readonly Message[];
   readonly conversation: ConversationState;
   /** Present if the caller attached context data to the turn, which `readBriefing` reads. */
   readonly hasContext?: true;
@@ -192,7 +173,10 @@ interface CompletedTurn {
 }
 
 /** How a turn ends. */
-export type TurnSettlement = IdleTtl & (CompletedTurn | { readonly state: 'failed'; readonly failure: TurnFailure });
+export type TurnSettlement = IdleTtl & {
+  /** Outcome of the last step, if it is not recorded yet. The settlement records it with the same write. */
+  readonly step?: StepOutcome | undefined;
+} & (CompletedTurn | { readonly state: 'failed'; readonly failure: TurnFailure });
 
 export type SettleResult =
   | {
@@ -200,6 +184,8 @@ export type SettleResult =
       readonly hasNext: boolean;
       /** Id of a queue job for the next turn, which the caller adds. */
       readonly wake?: string;
+      /** State before the message of the next turn, if the settlement has a step. */
+      readonly conversation?: StepState;
       /** The next turn of the conversation, which the worker has claimed with the same write. */
       readonly next?: ClaimedTurn;
     }
@@ -292,7 +278,7 @@ export interface TurnStore {
   startAlone(lease: TurnLease): Promise<{ readonly status: 'recorded' } | Lost>;
   rollBackVersion(lease: TurnLease, rollback: VersionRollback): Promise<RollbackResult>;
   /**
-   * Ends the turn.
+   * Ends the turn, and records its last step if the settlement has one. `fenced` if that step does not fit the log.
    * @param wake id of a queue job, stored and returned if another turn follows. Undefined: the worker claims that turn
    * at once instead
    */

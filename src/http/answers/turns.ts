@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { idSchema } from '../../domain/ids.ts';
 import { ANSWER_ENDS, ANSWER_KINDS, TURN_STATES, waitingSchema } from '../../domain/turn.ts';
 import { usageSchema } from './conversations.ts';
+import { problemSchema } from './problems.ts';
 
 const time = z.number().describe('ms since epoch, by the clock of Redis');
 
@@ -44,6 +45,17 @@ export const turnSchema = z
 export const enqueuedSchema = z
   .looseObject({ conversation: idSchema, turn: idSchema })
   .meta({ id: 'EnqueuedTurn', description: 'The accepted turn. Its state is at the URL in `Location`.' });
+
+export const turnListAnswerSchema = z
+  .looseObject({
+    turns: z.array(
+      z.union([
+        z.looseObject({ conversation: idSchema, turn: idSchema, state: z.enum(TURN_STATES), isNew: z.boolean() }),
+        z.looseObject({ problem: problemSchema }),
+      ]),
+    ),
+  })
+  .meta({ id: 'EnqueuedTurns', description: 'The answer to each turn, in the order of the request.' });
 
 export const openTurnsSchema = z
   .looseObject({

@@ -1,4 +1,5 @@
 import type Anthropic from '@anthropic-ai/sdk';
+import type { Dispatcher } from 'undici';
 import type { Message } from '../../domain/message.ts';
 import {
   type Model,
@@ -14,23 +15,30 @@ import { readAnthropicAnswer } from '../../wire/anthropic/answer.ts';
 import type { AnthropicBody } from '../../wire/anthropic/body.ts';
 import { type AnthropicOptions, renderAnthropicInSlices } from '../../wire/anthropic/render.ts';
 import { validateAnthropicInSlices } from '../../wire/anthropic/rules.ts';
-import { pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
+import { pieceListeners, type WatchedRequest } from '../answer-stream.ts';
 import { checkOptions } from '../check-options.ts';
 import {
   type CheckedBody,
   callOptions,
+  openAgent,
   recordAnswer,
   renderChecked,
   sizeContext,
   toWireRequest,
 } from '../provider-call.ts';
 import { LearnedHabits } from '../provider-habits.ts';
+import { receiveEvents } from '../received-events.ts';
 import { FormMemory } from '../refused-form.ts';
-import { type AnthropicConnection, classifyAnthropicError, openAnthropicClient } from './client.ts';
+import {
+  type AnthropicConnection,
+  classifyAnthropicError,
+  decodeAnthropicEvent,
+  openAnthropicClient,
+} from './client.ts';
 import {
   type AnthropicUsage,
+  MessageReading,
   readAnthropicUsage,
-  readMessageStream,
   type StreamedAnthropicMessage,
 } from './message-stream.ts';
 import { renderOptionsOf, turnThinkingOff, writeParameters } from './parameters.ts';
@@ -50,8 +58,9 @@ export function anthropicModel({ profile: given, apiKey, baseUrl, ...asked }: An
   const habits = new LearnedHabits(given);
   const renderOptions = (): AnthropicOptions => ({ ...habits.current, ...renderOptionsOf(options, given) });
   const profile: ModelProfile = { ...limited, format: 'anthropic', renderOptions: renderOptions() };
-  const client = openAnthropicClient({ apiKey, ...(baseUrl !== undefined && { baseUrl }) });
-  const caller = { client, profile, options, renderOptions };
+  const dispatcher = openAgent();
+  const client = openAnthropicClient({ apiKey, ...(baseUrl !== undefined && { baseUrl }) }, dispatcher);
+  const caller = { client, dispatcher, profile, options, renderOptions };
   const memory = new FormMemory(habits);
   return {
     profile,
@@ -71,20 +80,24 @@ function renderAnthropicRequest(
 }
 
 async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): Promise<ModelAnswer> {
-  const { client, profile, options } = caller;
+  const { client, dispatcher, profile, options } = caller;
   const { body, prefix, describe } = await renderAnthropicRequest(caller, request);
   const sent = { ...body, ...writeParameters(options, profile, body, request) };
   const { signal, headers } = callOptions(request, sent);
   const sending = { signal, headers: { ...headers, ...headersOf(options, hasCompactionBlock(body)) } };
-  const events = streamEvents(
-    () => client.messages.create({ ...sent, stream: true }, sending),
-    request,
-    (error) => classifyAnthropicError(error, { signal, describe }),
-  );
-  const message = await readMessageStream(events, {
+  const reading = new MessageReading({
     ...pieceListeners(request),
     onUsage: (usage) => request.onUsage?.(readAnthropicUsage(usage)),
   });
+  await receiveEvents({
+    dispatcher,
+    request,
+    send: (own) => client.messages.create({ ...sent, stream: true }, { ...sending, ...own }).asResponse(),
+    decode: decodeAnthropicEvent,
+    classify: (error) => classifyAnthropicError(error, { signal, describe }),
+    take: (event) => reading.add(event),
+  });
+  const message = reading.finish();
   checkEnd(message);
   const facts = { version: request.version, prefix };
   return recordAnswer(readAnthropicAnswer(message), profile, facts, readAnthropicUsage(message.usage));
@@ -111,6 +124,7 @@ const END = '(end of what is to be compacted)';
 
 interface AnthropicCaller {
   readonly client: Anthropic;
+  readonly dispatcher: Dispatcher;
   readonly profile: ModelProfile;
   readonly options: ModelOptions;
   readonly renderOptions: () => AnthropicOptions;

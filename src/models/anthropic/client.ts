@@ -1,6 +1,7 @@
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import type { Dispatcher } from 'undici';
 import type { ModelError } from '../../domain/model.ts';
+import { isMapping } from '../../domain/parse.ts';
 import { commonOptions, dropForeignHeaders, type FailedCall, openAgent } from '../provider-call.ts';
 import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
 
@@ -15,6 +16,36 @@ export interface AnthropicConnection {
   readonly apiKey: string;
   /** Address of a gateway or a compatible server. Default: Anthropic's own. */
   readonly baseUrl?: string;
+}
+
+/**
+ * Decodes an event as the SDK does. The SDK skips events without a name.
+ * @throws APIError for an error, and SyntaxError for data that is not JSON
+ */
+export function decodeAnthropicEvent(
+  data: string,
+  name: string | undefined,
+  headers: Headers,
+): Anthropic.MessageStreamEvent | undefined {
+  if (name === 'error') throw readStreamError(data, headers);
+  if (name === undefined || name === 'ping' || data === '') return undefined;
+  // The cast is safe: the reader checks every field that it reads.
+  return JSON.parse(data) as Anthropic.MessageStreamEvent;
+}
+
+function readStreamError(data: string, headers: Headers): APIError {
+  const body = parseMapping(data);
+  const error = isMapping(body['error']) ? body['error'] : {};
+  return new APIError(undefined, body, undefined, headers, error['type'] as APIError['type']);
+}
+
+function parseMapping(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isMapping(value) ? value : {};
+  } catch {
+    return {};
+  }
 }
 
 /** Creates an SDK client that ignores environment variables for the address, the key and the headers. */

@@ -17,53 +17,71 @@ export interface StreamListeners extends Partial<PieceListeners> {
 const UNCOUNTED: AnthropicUsage = { input_tokens: Number.NaN, output_tokens: Number.NaN };
 
 /**
- * Builds a message from the events of an Anthropic stream. `stop_reason` is null if the stream ended too early.
- * The SDK's own helper is not used: it parses tool input, and drops the whole answer if the input is not valid JSON.
- * @param listeners called with each piece of the answer, and with token usage before the answer ends
+ * Builds a message from the events of an Anthropic stream, and reports each piece. The SDK's own helper is not used: it
+ * parses tool input, and drops the whole answer if the input is not valid JSON.
  */
-export async function readMessageStream(
-  events: AsyncIterable<Anthropic.MessageStreamEvent>,
-  listeners: StreamListeners,
-): Promise<StreamedAnthropicMessage> {
-  const opened: OpenBlock[] = [];
-  let usage = UNCOUNTED;
-  let reason: string | null = null;
-  let isWhole = false;
-  for await (const event of events) {
+export class MessageReading {
+  readonly #listeners: StreamListeners;
+  readonly #opened: OpenBlock[] = [];
+  #usage = UNCOUNTED;
+  #reason: string | null = null;
+  #isComplete = false;
+  #whole: StreamedAnthropicMessage | undefined;
+
+  /** @param listeners called with each piece of the answer, and with token usage before the answer ends */
+  constructor(listeners: StreamListeners) {
+    this.#listeners = listeners;
+  }
+
+  /** Adds an event. Returns true if it holds the whole message. */
+  add(event: Anthropic.MessageStreamEvent): boolean {
     // A server that ignores `stream` sends the message in place of events.
-    if (isWholeMessage(event)) return event;
+    if (isWholeMessage(event)) {
+      this.#whole = event;
+      return true;
+    }
     switch (event?.type) {
       case 'message_start':
-        usage = updateUsage(usage, event.message?.usage);
-        listeners.onUsage?.(usage);
+        this.#count(event.message?.usage);
         break;
       case 'content_block_start':
-        opened.push(openBlock(opened, event.content_block, listeners));
+        this.#opened.push(openBlock(this.#opened, event.content_block, this.#listeners));
         break;
       case 'content_block_delta': {
-        const open = opened[event.index];
+        const open = this.#opened[event.index];
         if (open === undefined) break;
         addDelta(open, event.delta);
-        reportDelta(open, event.delta, listeners);
+        reportDelta(open, event.delta, this.#listeners);
         break;
       }
       case 'message_delta':
-        usage = updateUsage(usage, event.usage);
-        listeners.onUsage?.(usage);
-        reason = event.delta?.stop_reason ?? reason;
+        this.#count(event.usage);
+        this.#reason = event.delta?.stop_reason ?? this.#reason;
         break;
       case 'message_stop':
-        isWhole = true;
+        this.#isComplete = true;
         break;
       default:
     }
+    return false;
   }
-  return {
-    content: opened.map(({ block }) => block),
-    inputs: opened.map(({ input }) => input),
-    stop_reason: isWhole ? reason : null,
-    usage,
-  };
+
+  /** Returns the message. `stop_reason` is null if the stream ended too early. */
+  finish(): StreamedAnthropicMessage {
+    return (
+      this.#whole ?? {
+        content: this.#opened.map(({ block }) => block),
+        inputs: this.#opened.map(({ input }) => input),
+        stop_reason: this.#isComplete ? this.#reason : null,
+        usage: this.#usage,
+      }
+    );
+  }
+
+  #count(usage: Partial<Anthropic.MessageDeltaUsage> | undefined): void {
+    this.#usage = updateUsage(this.#usage, usage);
+    this.#listeners.onUsage?.(this.#usage);
+  }
 }
 
 function isWholeMessage(event: unknown): event is StreamedAnthropicMessage {

@@ -1,20 +1,21 @@
 import type OpenAI from 'openai';
+import type { Dispatcher } from 'undici';
 import type { Model, ModelAnswer, ModelProfile, ModelUsage } from '../../domain/model.ts';
 import type { ModelOptions } from '../../domain/model-options.ts';
 import { readChatAnswer } from '../../wire/openai-chat/answer.ts';
 import { keepsReasoning } from '../../wire/openai-chat/reasoning.ts';
 import { type ChatOptions, renderChatInSlices, type ServerOptions } from '../../wire/openai-chat/render.ts';
 import { validateChatInSlices } from '../../wire/openai-chat/rules.ts';
-import { pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
+import { pieceListeners, type WatchedRequest } from '../answer-stream.ts';
 import { checkOptions } from '../check-options.ts';
-import { callOptions, recordAnswer, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
+import { callOptions, openAgent, recordAnswer, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
 import { classifyFailure } from '../provider-errors.ts';
-import { hasEndMark } from '../provider-fetch.ts';
 import { LearnedHabits } from '../provider-habits.ts';
+import { receiveEvents } from '../received-events.ts';
 import { FormMemory } from '../refused-form.ts';
 import { readChatEnd } from './chat-end.ts';
-import { readChatStream, type StreamedChatMessage } from './chat-stream.ts';
-import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient, readFailure } from './client.ts';
+import { ChatReading, type StreamedChatMessage } from './chat-stream.ts';
+import { classifyOpenAiError, decodeOpenAiEvent, type OpenAiOptions, openOpenAiClient, readFailure } from './client.ts';
 import { findToolRefusal, writeChatParameters } from './parameters.ts';
 import { knowsHints, writeHints } from './request-hints.ts';
 
@@ -43,14 +44,16 @@ export function chatModel(model: ChatModelOptions): Model {
     renderOptions: renderOptions(),
     ...(toolRefusal !== undefined && { toolRefusal }),
   };
-  const client = openOpenAiClient({ apiKey, ...(baseUrl !== undefined && { baseUrl }) });
-  const caller = { client, profile, options, hasRequestHints, renderOptions };
+  const dispatcher = openAgent();
+  const client = openOpenAiClient({ apiKey, ...(baseUrl !== undefined && { baseUrl }) }, dispatcher);
+  const caller = { client, dispatcher, profile, options, hasRequestHints, renderOptions };
   const memory = new FormMemory(habits);
   return { profile, generate: (request) => memory.send(request, (sent) => answerRequest(caller, sent)) };
 }
 
 interface ChatCaller {
   readonly client: OpenAI;
+  readonly dispatcher: Dispatcher;
   readonly profile: ModelProfile;
   readonly options: ModelOptions;
   readonly hasRequestHints: boolean;
@@ -58,7 +61,7 @@ interface ChatCaller {
 }
 
 async function answerRequest(
-  { client, profile, options, hasRequestHints, renderOptions }: ChatCaller,
+  { client, dispatcher, profile, options, hasRequestHints, renderOptions }: ChatCaller,
   request: WatchedRequest,
 ): Promise<ModelAnswer> {
   const habits = renderOptions();
@@ -74,22 +77,27 @@ async function answerRequest(
     ...(streamOptions && { stream_options: { include_usage: true } }),
     ...writeChatParameters(options, profile, request),
   };
-  let response: Response | undefined;
-  const send = async () => {
-    const sent = await client.chat.completions
-      .create(streamed, callOptions(request, streamed, extraHeaders))
-      .withResponse();
-    response = sent.response;
-    return sent.data;
-  };
-  const chunks = streamEvents(send, request, (error) => classifyOpenAiError(error, { signal, describe }));
-  const { message, finishReason, hasAnswer, error, ...read } = await readChatStream(chunks, pieceListeners(request));
+  const reading = new ChatReading(pieceListeners(request));
+  const { isMarked } = await receiveEvents<unknown>({
+    dispatcher,
+    request,
+    send: (sending) =>
+      client.chat.completions
+        .create(streamed, { ...callOptions(request, streamed, extraHeaders), ...sending })
+        .asResponse(),
+    decode: decodeOpenAiEvent,
+    classify: (failed) => classifyOpenAiError(failed, { signal, describe }),
+    take: (chunk) => {
+      reading.add(chunk);
+      return false;
+    },
+  });
+  const { message, finishReason, hasAnswer, error, ...read } = reading.finish();
   if (error !== undefined) throw classifyFailure(readFailure(error), Date.now(), describe);
   const usage = read.usage && readChatUsage(read.usage, isThoughtKept(message, habits));
-  const isMarked = hasAnswer && response !== undefined && hasEndMark(response);
   const isEmpty = message.tool_calls === undefined && (message.content ?? '').trim() === '';
   const { windowTokens } = profile;
-  const reason = readChatEnd({ finishReason, isEmpty, windowTokens, isMarked, usage });
+  const reason = readChatEnd({ finishReason, isEmpty, windowTokens, isMarked: isMarked && hasAnswer, usage });
   const answer = readChatAnswer({ finish_reason: reason, message });
   return recordAnswer(answer, profile, { version }, usage);
 }

@@ -23,20 +23,10 @@ export interface StreamedAnswer {
 }
 
 /**
- * Builds an answer from the chunks of a stream. The SDK's own helper is not used. It keeps only the last piece of
- * `reasoning_content`, and it relies on call indexes that some OpenAI-compatible servers set wrongly.
- * @param listeners called with each piece of the answer
+ * Builds an answer from the chunks of a stream, and reports each piece. The SDK's own helper is not used. It keeps only
+ * the last piece of `reasoning_content`, and it relies on call indexes that some OpenAI-compatible servers set wrongly.
  */
-export async function readChatStream(
-  chunks: AsyncIterable<OpenAI.ChatCompletionChunk>,
-  listeners: PieceListeners,
-): Promise<StreamedAnswer> {
-  const reading = new ChatReading(listeners);
-  for await (const chunk of chunks) if (isMapping(chunk)) reading.add(chunk);
-  return reading.finish();
-}
-
-class ChatReading {
+export class ChatReading {
   readonly #listeners: PieceListeners;
   readonly #fields: Record<string, unknown> = {};
   readonly #details: Record<string, unknown>[] = [];
@@ -50,7 +40,10 @@ class ChatReading {
     this.#listeners = listeners;
   }
 
-  add({ usage, x_groq, choices, base_resp }: Record<string, unknown>): void {
+  /** @param chunk not validated, because compatible servers send other values, too */
+  add(chunk: unknown): void {
+    if (!isMapping(chunk)) return;
+    const { usage, x_groq, choices, base_resp } = chunk;
     const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
     this.#addUsage(usage ?? readField(x_groq, 'usage') ?? readField(choice, 'usage'));
     const code = readField(base_resp, 'status_code');
@@ -63,12 +56,20 @@ class ChatReading {
     if (isMapping(error)) this.#error = error;
     // A server that ignores `stream` sends the whole message.
     const delta = choice['delta'] ?? choice['message'];
-    if (isMapping(delta)) this.#addDelta(delta);
+    if (!isMapping(delta)) return;
+    if (isTextAlone(delta)) this.#addText(delta['content']);
+    else this.#addDelta(delta);
   }
 
   #addUsage(usage: unknown): void {
     // The cast is safe: `checkUsage` drops usage whose fields are not numbers.
     if (isMapping(usage)) this.#usage = usage as unknown as OpenAI.CompletionUsage;
+  }
+
+  #addText(text: string): void {
+    const before = this.#fields['content'];
+    this.#fields['content'] = typeof before === 'string' ? before + text : text;
+    this.#listeners.onText(text);
   }
 
   #addDelta({ tool_calls, function_call, role: _, content: given, ...delta }: Record<string, unknown>): void {
@@ -111,6 +112,12 @@ class ChatReading {
       error: this.#error,
     };
   }
+}
+
+/** Nearly all chunks hold a piece of text and nothing else. */
+function isTextAlone(delta: Record<string, unknown>): delta is { content: string } {
+  for (const name in delta) if (name !== 'content' && name !== 'role') return false;
+  return typeof delta['content'] === 'string';
 }
 
 function readField(value: unknown, name: string): unknown {

@@ -4,6 +4,7 @@ import type { ModelError, ModelProfile } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { commonOptions, dropForeignHeaders, type FailedCall, openAgent } from '../provider-call.ts';
 import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
+import { END_MARK } from '../received-events.ts';
 
 export interface OpenAiOptions {
   /** Properties of the model. `id` is the model's name at its provider. */
@@ -24,6 +25,20 @@ export interface OpenAiOptions {
  * environment variable.
  */
 const BASE_URL = 'https://api.openai.com/v1';
+
+/**
+ * Decodes an event as the SDK does: an event may report an error by its name, or in a field `error`.
+ * @throws APIError for an error, and SyntaxError for data that is not JSON
+ */
+export function decodeOpenAiEvent(data: string, name: string | undefined, headers: Headers): unknown {
+  if (data === '[DONE]') return END_MARK;
+  if (data === '') return undefined;
+  const event: unknown = JSON.parse(data);
+  const error = isMapping(event) ? event['error'] : undefined;
+  if (name !== 'error' && !error) return event;
+  // The cast is safe: the SDK's error accepts any value, as its stream passes any.
+  throw new APIError(undefined, (error ?? event) as object, undefined, headers);
+}
 
 /** Creates an SDK client that ignores environment variables for the address, the key and the headers. */
 export function openOpenAiClient(

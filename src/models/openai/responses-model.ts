@@ -1,4 +1,5 @@
 import type OpenAI from 'openai';
+import type { Dispatcher } from 'undici';
 import {
   type Model,
   type ModelAnswer,
@@ -13,15 +14,16 @@ import type { RawItems } from '../../domain/raw-items.ts';
 import { readResponsesAnswer } from '../../wire/openai-responses/answer.ts';
 import { renderResponsesInSlices } from '../../wire/openai-responses/render.ts';
 import { validateResponsesInSlices } from '../../wire/openai-responses/rules.ts';
-import { pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
+import { pieceListeners, type WatchedRequest } from '../answer-stream.ts';
 import { checkOptions } from '../check-options.ts';
-import { callOptions, recordAnswer, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
+import { callOptions, openAgent, recordAnswer, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
 import { LearnedHabits } from '../provider-habits.ts';
+import { receiveEvents } from '../received-events.ts';
 import { FormMemory } from '../refused-form.ts';
-import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient } from './client.ts';
+import { classifyOpenAiError, decodeOpenAiEvent, type OpenAiOptions, openOpenAiClient } from './client.ts';
 import { writeResponsesParameters } from './parameters.ts';
 import { knowsHints, writeHints } from './request-hints.ts';
-import { readResponsesStream } from './responses-stream.ts';
+import { ResponseReading } from './responses-stream.ts';
 
 export interface ResponsesModelOptions extends OpenAiOptions, ModelOptions {
   /**
@@ -47,8 +49,9 @@ export function responsesModel(model: ResponsesModelOptions): Model {
   } = model;
   const { options, profile: limited } = checkOptions(asked, given, 'openai-responses');
   const profile: ModelProfile = { ...limited, format: 'openai-responses', renderOptions: { isReasoning } };
-  const client = openOpenAiClient({ apiKey, ...(baseUrl !== undefined && { baseUrl }) });
-  const caller = { client, profile, isReasoning, hasRequestHints, options };
+  const dispatcher = openAgent();
+  const client = openOpenAiClient({ apiKey, ...(baseUrl !== undefined && { baseUrl }) }, dispatcher);
+  const caller = { client, dispatcher, profile, isReasoning, hasRequestHints, options };
   const memory = new FormMemory(new LearnedHabits(profile));
   return {
     profile,
@@ -58,7 +61,7 @@ export function responsesModel(model: ResponsesModelOptions): Model {
 }
 
 async function answerRequest(
-  { client, profile, isReasoning, hasRequestHints, options }: ResponsesCaller,
+  { client, dispatcher, profile, isReasoning, hasRequestHints, options }: ResponsesCaller,
   request: WatchedRequest,
 ): Promise<ModelAnswer> {
   const rendering = renderResponsesInSlices(toWireRequest(request, profile), { isReasoning });
@@ -71,12 +74,19 @@ async function answerRequest(
     ...writeHints(request, hasRequestHints),
     ...writeResponsesParameters(options, profile, request),
   };
-  const events = streamEvents(
-    () => client.responses.create({ ...sent, stream: true }, callOptions(request, sent, options.extraHeaders)),
+  const reading = new ResponseReading(describe, pieceListeners(request));
+  await receiveEvents<unknown>({
+    dispatcher,
     request,
-    (error) => classifyOpenAiError(error, { signal, describe }),
-  );
-  const response = await readResponsesStream(events, describe, pieceListeners(request));
+    send: (sending) =>
+      client.responses
+        .create({ ...sent, stream: true }, { ...callOptions(request, sent, options.extraHeaders), ...sending })
+        .asResponse(),
+    decode: decodeOpenAiEvent,
+    classify: (error) => classifyOpenAiError(error, { signal, describe }),
+    take: (event) => reading.add(event),
+  });
+  const response = reading.finish();
   const usage = response.usage ? readResponsesUsage(response.usage) : undefined;
   return recordAnswer(readResponsesAnswer(response), profile, { version }, usage);
 }
@@ -85,6 +95,7 @@ type CompactedResponse = OpenAI.Responses.CompactedResponse;
 
 interface ResponsesCaller {
   readonly client: OpenAI;
+  readonly dispatcher: Dispatcher;
   readonly profile: ModelProfile;
   readonly isReasoning: boolean;
   readonly hasRequestHints: boolean;

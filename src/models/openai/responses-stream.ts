@@ -26,32 +26,50 @@ interface OpenItem {
 /**
  * Reads the events of a Responses stream. The last event holds the whole response, but some gateways send an empty
  * `output` in it. The items are then taken from `response.output_item.done`, and without that event from their pieces.
- * @param describe describes the structure of the request, for an error that refuses it
- * @throws ModelError if the stream fails or ends too early
  */
-export async function readResponsesStream(
-  events: AsyncIterable<StreamEvent>,
-  describe: (refusal: string) => string,
-  listeners: PieceListeners,
-): Promise<StreamedResponse> {
-  const items = new OutputItems(listeners);
-  for await (const event of events) {
-    // A gateway may send other values, and events that the SDK does not know.
-    if (!isMapping(event)) continue;
-    const { type } = event as { readonly type?: unknown };
-    const response: unknown = 'response' in event ? event.response : event;
-    if (type === 'response.failed' || type === 'response.cancelled') throw readFailed(response, describe);
-    if (type === 'error') throw classifyFailure(readFailure({ ...event, type: undefined }), Date.now(), describe);
-    if (isEnd(type, event)) return finish(response, type, items);
-    items.add(event);
+export class ResponseReading {
+  readonly #describe: (refusal: string) => string;
+  readonly #items: OutputItems;
+  #end: StreamedResponse | undefined;
+
+  /** @param describe describes the structure of the request, for an error that refuses it */
+  constructor(describe: (refusal: string) => string, listeners: PieceListeners) {
+    this.#describe = describe;
+    this.#items = new OutputItems(listeners);
   }
-  throw new ModelError('retry', 'the stream ended before the answer was complete');
+
+  /**
+   * Adds an event. Returns true if it ends the answer.
+   * @throws ModelError if the event reports an error
+   */
+  add(event: unknown): boolean {
+    // A gateway may send other values, and events that the SDK does not know.
+    if (isMapping(event)) this.#end = this.#read(event);
+    return this.#end !== undefined;
+  }
+
+  /** @throws ModelError if the stream ended too early */
+  finish(): StreamedResponse {
+    if (this.#end === undefined) throw new ModelError('retry', 'the stream ended before the answer was complete');
+    return this.#end;
+  }
+
+  #read(event: Record<string, unknown>): StreamedResponse | undefined {
+    const { type } = event;
+    const response: unknown = 'response' in event ? event['response'] : event;
+    if (type === 'response.failed' || type === 'response.cancelled') throw readFailed(response, this.#describe);
+    if (type === 'error') throw classifyFailure(readFailure({ ...event, type: undefined }), Date.now(), this.#describe);
+    if (isEnd(type, event)) return finish(response, type, this.#items);
+    // The cast is safe: the items check the fields that other servers leave out.
+    this.#items.add(event as unknown as StreamEvent);
+    return undefined;
+  }
 }
 
 /** The Codex backend ends with `response.done`. A server that ignores `stream` sends a response in place of events. */
-function isEnd(type: unknown, event: object): boolean {
+function isEnd(type: unknown, event: Readonly<Record<string, unknown>>): boolean {
   if (type === 'response.completed' || type === 'response.incomplete' || type === 'response.done') return true;
-  return type === undefined && 'object' in event && event.object === 'response';
+  return type === undefined && event['object'] === 'response';
 }
 
 function readFailed(response: unknown, describe: (refusal: string) => string): ModelError {

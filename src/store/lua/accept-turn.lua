@@ -33,7 +33,7 @@ if known_hash then
   local needs_wake = state == 'queued' and redis.call('HGET', c, 'wake') == wake
   return { 'known', state, needs_wake and 1 or 0 }
 end
-local refusal = find_refusal(is_gone, agent)
+local refusal, known_agent = find_refusal(is_gone, agent)
 if refusal then return refusal end
 if original ~= '' then
   local original_state = not is_gone and redis.call('HGET', turn_prefix .. original, 'state') or ''
@@ -48,7 +48,7 @@ if is_due and queued > 0 and (on_busy == 'steer' or on_busy == 'interrupt' or on
   steers, replaces = on_busy == 'steer', on_busy ~= 'steer'
   if steers then pivot = find_place() else check_input(head_turn) end
 end
-create_conversation(is_gone, schema, agent)
+if not known_agent then create_conversation(is_gone, schema, agent) end
 local left = replaces and queued - 1 - #steered_turns or queued
 if is_due and left >= tonumber(maxQueuedTurns) then return { 'full', queued } end
 

@@ -2,9 +2,10 @@
 -- workers keep dying without a recorded outcome is settled as failed (poison), if the last worker ran nothing but this
 -- turn (I10). If the worker ran other turns too, one of those may be the cause.
 -- ARGV: owner, wake, leaseMs, maxAttempts, failure of a poison turn (JSON), retentionMs, result for open tool calls
--- (content as JSON, tokens, bytes)
+-- (content as JSON, tokens, bytes), most messages and most bytes of a context that comes with the claim
 -- Reply: {'gone'} | {'empty'} | {'leased'|'waiting', untilMs} | {'poison', turn, 1 if the wake is to be added} |
--- {'claimed', turn, its fields, the conversation's fields, the user message while it is the last entry of the log}
+-- {'claimed', turn, its fields, the conversation's fields, the user message while it is the last entry of the log, the
+-- log before this message or nil}
 -- @include keys
 -- @include conversation
 -- @include ready
@@ -17,10 +18,25 @@
 -- @include settle
 -- @include take-head
 local owner, wake, leaseMs, maxAttempts, poison, retentionMs = unpack(ARGV, 1, 6)
-local closing = { ARGV[7], ARGV[8], ARGV[9] }
+local closing, most_messages, most_bytes = { ARGV[7], ARGV[8], ARGV[9] }, tonumber(ARGV[10]), tonumber(ARGV[11])
 read_conversation()
-local lease, claims, poison_wake, poisoned, is_alone =
-  unpack(redis.call('HMGET', c, 'lease', 'attempts', 'poison', 'poisoned', 'alone'))
+local lease, claims, poison_wake, poisoned, is_alone, version =
+  unpack(redis.call('HMGET', c, 'lease', 'attempts', 'poison', 'poisoned', 'alone', 'version'))
+-- Returns the messages of the log up to `last`. Returns nil if they are not the context, or if they are too large.
+local function short_log(last)
+  if (version or '0') ~= '0' or last > most_messages then return nil end
+  local messages, bytes = {}, 0
+  for seq = 1, last do
+    local entry = redis.call('HGET', log, seq)
+    messages[seq] = entry and string.match(entry, '\n(.*)')
+    bytes = bytes + #(messages[seq] or '')
+    if not messages[seq] or bytes > most_bytes then return nil end
+  end
+  return messages
+end
+local function claimed(fields, record, input)
+  return { 'claimed', head_turn, fields, record, input, short_log(conversation.head - (input == '' and 0 or 1)) }
+end
 -- A repeated call: this claim has already settled the turn as poison. Another claim takes the next turn.
 if poison_wake == wake then return { 'poison', poisoned, needs_wake(wake) } end
 if not head_turn then
@@ -30,7 +46,7 @@ if not head_turn then
 end
 
 if tonumber(lease or 0) > now then
-  if conversation.owner == owner then return { 'claimed', head_turn, head_reply(head_turn) } end
+  if conversation.owner == owner then return claimed(head_reply(head_turn)) end
   return { 'leased', lease }
 end
 local key = turn_prefix .. head_turn
@@ -50,4 +66,4 @@ end
 check_input(head_turn)
 if state == 'waiting' then forget_waiting(head_turn) end
 local attempt = math.min(attempts + 1, tonumber(maxAttempts))
-return { 'claimed', head_turn, take_head(head_turn, owner, leaseMs, attempt, closing) }
+return claimed(take_head(head_turn, owner, leaseMs, attempt, closing))

@@ -2,6 +2,7 @@ import { buildInSlices, messagesOf } from '../../domain/context.ts';
 import type { StepState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
+import { START_VERSION } from '../../domain/version.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { LostTurn } from './turn-errors.ts';
 import type { TurnPorts } from './turn-ports.ts';
@@ -17,7 +18,8 @@ export interface SentContext {
 }
 
 /**
- * Holds the context of one conversation during one delivery. Each version of the context is read once. Messages that
+ * Holds the context of one conversation during one delivery. A short context comes with the claim. Each other version of
+ * the context is read once. Messages that
  * this delivery records are added to the held context. Other messages, such as the next turn's user message, are read
  * from the log.
  */
@@ -29,6 +31,11 @@ export class ContextCache {
   constructor(contexts: Contexts, conversation: ConversationRef) {
     this.#contexts = contexts;
     this.#conversation = conversation;
+  }
+
+  /** Starts with the messages of a context that came with the claim. They are the whole log so far. */
+  adopt(messages: readonly Message[]): void {
+    this.#cached = { version: START_VERSION.number, isCompacted: false, head: messages.length, messages };
   }
 
   /** Adds messages that this delivery has just recorded. `state`: the conversation's state after that write. */

@@ -2,6 +2,7 @@ import { askForRepair, checkFinalAnswer, isAskedForRepair } from '../../domain/f
 import type { Message } from '../../domain/message.ts';
 import type { ModelAnswer } from '../../domain/model.ts';
 import { EMPTY_ANSWER } from '../../domain/model-answer.ts';
+import type { StepOutcome } from '../../domain/ports/turn-store.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import { type AnswerEnd, TURN_LIMITS } from '../../domain/turn.ts';
 import { countPictures } from '../../tokens/message-tokens.ts';
@@ -22,7 +23,7 @@ import { mayWaitForPass, waitForRetry } from './step-waits.ts';
 import { decideStep, type SoftPass, type StepDecision } from './threshold-check.ts';
 import { failTurn, HANDED_BACK, type TurnEnd } from './turn-end.ts';
 
-/** An assistant message of the turn, as stored in the log. */
+/** An assistant message of the turn. It is in the log, unless it is the final answer. */
 export interface Answered {
   readonly kind: 'answered';
   /** Key of the model step that wrote the message. */
@@ -33,9 +34,11 @@ export interface Answered {
   readonly end?: AnswerEnd | undefined;
   /** True if a message behind this answer asks the model for a corrected one. */
   readonly isRefused?: boolean;
+  /** Present for the final answer, which ends the turn. The settlement of the turn records this outcome. */
+  readonly outcome?: StepOutcome;
 }
 
-/** Runs the turn's next model step: checks the thresholds, calls the model, records the answer. */
+/** Runs the turn's next model step: checks the thresholds, calls the model, records the answer if it is not the final one. */
 export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEnd> {
   const { journal, prepared } = run;
   if (mustHandBack(run)) return HANDED_BACK;
@@ -180,6 +183,10 @@ async function recordAnswer(
   const model = answer.model ?? prepared.agent.model.profile.id;
   if (usage !== undefined) void ports.calibrations.observe(model, usage.inputTokens, request.countedTokens);
   const repair = mayRepair ? findRepair(prepared, message, outcome.end) : undefined;
+  const answered = { kind: 'answered', step: request.key, seq: request.head + 1, message, end: outcome.end } as const;
+  if (message.toolCalls === undefined && repair === undefined) {
+    return { ...answered, outcome: { ...outcome, requestTokens } };
+  }
   // The provider's token count does not cover the added message.
   const { anchor: _, ...uncounted } = outcome;
   const written =
@@ -187,7 +194,6 @@ async function recordAnswer(
       ? outcome
       : { ...uncounted, messages: [...outcome.messages, await prepared.weigh(askForRepair(repair))] };
   await journal.record({ ...written, requestTokens });
-  const answered = { kind: 'answered', step: request.key, seq: request.head + 1, message, end: outcome.end } as const;
   return repair === undefined ? answered : { ...answered, isRefused: true };
 }
 

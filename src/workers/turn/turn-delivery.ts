@@ -121,7 +121,8 @@ export class TurnDelivery {
       keeper.abort(error);
       shutdown.noteCutOff();
       const end = { kind: 'handed_back', isCutOff: true } as const;
-      return await endTurn(this.#ports, { claimed, keeper, startedAt, end, mayClaimNext: false });
+      await endTurn(this.#ports, { claimed, keeper, startedAt, end, mayClaimNext: false });
+      return undefined;
     }
   }
 
@@ -130,7 +131,8 @@ export class TurnDelivery {
     const startedAt = this.#ports.clock.now();
     const mustBeAlone = claimed.attempt >= TURN_LIMITS.maxAttempts;
     if (mustBeAlone && !(await this.#becomeAlone(keeper))) {
-      return await endTurn(this.#ports, { claimed, keeper, startedAt, end: HANDED_BACK, mayClaimNext: false });
+      await endTurn(this.#ports, { claimed, keeper, startedAt, end: HANDED_BACK, mayClaimNext: false });
+      return undefined;
     }
     const prepared = this.#ports.agents.find(agent);
     if (prepared === undefined) {
@@ -139,10 +141,13 @@ export class TurnDelivery {
         `this worker has no agent named "${agent}". Add the agent to the agents of the workers`,
         { agent },
       );
-      return await endTurn(this.#ports, { claimed, keeper, startedAt, end, mayClaimNext: this.#hasShareLeft() });
+      return (await endTurn(this.#ports, { claimed, keeper, startedAt, end, mayClaimNext: this.#hasShareLeft() })).next;
     }
     const { run, end } = await runTurn(this.#openTurn(claimed, keeper, prepared));
-    const next = await endTurn(this.#ports, { claimed, keeper, startedAt, end, mayClaimNext: this.#hasShareLeft() });
+    const work = { claimed, keeper, startedAt, end, mayClaimNext: this.#hasShareLeft() };
+    const { next, conversation } = await endTurn(this.#ports, work);
+    const step = end.kind === 'completed' || end.kind === 'failed' ? end.step : undefined;
+    if (step !== undefined && conversation !== undefined) run.journal.adoptOutcome(step, conversation);
     return end.kind === 'completed' ? await this.#requestPass(run, next) : next;
   }
 
@@ -166,6 +171,7 @@ export class TurnDelivery {
   #openTurn(claimed: ClaimedTurn, keeper: LeaseKeeper, prepared: PreparedAgent): RunningTurn {
     const ports = this.#ports;
     const context = this.#context;
+    if (claimed.earlier !== undefined) context.adopt(claimed.earlier);
     if (claimed.input !== undefined) context.append([claimed.input], claimed.conversation);
     // A turn that has recorded an outcome did not crash its worker at once, so other work may run beside it again.
     const onOutcome = (): void => this.#hold?.admitOthers();

@@ -1,7 +1,8 @@
+import type { StepState } from '../../domain/conversation.ts';
 import { type ErrorCode, findWriteRefusal } from '../../domain/errors.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import { idleTtlOf } from '../../domain/policy.ts';
-import { type ClaimedTurn, isLost, type TurnSettlement } from '../../domain/ports/turn-store.ts';
+import { type ClaimedTurn, isLost, type StepOutcome, type TurnSettlement } from '../../domain/ports/turn-store.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
 import { type LeaseKeeper, writeUnderLease } from './lease-keeper.ts';
 import { LostTurn } from './turn-errors.ts';
@@ -17,8 +18,10 @@ export type TurnEnd =
       readonly end?: AnswerEnd | undefined;
       /** True if the answer matches the schema of the agent. */
       readonly isStructured?: boolean;
+      /** The last step, which the settlement records. */
+      readonly step: StepOutcome;
     }
-  | { readonly kind: 'failed'; readonly failure: TurnFailure }
+  | { readonly kind: 'failed'; readonly failure: TurnFailure; readonly step?: StepOutcome }
   | {
       readonly kind: 'suspended';
       readonly wait: WaitRequest;
@@ -61,26 +64,32 @@ export interface EndedWork {
   readonly mayClaimNext: boolean;
 }
 
+export interface EndedTurn {
+  /** The next turn, if this delivery claimed it together with the settlement (invariant I7). */
+  readonly next?: ClaimedTurn | undefined;
+  /** State of the conversation after the last step, if the settlement recorded that step. */
+  readonly conversation?: StepState | undefined;
+}
+
 /**
  * Writes how the work on a claimed turn ended. No other write gives the turn's lease back.
- * @returns the next turn, if this delivery claimed it together with the settlement (invariant I7)
  * @throws LostTurn if the turn's lease was lost
  */
-export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<ClaimedTurn | undefined> {
+export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<EndedTurn> {
   const { claimed, end } = work;
   switch (end.kind) {
     case 'handed_back':
       await handBack(ports, claimed, end.isCutOff);
-      return undefined;
+      return {};
     case 'suspended':
       return await suspend(ports, work, end);
     case 'completed': {
-      const { answerSeq, end: answerEnd, isStructured } = end;
+      const { answerSeq, end: answerEnd, isStructured, step } = end;
       const how = { ...(answerEnd && { end: answerEnd }), ...(isStructured && { isStructured }) };
-      return await settle(ports, work, { state: 'completed', answerSeq, ...how });
+      return await settle(ports, work, { state: 'completed', answerSeq, ...how, step });
     }
     case 'failed':
-      return await settle(ports, work, { state: 'failed', failure: end.failure });
+      return await settle(ports, work, { state: 'failed', failure: end.failure, step: end.step });
   }
 }
 
@@ -107,7 +116,7 @@ async function suspend(
   ports: EndingPorts,
   work: EndedWork,
   end: Extract<TurnEnd, { kind: 'suspended' }>,
-): Promise<ClaimedTurn | undefined> {
+): Promise<EndedTurn> {
   const { turns, tracing, onEvent } = ports;
   const { lease } = work.claimed;
   const { wait, why } = end;
@@ -123,19 +132,21 @@ async function suspend(
   }
   const { conversation, turn } = lease;
   onEvent({ type: 'turn_suspended', ...nameConversation(conversation), turn, for: kind, waitMs });
-  return undefined;
+  return {};
 }
 
 async function settle(
   ports: EndingPorts,
   { claimed, keeper, startedAt, mayClaimNext }: EndedWork,
   settlement: TurnSettlement,
-): Promise<ClaimedTurn | undefined> {
+): Promise<EndedTurn> {
   const { turns, agents, wakes, clock, ids, onEvent } = ports;
   const { lease, agent, dueAt, claimedAt } = claimed;
   const { conversation, turn } = lease;
   const idleTtl = idleTtlOf(agents.find(agent)?.policy);
   const wake = mayClaimNext ? undefined : ids.next();
+  // After an abort, the outcome of a step must not be recorded. Only the failure of a turn is written then.
+  if (settlement.step !== undefined) keeper.signal.throwIfAborted();
   const result = await writeUnderLease({ ...ports, keeper }, 'settle', () =>
     turns.settle(lease, { ...settlement, ...idleTtl }, wake),
   );
@@ -148,5 +159,5 @@ async function settle(
     durationMs: Math.max(0, claimedAt - dueAt) + Math.max(0, clock.now() - startedAt),
   });
   if (result.wake !== undefined) await wakes.wake('turn', conversation, result.wake);
-  return result.next;
+  return { next: result.next, conversation: result.conversation };
 }

@@ -101,26 +101,31 @@ export class TurnJournal {
    * Records the outcome of a step.
    * @throws LostTurn if the turn's lease was lost
    */
-  async record(outcome: StepOutcome): Promise<StepState> {
-    const { turns, keeper, context, clock, onOutcome } = this.#ports;
+  async record(outcome: StepOutcome): Promise<void> {
+    const { turns, keeper } = this.#ports;
     keeper.signal.throwIfAborted();
     const { status, conversation } = await writeUnderLease(this.#ports, 'step', () =>
       turns.recordStep(keeper.lease, outcome),
     );
-    onOutcome?.();
-    this.#steps.set(outcome.key, { status: 'done', at: clock.now() });
     const { usage, requestTokens = 0 } = outcome;
     const tokens = usage === undefined ? requestTokens : usage.inputTokens + usage.outputTokens;
     if (status === 'recorded') this.#spentTokens += tokens;
-    for (const { id } of outcome.opens) this.#openCalls.add(id);
-    for (const id of outcome.closes) this.#openCalls.delete(id);
+    this.adoptOutcome(outcome, conversation);
+  }
+
+  /** Adds the outcome of a step that is recorded. `conversation`: the conversation's state after that write. */
+  adoptOutcome({ key, opens, closes, messages }: StepOutcome, conversation: StepState): void {
+    const { context, clock, onOutcome } = this.#ports;
+    onOutcome?.();
+    this.#steps.set(key, { status: 'done', at: clock.now() });
+    for (const { id } of opens) this.#openCalls.add(id);
+    for (const id of closes) this.#openCalls.delete(id);
     context.append(
-      outcome.messages.map(({ message }) => message),
+      messages.map(({ message }) => message),
       conversation,
     );
     // The replies to parallel writes may arrive in another order than the writes were made.
     if (conversation.head >= this.#conversation.head) this.#conversation = conversation;
-    return conversation;
   }
 }
 

@@ -3,7 +3,7 @@ import { TurnfoldError } from '../../domain/errors.ts';
 import { checkFinalAnswer } from '../../domain/final-answer.ts';
 import { MAX_MESSAGE_BYTES, type Message } from '../../domain/message.ts';
 import { settlesSize } from '../../domain/pass.ts';
-import { isLost } from '../../domain/ports/turn-store.ts';
+import { isLost, type StepOutcome } from '../../domain/ports/turn-store.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import type { StepRecord } from '../../domain/turn.ts';
 import { readContext } from '../../domain/turn-context.ts';
@@ -49,12 +49,12 @@ async function takeSteps(run: RunningTurn): Promise<TurnEnd> {
   let last = await readLastAnswer(run);
   for (;;) {
     if (last !== undefined) {
-      if (last.isRefused !== true && last.message.toolCalls === undefined) return endWithAnswer(run, last);
       const round = last.isRefused === true ? CLOSED : await takeToolSteps(run, last);
       if (round.kind !== 'closed') return round;
     }
     const next = await takeModelStep(run);
     if (next.kind !== 'answered') return next;
+    if (next.outcome !== undefined) return endWithAnswer(run, next, next.outcome);
     last = next;
   }
 }
@@ -62,13 +62,13 @@ async function takeSteps(run: RunningTurn): Promise<TurnEnd> {
 const CLOSED = { kind: 'closed' } as const;
 
 /** Ends the turn with its final answer, which must match the agent's schema, if it has one. */
-function endWithAnswer({ prepared }: RunningTurn, { message, seq, end }: Answered): TurnEnd {
+function endWithAnswer({ prepared }: RunningTurn, { message, seq, end }: Answered, step: StepOutcome): TurnEnd {
   const { answer: schema, name } = prepared.agent;
-  if (schema === undefined || end !== undefined) return { kind: 'completed', answerSeq: seq, end };
+  if (schema === undefined || end !== undefined) return { kind: 'completed', answerSeq: seq, end, step };
   const checked = checkFinalAnswer(schema, message.content);
-  if (checked.status === 'valid') return { kind: 'completed', answerSeq: seq, isStructured: true };
+  if (checked.status === 'valid') return { kind: 'completed', answerSeq: seq, isStructured: true, step };
   const why = `agent ${name}: the final answer does not match the schema of \`answer\`, also after one correction`;
-  return failTurn('answer_invalid', why, { agent: name, fields: checked.fields });
+  return { ...failTurn('answer_invalid', why, { agent: name, fields: checked.fields }), step };
 }
 
 /** A step took longer than the time that its turn had left. The step's outcome is not recorded, and the turn fails. */
@@ -210,7 +210,7 @@ async function runOverduePass({ claimed, journal, ports }: RunningTurn): Promise
   return takeover.status === 'ended' && settlesSize(takeover.outcome);
 }
 
-/** The turn's last assistant message, or undefined if the turn has none yet. */
+/** The turn's last recorded assistant message, which is not the final answer. Undefined if the turn has none yet. */
 async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise<Answered | undefined> {
   const count = countModelSteps(journal.steps);
   if (count === 0) return undefined;

@@ -1,9 +1,24 @@
 import { expect, test } from 'vitest';
 import { CLOSING_RESULT } from '../../../src/domain/message.ts';
+import type { StepOutcome } from '../../../src/domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
-import { appendOf } from '../pass-samples.ts';
-import { acceptAndClaim, callsStep, claimHead, resultStep, textStep, turnFor } from '../samples.ts';
+import { appendOf, commitOf } from '../pass-samples.ts';
+import {
+  acceptAndClaim,
+  callsStep,
+  claimHead,
+  newConversation,
+  resultStep,
+  textStep,
+  turnFor,
+  weigh,
+} from '../samples.ts';
 import type { Given } from './fixture.ts';
+
+function manyMessages(count: number): StepOutcome {
+  const messages = Array.from({ length: count }, (_, at) => weigh({ role: 'assistant', content: `part ${at}` }));
+  return { ...textStep('model.1', 1), messages };
+}
 
 export function describeClaim(given: Given): void {
   test('a claim in a conversation with an empty mailbox replies empty and removes the sweeper’s entry for its turns', async () => {
@@ -44,6 +59,47 @@ export function describeClaim(given: Given): void {
     await lapseLease('turn', conversation);
     const second = await claimHead(store, conversation);
     expect(second).toMatchObject({ attempt: 2, inputSeq: 1, conversation: { head: 1 } });
+  });
+
+  test('a claim returns the messages before its user message if the context is short, and the first claim returns none', async () => {
+    const { store, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    const first = await claimHead(store, conversation);
+    expect(first.earlier).toEqual([]);
+    await store.recordStep(first.lease, callsStep('model.1', 1, 1));
+    await store.recordStep(first.lease, resultStep('tool:c2_0', 'c2_0'));
+    await store.release(first.lease, 'w');
+    const again = await claimHead(store, conversation);
+    expect([again.input, again.earlier?.map(({ role }) => role)]).toEqual([undefined, ['user', 'assistant', 'tool']]);
+    await store.settle(again.lease, { state: 'completed', answerSeq: 4, step: textStep('model.2', 3) }, 'w');
+    await store.accept(turnFor(conversation, 't2'));
+    const { earlier, input } = await claimHead(store, conversation);
+    const log = await store.readLog(conversation, [{ from: 1, to: 5 }]);
+    expect([...(earlier ?? []), input]).toEqual(log.map(({ message }) => message));
+  });
+
+  test('a claim returns no earlier messages if they are more than its limit of messages or of bytes', async () => {
+    const { store, conversation, lease } = await given.running();
+    await store.settle(
+      lease,
+      { state: 'completed', answerSeq: 2, step: manyMessages(TURN_LIMITS.claimedMessages) },
+      'w',
+    );
+    await store.accept(turnFor(conversation, 't2'));
+    expect((await claimHead(store, conversation)).earlier).toBeUndefined();
+    const long = newConversation();
+    const { lease: other } = await acceptAndClaim(store, long, 't1');
+    const step = textStep('model.1', 1, 'ü'.repeat(TURN_LIMITS.claimedBytes / 2));
+    await store.settle(other, { state: 'completed', answerSeq: 2, step }, 'w');
+    await store.accept(turnFor(long, 't2'));
+    expect((await claimHead(store, long)).earlier).toBeUndefined();
+  });
+
+  test('a claim returns no earlier messages after compaction has changed the context', async () => {
+    const { store, conversation, lease } = await given.pass();
+    await store.commitVersion(lease, commitOf(0, 4));
+    await store.accept(turnFor(conversation, 't9'));
+    expect((await claimHead(store, conversation)).earlier).toBeUndefined();
   });
 
   test('isFirstClaim is true only for the first claim after a turn was accepted or last suspended', async () => {

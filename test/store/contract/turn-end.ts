@@ -1,10 +1,17 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { CLOSING_RESULT } from '../../../src/domain/message.ts';
 import { TURN_STATES, type TurnFailure } from '../../../src/domain/turn.ts';
 import { bring, callsStep, claimHead, newConversation, resultStep, textStep, toWaitFor, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';
 
 const FAILURE: TurnFailure = { code: 'model_failed', message: 'it broke: "[]"', details: { list: [] } };
+
+const COUNTED = {
+  usage: { inputTokens: 5, outputTokens: 2 },
+  answeredVersion: 0,
+  requestTokens: 6,
+  anchor: { tokens: 9, version: 0, fingerprint: 'a1b2' },
+} as const;
 
 export function describeEnd(given: Given): void {
   test('readTurn returns the answers of completed turns, and each completed turn wakes the next one', async () => {
@@ -96,6 +103,88 @@ export function describeEnd(given: Given): void {
     expect(await store.settle(lease, settlement, undefined)).toEqual({ status: 'settled', hasNext: false });
     expect(await store.settle(lease, settlement, undefined)).toEqual({ status: 'known', hasNext: false });
     expect((await observe(conversation)).shape.owner).toBeUndefined();
+  });
+
+  test('settle with the last step leaves the same as recordStep and then settle, and returns the state before the next message', async () => {
+    const { store, observe } = given.nothing();
+    const seen = await Promise.all(
+      ['apart', 'together'].map(async (how) => {
+        const conversation = newConversation();
+        for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
+        const { lease } = await claimHead(store, conversation);
+        const step = { ...textStep('model.1', 1), ...COUNTED, fullTexts: new Map([['hash', 'whole text']]) };
+        const recorded = how === 'apart' ? await store.recordStep(lease, step) : undefined;
+        const settlement = { state: 'completed', answerSeq: 2, ...(recorded === undefined && { step }) } as const;
+        const settled = await store.settle(lease, settlement, undefined);
+        const state = recorded === undefined ? settled : recorded;
+        if (!('conversation' in state)) throw new Error(state.status);
+        const { log, events, texts, turns } = (await observe(conversation)).shape;
+        return { state: state.conversation, log, events, texts, turns };
+      }),
+    );
+    expect(seen[1]).toEqual(seen[0]);
+    expect(seen[1]?.state).toMatchObject({ head: 2, turns: 1, answeredVersion: 0 });
+  });
+
+  test('a repeated settle with the last step gets the same reply as the first call, and appends nothing again', async () => {
+    const { store, observe, conversation } = given.nothing();
+    for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
+    const { lease } = await claimHead(store, conversation);
+    const settlement = { state: 'completed', answerSeq: 2, step: textStep('model.1', 1) } as const;
+    const reply = await store.settle(lease, settlement, undefined);
+    expect(reply).toMatchObject({ status: 'settled', conversation: { head: 2 }, next: { inputSeq: 3 } });
+    const { shape } = await observe(conversation);
+    expect(await store.settle(lease, settlement, undefined)).toEqual({ ...reply, status: 'known' });
+    expect((await observe(conversation)).shape).toEqual(shape);
+    expect(shape.log).toHaveLength(3);
+  });
+
+  test('settle with the last step writes nothing if the owner is fenced, or if the log has grown since the step began', async () => {
+    const { store, observe, conversation, lease } = await given.running();
+    const before = await observe(conversation);
+    const settlement = { state: 'completed', answerSeq: 2, step: textStep('model.1', 1) } as const;
+    const late = { ...settlement, step: textStep('model.1', 0) };
+    const fenced = { status: 'fenced' };
+    expect(await store.settle({ ...lease, epoch: lease.epoch - 1 }, settlement, 'w')).toEqual(fenced);
+    expect(await store.settle({ ...lease, owner: 'other' }, settlement, undefined)).toEqual(fenced);
+    expect(await store.settle({ ...lease, turn: 'other' }, settlement, 'w')).toEqual(fenced);
+    expect(await store.settle(lease, late, 'w')).toEqual(fenced);
+    expect((await observe(conversation)).shape).toEqual(before.shape);
+    expect(await store.settle(lease, settlement, 'w')).toMatchObject({ status: 'settled', hasNext: false });
+  });
+
+  test('settle of an owner is fenced if another owner has settled a turn under the same id after an erase', async () => {
+    const { store, conversation, lease } = await given.running();
+    await store.erase(conversation);
+    // Epochs are times, so the next claim must come at least a millisecond later.
+    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(lease.epoch));
+    await store.accept(turnFor(conversation, 't1'));
+    const { lease: present } = await claimHead(store, conversation);
+    const settlement = { state: 'completed', answerSeq: 2, step: textStep('model.1', 1) } as const;
+    await store.settle(present, settlement, undefined);
+    for (const wake of ['w', undefined]) {
+      expect(await store.settle(lease, settlement, wake)).toEqual({ status: 'fenced' });
+    }
+    expect(await store.settle(present, settlement, undefined)).toMatchObject({ status: 'known', hasNext: false });
+  });
+
+  test('settle with a last step that is recorded already settles the turn, and appends nothing', async () => {
+    const { store, observe, conversation, lease } = await given.running();
+    const step = textStep('model.1', 1);
+    await store.recordStep(lease, step);
+    const settled = await store.settle(lease, { state: 'completed', answerSeq: 2, step }, 'w');
+    expect(settled).toMatchObject({ status: 'settled', conversation: { head: 2 } });
+    expect((await observe(conversation)).shape.log).toHaveLength(2);
+  });
+
+  test('settle as failed with the last step keeps the message of the step, and the epoch rises', async () => {
+    const { store, observe, conversation, lease } = await given.running();
+    const settlement = { state: 'failed', failure: FAILURE, step: textStep('model.1', 1, 'not as asked') } as const;
+    expect(await store.settle(lease, settlement, 'w')).toMatchObject({ status: 'settled', conversation: { head: 2 } });
+    const { shape, times } = await observe(conversation);
+    expect(shape.log.map(({ content }) => content).at(-1)).toBe('not as asked');
+    expect(shape.turns['t1']?.steps).toMatchObject({ 'model.1': { status: 'done' } });
+    expect(times.epoch).toBeGreaterThan(lease.epoch);
   });
 
   test('when a turn fails, readTurn returns its failure, its unanswered tool calls get error results, and the epoch rises', async () => {

@@ -60,7 +60,7 @@ it('the record of a turn with a complete answer has no end reason', async () => 
   expect((await world.view('t1'))?.answer).toEqual({ seq: 2, content: 'Whole.' });
 });
 
-it('a turn whose worker was lost after a cut-off answer is completed with that answer by the next worker', async () => {
+it('a turn whose cut-off answer could not be settled is asked for again by the next worker, and completed as cut off', async () => {
   const model = scriptedModel({ decide: () => ({ content: 'Half an ans', end: 'cut_off' }) });
   let isDown = true;
   const world = await Fixture.open({
@@ -81,6 +81,7 @@ it('a turn whose worker was lost after a cut-off answer is completed with that a
   isDown = false;
   await world.timers.advance(8_000);
   await world.deliver();
-  expect(model.callCount).toBe(1);
+  expect(model.callCount).toBe(2);
+  expect(world.log).toHaveLength(2);
   expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { end: 'cut_off' } });
 });

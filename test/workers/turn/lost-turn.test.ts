@@ -110,7 +110,9 @@ it.each(['recordStep', 'settle'] as const)(
   'a worker that learns of a lost lease from the write %s ends the delivery without an error',
   async (name) => {
     const world: Fixture = await Fixture.open({
-      model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
+      model: scriptedModel({
+        steps: [{ answer: { toolCalls: [{ name: 'unknown', arguments: {} }] } }, { answer: { content: 'ok' } }],
+      }),
       wrap: (ports) => ({
         ...ports,
         turns: {
@@ -195,7 +197,7 @@ it('a delivered turn job fails with the error of a failing store, and the sweepe
   const away = new Error('redis is away');
   const world = await Fixture.open({
     model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
-    wrap: (ports) => ({ ...ports, turns: { ...ports.turns, recordStep: () => Promise.reject(away) } }),
+    wrap: (ports) => ({ ...ports, turns: { ...ports.turns, settle: () => Promise.reject(away) } }),
   });
   await world.accept('t1', 'Hi');
   await expect(world.deliver()).rejects.toMatchObject({

@@ -4,13 +4,14 @@
 -- @include idle-ttl
 -- @include conversations
 
--- Returns the reply that refuses a writer of another agent, or a writer during a fork, else nil. One agent owns a
--- conversation, because a pass has one policy.
+-- Returns the reply that refuses a writer of another agent, or a writer during a fork, else nil. The second value is the
+-- agent of the conversation, or nil if it does not exist. One agent owns a conversation, because a pass has one policy.
 local function find_refusal(is_gone, agent)
   local known = is_gone and {} or redis.call('HMGET', c, 'agent', 'forking', 'forkUntil')
   -- The fork is checked before the agent, because an unfinished fork has no agent yet.
   if known[2] then return forking_reply(known[3]) end
   if known[1] and known[1] ~= agent then return { 'other_agent', known[1] } end
+  return nil, known[1]
 end
 
 -- Creates the conversation if it does not exist. After an erase or an abandoned fork, this function first removes the keys

@@ -10,8 +10,9 @@ local SETTLED = { completed = true, failed = true, canceled = true }
 -- parameter `ttl` is `new_ttl` of start_idle_ttl.
 local function settle_turn(turn, state, retentionMs, field, value, ttl)
   local key = turn_prefix .. turn
-  local input_seq, was_suspended, has_context, accepted_at =
-    unpack(redis.call('HMGET', key, 'inputSeq', 'suspended', 'hasContext', 'acceptedAt'))
+  local kept = redis.call('HMGET', key, 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros', 'inputSeq', 'suspended',
+    'hasContext', 'acceptedAt')
+  local input_seq, was_suspended, has_context, accepted_at = unpack(kept, 5, 8)
   -- After a failover the clock may go back, but the settlement times of a conversation must never decrease.
   local at = string.format('%.0f', math.max(now, conversation.settled, tonumber(accepted_at or '') or 0))
   if not input_seq then redis.call('HDEL', txt, 'i:' .. turn) end
@@ -34,8 +35,7 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   redis.call('HSET', key, 'state', state, 'settledAt', at, field, value)
   redis.call('PEXPIRE', key, retentionMs)
   if state == 'failed' then list_failed(turn, at, retentionMs) end
-  local usage = redis.call('HMGET', key, 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros')
-  emit('turn_settled', { 'turn', turn, 'state', state, unpack(add_spending(usage)) })
+  emit('turn_settled', { 'turn', turn, 'state', state, unpack(add_spending(kept)) })
   end_stream(turn)
   start_idle_ttl(conversation.ttl, ttl)
 end

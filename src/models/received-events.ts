@@ -1,0 +1,144 @@
+import type { Dispatcher } from 'undici';
+import type { WatchedRequest } from './answer-stream.ts';
+import { EventParser } from './event-parser.ts';
+import { type BytesTaker, ResponseBytes } from './response-bytes.ts';
+
+/** Returned by a decoder for the event that marks the end of a stream. */
+export const END_MARK = Symbol('end mark');
+
+/** Options of an SDK for one request whose response is read as bytes. */
+interface SendOptions {
+  readonly signal: AbortSignal;
+  readonly fetchOptions: { readonly dispatcher: Dispatcher };
+}
+
+interface StreamedCall<Event> {
+  readonly dispatcher: Dispatcher;
+  readonly request: Pick<WatchedRequest, 'signal' | 'onEvent'>;
+  /** Sends the request through the provider's SDK. */
+  readonly send: (options: SendOptions) => Promise<Response>;
+  /**
+   * Decodes one event as the provider's SDK does. Returns undefined for an event that the SDK skips.
+   * @throws the SDK's error for an event that reports an error
+   */
+  readonly decode: (data: string, name: string | undefined, headers: Headers) => Event | undefined | typeof END_MARK;
+  /** Converts an error of the provider or of the network into a `ModelError`. */
+  readonly classify: (error: unknown) => Error;
+  /** Reads one event. Returns true if the answer is complete. */
+  readonly take: (event: Event) => boolean;
+}
+
+interface StreamEnd {
+  /** True if the server marked the end of its stream. */
+  readonly isMarked: boolean;
+}
+
+/**
+ * Sends a request through an SDK, and calls `take` with each event of the response at the moment it arrives. The SDK
+ * sends the request and reads HTTP errors. The SDK's stream is not used: its iterators and the web stream below them
+ * cost more than all other work for an event.
+ *
+ * Errors of the provider and of the network become `ModelError`s. Errors of `take` are bugs and are thrown unchanged.
+ * @throws ModelError if the call fails, or the signal's reason
+ */
+export async function receiveEvents<Event>(call: StreamedCall<Event>): Promise<StreamEnd> {
+  const { signal } = call.request;
+  signal.throwIfAborted();
+  // Each request has its own signal, because an SDK may keep its listener on the signal until the body is collected.
+  const connection = new AbortController();
+  const bytes = new ResponseBytes(call.dispatcher);
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => {
+    connection.abort(signal.reason);
+    aborted.reject(signal.reason);
+  };
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    const options = { signal: connection.signal, fetchOptions: { dispatcher: bytes.dispatcher } };
+    const response = await Promise.race([send(call, options), aborted.promise]);
+    const reading = new EventReading(call, response.headers);
+    bytes.read(response, reading);
+    const end = await Promise.race([reading.ended, aborted.promise]);
+    signal.throwIfAborted();
+    bytes.release();
+    return end;
+  } catch (error) {
+    connection.abort();
+    bytes.abort();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+async function send<Event>(call: StreamedCall<Event>, options: SendOptions): Promise<Response> {
+  try {
+    return await call.send(options);
+  } catch (error) {
+    throw call.classify(error);
+  }
+}
+
+/** Reads the events of one response. Ends once: with the answer, the end of the stream, or an error. */
+class EventReading<Event> implements BytesTaker {
+  readonly #call: StreamedCall<Event>;
+  readonly #headers: Headers;
+  readonly #end = Promise.withResolvers<StreamEnd>();
+  readonly #parser = new EventParser((data, name) => this.#read(data, name));
+  #hasEnded = false;
+
+  constructor(call: StreamedCall<Event>, headers: Headers) {
+    this.#call = call;
+    this.#headers = headers;
+  }
+
+  get ended(): Promise<StreamEnd> {
+    return this.#end.promise;
+  }
+
+  take(bytes: Uint8Array): void {
+    if (!this.#hasEnded) this.#parser.push(bytes);
+  }
+
+  end(): void {
+    if (this.#hasEnded) return;
+    this.#parser.end();
+    this.#settle({ isMarked: false });
+  }
+
+  fail(error: unknown): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    try {
+      this.#end.reject(this.#call.classify(error));
+    } catch (reason) {
+      this.#end.reject(reason);
+    }
+  }
+
+  #settle(end: StreamEnd): void {
+    this.#hasEnded = true;
+    this.#end.resolve(end);
+  }
+
+  #read(data: string, name: string | undefined): void {
+    // The parser may hold more events than the one that ended the answer.
+    if (this.#hasEnded) return;
+    const { request, decode, take } = this.#call;
+    let event: Event | undefined | typeof END_MARK;
+    try {
+      event = decode(data, name, this.#headers);
+    } catch (error) {
+      return this.fail(error);
+    }
+    if (event === undefined) return;
+    if (event === END_MARK) return this.#settle({ isMarked: true });
+    try {
+      request.onEvent?.();
+      if (take(event)) this.#settle({ isMarked: false });
+    } catch (bug) {
+      this.#hasEnded = true;
+      this.#end.reject(bug);
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import type { Dispatcher } from 'undici';
+
+export interface BytesTaker {
+  take(bytes: Uint8Array): void;
+  end(): void;
+  fail(error: unknown): void;
+}
+
+/**
+ * ms in which a server may end a response whose answer is complete. The connection can then serve the next request.
+ * Servers end the response in the same packet or the next one.
+ */
+const END_MS = 1_000;
+
+/**
+ * Takes the bytes of one response from the HTTP client, before `fetch` makes a web stream of them. The web stream costs
+ * more for each chunk than the reading of its events. `fetch` still follows redirects and aborts the connection.
+ */
+export class ResponseBytes {
+  /** Sends one request, and takes the bytes of its response. */
+  readonly dispatcher: Dispatcher;
+  /** False if the bytes are in the body of the response, because they are compressed or may be no stream. */
+  #isTaken = false;
+  readonly #early: Uint8Array[] = [];
+  #taker: BytesTaker | undefined;
+  #end: { readonly error?: Error } | undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  /** Kept until the response has ended, because undici cancels a response that was collected as garbage. */
+  #response: Response | undefined;
+
+  constructor(dispatcher: Dispatcher) {
+    this.dispatcher = dispatcher.compose(
+      (dispatch) => (options, handler) => dispatch(options, this.#listenBefore(handler)),
+    );
+  }
+
+  /** Passes the bytes on: at once those that have arrived, then each chunk when it arrives. */
+  read(response: Response, taker: BytesTaker): void {
+    this.#response = response;
+    this.#taker = taker;
+    if (!this.#isTaken) void this.#readBody(response, taker);
+    for (const bytes of this.#early.splice(0)) taker.take(bytes);
+    if (this.#end !== undefined) this.#finish(this.#end);
+  }
+
+  /** Ends the reading of a response whose answer is complete. */
+  release(): void {
+    this.#taker = undefined;
+    if (this.#end === undefined) setTimeout(() => this.abort(), END_MS).unref();
+  }
+
+  /** Closes the connection, unless the response has ended. */
+  abort(): void {
+    this.#taker = undefined;
+    if (this.#end === undefined) this.#controller?.abort(new Error('the answer needs no more of the response'));
+  }
+
+  #listenBefore(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
+    return {
+      onRequestStart: (controller, context) => {
+        this.#controller = controller;
+        handler.onRequestStart?.(controller, context);
+      },
+      onRequestUpgrade: (...upgrade) => handler.onRequestUpgrade?.(...upgrade),
+      onResponseStart: (controller, status, headers, message) => {
+        this.#isTaken = status === 200 && headers['content-encoding'] === undefined && !isJson(headers['content-type']);
+        handler.onResponseStart?.(controller, status, headers, message);
+      },
+      onResponseData: (controller, chunk) => {
+        if (!this.#isTaken) handler.onResponseData?.(controller, chunk);
+        else if (this.#response === undefined) this.#early.push(chunk);
+        else this.#taker?.take(chunk);
+      },
+      onResponseEnd: (controller, trailers) => {
+        handler.onResponseEnd?.(controller, trailers);
+        this.#finish({});
+      },
+      onResponseError: (controller, error) => {
+        handler.onResponseError?.(controller, error);
+        this.#finish({ error });
+      },
+    };
+  }
+
+  #finish(end: { readonly error?: Error }): void {
+    this.#end = end;
+    const taker = this.#taker;
+    if (!this.#isTaken || taker === undefined) return;
+    this.#response = undefined;
+    this.#taker = undefined;
+    if (end.error === undefined) taker.end();
+    else taker.fail(end.error);
+  }
+
+  async #readBody({ body }: Response, taker: BytesTaker): Promise<void> {
+    try {
+      for await (const bytes of body ?? []) {
+        if (this.#taker === undefined) return;
+        taker.take(bytes);
+      }
+      taker.end();
+    } catch (error) {
+      taker.fail(error);
+    }
+  }
+}
+
+/** A body with this label may be no stream, which `providerFetch` finds out. */
+function isJson(type: string | string[] | undefined): boolean {
+  return String(type ?? '').includes('application/json');
+}

@@ -1,0 +1,62 @@
+import type { Redis } from 'ioredis';
+import { callStore } from './records.ts';
+
+/** ms between two rounds of questions. A question after a pause is asked at once. */
+const ROUND_MS = 20;
+
+interface Question {
+  readonly key: string;
+  readonly resolve: (isFollowed: boolean) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Asks Redis which turns have a stream. A worker asks four times a second for each answer in flight, and nearly every
+ * answer is no. So the questions of a round are one command, which returns the number of streams.
+ */
+export class FollowedTurns {
+  readonly #redis: Redis;
+  #waiting: Question[] = [];
+  #isPaused = false;
+
+  constructor(redis: Redis) {
+    this.#redis = redis;
+  }
+
+  /** @param key key of the turn's stream */
+  ask(key: string): Promise<boolean> {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    this.#waiting.push({ key, resolve, reject });
+    if (!this.#isPaused) this.#startRound();
+    return promise;
+  }
+
+  #startRound(): void {
+    const asked = this.#waiting;
+    if (asked.length === 0) return;
+    this.#waiting = [];
+    this.#isPaused = true;
+    setTimeout(() => {
+      this.#isPaused = false;
+      this.#startRound();
+    }, ROUND_MS).unref();
+    // A command of a Cluster may only have keys of one slot, which the braces of a key name.
+    const groups = this.#redis.isCluster
+      ? [...Map.groupBy(asked, ({ key }) => key.slice(0, key.indexOf('}'))).values()]
+      : [asked];
+    for (const group of groups) void this.#askGroup(group);
+  }
+
+  async #askGroup(questions: readonly Question[]): Promise<void> {
+    try {
+      const found = await callStore(() => this.#redis.exists(questions.map(({ key }) => key)));
+      if (found === 0 || found === questions.length) for (const { resolve } of questions) resolve(found > 0);
+      else {
+        const half = questions.length >> 1;
+        await Promise.all([questions.slice(0, half), questions.slice(half)].map((part) => this.#askGroup(part)));
+      }
+    } catch (error) {
+      for (const { reject } of questions) reject(error);
+    }
+  }
+}
