@@ -8,6 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { Tiktoken } from 'js-tiktoken/lite';
 import { readDiagnostics, readTexts, readTraces } from '../test/tokens/corpus.ts';
+import { sampleSize } from './sample-size.ts';
 import { describeSpread, type Spread, spreadOf } from './spread.ts';
 
 const { values } = parseArgs({
@@ -23,7 +24,7 @@ const { values } = parseArgs({
 const isOld = values.encoding === 'cl100k_base';
 const encoding = isOld ? 'cl100k_base' : 'o200k_base';
 
-const UNITS = 200_000;
+const UNITS = sampleSize(200_000, 5_000);
 const WARM_RUNS = 7;
 
 type Encode = (text: string) => ArrayLike<number>;
@@ -107,7 +108,16 @@ async function measureOne(encoder: string, name: string): Promise<Measured> {
 }
 
 function startOne(encoder: string, text: string): Measured {
-  const args = [import.meta.filename, '--one', encoder, '--text', text, '--encoding', encoding];
+  const args = [
+    import.meta.filename,
+    '--one',
+    encoder,
+    '--text',
+    text,
+    '--encoding',
+    encoding,
+    ...(values.smoke ? ['--smoke'] : []),
+  ];
   const printed = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
   return JSON.parse(printed) as Measured;
 }
@@ -154,7 +164,8 @@ async function main(): Promise<void> {
     return;
   }
   const rows: Row[] = [];
-  for (const text of Object.keys(TEXTS)) if (readText(text) !== '') rows.push(...(await measureText(text)));
+  const measured = Object.keys(TEXTS).slice(0, sampleSize(Object.keys(TEXTS).length, 1));
+  for (const text of measured) if (readText(text) !== '') rows.push(...(await measureText(text)));
   if (values.json) console.log(JSON.stringify({ encoding, rows }));
   else {
     console.log(`${encoding}, median (min–max) of ${values.runs} processes, ms`);
