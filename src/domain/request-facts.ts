@@ -1,6 +1,7 @@
+import type { z } from 'zod';
 import type { ThresholdName } from './inspection/names.ts';
 import type { FixedWeight, Limits, ModelWindow } from './limits.ts';
-import { POLICY_DEFAULTS, type Policy, type PolicyInput } from './policy.ts';
+import { POLICY_DEFAULTS, type Policy, type PolicyInput, policyInputSchema } from './policy.ts';
 
 /**
  * Sizes and limits of an agent's requests, in tokens. Only workers know the agent, so a worker records them with each
@@ -26,16 +27,26 @@ export interface RequestFacts extends FixedWeight {
 }
 
 /** Settings of a policy that change a plan. A plan needs only the sizes of pins, and no summarizer. */
-export type PlanningPolicy = Omit<PolicyInput, (typeof UNPLANNED)[number]>;
+export const planningPolicySchema = policyInputSchema.omit({
+  pins: true,
+  summarizer: true,
+  mode: true,
+  reviewTtl: true,
+  cacheTtl: true,
+  enabled: true,
+  conversationTtl: true,
+});
 
-const UNPLANNED = ['pins', 'summarizer', 'mode', 'reviewTtl', 'cacheTtl', 'enabled', 'conversationTtl'] as const;
+export type PlanningPolicy = z.infer<typeof planningPolicySchema>;
 
 /** @returns undefined if all settings have their defaults */
 function planningSettings(policy: Policy): PlanningPolicy | undefined {
   const defaults: PolicyInput = POLICY_DEFAULTS;
   const own = Object.entries(policy).filter(([name, value]) => {
-    if ((UNPLANNED as readonly string[]).includes(name)) return false;
-    return JSON.stringify(value) !== JSON.stringify(defaults[name as keyof PolicyInput]);
+    return (
+      name in planningPolicySchema.shape &&
+      JSON.stringify(value) !== JSON.stringify(defaults[name as keyof PolicyInput])
+    );
   });
   return own.length === 0 ? undefined : Object.fromEntries(own);
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { idSchema } from '../../domain/ids.ts';
 import { CATEGORIES, ENTRY_STATES, THRESHOLDS } from '../../domain/inspection/names.ts';
+import { planningPolicySchema } from '../../domain/request-facts.ts';
 
 const seq = z.number().describe('Position in the log, from 1.');
 
@@ -65,8 +66,8 @@ export const breakdownSchema = z
         tokens: z.number(),
       }),
     ),
-    policy: z
-      .record(z.string(), z.unknown())
+    policy: planningPolicySchema
+      .loose()
       .optional()
       .describe(
         'Settings of the policy at the last model call that change a plan and differ from their defaults. Absent before a worker recorded them.',

@@ -38,6 +38,7 @@ export interface StreamedStep {
 export class PieceStream {
   readonly #turn: StreamedTurn;
   #isFollowed = false;
+  #asking: Promise<void> | undefined;
   #hasReported = false;
   #attempt = 0;
 
@@ -57,7 +58,15 @@ export class PieceStream {
     return this.#turn.timers;
   }
 
+  /** Callers that ask at the same time share one question, because another one might wait for the reply to the first. */
   async #ask(): Promise<void> {
+    this.#asking ??= this.#askOnce().finally(() => {
+      this.#asking = undefined;
+    });
+    await this.#asking;
+  }
+
+  async #askOnce(): Promise<void> {
     const { conversation, turn } = this.#turn.lease;
     if (await this.#turn.streams.isFollowed(conversation, turn)) this.#isFollowed = true;
   }
