@@ -1,8 +1,7 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { FailuresAtOnce } from './test/setup/failures-at-once.ts';
+import { BaseSequencer, type Reporter, type TestCase, type TestSpecification, type Vitest } from 'vitest/node';
 
 const allFiles = 'test/**/*.test.ts';
 const gateFiles = ['test/gates/**/*.test.ts'];
@@ -113,6 +112,24 @@ class LongestFirst extends BaseSequencer {
 function placeOf({ project, moduleId }: TestSpecification): number {
   const place = LONGEST.indexOf(relative(project.config.root, moduleId));
   return place === -1 ? LONGEST.length : place;
+}
+
+/** Prints each failure when it happens. The summary at the end would be missing if a time limit ended the run. */
+class FailuresAtOnce implements Reporter {
+  #vitest: Vitest | undefined;
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+  }
+
+  onTestCaseResult(test: TestCase): void {
+    const { state, errors = [] } = test.result();
+    if (state !== 'failed') return;
+    for (const { message, diff, stacks = [] } of errors) {
+      const places = stacks.map(({ file, line }) => `    at ${file}:${line}`);
+      this.#vitest?.logger.error([`FAILED ${test.fullName}`, message, diff ?? '', ...places].join('\n'));
+    }
+  }
 }
 
 export default defineConfig({

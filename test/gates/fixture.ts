@@ -34,7 +34,6 @@ import { searched } from '../local-redis/find.ts';
 
 process.stdout.write(parseTurn(redisUrl ?? searched));
 `,
-  'test/setup/failures-at-once.ts': readFileSync(join(root, 'test/setup/failures-at-once.ts'), 'utf8'),
   'src/store/lua/read-time.lua': `-- The clock of Redis.\nreturn redis.call('TIME')\n`,
 };
 
