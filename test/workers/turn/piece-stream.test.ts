@@ -101,6 +101,7 @@ it('a worker never splits a character between two batches', async () => {
 
 it('a worker holds the pieces of a turn without readers, and sends all of them once a reader asks', async () => {
   const { say, timers, sent, readers } = openStream(undefined, false);
+  await settleTasks();
   for (const piece of ['It ', 'is ']) await say(piece);
   await timers.advance(ASK_MS - 1);
   expect(readers.questions, 'at the start and at the first piece').toBe(2);
@@ -114,8 +115,15 @@ it('a worker holds the pieces of a turn without readers, and sends all of them o
 
 it('a worker asks no more often because much text is waiting', async () => {
   const { say, readers } = openStream(undefined, false);
+  await settleTasks();
   for (let count = 0; count < 10; count += 1) await say('x'.repeat(FLUSH_CHARACTERS));
   expect(readers.questions, 'at the start and at the first piece').toBe(2);
+});
+
+it('a piece that comes before the reply to the first question waits for that reply', async () => {
+  const { say, sent, readers } = openStream();
+  await say('a');
+  expect([readers.questions, sent()]).toEqual([1, [[text('a')]]]);
 });
 
 it('a worker has one batch in flight, and a slow Redis gets larger batches', async () => {
