@@ -100,8 +100,11 @@ it('alerts report killed workers but not stopped ones, and page a person after t
   for (let turn = 0; turn < TURNS; turn += 1) {
     expect(await client.result(`c${turn}`, 't1', { waitMs: 25_000 })).toMatchObject({ state: 'completed' });
   }
-  // It has left the discovery: what asks for `up` sees nothing.
-  expect(await ask(exprOf('TurnfoldWorkerDown'))).toEqual([]);
+  // Once it has left the discovery, what asks for `up` sees nothing.
+  await eventually(
+    () => ask(exprOf('TurnfoldWorkerDown')),
+    (found) => expect(found).toEqual([]),
+  );
 
   expect(await ask(restarts)).toEqual([]);
   const [second, third] = [

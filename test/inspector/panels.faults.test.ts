@@ -151,6 +151,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       const { client } = scene;
       await expect.poll(() => client.proposal('refused'), { timeout: WAIT_MS }).toBeDefined();
       const page = await open('/c/refused/proposal');
+      await page.getByText('turnfold approve refused', { exact: true }).waitFor();
       const held = await holdAnswer(page, '**/proposals');
       const operations: string[] = [];
       const answers = [
@@ -161,7 +162,6 @@ describe.skipIf(chromium === undefined || !hasTraces)(
         operations.push(route.request().headers()['idempotency-key'] ?? '');
         await route.fulfill(answers[operations.length - 1] ?? {});
       });
-      await page.getByText('turnfold approve refused', { exact: true }).waitFor();
       await page
         .getByRole('textbox', { name: /^Summary of messages/ })
         .first()

@@ -66,6 +66,19 @@ const WRITES: readonly Write[] = [
     once: 1,
   },
   {
+    name: 'enqueueTurns',
+    call: async (client, conversation, id) => {
+      const turn = { conversation, agent, input: 'hello', delayMs: LATER_MS, ...turnOption(id) };
+      const [answer] = await client.enqueueTurns([turn]);
+      if (answer?.status === 'refused') throw answer.error;
+      return answer;
+    },
+    field: 'turn',
+    answer: { status: 'enqueued', state: 'scheduled', isNew: false },
+    readEffect: async (_, conversation) => (await master.redis.keys(`*:t:${conversation}:*`)).length,
+    once: 1,
+  },
+  {
     name: 'redrive',
     prepare: (client, conversation) => ask(client, conversation, 'hello', { agent: 'nobody' }),
     call: (client, conversation) => client.redrive(conversation, 't'),
