@@ -26,7 +26,7 @@ export interface RequestFacts extends FixedWeight {
   readonly policy?: PlanningPolicy;
 }
 
-/** Settings of a policy that change a plan. A plan needs only the sizes of pins, and no summarizer. */
+/** The settings that decide a plan. Pins and the summarizer are left out: a plan needs only the sizes of pins. */
 export const planningPolicySchema = policyInputSchema.omit({
   pins: true,
   summarizer: true,

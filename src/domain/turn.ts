@@ -33,8 +33,9 @@ export const TURN_LIMITS = {
   compactionWaitMs: 20_000,
   maxQueuedTurns: 1_000,
   turnRetentionMs: 604_800_000,
-  /** Most messages, and most bytes of their JSON, of a context that a worker gets with its claim. */
+  /** A claim returns the context, too, if the context has at most this many messages. */
   claimedMessages: 32,
+  /** A claim returns the context only if its messages have at most this many bytes as JSON. */
   claimedBytes: 16_384,
 } as const;
 

@@ -26,7 +26,7 @@ export async function enqueueTurns(transport: Transport, inputs: readonly Enqueu
   return list.flatMap((turn) => ('json' in turn ? (answers.next().value ?? []) : turn));
 }
 
-/** @returns the refusal of a turn that cannot be written as JSON */
+/** Writes a turn as JSON. If the turn is invalid, returns the answer that refuses it. */
 function writeTurn(input: EnqueueInput): SentTurn | EnqueueAnswer {
   try {
     const { turn: named, ...given } = readFields(input);

@@ -18,7 +18,7 @@ export interface RouteServices {
   /** Path under which the routes are mounted, without a slash at its end. */
   readonly basePath: string;
   readonly fleet?: HttpAppOptions['fleet'] | undefined;
-  /** Receives the errors of an answer that are defects. */
+  /** Receives each error that is a defect of the server, not a fault of the caller. */
   readonly onError: (error: unknown) => void;
 }
 

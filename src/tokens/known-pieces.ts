@@ -7,7 +7,7 @@ const FIELDS = 4;
 /** The sizes are one number: bytes of the piece, and in the low bits the number of its tokens. */
 const COUNT_BITS = 12;
 const COUNT_MASK = (1 << COUNT_BITS) - 1;
-/** Maximum bytes of a piece that is remembered. A sentence in Japanese may be one piece of several hundred bytes. */
+/** Longer pieces are not remembered. A sentence in Japanese may be one piece of several hundred bytes. */
 export const KNOWN_BYTES = 1_024;
 const ALL_BYTES = 1 << 20;
 const ALL_IDS = 1 << 19;

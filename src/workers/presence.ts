@@ -31,7 +31,7 @@ export interface PresenceOptions {
 
 /**
  * The entry of this process in the list of running workers in Redis. A worker renews its entry until it stops. The worker
- * that sweeps watches the entries of all. It ends the leases of a worker that is gone, and reports each worker that
+ * that sweeps watches all entries. The sweeping worker ends the leases of a dead worker, and reports each worker that
  * disappeared once as `worker_lost`. Metrics cannot show the difference, because a crash and a stop both end the metric
  * series of a process.
  */
@@ -58,7 +58,7 @@ export class Presence {
 
   /**
    * Looks once for workers that disappeared. Must not throw.
-   * @param endLeases ends the leases of a worker that is gone. If it fails, a later call tries again.
+   * @param endLeases ends the leases of a dead worker. After a failure, a later call tries again.
    */
   async watch(endLeases: (worker: string) => Promise<void>): Promise<void> {
     const { store, onEvent } = this.#options;

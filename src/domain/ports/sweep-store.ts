@@ -107,8 +107,8 @@ export interface SweepStore {
    */
   sweepDue(now: number, limit: number): Promise<Sweep>;
   /**
-   * Ends the leases of turns and passes, and the claims on summaries, of a worker that is gone. Owners and epochs stay, so
-   * that a worker that is alive after all continues or is fenced (I8). A pass that waits for such a summary waits no longer.
+   * Ends all leases of a dead worker, and its claims on summaries. Owners and epochs stay, so a worker that is alive after
+   * all continues or is fenced (I8). A pass that waits for a summary of the dead worker stops waiting.
    * @returns the due work of the shards that answer in time
    */
   lapseLeases(worker: string): Promise<Sweep>;

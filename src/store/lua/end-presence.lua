@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Removes a worker from the running workers, unless its key was renewed meanwhile. The script runs on a full Redis.
--- KEYS: workers, the worker's key. ARGV: worker, time to live in ms of a key that was renewed meanwhile
+-- KEYS: workers, the worker's key. ARGV: worker, remaining ms above which the key counts as renewed
 -- Reply: 1 | 0 if the worker is alive, or another call removed it
 local workers, key, worker, renewedMs = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[2])
 if redis.call('PTTL', key) > renewedMs then return 0 end

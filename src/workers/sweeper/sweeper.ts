@@ -27,11 +27,11 @@ export interface Sweeper {
    */
   sweepOnce(): Promise<number>;
   /**
-   * Ends the leases of a worker that is gone, and wakes its work elsewhere.
-   * @throws the error of a shard that did not answer, after the work of the other shards was woken
+   * Ends the leases of a dead worker, and wakes the conversations for other workers.
+   * @throws the error of a shard that failed. The conversations of the other shards are woken before.
    */
   endLeases(worker: string): Promise<void>;
-  /** @param watch looks for workers that are gone, twice a second in the process that sweeps. Must not throw. */
+  /** @param watch looks for dead workers, twice a second in the process that sweeps. Must not throw. */
   start(watch?: () => Promise<void>): void;
   /** Starts no further sweep. Resolves when the sweep that runs now has ended. */
   stop(): Promise<void>;

@@ -7,7 +7,7 @@ import type { Given } from './fixture.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Ends the leases of a worker that is gone. */
+/** Ends the leases of a dead worker. */
 export function describeLapsedLeases(given: Given): void {
   /** A conversation whose turn `t1` and whose pass are claimed by a worker. */
   async function claimBoth(worker: string) {
