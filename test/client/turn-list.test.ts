@@ -10,17 +10,21 @@ afterAll(() => fixture.close());
 
 const agent = 'talker';
 
+function listTurns(count: number, conversationOf: (at: number) => string) {
+  return Array.from({ length: count }, (_, at) => ({
+    conversation: conversationOf(at),
+    agent,
+    input: `${at}`,
+    turn: `t${at}`,
+  }));
+}
+
 function outcomeOf(answer: EnqueueAnswer): string {
   return answer.status === 'enqueued' ? `${answer.conversation} ${answer.turn}` : answer.error.code;
 }
 
 test('enqueueTurns accepts turns of many conversations, and answers in the order of the list', async () => {
-  const inputs = Array.from({ length: 40 }, (_, at) => ({
-    conversation: `many-${at % 13}`,
-    agent,
-    input: `${at}`,
-    turn: `t${at}`,
-  }));
+  const inputs = listTurns(40, (at) => `many-${at % 13}`);
   const answers = await fixture.client.enqueueTurns(inputs);
   expect(answers.map(outcomeOf)).toEqual(inputs.map(({ conversation, turn }) => `${conversation} ${turn}`));
   expect(answers[0]).toStrictEqual({
@@ -96,12 +100,7 @@ test.each([
 });
 
 test('workers answer all turns of enqueueTurns, those of a conversation in order', async () => {
-  const inputs = Array.from({ length: 12 }, (_, at) => ({
-    conversation: `run-${at % 3}`,
-    agent,
-    input: `${at}`,
-    turn: `t${at}`,
-  }));
+  const inputs = listTurns(12, (at) => `run-${at % 3}`);
   await fixture.startWorkers();
   await fixture.client.enqueueTurns(inputs);
   for (const { conversation, turn } of inputs) {
