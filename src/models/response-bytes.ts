@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 
 export interface BytesTaker {
@@ -14,7 +15,8 @@ const END_MS = 1_000;
 
 /**
  * Takes the bytes of one response from the HTTP client, before `fetch` makes a web stream of them. The web stream costs
- * more for each chunk than the reading of its events. `fetch` still follows redirects and aborts the connection.
+ * more for each chunk than the reading of its events. `fetch` still follows redirects and aborts the connection. After
+ * a redirect, the response is the last one.
  */
 export class ResponseBytes {
   /** Sends one request, and takes the bytes of its response. */
@@ -58,28 +60,36 @@ export class ResponseBytes {
   #listenBefore(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
     return {
       onRequestStart: (controller, context) => {
-        this.#controller = controller;
+        this.#begin(controller);
         handler.onRequestStart?.(controller, context);
       },
       onRequestUpgrade: (...upgrade) => handler.onRequestUpgrade?.(...upgrade),
       onResponseStart: (controller, status, headers, message) => {
-        this.#isTaken = status === 200 && headers['content-encoding'] === undefined && !isJson(headers['content-type']);
+        if (this.#controller === controller) this.#isTaken = status === 200 && isPlainStream(headers);
         handler.onResponseStart?.(controller, status, headers, message);
       },
       onResponseData: (controller, chunk) => {
-        if (!this.#isTaken) handler.onResponseData?.(controller, chunk);
+        if (!this.#isTaken || this.#controller !== controller) handler.onResponseData?.(controller, chunk);
         else if (this.#response === undefined) this.#early.push(chunk);
         else this.#taker?.take(chunk);
       },
       onResponseEnd: (controller, trailers) => {
         handler.onResponseEnd?.(controller, trailers);
-        this.#finish({});
+        if (this.#controller === controller) this.#finish({});
       },
       onResponseError: (controller, error) => {
         handler.onResponseError?.(controller, error);
-        this.#finish({ error });
+        if (this.#controller === controller) this.#finish({ error });
       },
     };
+  }
+
+  /** Forgets the response before a redirect. Its callbacks may still arrive later, with its own controller. */
+  #begin(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    this.#isTaken = false;
+    this.#early.length = 0;
+    this.#end = undefined;
   }
 
   #finish(end: { readonly error?: Error }): void {
@@ -105,7 +115,7 @@ export class ResponseBytes {
   }
 }
 
-/** A body with this label may be no stream, which `providerFetch` finds out. */
-function isJson(type: string | string[] | undefined): boolean {
-  return String(type ?? '').includes('application/json');
+/** A body with the label of JSON may be no stream, which `providerFetch` finds out. */
+function isPlainStream(headers: IncomingHttpHeaders): boolean {
+  return headers['content-encoding'] === undefined && !String(headers['content-type']).includes('application/json');
 }

@@ -4,12 +4,33 @@ import type { AddressInfo } from 'node:net';
 import { text as readAll } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
+import type { WireFormat } from '../../src/domain/raw-items.ts';
 import { ask, connect } from './fixture.ts';
 import { failureOf } from './raw-server.ts';
 
 const user = { role: 'user', content: 'Which files?' } as const;
 const SAID = `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content: 'Two.' } }] })}\n\n`;
 const DONE = 'data: [DONE]\n\n';
+const MESSAGE = [
+  { type: 'message_start', message: { usage: { input_tokens: 7, output_tokens: 1 } } },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Two.' } },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } },
+  { type: 'message_stop' },
+]
+  .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+  .join('');
+const OUTPUT = [
+  {
+    type: 'message',
+    id: 'm',
+    role: 'assistant',
+    status: 'completed',
+    content: [{ type: 'output_text', text: 'Two.' }],
+  },
+];
+const RESPONSE = `data: ${JSON.stringify({ type: 'response.completed', response: { id: 'r', output: OUTPUT } })}\n\n`;
 const STREAM = { 'content-type': 'text/event-stream' };
 
 interface Served extends AsyncDisposable {
@@ -44,16 +65,28 @@ it('a compressed stream is read like any other', async () => {
   expect(await connect('openai-chat', server).generate(ask([user]))).toMatchObject({ content: 'Two.' });
 });
 
-it('a redirect is followed with the same request', async () => {
-  const paths: (string | undefined)[] = [];
-  await using server = await serve(({ url, method }, response) => {
-    paths.push(`${method} ${url}`);
-    if (paths.length === 1) response.writeHead(307, { location: '/elsewhere' }).end();
-    else response.writeHead(200, STREAM).end(SAID + DONE);
-  });
-  expect(await connect('openai-chat', server).generate(ask([user]))).toMatchObject({ content: 'Two.' });
-  expect(paths).toEqual(['POST /v1/chat/completions', 'POST /elsewhere']);
-});
+it.each<[string, (response: ServerResponse) => void]>([
+  ['has ended', (response) => response.end()],
+  ['is still open', (response) => response.write('Moved.')],
+])(
+  'a redirect whose response %s is followed with the same request, and the new stream is read to its end',
+  async (_, leave) => {
+    const paths: (string | undefined)[] = [];
+    const begun = Promise.withResolvers<void>();
+    await using server = await serve(({ url, method }, response) => {
+      paths.push(`${method} ${url}`);
+      if (paths.length === 1) {
+        leave(response.writeHead(307, { location: '/elsewhere' }));
+        return;
+      }
+      response.writeHead(200, STREAM).write(SAID);
+      void begun.promise.then(() => response.end(SAID + DONE));
+    });
+    const asked = connect('openai-chat', server).generate(ask([user], { onText: () => begun.resolve() }));
+    expect(await asked).toMatchObject({ content: 'Two.Two.' });
+    expect(paths).toEqual(['POST /v1/chat/completions', 'POST /elsewhere']);
+  },
+);
 
 it('requests after complete answers use the same connections', async () => {
   await using server = await serve((_, response) => {
@@ -65,9 +98,30 @@ it('requests after complete answers use the same connections', async () => {
   expect(server.connections()).toBeLessThanOrEqual(2);
 });
 
-it('an answer is complete at its end mark, and the connection is closed if the server does not end its response', async () => {
+it.each<[WireFormat, string]>([
+  ['anthropic', MESSAGE],
+  ['openai-chat', SAID + DONE],
+  ['openai-responses', RESPONSE],
+])(
+  'an %s answer is complete at its end mark, and the connection is closed if the server does not end its response',
+  async (format, stream) => {
+    const closed = Promise.withResolvers<void>();
+    await using server = await serve((_, response) => {
+      response.on('close', () => closed.resolve());
+      response.writeHead(200, STREAM).write(stream);
+    });
+    expect(await connect(format, server).generate(ask([user]))).toMatchObject({ content: 'Two.', end: 'complete' });
+    await closed.promise;
+  },
+);
+
+it('the connection of an answer that follows a redirect is closed if the server does not end its response', async () => {
   const closed = Promise.withResolvers<void>();
-  await using server = await serve((_, response) => {
+  await using server = await serve(({ url }, response) => {
+    if (url !== '/elsewhere') {
+      response.writeHead(307, { location: '/elsewhere' }).end();
+      return;
+    }
     response.on('close', () => closed.resolve());
     response.writeHead(200, STREAM).write(SAID + DONE);
   });

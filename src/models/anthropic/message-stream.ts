@@ -33,7 +33,7 @@ export class MessageReading {
     this.#listeners = listeners;
   }
 
-  /** Adds an event. Returns true if it holds the whole message. */
+  /** Adds an event. Returns true if the message is complete. */
   add(event: Anthropic.MessageStreamEvent): boolean {
     // A server that ignores `stream` sends the message in place of events.
     if (isWholeMessage(event)) {
@@ -60,7 +60,7 @@ export class MessageReading {
         break;
       case 'message_stop':
         this.#isComplete = true;
-        break;
+        return true;
       default:
     }
     return false;
