@@ -185,14 +185,14 @@ type ReturnEvent = {
 type ReclaimEvent = { readonly type: 'job_reclaimed'; readonly queue: string };
 
 /**
- * A worker stopped sending heartbeats without a shutdown: it died, hangs, or lost its connection to Redis. Exactly one
- * other worker reports this.
+ * A worker stopped renewing its entry without a shutdown: the worker died, hangs, or lost its connection to Redis.
+ * Exactly one other worker reports this.
  */
 type LostWorkerEvent = {
   readonly type: 'worker_lost';
   readonly worker: string;
   readonly roles: readonly string[];
-  /** Milliseconds from the start of the worker to its last heartbeat. */
+  /** Milliseconds from the start of the worker to its last renewal. */
   readonly livedMs: number;
 };
 

@@ -91,7 +91,7 @@ interface FleetSources {
 
 async function readFleet(options: FleetOptions, { inspection, wakes, waits }: FleetSources) {
   const { shards, stuckMs, inbox: isOn, grafanaUrl } = options;
-  // Heartbeats and failures have times of Redis. The clock of this process may differ by more than a heartbeat.
+  // Renewals and failures have times of Redis. The clock of this process may differ by more than the time between renewals.
   const at = await inspection.readClock();
   const [workers, failedTurns, backlog, quarantined, webhooks] = await Promise.all([
     inspection.listWorkers(),

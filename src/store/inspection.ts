@@ -43,7 +43,7 @@ export interface Inspection {
   listWaitingAgents(shards: number): Promise<Map<string, ConversationRef>>;
   /** Lists all webhooks with their health. */
   listWebhooks(): Promise<WebhookStatus[]>;
-  /** Lists worker processes by their heartbeats, the latest first. */
+  /** Lists worker processes by the times of their last renewals, the latest first. */
   listWorkers(): Promise<ListedWorker[]>;
   /** Clock of Redis in ms since epoch, by which the stores write their times. */
   readClock(): Promise<number>;

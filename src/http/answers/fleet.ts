@@ -36,11 +36,13 @@ export const fleetSchema = z
         worker: z.string(),
         roles: z.array(z.string()),
         startedAt: z.number(),
-        seenAt: z.number().describe('Time of the last heartbeat. Workers send one every 0.5 s.'),
+        seenAt: z
+          .number()
+          .describe('Time at which the worker last renewed its entry. A worker renews its entry every 0.5 s.'),
         isLost: z
           .boolean()
           .describe(
-            'True after 20 s without a heartbeat. Another worker then reports and removes the entry. It removes a killed worker sooner.',
+            'True if the worker has not renewed its entry for 20 s. Another worker then reports this worker as lost and removes the entry. The entry of a killed worker is removed after 1 to 2 s.',
           ),
       }),
     ),
