@@ -66,7 +66,7 @@ export const WORKER_METRICS = {
   ),
   workersLost: counter(
     'turnfold_workers_lost_total',
-    'Workers that disappeared without an orderly stop. A killed worker counts after about 1 s, a silent one after 20 s. life: short (less than 5 min) or long.',
+    'Workers that disappeared without an orderly stop. A killed worker counts after 1 to 2 s, a silent one after 20 s. life: short (less than 5 min) or long.',
     { role: ROLES, life: ['short', 'long'] },
   ),
   webhookRequests: counter(
