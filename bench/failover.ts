@@ -13,7 +13,7 @@ const KILLS = Number(process.argv.find((argument) => argument.startsWith('--kill
 /** True if workers are frozen (SIGSTOP) instead of killed, so that only the lease ends their ownership. */
 const FREEZES = process.argv.includes('--freeze');
 const KILL_EVERY_MS = 3_000;
-/** Maximum time in ms until another worker claims the turn: the lease of a frozen worker must lapse, that of a killed one not. */
+/** Maximum ms until another worker claims the turn. Only the lease of a frozen worker must lapse before. */
 const BOUND_MS = FREEZES ? 12_000 : 7_000;
 const LONGEST_MS = 60_000;
 

@@ -14,7 +14,7 @@ export interface Faults {
   readonly deaths: number;
   /** All leases and locks lapse at once, and their owners go on without noticing. */
   readonly lapses: number;
-  /** The sweeper takes a worker for gone, although that worker goes on or has died. */
+  /** The sweeper takes a worker for gone. The worker goes on, or it has died. */
   readonly gone: number;
   readonly all: number;
 }

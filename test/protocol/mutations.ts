@@ -158,7 +158,7 @@ export const MUTATIONS: readonly Mutation[] = [
     }),
   },
   {
-    name: 'without the check of the epoch, after a worker was taken for gone by mistake (I8)',
+    name: 'without the check of the epoch, if a living worker was taken for gone (I8)',
     invariant: 'I4',
     scenario: 'two producers',
     faults: { gone: 1, all: 1 },

@@ -64,7 +64,7 @@ it('another worker continues the turn of a killed worker, although the lease has
   expect(new Set(await calls()).size).toBe(2);
 });
 
-it('another worker continues the turns of a killed worker that was the one to sweep', async () => {
+it('another worker continues the turns of a killed worker that had the lease to sweep', async () => {
   const { victim, redis, extendLease, finish, calls } = await holdTurn();
   // The victim started first, so it sweeps.
   const sweeper = await redis.get(keyspace.sweeping());
@@ -100,7 +100,7 @@ it('a worker whose connections are cut again and again keeps its turn', async ()
   expect(await calls()).toHaveLength(1);
 });
 
-it('if the ACL forbids CLIENT LIST, the turn of a killed worker continues after its lease', async () => {
+it('another worker continues the turn of a killed worker after its lease if the ACL forbids CLIENT LIST', async () => {
   const withUser = (url: string): string => Object.assign(new URL(url), { username: USER, password: 'any' }).href;
   const { victim, redis, key, finish, calls } = await holdTurn(withUser);
   expect(await redis.get(key), 'no connection is known').toBe('');

@@ -114,7 +114,7 @@ test('a sweep reports a full Redis once if no idle conversation can be erased', 
   expect(await second).toEqual({ due: [], quarantined: [] });
 });
 
-test('the leases of a gone worker end in the shards that answer, and the others are reported as failed', async () => {
+test('the leases of a gone worker end in the shards that answer, and a shard that fails or is silent is reported', async () => {
   const { endLeases, answer, fail } = openShards();
   const ended = endLeases();
   answer(0);

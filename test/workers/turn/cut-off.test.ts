@@ -60,7 +60,7 @@ it('the record of a turn with a complete answer has no end reason', async () => 
   expect((await world.view('t1'))?.answer).toEqual({ seq: 2, content: 'Whole.' });
 });
 
-it('a turn whose cut-off answer could not be settled is asked for again by the next worker, and completed as cut off', async () => {
+it('the next worker asks the model again if a cut-off answer could not be settled, and completes the turn as cut off', async () => {
   const model = scriptedModel({ decide: () => ({ content: 'Half an ans', end: 'cut_off' }) });
   let isDown = true;
   const world = await Fixture.open({
