@@ -34,7 +34,7 @@ export async function enqueueTurns(ports: EnqueuePorts, inputs: readonly Enqueue
     [...byConversation.values()].map(async (turns) => {
       let outage: EnqueueAnswer | undefined;
       for (const { at, turn } of turns) {
-        // A later turn must not overtake one that Redis may not have.
+        // A later turn must not overtake an earlier turn whose acceptance is unknown.
         const answer = outage ?? (await accept(ports, turn));
         answers.set(at, answer);
         if (answer.status === 'refused' && answer.error.code === 'redis_unavailable') outage ??= notTried(answer.error);
@@ -53,7 +53,10 @@ async function accept(ports: EnqueuePorts, turn: PreparedTurn): Promise<EnqueueA
   }
 }
 
-/** @throws every error that is not about the turn */
+/**
+ * Makes the answer of a refused turn from its error.
+ * @throws the given error, if it is no TurnfoldError and therefore no refusal of this turn
+ */
 function refused(error: unknown): EnqueueAnswer {
   if (isTurnfoldError(error)) return { status: 'refused', error };
   throw error;

@@ -9,8 +9,8 @@ export function createIdSource(): IdSource {
 }
 
 /**
- * Creates the ids of owners: the name of their worker and a count. So a lease names its worker, and no field of a record
- * and no argument of a script is needed for this.
+ * Creates the ids of owners. An id is the name of the worker and a count, so the owner of a lease names the worker. Records
+ * and scripts need no further field for the worker.
  */
 export function createOwnerSource(worker: string): IdSource {
   let count = 0;

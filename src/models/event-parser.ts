@@ -4,8 +4,8 @@ import { StringDecoder } from 'node:string_decoder';
 type EventTaker = (data: string, name: string | undefined) => void;
 
 /**
- * Parses server-sent events from bytes. The parser calls its taker at once, because a promise or an iterator for each
- * event costs more than the parsing.
+ * Parses server-sent events from bytes. The parser calls a function with each event. A promise or an iterator for each
+ * event would cost more than the parsing.
  */
 export class EventParser {
   readonly #take: EventTaker;

@@ -8,8 +8,8 @@ export interface BytesTaker {
 }
 
 /**
- * ms in which a server may end a response whose answer is complete. The connection can then serve the next request.
- * Servers end the response in the same packet or the next one.
+ * ms that a server has to end a response whose answer is complete. If the server does so, the next request can use the
+ * connection. Servers end the response in the packet with the last event, or in the packet after it.
  */
 const END_MS = 1_000;
 
@@ -21,7 +21,7 @@ const END_MS = 1_000;
 export class ResponseBytes {
   /** Sends one request, and takes the bytes of its response. */
   readonly dispatcher: Dispatcher;
-  /** False if the bytes are in the body of the response, because they are compressed or may be no stream. */
+  /** True if this object takes the bytes. The bytes of an error, and compressed or JSON data, stay in the body. */
   #isTaken = false;
   readonly #early: Uint8Array[] = [];
   #taker: BytesTaker | undefined;
@@ -36,7 +36,7 @@ export class ResponseBytes {
     );
   }
 
-  /** Passes the bytes on: at once those that have arrived, then each chunk when it arrives. */
+  /** Passes the bytes to the taker: at once the bytes that have arrived, then each chunk when it arrives. */
   read(response: Response, taker: BytesTaker): void {
     this.#response = response;
     this.#taker = taker;

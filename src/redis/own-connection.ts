@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { nodeOf } from './servers.ts';
 
-/** Connection of a process as Redis lists it. Ids alone repeat after a restart of Redis, so each has a name. */
+/** Connection of a process in the list of Redis. The name is needed, because ids repeat after a restart of Redis. */
 export interface ListedConnection {
   readonly id: number;
   readonly name: string;
@@ -41,7 +41,7 @@ export class OwnConnection {
     return await asked;
   }
 
-  /** Returns those of the connections that have ended. Returns none if the server does not show its connections. */
+  /** Finds the connections that have ended. If the server does not show its connections, the result is empty. */
   async findEnded<Connection extends ListedConnection>(
     connections: readonly Connection[],
   ): Promise<readonly Connection[]> {

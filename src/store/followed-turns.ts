@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { callStore } from './records.ts';
 
-/** ms between two rounds of questions. A question after a pause is asked at once. */
+/** ms between two rounds of questions. If no round was sent in this time, a question is sent at once. */
 const ROUND_MS = 20;
 
 interface Question {
@@ -40,7 +40,7 @@ export class FollowedTurns {
       this.#isPaused = false;
       this.#startRound();
     }, ROUND_MS).unref();
-    // A command of a Cluster may only have keys of one slot, which the braces of a key name.
+    // In a Cluster, all keys of one command must be in the same slot. The text in braces decides the slot.
     const groups = this.#redis.isCluster
       ? [...Map.groupBy(asked, ({ key }) => key.slice(0, key.indexOf('}'))).values()]
       : [asked];

@@ -58,7 +58,7 @@ export interface ListedWorker extends WorkerPresence {
   readonly seenAt: number;
 }
 
-/** ms by which a lost worker is listed as older than `LOST_AFTER_MS`, because a caller compares with an earlier time. */
+/** ms added to the listed age of a lost worker, so that the worker is lost at a slightly earlier time, too. */
 const MARGIN_MS = 1_000;
 /** Maximum workers that are listed, those with the latest renewals. */
 const MOST_WORKERS = 1_000;

@@ -71,7 +71,7 @@ export const settleTurnScript: ScriptOf<TurnStore['settle']> = {
       status,
       hasNext: hasNext === 1,
       ...(needsWake === 1 && wake !== undefined && { wake }),
-      // The message of a claimed next turn is behind the end of the log that the last step left.
+      // The fields in `logEnd` replace those of the record, which counts the message of a claimed next turn, too.
       ...(logEnd.length > 0 && {
         conversation: decodeStepState(RecordFields.ofList(key, [...record, ...logEnd])),
       }),

@@ -2,7 +2,7 @@ import type { BytePiece } from './merge.ts';
 
 /** Number of pairs of slots, one for each value of the low bits of a hash. */
 const PAIRS = 1 << 15;
-/** Numbers of a slot: hash, offset of the bytes, sizes (0 if the slot is free), offset of the ids. */
+/** Count of the numbers of a slot: hash, offset of the bytes, sizes (0 if the slot is free), offset of the ids. */
 const FIELDS = 4;
 /** The sizes are one number: bytes of the piece, and in the low bits the number of its tokens. */
 const COUNT_BITS = 12;
@@ -13,10 +13,10 @@ const ALL_BYTES = 1 << 20;
 const ALL_IDS = 1 << 19;
 
 /**
- * Remembers the tokens of pieces, because names, words and phrases repeat. That saves their merges. It also saves most
- * look-ups in the vocabulary, whose memory is too large for the caches of a processor. Each hash has two slots, and a
- * new piece replaces the older one. When the memory is full, everything is forgotten. Memory: at most 4.2 MB (1.0 slots,
- * 1.0 bytes, 2.1 ids), of which the system allocates only the used pages.
+ * Remembers the tokens of pieces, because names, words and phrases repeat. A remembered piece needs no merges. It also
+ * needs no look-up in the vocabulary, which is too large for the caches of a processor. Each hash has two slots, and a
+ * new piece replaces the older piece of its hash. When the memory is full, all pieces are forgotten. Memory: at most
+ * 4.2 MB (slots 1.0, bytes 1.0, ids 2.1), of which the system allocates only the used pages.
  */
 export class KnownPieces {
   readonly ids = new Int32Array(ALL_IDS);
@@ -27,7 +27,7 @@ export class KnownPieces {
 
   /**
    * Finds the piece `bytes[start…end)` with this hash.
-   * @returns its slot, from which `firstOf` and `countOf` tell its tokens. −1 if the piece is not known
+   * @returns the slot of the piece, for `firstOf` and `countOf`. −1 if the piece is not known
    */
   find(hash: number, bytes: Uint8Array, start: number, end: number): number {
     const slots = this.#slots;

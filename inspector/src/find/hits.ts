@@ -39,7 +39,10 @@ export function hitsOf({ version, parts, evicted, shortened }: ReportAnswer, wor
   );
 }
 
-/** The route leaves out marks around a word, so that `#W123` is found as `W123`. */
+/**
+ * Returns 0 if the wanted word contains the found text, 1 if the found text contains the word, and else 2. The route
+ * leaves out marks around a word, so the found text for `#W123` is `W123`.
+ */
 function distance(text: string, word: string): number {
   if (word.includes(text)) return 0;
   return text.includes(word) ? 1 : 2;
@@ -55,7 +58,7 @@ export async function* readAhead<Value>(
   for (;;) {
     while (started.length < AT_ONCE && waiting.length > 0) {
       const answer = read(waiting.shift() ?? 0);
-      // A failure behind the first one has no reader, and must not end the page.
+      // The generator awaits no promise after the first failure. A later rejection must not count as unhandled.
       answer.catch(() => undefined);
       started.push(answer);
     }

@@ -1,6 +1,6 @@
 export interface MinuteBarsProps {
   readonly title: string;
-  /** One number for each minute, oldest first. null: not known. The last minute still runs. */
+  /** One number for each minute, oldest first. null: the server noted none in this minute. The last minute still runs. */
   readonly minutes: readonly (number | null)[];
   /** Time of the last minute. */
   readonly at: number;
@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 const [WIDTH, HEIGHT, FOOT] = [300, 84, 14];
 const TOP = 4;
 
-/** The minutes of the last hour as bars, because a line between them would show values that never were. */
+/** Shows the minutes of the last hour as bars. A line would also show values between two minutes, which do not exist. */
 export function MinuteBars({ title, minutes, at, summary, describe, isBad }: MinuteBarsProps) {
   const most = Math.max(1, ...minutes.map((value) => value ?? 0));
   const step = WIDTH / Math.max(1, minutes.length);

@@ -7,7 +7,7 @@ export interface Answer<Value> {
   readonly value: Value | undefined;
   readonly error: AnswerError | undefined;
   readonly isLoading: boolean;
-  /** Sends the request again. While it is in flight, it is sent again behind its answer, which may be older. */
+  /** Sends the request again. If a request is in flight, waits for its answer first, which may be outdated. */
   readonly reload: () => void;
 }
 

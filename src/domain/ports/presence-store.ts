@@ -14,15 +14,16 @@ export interface WorkerPresence {
 /** A worker process that stopped renewing its key without a shutdown. */
 export interface SilentWorker extends WorkerPresence {
   /**
-   * - `gone`: Redis shows that the connection of the process has ended, so the process has ended or reconnects late.
-   * - `lost`: the worker has not renewed its key for `LOST_AFTER_MS`. It may be frozen, so its leases lapse by their time.
+   * - `gone`: Redis shows that the connection of the process has ended. The process has ended, or reconnects late.
+   * - `lost`: the worker has not renewed its key for `LOST_AFTER_MS`. The worker may be frozen, so each of its leases ends
+   *   at its own time.
    */
   readonly state: 'gone' | 'lost';
 }
 
 /** Records which worker processes use a database. */
 export interface PresenceStore {
-  /** Renews a worker's key. Returns true if the connection is another one than at the last renewal. */
+  /** Renews a worker's key. Returns true if the worker has a new connection since its last renewal. */
   renewPresence(presence: WorkerPresence): Promise<boolean>;
   /** Finds the workers that stopped renewing their key. */
   findSilent(): Promise<readonly SilentWorker[]>;

@@ -102,8 +102,9 @@ export interface SweepStore {
    */
   holdSweeping(owner: string, leaseMs: number): Promise<number | undefined>;
   /**
-   * As `sweepShards`, for the shards that have an entry of due work at the time `now`. Idle conversations are looked for
-   * in one of four shards, in turn. One of 64 shards without due work is swept as well.
+   * As `sweepShards`, for the shards that have an entry of due work at the time `now`. Each call looks for idle
+   * conversations in a quarter of the shards, a different quarter each time. It also sweeps one of 64 shards that have no
+   * due work.
    */
   sweepDue(now: number, limit: number): Promise<Sweep>;
   /**

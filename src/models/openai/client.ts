@@ -36,7 +36,7 @@ export function decodeOpenAiEvent(data: string, name: string | undefined, header
   const event: unknown = JSON.parse(data);
   const error = isMapping(event) ? event['error'] : undefined;
   if (name !== 'error' && !error) return event;
-  // The cast is safe: the SDK's error accepts any value, as its stream passes any.
+  // The cast is safe: `APIError` accepts any value, and the SDK's own stream passes values of any type to it.
   throw new APIError(undefined, (error ?? event) as object, undefined, headers);
 }
 

@@ -11,19 +11,19 @@ export interface SweepShiftPorts {
 export interface SweepShiftWork {
   /** Sweeps what is due at the time `now`. Must not throw. */
   readonly sweep: (now: number) => Promise<void>;
-  /** Looks for workers that are gone. Must not throw. */
+  /** Looks for workers that have disappeared. Must not throw. */
   readonly watch: () => Promise<void>;
   /** Reports that the lease could not be read. The process still sweeps. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Pause between two renewals of the lease in ms, and between two questions of the other processes for the lease. */
+/** ms between two renewals of the lease, and between two attempts of another process to take the lease. */
 const BEAT_MS = 500;
-/** The process with the lease looks for gone workers at each beat, and sweeps at each second beat. */
+/** Number of beats between two sweeps. The process with the lease looks for workers that disappeared at each beat. */
 const BEATS = 2;
-/** Duration of the lease in ms. Another process asks within a further beat, so a takeover takes at most 1.3 s. */
+/** Duration of the lease in ms. Another process tries to take the lease within one further beat, so after at most 1.3 s. */
 const LEASE_MS = 800;
-/** A process whose sweep takes more beats than this gives up the lease, because the sweep may never end. */
+/** Maximum beats of one sweep. A process whose sweep takes longer gives up the lease, because the sweep may never end. */
 const MOST_BEATS = 20;
 
 /**
@@ -50,7 +50,7 @@ export function beginSweepShift(
   const beat = async (): Promise<void> => {
     beats += 1;
     const isStuck = sweeping !== undefined && beats - sweeping.since > MOST_BEATS;
-    // To wait for a lease that cannot be read takes about as long as a beat.
+    // If the lease cannot be read, the wait for its reply takes about as long as a beat. So each beat may sweep then.
     const isTime = isUnread || beats % BEATS === 0;
     if (isStuck) return;
     const now = await ports.sweep.holdSweeping(owner, LEASE_MS).catch((error: unknown) => {

@@ -4,8 +4,9 @@
 -- @include idle-ttl
 -- @include conversations
 
--- Returns the reply that refuses a writer of another agent, or a writer during a fork, else nil. The second value is the
--- agent of the conversation, or nil if it does not exist. One agent owns a conversation, because a pass has one policy.
+-- Returns the reply that refuses a writer of another agent, or any writer during a fork. Otherwise returns nil and the
+-- agent of the conversation, or two nils if the conversation does not exist. One agent owns a conversation, because a
+-- pass has one policy.
 local function find_refusal(is_gone, agent)
   local known = is_gone and {} or redis.call('HMGET', c, 'agent', 'forking', 'forkUntil')
   -- The fork is checked before the agent, because an unfinished fork has no agent yet.

@@ -8,7 +8,8 @@ local CONVERSATION = { 'head', 'headTokens', 'headBytes', 'turns', 'epoch', 'lea
   'forkUntil', 'open', 'liveSize', 'passed', 'backoff', 'ttl', 'quarantine' }
 local PASS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', 'proposedAt', 'sweeps', 'refused',
   'calibration' }
--- Fields with several numbers, in the text form that `conversation-record.ts` reads, with a fraction, or with a word.
+-- Patterns of fields that are not one whole number: several numbers as `conversation-record.ts` reads them, a fraction,
+-- or a word.
 local FORMS = { liveSize = '^%d+ %d+ %d+ %d+ %d+$', passed = '^%d+ %d+$', backoff = '^[%d.]+ %d+ [%d.]+ ?[%d.]*$',
   ttl = '^%d+ %d+$', quarantine = '^%d+ ', refused = '^%d+%.?%d*$', calibration = '^%d+%.?%d*$',
   state = '^%l+$' }
@@ -17,8 +18,8 @@ local function is_number(text, form)
   return string.find(text, form or '^%d+$') and (tonumber(text) or 0) <= LARGEST
 end
 
--- Returns the first field of the record that exists but is not a number. If there is none, returns nil and the values of
--- all fields.
+-- Returns the first field of the record that exists and does not match its pattern. If all fields match, returns
+-- nil and the values of the fields.
 local function find_no_number(key, fields)
   local values = redis.call('HMGET', key, unpack(fields))
   for at, text in ipairs(values) do
