@@ -1,6 +1,6 @@
 import type { EnqueueAnswer, EnqueuedTurn, EnqueueInput } from '../client/index.ts';
 import { turnListSchema } from '../client/input.ts';
-import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
+import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 import { parseInput } from '../domain/parse.ts';
 import { readProblem } from './problem-error.ts';
 import { newId, readFields, writeBody } from './requests.ts';
@@ -47,7 +47,13 @@ async function send(transport: Transport, sent: readonly SentTurn[]): Promise<En
       body,
       tenant: undefined,
     });
-    return answer.body.turns.map((turn, at) => readAnswer(turn, answer.tenant, sent[at]?.isNamed === true));
+    const { turns } = answer.body;
+    if (turns?.length !== sent.length)
+      throw new TurnfoldError(
+        'server_unavailable',
+        `the server answered ${turns?.length ?? 0} of ${sent.length} turns`,
+      );
+    return turns.map((turn, at) => readAnswer(turn, answer.tenant, sent[at]?.isNamed === true));
   } catch (error) {
     if (!isTurnfoldError(error)) throw error;
     return sent.map(({ id }) => ({ status: 'refused', error: nameTurn(error, id) }));
@@ -60,6 +66,9 @@ function readAnswer(answer: TurnAnswer, tenant: string, isNamed: boolean): Enque
   return { status: 'enqueued', tenant, ...answer, ...(!isNamed && { isNew: true }) };
 }
 
+/** Errors after which the server may still have accepted the turns. */
+const UNSURE: ReadonlySet<string> = new Set(['server_unavailable', 'redis_unavailable']);
+
 function nameTurn(error: TurnfoldError, id: unknown): TurnfoldError {
-  return typeof id === 'string' ? nameWrite(error, { field: 'turn', id }) : error;
+  return typeof id === 'string' && UNSURE.has(error.code) ? nameWrite(error, { field: 'turn', id }) : error;
 }

@@ -37,6 +37,8 @@ export class ShardSweeps {
   readonly #ports: ShardSweepPorts;
   readonly #silentMs: number;
   readonly #pending = new Set<number>();
+  /** Shards whose last `lapse` has no reply yet. A further script would run late, on outdated evidence. */
+  readonly #lapsing = new Set<number>();
   #round = 0;
   #due: DueEntry[] = [];
   #setAside: QuarantineEntry[] = [];
@@ -70,11 +72,23 @@ export class ShardSweeps {
   async lapse(shards: readonly number[], worker: string): Promise<Sweep> {
     const silence = outageBecause('a shard did not answer');
     const replies = await Promise.all(
-      shards.map((shard) => inTime(this.#ports.lapse(shard, worker), this.#silentMs, silence).catch(toError)),
+      shards.map((shard) => {
+        if (this.#lapsing.has(shard)) return silence;
+        return inTime(this.#lapseShard(shard, worker), this.#silentMs, silence).catch(toError);
+      }),
     );
     const failure = replies.find((reply) => reply instanceof Error);
     const due = replies.flatMap((reply) => (reply instanceof Error ? [] : reply.due));
     return { due, quarantined: [], ...(failure !== undefined && { failure }) };
+  }
+
+  async #lapseShard(shard: number, worker: string): Promise<ShardSweep> {
+    this.#lapsing.add(shard);
+    try {
+      return await this.#ports.lapse(shard, worker);
+    } finally {
+      this.#lapsing.delete(shard);
+    }
   }
 
   async #collect(shards: readonly number[], sweep: (shard: number) => Promise<ShardSweep>): Promise<Sweep> {

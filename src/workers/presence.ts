@@ -57,20 +57,23 @@ export class Presence {
   }
 
   /**
-   * Looks once for workers that disappeared. Must not throw.
+   * Looks once for workers that disappeared. Must not throw. Looks again after each of them, because a worker may have
+   * connected again while the leases of another one ended.
    * @param endLeases ends the leases of a dead worker. After a failure, a later call tries again.
    */
   async watch(endLeases: (worker: string) => Promise<void>): Promise<void> {
-    const { store, onEvent } = this.#options;
+    const handled = new Set<string>();
+    const findNext = async (): Promise<SilentWorker | undefined> => {
+      const silent = await this.#options.store.findSilent();
+      return silent.find((found) => !handled.has(found.worker) && this.#mayJudge(found));
+    };
     try {
-      const silent = await store.findSilent();
-      for (const found of silent) {
-        if (!this.#mayJudge(found)) continue;
-        if (found.state === 'gone') await endLeases(found.worker);
-        if (await store.removeSilent(found.worker)) this.#report(found);
+      for (let found = await findNext(); found !== undefined; found = await findNext()) {
+        handled.add(found.worker);
+        await this.#handle(found, endLeases);
       }
     } catch (error) {
-      onEvent({ type: 'worker_failed', where: 'presence', error });
+      this.#fail(error);
     }
   }
 
@@ -84,15 +87,29 @@ export class Presence {
     timer.stop();
   }
 
+  /** A failure must not keep other dead workers from being handled. */
+  async #handle(found: SilentWorker, endLeases: (worker: string) => Promise<void>): Promise<void> {
+    try {
+      if (found.state === 'gone') await endLeases(found.worker);
+      if (await this.#options.store.removeSilent(found.worker)) this.#report(found);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#options.onEvent({ type: 'worker_failed', where: 'presence', error });
+  }
+
   async #renew(): Promise<void> {
-    const { store, clock, onEvent } = this.#options;
+    const { store, clock } = this.#options;
     try {
       const isConnectedAgain = await store.renewPresence(this.#presence);
       const now = clock.now();
       if (isConnectedAgain || now - this.#renewedAt > INTERRUPTED_AFTER_MS) this.#inContactSince = now;
       this.#renewedAt = now;
     } catch (error) {
-      onEvent({ type: 'worker_failed', where: 'presence', error });
+      this.#fail(error);
     }
   }
 

@@ -20,14 +20,25 @@ export interface FaultShares {
 const MAX_DELAY_MS = 300;
 const MAX_WHOLE_MS = 1_000;
 
+/** A POST request on its way. Pages repeat requests, so two may have the same body. */
+interface PostRequest {
+  readonly at: number;
+  /** Empty until the request has arrived. */
+  body: string;
+  fate: string;
+}
+
+const KEPT_POSTS = 500;
+
 /** A proxy in front of an HTTP server that loses, cuts, doubles and delays. */
 export class FaultyHttpProxy {
   readonly #server: Server;
   readonly #target: URL;
   readonly #shares: FaultShares;
   readonly #random: Random;
-  /** Bodies of the POST requests on their way. */
-  readonly #pending = new Set<string>();
+  readonly #pending = new Set<PostRequest>();
+  /** The last POST requests, for the report of a failure. */
+  readonly #posts: PostRequest[] = [];
   /** Number of requests that met each fault. */
   readonly counts = { requests: 0, lost: 0, cut: 0, doubled: 0, delayed: 0 };
 
@@ -53,7 +64,13 @@ export class FaultyHttpProxy {
 
   /** Answers whether a POST request that names the conversation is on its way, perhaps for a page that has left. */
   isPending(conversation: string): boolean {
-    return [...this.#pending].some((body) => body.includes(`"${conversation}"`));
+    return [...this.#pending].some(({ body }) => body === '' || body.includes(`"${conversation}"`));
+  }
+
+  /** Describes the last POST requests that name the conversation: when they came, their last message, and their fate. */
+  describePosts(conversation: string): string[] {
+    const posts = this.#posts.filter(({ body }) => body.includes(`"${conversation}"`));
+    return posts.map(({ at, body, fate }) => `${new Date(at).toISOString()} ${body.slice(-300)} ${fate}`);
   }
 
   async close(): Promise<void> {
@@ -70,28 +87,37 @@ export class FaultyHttpProxy {
 
   async #pass(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
     this.counts.requests += 1;
-    const body = await text(asked);
-    const isPost = asked.method === 'POST';
-    if (isPost) this.#pending.add(body);
+    const post: PostRequest = { at: Date.now(), body: '', fate: 'read' };
+    if (asked.method === 'POST') {
+      this.#pending.add(post);
+      this.#posts.push(post);
+      if (this.#posts.length > KEPT_POSTS) this.#posts.shift();
+    }
     try {
-      await this.#passBody(asked, answer, body);
+      post.body = await text(asked);
+      await this.#passBody(asked, answer, post);
     } finally {
-      this.#pending.delete(body);
+      this.#pending.delete(post);
+      post.fate += ` until ${new Date().toISOString()}`;
     }
   }
 
-  async #passBody(asked: IncomingMessage, answer: ServerResponse, body: string): Promise<void> {
+  async #passBody(asked: IncomingMessage, answer: ServerResponse, post: PostRequest): Promise<void> {
+    const { body } = post;
     const isCall = asked.url?.startsWith('/v1/') === true;
     if (isCall && this.#meets('delayed')) await sleep(this.#random.next() * MAX_DELAY_MS);
     if (isCall && this.#meets('lost')) {
+      post.fate = 'lost';
       answer.destroy();
       return;
     }
     if (asked.method === 'POST' && this.#meets('doubled')) {
       const first = await this.#send(asked, body);
+      post.fate = `doubled, first answer ${first?.statusCode}`;
       first?.resume();
     }
     const sent = await this.#send(asked, body);
+    post.fate += `, answered ${sent?.statusCode}`;
     if (sent === undefined) {
       answer.destroy();
       return;

@@ -12,6 +12,7 @@ import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { isGone } from '../local-redis/fixture.ts';
 import { hasServer } from '../redis-modes/servers.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
+import { openHeldModel } from './held-model.ts';
 import { openOwnRedis } from './own-redis.ts';
 import { endOf, runTurnfold, startTurnfold, writeTemporary } from './run-turnfold.ts';
 import { AGENTS, startWorkerProcess } from './worker-process.ts';
@@ -89,9 +90,13 @@ describe('a worker while Redis is away', () => {
 
   test('a worker that lost Redis for good exits with 75 long before its shutdown deadline', async () => {
     const own = await openOwnRedis();
+    const model = await openHeldModel();
     // A deadline longer than the time limit of any test.
-    const worker = startWorkerProcess({ REDIS_URL: own.url, TURNFOLD_SHUTDOWN_MS: '600000' });
+    const worker = startWorkerProcess({ REDIS_URL: own.url, TURNFOLD_SHUTDOWN_MS: '600000' }, model.agents);
     await worker.untilLogged('worker started');
+    // A worker without a lease may stop before it notices that Redis is lost.
+    await runTurnfold(['enqueue', 'w4', 'hello', '--agent', 'held'], { env: { REDIS_URL: own.url } });
+    await model.untilCalled(1);
     process.kill(own.pid, 'SIGKILL');
     await worker.untilLogged('worker failed');
     expect(await worker.stop(), 'the leases could not be handed back').toBe(75);

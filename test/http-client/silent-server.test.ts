@@ -114,3 +114,25 @@ test('a time limit that is no positive number is refused', () => {
   expect(() => openHttpClient({ url: 'http://127.0.0.1', answerMs: 0 })).toThrow(/answerMs/);
   expect(() => openHttpClient({ url: 'http://127.0.0.1', silentMs: -1 })).toThrow(/silentMs/);
 });
+
+test('turns of enqueueTurns are refused as perhaps accepted if the server answers fewer turns', async () => {
+  const { open } = await serveSilent(() => whole('{"turns":[]}'));
+  const answers = await open({}).enqueueTurns([
+    { ...turn, turn: 't1' },
+    { ...turn, turn: 't2' },
+  ]);
+  expect(answers).toMatchObject([
+    { status: 'refused', error: { code: 'server_unavailable', details: { turn: 't1' } } },
+    { status: 'refused', error: { code: 'server_unavailable', details: { turn: 't2' } } },
+  ]);
+});
+
+test('turns of enqueueTurns that the server refused together are not reported as perhaps accepted', async () => {
+  const problem = '{"code":"access_denied","detail":"this key may not enqueue"}';
+  const { open } = await serveSilent(
+    () => `${head('application/problem+json', '403 Forbidden')}content-length: ${problem.length}\r\n\r\n${problem}`,
+  );
+  const [answer] = await open({}).enqueueTurns([{ ...turn, turn: 't1' }]);
+  expect(answer).toMatchObject({ status: 'refused', error: { code: 'access_denied' } });
+  expect(answer?.status === 'refused' && answer.error.message).not.toContain('t1');
+});

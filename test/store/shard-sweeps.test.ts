@@ -131,3 +131,14 @@ test('the leases of a gone worker end in the shards that answer, and a shard tha
     failure: { code: 'redis_unavailable' },
   });
 });
+
+test('the leases of a gone worker end once in a silent shard, because a second script would run late', async () => {
+  const { asked, endLeases, answer } = openShards();
+  const [first, second] = [endLeases(), endLeases()];
+  expect(asked).toEqual([0, 1, 2]);
+  for (const shard of [0, 1, 2]) answer(shard);
+  expect((await first).due).toHaveLength(3);
+  expect(await second).toMatchObject({ due: [], failure: { code: 'redis_unavailable' } });
+  void endLeases();
+  expect(asked.slice(3), 'after the replies').toEqual([0, 1, 2]);
+});

@@ -136,6 +136,38 @@ it('a worker reports a dead worker only after it has ended the leases of that wo
   expect(lost()).toEqual(['dead']);
 });
 
+it('a dead worker whose leases cannot be ended does not keep the leases of another dead worker', async () => {
+  const { timers, hire, lost } = openCrew();
+  const ended: string[] = [];
+  await hire('a', async (worker) => {
+    if (worker === 'first') throw new Error('a shard did not answer');
+    ended.push(worker);
+  });
+  const [first, second] = [await hire('first'), await hire('second')];
+  await timers.advance(SOON_MS);
+  await first.die();
+  await second.die();
+  await timers.advance(SOON_MS);
+  expect([ended, lost()]).toEqual([['second'], ['second']]);
+});
+
+it('a worker that connects again while the leases of another worker end keeps its own leases', async () => {
+  const { timers, hire } = openCrew();
+  const ended: string[] = [];
+  let comeBack = async (): Promise<void> => undefined;
+  await hire('a', async (worker) => {
+    ended.push(worker);
+    await comeBack();
+  });
+  const [first, second] = [await hire('first'), await hire('second')];
+  await timers.advance(SOON_MS);
+  await first.die();
+  await second.die();
+  comeBack = async () => void (await hire('second'));
+  await timers.advance(SOON_MS);
+  expect(ended).toEqual(['first']);
+});
+
 it('a stopping worker waits at most a second for Redis to remove the worker’s entry', async () => {
   const timers = new ManualTimers();
   const store: PresenceStore = {

@@ -43,11 +43,17 @@ if loss then return { loss } end
 local claims_next = wake == '' and next_turn
 if claims_next then check_input(next_turn) end
 local facts = { 'settledBy', epoch }
+local step_status, counts
 if step then
-  local status, counts = find_step(turn, step)
-  if status == 'fenced' then return { status } end
-  if not status then record_outcome(turn, step, 15, counts, facts) end
+  step_status, counts = find_step(turn, step)
+  if step_status == 'fenced' then return { step_status } end
 end
+if state == 'failed' then
+  -- Checks the calls before the first write. A full Redis refuses a script only if the first write can need memory.
+  read_open_calls()
+  redis.call('HSET', c, 'settledBy', epoch)
+end
+if step and not step_status then record_outcome(turn, step, 15, counts, facts) end
 if state == 'failed' then close_open_calls(turn, closing) end
 settle_head(state, retentionMs, field, value, ttl)
 if claims_next then

@@ -130,7 +130,7 @@ async function sendRequest(
   const streamed = { seq: journal.conversation.head + 1, step: number };
   let stream = run.stream.open(streamed);
   try {
-    return await callModel({
+    const result = await callModel({
       lease: keeper.lease,
       model: withContents(prepared.agent, { tenant, conversation: id }),
       limits: prepared.limits,
@@ -147,7 +147,7 @@ async function sendRequest(
         onReasoning: (piece) => stream.addReasoning(piece),
         onToolCall: (piece) => stream.addCall(piece),
         onPassedOver: () => {
-          stream.end();
+          void stream.end();
           stream = run.stream.open(streamed);
         },
       },
@@ -158,8 +158,10 @@ async function sendRequest(
       onContent,
       tracing,
     });
+    await stream.end();
+    return result;
   } finally {
-    stream.end();
+    void stream.end();
   }
 }
 

@@ -54,6 +54,11 @@ export class PieceStream {
     return new CallStream(this, step, this.#attempt);
   }
 
+  /** False if the last reply of Redis was that no client follows the turn. */
+  get mayBeFollowed(): boolean {
+    return this.#isFollowed || this.#asking !== undefined;
+  }
+
   get timers(): Timers {
     return this.#turn.timers;
   }
@@ -106,7 +111,7 @@ export class CallStream {
   readonly #attempt: number;
   readonly #pieces = new CallPieces();
   #pause: { stop(): void } | undefined;
-  #isSending = false;
+  #sending: Promise<void> | undefined;
   #isEnded = false;
   #mayHurry = false;
 
@@ -131,31 +136,39 @@ export class CallStream {
     this.#proceed();
   }
 
-  /** Ends the stream. A model call that ignores its signal may still write, and those pieces are dropped. */
-  end(): void {
+  /**
+   * Ends the stream. A model call that ignores its signal may still write, and those pieces are dropped. Resolves once
+   * the rest of the reasoning is sent, because the settlement of the turn refuses later pieces, or after 50 ms.
+   */
+  async end(): Promise<void> {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#pause?.stop();
-    if (!this.#isSending) this.#sendRest();
+    const isWanted = this.#pieces.hasUnsentReasoning && this.#stream.mayBeFollowed;
+    const sent = this.#sending ?? this.#sendRest();
+    if (!isWanted) return;
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = this.#stream.timers.after(FLUSH_MS, resolve);
+    await Promise.race([sent, late]);
+    timer.stop();
   }
 
-  #sendRest(): void {
-    if (this.#pieces.hasUnsentReasoning) void this.#stream.send(this.#pieces, this.#step, this.#attempt);
+  async #sendRest(): Promise<void> {
+    if (this.#pieces.hasUnsentReasoning) await this.#stream.send(this.#pieces, this.#step, this.#attempt);
   }
 
   #proceed(): void {
-    if (this.#isEnded || this.#isSending || this.#pieces.unsent === 0) return;
+    if (this.#isEnded || this.#sending !== undefined || this.#pieces.unsent === 0) return;
     const isFull = this.#mayHurry && this.#pieces.unsent >= FLUSH_CHARACTERS;
-    if (this.#pause === undefined || isFull) void this.#send();
+    if (this.#pause === undefined || isFull) this.#sending = this.#send();
   }
 
   async #send(): Promise<void> {
     this.#pause?.stop();
-    this.#isSending = true;
     const pauseMs = await this.#stream.send(this.#pieces, this.#step, this.#attempt);
-    this.#isSending = false;
+    this.#sending = undefined;
     if (this.#isEnded || pauseMs === undefined) {
-      if (pauseMs === FLUSH_MS) this.#sendRest();
+      if (pauseMs === FLUSH_MS) await this.#sendRest();
       this.#isEnded = true;
       return;
     }

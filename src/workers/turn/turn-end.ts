@@ -1,7 +1,8 @@
 import type { StepState } from '../../domain/conversation.ts';
 import { type ErrorCode, findWriteRefusal } from '../../domain/errors.ts';
-import { nameConversation } from '../../domain/ids.ts';
+import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import { idleTtlOf } from '../../domain/policy.ts';
+import type { WakeQueue } from '../../domain/ports/queue.ts';
 import { type ClaimedTurn, isLost, type StepOutcome, type TurnSettlement } from '../../domain/ports/turn-store.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
 import { type LeaseKeeper, writeUnderLease } from './lease-keeper.ts';
@@ -103,11 +104,21 @@ async function handBack(
   const released = await turns.release(lease, wake);
   if (isLost(released)) throw new LostTurn(released.status);
   onEvent({ type: 'lease_returned', what: 'turn', ...nameConversation(conversation), turn, isCutOff });
+  await wakeUnlessFull(wakes, conversation, wake);
+}
+
+/**
+ * Adds a wake. If Redis's memory is full, Redis accepts the end of a turn but may refuse a wake. The sweeper wakes the
+ * conversation later.
+ */
+async function wakeUnlessFull(
+  wakes: Pick<WakeQueue, 'wake'>,
+  conversation: ConversationRef,
+  wake: string,
+): Promise<void> {
   try {
     await wakes.wake('turn', conversation, wake);
   } catch (error) {
-    // If Redis's memory is full, Redis accepts the release of the turn but refuses its wake. The turn is then due, so
-    // the sweeper wakes it later.
     if (findWriteRefusal(error) === undefined) throw error;
   }
 }
@@ -158,6 +169,6 @@ async function settle(
     ...(settlement.state === 'failed' && { code: settlement.failure.code }),
     durationMs: Math.max(0, claimedAt - dueAt) + Math.max(0, clock.now() - startedAt),
   });
-  if (result.wake !== undefined) await wakes.wake('turn', conversation, result.wake);
+  if (result.wake !== undefined) await wakeUnlessFull(wakes, conversation, result.wake);
   return { next: result.next, conversation: result.conversation };
 }

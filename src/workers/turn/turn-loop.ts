@@ -87,7 +87,10 @@ async function runWithinTimeout(run: RunningTurn, work: () => Promise<TurnEnd>):
   const until = ports.clock.now() + leftMs;
   const timeout = ports.timers.after(leftMs, () => keeper.abort(new TurnTimeout(leftMs)));
   try {
-    return shortenWait(await work(), until - ports.clock.now());
+    const end = await work();
+    // The last step of this end is not recorded yet, and nothing of it may be recorded after the timeout.
+    if ('step' in end && keeper.signal.reason instanceof TurnTimeout) return failed;
+    return shortenWait(end, until - ports.clock.now());
   } catch (error) {
     if (error instanceof TurnTimeout) return failed;
     throw error;

@@ -87,6 +87,14 @@ export function describeLapsedLeases(given: Given): void {
     expect(await store.claimPass(conversation, 'next', 'other job', 'w')).toMatchObject({ status: 'claimed' });
   });
 
+  test('lapseLeases drops a worker’s claims on the summaries of a pass that it ran itself', async () => {
+    const dead = randomUUID();
+    const { store, conversation } = await claimBoth(dead);
+    await store.claimSummary(conversation, 'own', `${dead}-2`);
+    expect(await lapse(dead)).toEqual(bothOf(conversation));
+    expect(await store.claimSummary(conversation, 'own', 'next')).toEqual({ status: 'claimed' });
+  });
+
   test('lapseLeases leaves a pass that waits for the summaries of other workers', async () => {
     const [gone, other] = [randomUUID(), randomUUID()];
     const { store, conversation, pass } = await claimBoth(gone);

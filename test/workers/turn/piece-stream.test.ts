@@ -33,7 +33,7 @@ function openStream(append: (sent: number) => Promise<AppendedPieces> = async ()
   const turn = new PieceStream({ streams, timers, lease, onEvent });
   const stream = turn.open({ seq: 4, step: 2 });
   onTestFinished(() => {
-    stream.end();
+    void stream.end();
     expect(timers.pending, 'timers left behind').toBe(0);
   });
   const say = async (piece: string): Promise<void> => {
@@ -168,7 +168,7 @@ it('a worker sends nothing after the end of the model call, even if the model st
   const { stream, say, timers, sent } = openStream();
   await say('a');
   await say('b');
-  stream.end();
+  await stream.end();
   await say('too late');
   await timers.advance(10 * FLUSH_MS);
   expect(sent()).toEqual([[text('a')]]);
@@ -178,20 +178,45 @@ it('a worker sends the rest of the reasoning at the end of the model call, becau
   const { stream, timers, sent } = openStream();
   stream.addReasoning('hm');
   stream.addReasoning(', so');
-  stream.end();
-  await settleTasks();
-  await timers.advance(10 * FLUSH_MS);
+  await stream.end();
   expect(sent().flat()).toEqual([{ kind: 'reasoning', at: 0, text: 'hm, so' }]);
+  await timers.advance(10 * FLUSH_MS);
+  expect(sent()).toHaveLength(1);
+});
+
+it('the end of a model call waits for a slow Redis to take the rest of the reasoning, but at most 50 ms', async () => {
+  const reply = Promise.withResolvers<AppendedPieces>();
+  const { stream, timers, sent } = openStream(() => reply.promise);
+  stream.addReasoning('hm');
+  let isOver = false;
+  const ended = stream.end().then(() => {
+    isOver = true;
+  });
+  await settleTasks();
+  await timers.advance(FLUSH_MS - 1);
+  expect([sent().length, isOver]).toEqual([1, false]);
+  await timers.advance(1);
+  await ended;
+  reply.resolve(APPENDED);
+});
+
+it('the end of a model call that no client follows waits for nothing', async () => {
+  const { stream, say, sent } = openStream(undefined, false);
+  await settleTasks();
+  await say('a');
+  stream.addReasoning('hm');
+  await stream.end();
+  expect(sent()).toEqual([]);
 });
 
 it('the next call of the model counts its pieces from 0, under the next attempt', async () => {
   const { turn, stream, say, batches } = openStream();
   await say('I have ');
-  stream.end();
+  await stream.end();
   const next = turn.open({ seq: 4, step: 2 });
   next.addText('Nothing');
   await settleTasks();
-  next.end();
+  await next.end();
   expect(batches.map(({ attempt, pieces }) => [attempt, pieces])).toEqual([
     [1, [text('I have ')]],
     [2, [text('Nothing')]],

@@ -66,6 +66,22 @@ it('a turn that reaches its timeout aborts its tools and answers the open tool c
   await expectNext(world);
 });
 
+it('a final answer that is not recorded at the timeout of its turn is dropped, and the turn fails', async () => {
+  let pass = async (_: number): Promise<void> => undefined;
+  const world = await openWorld({
+    model: firstThen(async () => {
+      await pass(TIMEOUT_MS - 1);
+      return { content: 'late', usage: { inputTotal: 7, output: 1, outputKept: 1 } };
+    }),
+    wrap: (ports) => ({ ...ports, calibrations: { observe: () => pass(1) } }),
+  });
+  pass = (ms) => world.timers.advance(ms);
+  await world.deliver();
+  await world.deliver();
+  expect(world.log.map(({ content }) => content)).toEqual(['Hello', 'And this?', 'yes']);
+  await expectNext(world);
+});
+
 it('a turn that reaches its timeout while it waits fails without another step', async () => {
   const world = await openWorld({ model: firstThen(() => call), tools: toolOf({ needsApproval: true }) });
   await world.timers.advance(50_000);

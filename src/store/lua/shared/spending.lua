@@ -1,5 +1,5 @@
 -- Requires: keys. Defines: add_spending. Adds the usage of model calls to the sums of the conversation and of its tenant.
--- A tenant has a hash in each shard. It stays when a conversation is erased.
+-- A tenant has a hash in each shard. It stays when a conversation is erased. A damaged hash stops no settlement (I12).
 -- usage: input, output and cached tokens, and the price in millionths of a dollar. Each may be absent.
 local SPENT = { 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros' }
 
@@ -13,7 +13,7 @@ local function add_spending(usage)
     sums[at] = string.format('%.0f', tonumber(before[at] or 0) + amount)
     if amount > 0 then
       is_spent = true
-      redis.call('HINCRBY', tenant, name, string.format('%.0f', amount))
+      redis.pcall('HINCRBY', tenant, name, string.format('%.0f', amount))
       values[#values + 1] = name
       values[#values + 1] = string.format('%.0f', amount)
     end
