@@ -72,9 +72,9 @@ export class ShardSweeps {
   async lapse(shards: readonly number[], worker: string): Promise<Sweep> {
     const silence = outageBecause('a shard did not answer');
     const replies = await Promise.all(
-      shards.map((shard) => {
+      shards.map(async (shard) => {
         if (this.#lapsing.has(shard)) return silence;
-        return inTime(this.#lapseShard(shard, worker), this.#silentMs, silence).catch(toError);
+        return await inTime(this.#lapseShard(shard, worker), this.#silentMs, silence).catch(toError);
       }),
     );
     const failure = replies.find((reply) => reply instanceof Error);

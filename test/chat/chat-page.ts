@@ -38,11 +38,13 @@ const WATCH = `(() => {
  */
 const SUBMIT = `async (text) => {
   const input = document.querySelector('form input');
-  if (input === null) return;
+  if (input === null) return false;
   Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(input, text);
   input.dispatchEvent(new Event('input', { bubbles: true }));
   await new Promise((resolve) => setTimeout(resolve));
-  document.querySelector('form button[type=submit]')?.click();
+  const button = document.querySelector('form button[type=submit]');
+  button?.click();
+  return button !== null;
 }`;
 
 const READY_MS = 1_000;
@@ -95,10 +97,16 @@ export class ChatPage {
     }
   }
 
-  /** Writes a message into the form and submits it, if the page is ready. */
+  /**
+   * Writes a message into the form and submits it, if the page is ready. Waits up to a second until the page shows the
+   * message, as a user does before he writes it again.
+   */
   async send(text: string): Promise<void> {
     // The page is being loaded if this fails.
-    await this.#page.evaluate(`(${SUBMIT})(${JSON.stringify(text)})`).catch(() => undefined);
+    const isSent = await this.#page.evaluate(`(${SUBMIT})(${JSON.stringify(text)})`).catch(() => false);
+    if (isSent !== true) return;
+    for (let until = Date.now() + READY_MS; this.findMessage(text) === undefined && Date.now() < until; )
+      await this.nextChange(READY_MS);
   }
 
   /** Messages that the page shows, or undefined until it has shown the conversation. */

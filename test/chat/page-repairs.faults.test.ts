@@ -54,4 +54,32 @@ describe.skipIf(chromium === undefined || !existsSync(PAGE_FOLDER))('repairs', (
     expect(log.map(({ message }) => message.content)).toEqual(await page.locator('.text').allTextContents());
     expect(log).toHaveLength(2);
   });
+
+  test('the page takes no second question before it knows whether the first has arrived (skipped without chromium and the built page)', async () => {
+    const { client, page, url } = await openPage();
+    const [asked, checked, answered] = [0, 1, 2].map(() => Promise.withResolvers<void>());
+    await page.route('**/v1/chat', async (route) => {
+      asked?.resolve();
+      await answered?.promise;
+      await route.continue();
+    });
+    // The answer about the stream comes while the question is on its way. `useChat` is then ready for the next question.
+    await page.route('**/v1/chat/twice/stream', (route) => asked?.promise.then(() => route.fulfill({ status: 204 })), {
+      times: 1,
+    });
+    await page.goto(`${url}/#twice`);
+    await page.locator('form input').fill('hi');
+    await page.route('**/v1/chat/twice', async (route) => {
+      checked?.resolve();
+      await answered?.promise;
+      await route.continue();
+    });
+    await page.locator('form button[type=submit]').click();
+    await checked?.promise;
+    expect(await page.locator('form button').allTextContents()).toEqual(['Stop']);
+    answered?.resolve();
+    await page.locator('.assistant .text').waitFor();
+    await page.locator('form button[type=submit]').waitFor();
+    expect((await client.log('twice')).map(({ message }) => message.role)).toEqual(['user', 'assistant']);
+  });
 });

@@ -18,6 +18,8 @@ export interface DurableChat extends UseChatHelpers<UIMessage> {
 export function useDurableChat(id: string, loaded: readonly UIMessage[]): DurableChat {
   const [isCutOff, setCutOff] = useState(false);
   const [isUnsure, setUnsure] = useState(false);
+  /** The last value of `check` that was compared with the log. */
+  const [checked, setChecked] = useState('');
   const chat = useChat({
     id,
     messages: [...loaded],
@@ -53,8 +55,8 @@ export function useDurableChat(id: string, loaded: readonly UIMessage[]): Durabl
     // The messages are those at the moment of the failure.
   }, [isCutOff, hasFailed, error, id]);
 
-  // The answer may have been neither in the messages nor in the stream, if its turn ended in between. And a question may
-  // have failed unseen, if the page asked for a stream at the same time.
+  // The answer may have been neither in the messages nor in the stream, if its turn ended in between. And `useChat` is
+  // ready when there is no stream to resume, even if a question is on its way or has failed.
   const check =
     status === 'ready' && !isCutOff ? [isUnsure ? 'unsure' : '', ...findUnanswered(messages)].join(' ') : '';
   useEffect(() => {
@@ -65,12 +67,16 @@ export function useDurableChat(id: string, loaded: readonly UIMessage[]): Durabl
         if (isLost(messages.at(-1), known)) return void sendMessage();
         setMessages((shown) => mergeLog(shown, known));
         setUnsure(false);
+        setChecked(check);
       },
-      () => setUnsure(left.signal.aborted),
+      () => {
+        setUnsure(left.signal.aborted);
+        if (!left.signal.aborted) setChecked(check);
+      },
     );
     return () => left.abort();
   }, [check, id]);
-  return { ...chat, isUnsure: isUnsure || isCutOff || hasFailed };
+  return { ...chat, isUnsure: isUnsure || isCutOff || hasFailed || (check !== '' && check !== checked) };
 }
 
 /** True if the user's message never reached the server. */

@@ -189,9 +189,11 @@ it('the end of a model call waits for a slow Redis to take the rest of the reaso
   const { stream, timers, sent } = openStream(() => reply.promise);
   stream.addReasoning('hm');
   let isOver = false;
-  const ended = stream.end().then(() => {
+  const end = async (): Promise<void> => {
+    await stream.end();
     isOver = true;
-  });
+  };
+  const ended = end();
   await settleTasks();
   await timers.advance(FLUSH_MS - 1);
   expect([sent().length, isOver]).toEqual([1, false]);
