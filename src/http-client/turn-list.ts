@@ -16,8 +16,8 @@ interface SentTurn {
 type TurnAnswer = Omit<EnqueuedTurn, 'tenant'> | { readonly problem: { readonly status: number } };
 
 /**
- * Sends all turns in one request. If the request fails, each turn is refused with its error, because the server may have
- * accepted some of them.
+ * Sends all turns in one request. If the request fails, each turn is refused with its error. After `server_unavailable`
+ * and `redis_unavailable`, the server may have accepted some of them.
  */
 export async function enqueueTurns(transport: Transport, inputs: readonly EnqueueInput[]): Promise<EnqueueAnswer[]> {
   const list = (parseInput(turnListSchema, inputs, 'turns') as EnqueueInput[]).map(writeTurn); // the server checks each turn

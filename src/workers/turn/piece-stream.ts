@@ -32,8 +32,8 @@ export interface StreamedStep {
 
 /**
  * Sends the pieces of models to the stream of one claimed turn, if a client follows the turn. Otherwise sends nothing,
- * and asks at the start and the first piece of each model call, then every 250 ms. The turn never waits for its stream and never fails with
- * it: readers complete each step from the log (I18).
+ * and asks at the start and the first piece of each model call, then every 250 ms. The turn never fails with its stream,
+ * because readers complete each step from the log (I18).
  */
 export class PieceStream {
   readonly #turn: StreamedTurn;
