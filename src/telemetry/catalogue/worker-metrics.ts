@@ -15,7 +15,6 @@ const ROLES = Object.values(QUEUES);
 const FAILURE_PLACES = [
   'store',
   'connection',
-  'start',
   'close',
   'outage',
   ...ROLES,
