@@ -23,6 +23,14 @@ async function follow() {
   return { conversation, lease, key: keyspace.stream(conversation, 't1') };
 }
 
+test('the stream of a turn is in the index of its conversation, whenever a client begins to follow the turn', async () => {
+  // The index is checked at additions in one of 16 ms.
+  for (let count = 0; count < 100; count += 1) {
+    const { conversation, key } = await follow();
+    expect(await redis.sismember(keyspace.key(conversation, 'ix'), key)).toBe(1);
+  }
+});
+
 test('a hundred questions for followed turns are answered by a few commands', async () => {
   const { key } = await follow();
   const exists = vi.spyOn(redis, 'exists');

@@ -7,6 +7,6 @@ local key, stream = turn_prefix .. ARGV[1], stream_prefix .. ARGV[1]
 if redis.call('EXISTS', stream) == 1 then return 1 end
 local state, settled_at = unpack(redis.call('HMGET', key, 'state', 'settledAt'))
 if not state or settled_at or redis.call('EXISTS', gone) == 1 then return 0 end
-index_key(stream)
 redis.call('XADD', stream, '*', 'followed', string.format('%.0f', now))
+index_key(stream)
 return 1
