@@ -145,13 +145,15 @@ function lapseLease(db: MemoryDatabase, member: string, owners: string): boolean
   const record = kind === 'turn' ? conversation : kind === 'pass' ? conversation?.pass : undefined;
   if (conversation === undefined || record === undefined) return false;
   if (kind === 'turn' && conversation.isAlone) return false;
-  const hasDropped = kind === 'pass' && dropClaims(conversation, owners);
-  if (record.owner?.startsWith(owners)) {
+  const isOwned = record.owner?.startsWith(owners) === true;
+  const waits = (conversation.pass?.parked?.untilMs ?? 0) > db.now();
+  const hasDropped = kind === 'pass' && (isOwned || waits) && dropClaims(conversation, owners);
+  if (isOwned) {
     record.leaseUntil = Math.min(record.leaseUntil ?? 0, db.now());
     return true;
   }
   const { pass } = conversation;
-  if (!hasDropped || pass?.parked === undefined || pass.parked.untilMs <= db.now()) return false;
+  if (!hasDropped || pass?.parked === undefined) return false;
   pass.parked = { ...pass.parked, untilMs: db.now() };
   return true;
 }

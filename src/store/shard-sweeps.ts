@@ -37,8 +37,8 @@ export class ShardSweeps {
   readonly #ports: ShardSweepPorts;
   readonly #silentMs: number;
   readonly #pending = new Set<number>();
-  /** Shards whose last `lapse` has no reply yet. A further script would run late, on outdated evidence. */
-  readonly #lapsing = new Set<number>();
+  /** Shards and workers whose `lapse` has no reply yet. A second script for them would run late, on outdated evidence. */
+  readonly #lapsing = new Set<string>();
   #round = 0;
   #due: DueEntry[] = [];
   #setAside: QuarantineEntry[] = [];
@@ -73,7 +73,7 @@ export class ShardSweeps {
     const silence = outageBecause('a shard did not answer');
     const replies = await Promise.all(
       shards.map(async (shard) => {
-        if (this.#lapsing.has(shard)) return silence;
+        if (this.#lapsing.has(`${shard} ${worker}`)) return silence;
         return await inTime(this.#lapseShard(shard, worker), this.#silentMs, silence).catch(toError);
       }),
     );
@@ -83,11 +83,12 @@ export class ShardSweeps {
   }
 
   async #lapseShard(shard: number, worker: string): Promise<ShardSweep> {
-    this.#lapsing.add(shard);
+    const name = `${shard} ${worker}`;
+    this.#lapsing.add(name);
     try {
       return await this.#ports.lapse(shard, worker);
     } finally {
-      this.#lapsing.delete(shard);
+      this.#lapsing.delete(name);
     }
   }
 

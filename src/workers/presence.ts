@@ -57,21 +57,16 @@ export class Presence {
   }
 
   /**
-   * Looks once for workers that disappeared. Must not throw. Looks again after each of them, because a worker may have
-   * connected again while the leases of another one ended.
+   * Looks once for workers that disappeared. Must not throw. All of them are handled at once, so that a failure for one
+   * worker does not delay the others, and what Redis said about each is new.
    * @param endLeases ends the leases of a dead worker. After a failure, a later call tries again.
    */
   async watch(endLeases: (worker: string) => Promise<void>): Promise<void> {
-    const handled = new Set<string>();
-    const findNext = async (): Promise<SilentWorker | undefined> => {
-      const silent = await this.#options.store.findSilent();
-      return silent.find((found) => !handled.has(found.worker) && this.#mayJudge(found));
-    };
     try {
-      for (let found = await findNext(); found !== undefined; found = await findNext()) {
-        handled.add(found.worker);
-        await this.#handle(found, endLeases);
-      }
+      const silent = (await this.#options.store.findSilent()).filter((found) => this.#mayJudge(found));
+      const handled = await Promise.allSettled(silent.map((found) => this.#handle(found, endLeases)));
+      const failed = handled.find((result): result is PromiseRejectedResult => result.status === 'rejected');
+      if (failed !== undefined) this.#fail(failed.reason);
     } catch (error) {
       this.#fail(error);
     }
@@ -87,14 +82,9 @@ export class Presence {
     timer.stop();
   }
 
-  /** A failure must not keep other dead workers from being handled. */
   async #handle(found: SilentWorker, endLeases: (worker: string) => Promise<void>): Promise<void> {
-    try {
-      if (found.state === 'gone') await endLeases(found.worker);
-      if (await this.#options.store.removeSilent(found.worker)) this.#report(found);
-    } catch (error) {
-      this.#fail(error);
-    }
+    if (found.state === 'gone') await endLeases(found.worker);
+    if (await this.#options.store.removeSilent(found.worker)) this.#report(found);
   }
 
   #fail(error: unknown): void {

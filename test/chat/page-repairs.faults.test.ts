@@ -82,4 +82,16 @@ describe.skipIf(chromium === undefined || !existsSync(PAGE_FOLDER))('repairs', (
     await page.locator('form button[type=submit]').waitFor();
     expect((await client.log('twice')).map(({ message }) => message.role)).toEqual(['user', 'assistant']);
   });
+
+  test('the page takes another question after the server refused a repeated one (skipped without chromium and the built page)', async () => {
+    const { page, url } = await openPage();
+    const refusal = { status: 403, json: { status: 403, code: 'access_denied', detail: 'this key may not enqueue' } };
+    await page.route('**/v1/chat', (route) => route.fulfill(refusal));
+    await page.route('**/v1/chat', (route) => route.abort(), { times: 1 });
+    await page.goto(`${url}/#refused`);
+    await page.locator('form input').fill('hi');
+    await page.locator('form button[type=submit]').click();
+    await page.locator('.failure', { hasText: 'access_denied' }).waitFor();
+    await page.locator('form button[type=submit]').waitFor();
+  });
 });

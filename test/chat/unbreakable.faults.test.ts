@@ -124,12 +124,19 @@ async function talk(one: Talk, turns: number): Promise<void> {
       counts.poisoned += 1;
     }
     const log = await readLog(client, conversation);
-    if (log.filter(({ role }) => role === 'user').length !== turn) {
+    const questions = log.filter(({ role }) => role === 'user').length;
+    if (questions !== turn) {
       const entries = (await client.log(conversation)).filter(({ message }) => message.role === 'user');
       const asked = entries.map(
         ({ at, turn: name, message }) => `${new Date(at).toISOString()} ${name} ${message.content}`,
       );
-      throw new Error(['a turn twice', ...asked.slice(-4), ...proxy.describePosts(conversation).slice(-8)].join('\n'));
+      throw new Error(
+        [
+          `${questions} questions in turn ${turn}`,
+          ...asked.slice(-4),
+          ...proxy.describePosts(conversation).slice(-8),
+        ].join('\n'),
+      );
     }
     const until = Date.now() + STUCK_MS;
     while (Date.now() < until && JSON.stringify(page.messages) !== JSON.stringify(log)) await page.nextChange(LOOK_MS);

@@ -151,23 +151,6 @@ it('a dead worker whose leases cannot be ended does not keep the leases of anoth
   expect([ended, lost()]).toEqual([['second'], ['second']]);
 });
 
-it('a worker that connects again while the leases of another worker end keeps its own leases', async () => {
-  const { timers, hire } = openCrew();
-  const ended: string[] = [];
-  let comeBack = async (): Promise<void> => undefined;
-  await hire('a', async (worker) => {
-    ended.push(worker);
-    await comeBack();
-  });
-  const [first, second] = [await hire('first'), await hire('second')];
-  await timers.advance(SOON_MS);
-  await first.die();
-  await second.die();
-  comeBack = async () => void (await hire('second'));
-  await timers.advance(SOON_MS);
-  expect(ended).toEqual(['first']);
-});
-
 it('a stopping worker waits at most a second for Redis to remove the worker’s entry', async () => {
   const timers = new ManualTimers();
   const store: PresenceStore = {

@@ -18,7 +18,7 @@ export interface DurableChat extends UseChatHelpers<UIMessage> {
 export function useDurableChat(id: string, loaded: readonly UIMessage[]): DurableChat {
   const [isCutOff, setCutOff] = useState(false);
   const [isUnsure, setUnsure] = useState(false);
-  /** The last value of `check` that was compared with the log. */
+  /** The last value of `check` after which the page is sure. */
   const [checked, setChecked] = useState('');
   const chat = useChat({
     id,
@@ -38,7 +38,11 @@ export function useDurableChat(id: string, loaded: readonly UIMessage[]): Durabl
   const hasFailed = error !== undefined && !isRefusal(error);
 
   useEffect(() => {
-    if (!isCutOff && !hasFailed) return;
+    if (!isCutOff && !hasFailed) {
+      // The server refused the question.
+      if (error !== undefined) setUnsure(false);
+      return;
+    }
     const left = new AbortController();
     setUnsure(true);
     const readOn = async () => {

@@ -12,8 +12,8 @@ local shard, owners, claims = unpack(ARGV)
 local PUSH_MS = 1000
 -- Leases come before the deadlines of most waiting turns. A lease that is not found lapses by its time.
 local MOST_CHECKED = 10000
--- A conversation with more keys keeps the claims on its summaries, which lapse within 8 s.
-local MOST_KEYS = 1000
+-- Names of keys that are searched for claims on summaries. Claims that are not found lapse within 8 s.
+local names_left = 20000
 local due = {}
 
 local function starts_with(text, prefix)
@@ -23,7 +23,9 @@ end
 -- Removes the worker's claims on summaries of a conversation. Returns true if there was one.
 local function drop_claims(base, id)
   local index, prefix = base .. 'ix:' .. id, base .. 'sum:' .. id .. ':'
-  if (tonumber(redis.pcall('SCARD', index)) or MOST_KEYS + 1) > MOST_KEYS then return false end
+  local count = redis.pcall('SCARD', index)
+  if type(count) ~= 'number' or count > names_left then return false end
+  names_left = names_left - count
   local names, has_dropped = redis.pcall('SMEMBERS', index), false
   for _, key in ipairs(names) do
     if starts_with(key, prefix) and starts_with(redis.pcall('GET', key), claims) then
@@ -46,8 +48,9 @@ local function lapse(kind, base, id)
   local is_owned = starts_with(owner, owners)
   local field, untilMs = 'lease', tonumber(lease or '')
   if not is_owned and kind == 'p' then field, untilMs = 'parkedUntil', tonumber(parked_until or '') end
-  local has_dropped = kind == 'p' and drop_claims(base, id)
-  if not untilMs or untilMs <= now then return is_owned end
+  local lasts = untilMs and untilMs > now
+  local has_dropped = kind == 'p' and (is_owned or lasts) and drop_claims(base, id)
+  if not lasts then return is_owned end
   if not is_owned and not has_dropped then return false end
   redis.call('HSET', record, field, string.format('%.0f', now))
   return true

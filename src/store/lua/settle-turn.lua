@@ -48,11 +48,7 @@ if step then
   step_status, counts = find_step(turn, step)
   if step_status == 'fenced' then return { step_status } end
 end
-if state == 'failed' then
-  -- Checks the calls before the first write. A full Redis refuses a script only if the first write can need memory.
-  read_open_calls()
-  redis.call('HSET', c, 'settledBy', epoch)
-end
+if state == 'failed' then read_open_calls() end -- before the first write, in case they are damaged
 if step and not step_status then record_outcome(turn, step, 15, counts, facts) end
 if state == 'failed' then close_open_calls(turn, closing) end
 settle_head(state, retentionMs, field, value, ttl)

@@ -158,7 +158,9 @@ async function sendRequest(
       onContent,
       tracing,
     });
-    await stream.end();
+    // The settlement of a turn refuses later pieces. Pieces of other steps may arrive later.
+    const isLast = result.status === 'answered' && result.answer.toolCalls.length === 0;
+    if (isLast) await stream.end();
     return result;
   } finally {
     void stream.end();

@@ -54,7 +54,7 @@ export class PieceStream {
     return new CallStream(this, step, this.#attempt);
   }
 
-  /** False if the last reply of Redis was that no client follows the turn. */
+  /** False if no client is known to follow the turn, and no reply of Redis about that is on its way. */
   get mayBeFollowed(): boolean {
     return this.#isFollowed || this.#asking !== undefined;
   }
@@ -154,7 +154,12 @@ export class CallStream {
   }
 
   async #sendRest(): Promise<void> {
-    if (this.#pieces.hasUnsentReasoning) await this.#stream.send(this.#pieces, this.#step, this.#attempt);
+    const pieces = this.#pieces;
+    let before = Number.POSITIVE_INFINITY;
+    while (pieces.hasUnsentReasoning && pieces.unsent < before) {
+      before = pieces.unsent;
+      await this.#stream.send(pieces, this.#step, this.#attempt);
+    }
   }
 
   #proceed(): void {

@@ -14,7 +14,7 @@ import { LeaseKeeper } from './lease-keeper.ts';
 import { PieceStream } from './piece-stream.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { decideTurnEnd } from './threshold-check.ts';
-import { endTurn, failTurn, HANDED_BACK } from './turn-end.ts';
+import { endTurn, failTurn, HANDED_BACK, wakeUnlessFull } from './turn-end.ts';
 import { BrokenDelivery, LostTurn } from './turn-errors.ts';
 import { TurnJournal } from './turn-journal.ts';
 import { runTurn } from './turn-loop.ts';
@@ -214,7 +214,7 @@ export class TurnDelivery {
     const { onEvent, wakes } = this.#ports;
     const conversation = this.#conversation;
     onEvent({ type: 'turn_settled', ...nameConversation(conversation), turn, outcome: 'failed', code: 'poison' });
-    if (wake !== undefined) await wakes.wake('turn', conversation, wake);
+    if (wake !== undefined) await wakeUnlessFull(wakes, conversation, wake);
   }
 
   #reportClaim(claimed: ClaimedTurn): void {

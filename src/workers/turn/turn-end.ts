@@ -108,10 +108,10 @@ async function handBack(
 }
 
 /**
- * Adds a wake. If Redis's memory is full, Redis accepts the end of a turn but may refuse a wake. The sweeper wakes the
- * conversation later.
+ * Adds the wake that the end of a turn has recorded. If Redis refuses the wake, e.g. because its memory is full, the
+ * sweeper adds it later.
  */
-async function wakeUnlessFull(
+export async function wakeUnlessFull(
   wakes: Pick<WakeQueue, 'wake'>,
   conversation: ConversationRef,
   wake: string,

@@ -88,7 +88,7 @@ async function runWithinTimeout(run: RunningTurn, work: () => Promise<TurnEnd>):
   const timeout = ports.timers.after(leftMs, () => keeper.abort(new TurnTimeout(leftMs)));
   try {
     const end = await work();
-    // The last step of this end is not recorded yet, and nothing of it may be recorded after the timeout.
+    // The last step of this end was not recorded before the timeout.
     if ('step' in end && keeper.signal.reason instanceof TurnTimeout) return failed;
     return shortenWait(end, until - ports.clock.now());
   } catch (error) {

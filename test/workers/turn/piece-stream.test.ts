@@ -184,6 +184,17 @@ it('a worker sends the rest of the reasoning at the end of the model call, becau
   expect(sent()).toHaveLength(1);
 });
 
+it('the rest of the reasoning is sent at the end even if it fills several batches', async () => {
+  const { stream, sent } = openStream();
+  stream.addReasoning('x'.repeat(3 * FLUSH_CHARACTERS));
+  await stream.end();
+  expect(
+    sent()
+      .flat()
+      .map((piece) => ('at' in piece ? piece.at : undefined)),
+  ).toEqual([0, 16_384, 32_768]);
+});
+
 it('the end of a model call waits for a slow Redis to take the rest of the reasoning, but at most 50 ms', async () => {
   const reply = Promise.withResolvers<AppendedPieces>();
   const { stream, timers, sent } = openStream(() => reply.promise);
@@ -203,11 +214,13 @@ it('the end of a model call waits for a slow Redis to take the rest of the reaso
 });
 
 it('the end of a model call that no client follows waits for nothing', async () => {
-  const { stream, say, sent } = openStream(undefined, false);
+  const { stream, say, timers, sent } = openStream(undefined, false);
   await settleTasks();
   await say('a');
   stream.addReasoning('hm');
-  await stream.end();
+  const ended = stream.end();
+  expect(timers.pending, 'no wait').toBe(0);
+  await ended;
   expect(sent()).toEqual([]);
 });
 

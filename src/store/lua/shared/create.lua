@@ -5,7 +5,7 @@
 -- @include conversations
 
 -- Returns the reply that refuses a writer of another agent, or any writer during a fork. Otherwise returns nil and the
--- agent of the conversation, or two nils if the conversation does not exist. One agent owns a conversation, because a
+-- agent of the conversation, or no agent if the conversation does not exist. One agent owns a conversation, because a
 -- pass has one policy.
 local function find_refusal(is_gone, agent)
   local known = is_gone and {} or redis.call('HMGET', c, 'agent', 'forking', 'forkUntil')
