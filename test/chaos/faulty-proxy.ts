@@ -11,6 +11,8 @@ export class FaultyProxy {
   readonly #server: Server;
   readonly #passages = new Set<Passage>();
   #isLost: (reply: string) => boolean = () => false;
+  /** Number of connections since the start. */
+  opened = 0;
 
   private constructor(targetPort: number) {
     this.#server = createServer((near) => this.#join(near, connect(targetPort, '127.0.0.1')));
@@ -56,6 +58,7 @@ export class FaultyProxy {
 
   #join(near: Socket, far: Socket): void {
     const passage = { near, far };
+    this.opened += 1;
     this.#passages.add(passage);
     near.on('data', (piece) => far.write(piece));
     far.on('data', (piece) => {
