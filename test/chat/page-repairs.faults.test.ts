@@ -93,5 +93,6 @@ describe.skipIf(chromium === undefined || !existsSync(PAGE_FOLDER))('repairs', (
     await page.locator('form button[type=submit]').click();
     await page.locator('.failure', { hasText: 'access_denied' }).waitFor();
     await page.locator('form button[type=submit]').waitFor();
+    expect(await page.locator('.user .text').allTextContents()).toEqual(['hi']);
   });
 });
