@@ -57,8 +57,8 @@ export class Presence {
   }
 
   /**
-   * Looks once for workers that disappeared. Must not throw. All of them are handled at once, so that a failure for one
-   * worker does not delay the others, and what Redis said about each is new.
+   * Looks once for workers that disappeared, and handles all of them at once. A failure for one worker does not delay
+   * the others. Must not throw.
    * @param endLeases ends the leases of a dead worker. After a failure, a later call tries again.
    */
   async watch(endLeases: (worker: string) => Promise<void>): Promise<void> {
