@@ -115,7 +115,7 @@ it.each<[WireFormat, string]>([
   },
 );
 
-it('the connection of an answer that follows a redirect is closed if the server does not end its response', async () => {
+it('after a redirect, the connection is closed if the server sends the whole answer but does not end the response', async () => {
   const closed = Promise.withResolvers<void>();
   await using server = await serve(({ url }, response) => {
     if (url !== '/elsewhere') {

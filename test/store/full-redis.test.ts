@@ -6,7 +6,7 @@ import { idleMember, Keyspace } from '../../src/store/keys.ts';
 import { createSweeper } from '../../src/workers/sweeper/sweeper.ts';
 import { systemTimers } from '../../src/workers/timers.ts';
 import { hasServer, type Server, startServer } from '../redis-modes/servers.ts';
-import { acceptAndClaim, newConversation, turnFor } from './samples.ts';
+import { acceptAndClaim, newConversation, textStep, turnFor } from './samples.ts';
 
 const SHARDS = 4;
 const HOUR_MS = 3_600_000;
@@ -70,5 +70,25 @@ describe.skipIf(!hasServer)('a Redis that is full (skipped where PATH has none)'
     expect(await measures.holdMeasuring('worker', 1_000), 'renewed').toBe(true);
     expect(await measures.holdMeasuring('another', 1_000)).toBe(false);
     expect(await measures.measureServers()).toMatchObject({ usedRatio: expect.any(Number) });
+  });
+
+  test('on a full Redis, a failed turn is settled, and a settlement with a last step is refused as a whole', async () => {
+    const { redis } = server;
+    const { store } = connected;
+    await redis.config('SET', 'maxmemory', 0);
+    const [failed, answered] = [newConversation(), newConversation()];
+    const { lease } = await acceptAndClaim(store, failed, 't1');
+    const { lease: late } = await acceptAndClaim(store, answered, 't1');
+    await redis.config('SET', 'maxmemory', 1);
+    const failure = { code: 'turn_timeout', message: 'too late' } as const;
+    expect(await store.settle(lease, { state: 'failed', failure }, 'w')).toMatchObject({ status: 'settled' });
+    for (const state of ['failed', 'completed'] as const) {
+      const end = state === 'failed' ? { state, failure } : { state, answerSeq: 2 };
+      const settled = store.settle(late, { ...end, step: textStep('model.1', 1) }, 'w');
+      await expect(settled, state).rejects.toMatchObject({ code: 'redis_full' });
+    }
+    expect(await store.heartbeat(late)).toMatchObject({ status: 'renewed' });
+    await redis.config('SET', 'maxmemory', 0);
+    expect(await store.readConversation(answered)).toMatchObject({ head: 1 });
   });
 });

@@ -2,7 +2,7 @@
 -- workers keep dying without a recorded outcome is settled as failed (poison), if the last worker ran nothing but this
 -- turn (I10). If the worker ran other turns too, one of those may be the cause.
 -- ARGV: owner, wake, leaseMs, maxAttempts, failure of a poison turn (JSON), retentionMs, result for open tool calls
--- (content as JSON, tokens, bytes), limits of a context that the reply contains: messages, bytes
+-- (content as JSON, tokens, bytes), the most messages and bytes of a context in the reply
 -- Reply: {'gone'} | {'empty'} | {'leased'|'waiting', untilMs} | {'poison', turn, 1 if the wake is to be added} |
 -- {'claimed', turn, its fields, the conversation's fields, the user message while it is the last entry of the log, the
 -- log before this message or nil}

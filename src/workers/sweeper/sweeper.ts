@@ -28,7 +28,7 @@ export interface Sweeper {
   sweepOnce(): Promise<number>;
   /**
    * Ends the leases of a dead worker, and wakes the conversations for other workers.
-   * @throws the error of a shard that failed. The conversations of the other shards are woken before.
+   * @throws the error of a failed shard, after the conversations of the other shards were woken
    */
   endLeases(worker: string): Promise<void>;
   /** @param watch looks for dead workers, twice a second in the process that sweeps. Must not throw. */

@@ -87,7 +87,7 @@ export function describeLapsedLeases(given: Given): void {
     expect(await store.claimPass(conversation, 'next', 'other job', 'w')).toMatchObject({ status: 'claimed' });
   });
 
-  test('lapseLeases drops a worker’s claims on the summaries of a pass that it ran itself', async () => {
+  test('lapseLeases drops a dead worker’s claims on the summaries of its own pass', async () => {
     const dead = randomUUID();
     const { store, conversation } = await claimBoth(dead);
     await store.claimSummary(conversation, 'own', `${dead}-2`);

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { TurnfoldError } from '../../../src/domain/errors.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { openMemorySweepStore } from '../../../src/memory-store/sweep-store.ts';
 import { type ScriptedStep, scriptedModel } from '../../../src/models/scripted.ts';
@@ -125,8 +126,8 @@ it('a delivered turn job fails the turn of an unknown agent and continues with t
   ]);
 });
 
-it('a delivered turn job fails a turn after three claims without progress, and wakes the next turn', async () => {
-  const world = await Fixture.open({ model: echo() });
+/** Accepts two turns. The workers of the first one have died three times. */
+async function acceptPoison(world: Fixture): Promise<void> {
   await world.accept('t1', 'poison');
   await world.accept('t2', 'Ho');
   for (const owner of ['a', 'b', 'c']) {
@@ -134,6 +135,11 @@ it('a delivered turn job fails a turn after three claims without progress, and w
     if (claim.status === 'claimed') await world.store.startAlone(claim.turn.lease);
     world.db.advance(8_001);
   }
+}
+
+it('a delivered turn job fails a turn after three claims without progress, and wakes the next turn', async () => {
+  const world = await Fixture.open({ model: echo() });
+  await acceptPoison(world);
   expect(await world.deliver()).toBe('done');
   expect(world.eventsOf('turn_settled')).toMatchObject([{ turn: 't1', outcome: 'failed', code: 'poison' }]);
   expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
@@ -222,4 +228,17 @@ it('a turn fails with the code `empty_answer` after three answers in which the m
     failure: { code: 'model_failed', details: { code: 'empty_answer' } },
   });
   expect(await settle(empty, empty, { answer: { content: 'Two.' } })).toMatchObject({ state: 'completed' });
+});
+
+it('a full Redis that refuses the wake of the next turn is no failure, because the sweeper adds that wake', async () => {
+  const full = new TurnfoldError('redis_full', 'full');
+  const wrap = (ports: TurnPorts): TurnPorts => ({ ...ports, wakes: { wake: () => Promise.reject(full) } });
+  const world = await Fixture.open({ model: echo(), wrap });
+  await acceptPoison(world);
+  expect(await world.deliver()).toBe('done');
+  expect(world.eventsOf('turn_settled')).toMatchObject([{ turn: 't1', code: 'poison' }]);
+  expect(await openMemorySweepStore(world.db).inspectTurn(ref)).toEqual({
+    status: 'lapsed',
+    recordedWake: world.db.find(ref)?.wake,
+  });
 });
