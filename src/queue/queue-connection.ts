@@ -1,5 +1,6 @@
-import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type ClusterOptions, type Redis, type RedisOptions } from 'ioredis';
 import type { RedisLocation } from '../redis/address.ts';
+import { BatchedRedis } from '../redis/batched-redis.ts';
 import { reportOutages } from '../redis/errors.ts';
 import { openRedis } from '../redis/open-redis.ts';
 
@@ -45,7 +46,7 @@ export function openQueueConnection({ onError, failsFast = false, ...to }: Queue
 /** Socket timeout in ms of a duplicated connection. BullMQ sends blocking commands of at most ten seconds on it. */
 const BLOCKED_MS = 12_000;
 
-class QueueRedis extends Redis {
+class QueueRedis extends BatchedRedis {
   readonly #copies: Redis[] = [];
 
   override duplicate(override?: Partial<RedisOptions>): Redis {

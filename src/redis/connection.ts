@@ -27,7 +27,6 @@ export function openConnection(options: ConnectionOptions): Redis {
   // differently.
   const redis = openRedis(options, {
     failsFast,
-    isPipelined: true,
     // On a fail-fast connection the caller connects by itself, to learn whether connecting failed.
     isLazy: failsFast,
     ...(name !== undefined && { name }),
@@ -42,7 +41,7 @@ export function openConnection(options: ConnectionOptions): Redis {
 /** Opens another connection to the same Redis, with some options changed. */
 export function duplicateConnection(redis: Redis, options: NodeOptions): Redis {
   if (!redis.isCluster) return redis.duplicate({ ...options, ...makeSilence(redis.options, options) });
-  const { lazyConnect, enableOfflineQueue, enableAutoPipelining: _, ...redisOptions } = options;
+  const { lazyConnect, enableOfflineQueue, ...redisOptions } = options;
   const cluster = redis as unknown as Cluster;
   return cluster.duplicate(undefined, {
     ...(lazyConnect !== undefined && { lazyConnect }),

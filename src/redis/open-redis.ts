@@ -1,4 +1,4 @@
-import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type ClusterOptions, type Redis, type RedisOptions } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
 import {
   REDIS_ADDRESS_FORMS,
@@ -8,6 +8,7 @@ import {
   readRedisAddress,
   usesTls,
 } from './address.ts';
+import { BatchedRedis } from './batched-redis.ts';
 import { makeTlsOptions } from './tls.ts';
 
 export interface ConnectionTerms {
@@ -22,8 +23,6 @@ export interface ConnectionTerms {
   readonly isLazy?: boolean;
   /** Gives up when connecting fails once. A server that is still loading its data does not count as a failure. */
   readonly isTriedOnce?: boolean;
-  /** Commands that are issued in the same tick of the event loop are sent together. Has no effect on a Cluster. */
-  readonly isPipelined?: boolean;
   /** Milliseconds that a single server may leave a command unanswered before we drop the connection (default 5,000). */
   readonly aloneSilenceMs?: number;
 }
@@ -31,7 +30,7 @@ export interface ConnectionTerms {
 export type NodeOptions = Omit<RedisOptions, 'replyMapping'>;
 type SeveralOptions = Omit<ClusterOptions, 'redisOptions'> & { redisOptions: NodeOptions };
 
-/** The connection classes of ioredis. Tests pass their own. */
+/** The classes of connections. The queue and tests pass their own. */
 interface ConnectionClasses {
   readonly Redis: (new (options: NodeOptions) => Redis) & (new (url: string, options: NodeOptions) => Redis);
   readonly Cluster: new (nodes: RedisNode[], options: SeveralOptions) => Cluster;
@@ -59,14 +58,14 @@ const LOOKUP_MS = 500;
 export function openRedis(
   location: RedisLocation,
   terms: ConnectionTerms,
-  classes: ConnectionClasses = { Redis, Cluster },
+  classes: ConnectionClasses = { Redis: BatchedRedis, Cluster },
 ): Redis | Cluster {
-  const { failsFast, isLazy: lazyConnect = false, isPipelined: enableAutoPipelining = false } = terms;
+  const { failsFast, isLazy: lazyConnect = false } = terms;
   const { aloneSilenceMs: socketTimeout = SILENCE_MS } = terms;
   const address = readAddress(location.url);
   const tls = usesTls(address) ? makeTlsOptions(location.tls) : undefined;
   const node = { ...makeNodeOptions(terms), ...(tls && { tls }) };
-  const one = { ...node, lazyConnect, enableAutoPipelining, enableOfflineQueue: !failsFast };
+  const one = { ...node, lazyConnect, enableOfflineQueue: !failsFast };
   if (address.kind === 'single') return new classes.Redis(address.url, { ...one, socketTimeout });
   const { nodes, username, password } = address;
   const login: NodeOptions = {

@@ -55,7 +55,6 @@ export class Subscriber {
     const connection = duplicateConnection(this.#redis, {
       enableOfflineQueue: true,
       maxRetriesPerRequest: null,
-      enableAutoPipelining: false,
       // ioredis ignores the failure of its own resubscription, and the unhandled rejection would end the process. So we
       // subscribe again ourselves.
       autoResubscribe: false,

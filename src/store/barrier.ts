@@ -40,7 +40,6 @@ export class Barrier {
     const connections = Array.from({ length: LANES }, () =>
       duplicateConnection(redis, {
         lazyConnect: true,
-        enableAutoPipelining: false,
         enableOfflineQueue: false,
         // A WAIT must not be sent again on a new connection, because that connection has no writes and WAIT would
         // succeed at once.
