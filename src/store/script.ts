@@ -136,8 +136,11 @@ export function encodePairs(pairs: readonly (readonly [string, string])[]): Argu
   return [pairs.length, ...pairs.flat()];
 }
 
-/** Loads a Lua file and replaces each `@include` by the included file. */
+/**
+ * Loads a Lua file and replaces each `@include` by the included file. An include inside a block runs only if the block does.
+ * Redis runs all definitions of a script at each call: about a microsecond for each function.
+ */
 export function readLua(path: string): string {
   const text = readFileSync(new URL(`./lua/${path}`, import.meta.url), 'utf8');
-  return text.replace(/^-- @include (\S+)$/gm, (_, part: string) => readLua(`shared/${part}.lua`));
+  return text.replace(/^ *-- @include (\S+)$/gm, (_, part: string) => readLua(`shared/${part}.lua`));
 }

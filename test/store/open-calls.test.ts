@@ -5,7 +5,8 @@ import { recordStepScript } from '../../src/store/turn-steps.ts';
 import { openSuiteStore } from './open-redis.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, toWaitFor } from './samples.ts';
 
-const FEW = 10;
+/** More than a script reads at once. With fewer calls, it reads all fields of the conversation by one command. */
+const FEW = 100;
 /** The most tool calls that one message may have. */
 const MANY = 1_000;
 const RESULTS = 8;

@@ -5,24 +5,17 @@
 -- retentionMs, result for open tool calls (content as JSON, tokens, bytes), caps (`deadlineMs maxTurnTokens`) or ''
 -- Reply: {'accepted'|'known', state, 1 if the wake is to be added} | {'conflict'} | {'other_agent', agent} |
 -- {'forking', 1 if abandoned} | {'full'|'busy', queued} | {'not_failed', state of the turn to repeat or ''}
--- @include keys
--- @include conversation
+-- @include key-names
+-- @include sound
 -- @include ready
 -- @include wake
--- @include events
--- @include append
--- @include calls
--- @include close
--- @include fence
--- @include settle
--- @include take-head
 -- @include create
 -- @include index
 -- @include push
--- @include busy
 local turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema, original, trace_parent, context =
   unpack(ARGV, 1, 11)
 local on_busy, retentionMs, closing = ARGV[12], ARGV[13], { ARGV[14], ARGV[15], ARGV[16] }
+check_keys('HLEN', txt, 'SCARD', ix, 'ZCARD', ready)
 local key = turn_prefix .. turn
 local is_gone = redis.call('EXISTS', gone) == 1
 local known_hash, state = unpack(is_gone and {} or redis.call('HMGET', key, 'hash', 'state'))
@@ -30,7 +23,7 @@ if known_hash then
   if known_hash ~= hash then return { 'conflict' } end
   -- A repeated call: if the first reply was lost, the caller never added the wake to the queue. So the caller must add
   -- the same wake now.
-  local needs_wake = state == 'queued' and redis.call('HGET', c, 'wake') == wake
+  local needs_wake = state == 'queued' and value_of(record, 'wake') == wake
   return { 'known', state, needs_wake and 1 or 0 }
 end
 local refusal, known_agent = find_refusal(is_gone, agent)
@@ -42,14 +35,29 @@ end
 local is_due = tonumber(delayMs) <= 0
 local queued = is_gone and 0 or redis.call('LLEN', mb)
 if is_due and queued > 0 and on_busy == 'reject' then return { 'busy', queued } end
-local replaces, steers, pivot = false, false, nil
+local left, enter = queued, push_turn
 if is_due and queued > 0 and (on_busy == 'steer' or on_busy == 'interrupt' or on_busy == 'rollback') then
+  -- @include flaw
+  -- @include conversation
+  -- @include events
+  -- @include append
+  -- @include fence
+  -- @include settle
+  -- @include take-head
+  -- @include busy
+  local flaw = find_flaw()
+  if flaw then return flaw end
   read_conversation()
-  steers, replaces = on_busy == 'steer', on_busy ~= 'steer'
-  if steers then pivot = find_place() else check_input(head_turn) end
+  if on_busy == 'steer' then
+    local pivot = find_place()
+    enter = function() return steer_head(turn, pivot) end
+  else
+    check_input(head_turn)
+    left = queued - 1 - #steered_turns
+    enter = function() return replace_head(turn, wake, on_busy == 'rollback', retentionMs, closing) end
+  end
 end
 if not known_agent then create_conversation(is_gone, schema, agent) end
-local left = replaces and queued - 1 - #steered_turns or queued
 if is_due and left >= tonumber(maxQueuedTurns) then return { 'full', queued } end
 
 -- The user message is stored outside the turn's hash. A value over 64 bytes would make Redis give up the hash's compact
@@ -68,10 +76,7 @@ if original ~= '' then
   redis.call('HSET', turn_prefix .. original, 'redrivenAs', turn)
 end
 index_key(key)
-if replaces then
-  return { 'accepted', 'queued', replace_head(turn, wake, on_busy == 'rollback', retentionMs, closing) }
-end
-if is_due then return { 'accepted', 'queued', steers and steer_head(turn, pivot) or push_turn(turn, wake) } end
+if is_due then return { 'accepted', 'queued', enter(turn, wake) } end
 local dueAt = now + tonumber(delayMs)
 redis.call('HSET', key, 'dueAt', string.format('%.0f', dueAt))
 schedule(scheduled_member(turn), dueAt)

@@ -7,6 +7,7 @@
 -- @include keys
 -- @include ready
 -- @include create
+-- @include idle-ttl
 -- @include args
 -- @include conversation
 -- @include append

@@ -8,6 +8,7 @@
 -- @include keys
 -- @include ready
 -- @include create
+-- @include idle-ttl
 -- @include fork-fence
 -- @include operation-name
 local operation, schema, agent, fork_agent, plan, leaseMs, ttl = unpack(ARGV)
@@ -27,7 +28,7 @@ if known then
   if refusal[2] == 0 then return refusal end
 end
 create_conversation(is_gone or known, schema, fork_agent)
-redis.call('HSET', c, 'forking', operation .. ' ' .. plan, 'forkAgent', agent)
+put(record, 'forking', operation .. ' ' .. plan, 'forkAgent', agent)
 lease_fork(leaseMs)
 start_idle_ttl(false, ttl)
 return { 'copying', 0, plan }

@@ -29,6 +29,7 @@ if is_head then
   return { 'canceled', pop_head(wake) }
 end
 settle_turn(turn, 'canceled', ARGV[3], 'canceledBy', wake)
+save_conversation()
 redis.call('LREM', mb, 1, turn)
 unschedule(scheduled_member(turn))
 return { 'canceled', 0 }

@@ -6,64 +6,73 @@
 -- Reply: {'gone'} | {'empty'} | {'leased'|'waiting', untilMs} | {'poison', turn, 1 if the wake is to be added} |
 -- {'claimed', turn, its fields, the conversation's fields, the user message while it is the last entry of the log, the
 -- log before this message or nil}
--- @include keys
+-- @include key-names
+-- @include sound
 -- @include conversation
 -- @include ready
 -- @include wake
 -- @include events
 -- @include append
--- @include calls
--- @include close
 -- @include fence
 -- @include settle
 -- @include take-head
 local owner, wake, leaseMs, maxAttempts, poison, retentionMs = unpack(ARGV, 1, 6)
 local closing, most_messages, most_bytes = { ARGV[7], ARGV[8], ARGV[9] }, tonumber(ARGV[10]), tonumber(ARGV[11])
+check_keys('HLEN', txt, 'ZCARD', ready)
 read_conversation()
-local lease, claims, poison_wake, poisoned, is_alone, version =
-  unpack(redis.call('HMGET', c, 'lease', 'attempts', 'poison', 'poisoned', 'alone', 'version'))
 -- Returns the messages of the log up to `last`. Returns nil if they are not the context, or if they are too large.
 local function short_log(last)
-  if (version or '0') ~= '0' or last > most_messages then return nil end
-  local messages, bytes = {}, 0
-  for seq = 1, last do
-    local entry = redis.call('HGET', log, seq)
+  if (value_of(record, 'version') or '0') ~= '0' or last > most_messages then return nil end
+  local messages, bytes, seqs = {}, 0, {}
+  if last == 0 then return messages end
+  for seq = 1, last do seqs[seq] = seq end
+  for seq, entry in ipairs(redis.call('HMGET', log, unpack(seqs))) do
     messages[seq] = entry and string.match(entry, '\n(.*)')
     bytes = bytes + #(messages[seq] or '')
     if not messages[seq] or bytes > most_bytes then return nil end
   end
   return messages
 end
-local function claimed(fields, record, input)
-  return { 'claimed', head_turn, fields, record, input, short_log(conversation.head - (input == '' and 0 or 1)) }
+local function claimed(fields, conversation_fields, input)
+  return { 'claimed', head_turn, fields, conversation_fields, input, short_log(conversation.head - (input == '' and 0 or 1)) }
 end
 -- A repeated call: this claim has already settled the turn as poison. Another claim takes the next turn.
-if poison_wake == wake then return { 'poison', poisoned, needs_wake(wake) } end
+if value_of(record, 'poison') == wake then return { 'poison', value_of(record, 'poisoned'), needs_wake(wake) } end
 if not head_turn then
   if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
   unschedule(turn_member)
   return { 'empty' }
 end
 
+local lease = value_of(record, 'lease')
 if tonumber(lease or 0) > now then
   if conversation.owner == owner then return claimed(head_reply(head_turn)) end
   return { 'leased', lease }
 end
-local key = turn_prefix .. head_turn
-local state, wait_until, is_over = unpack(redis.call('HMGET', key, 'state', 'waitUntil', 'waitFulfilled'))
-if state == 'waiting' and not is_over and number_of(key, 'waitUntil', wait_until) > now then
+local turn = read_turn(head_turn)
+local state, wait_until = value_of(turn, 'state'), value_of(turn, 'waitUntil')
+local is_waiting = state == 'waiting' and not value_of(turn, 'waitFulfilled')
+if is_waiting and number_of(turn.key, 'waitUntil', wait_until) > now then
   schedule(turn_member, wait_until)
   return { 'waiting', wait_until }
 end
 
-local attempts = tonumber(claims or 0)
-if attempts >= tonumber(maxAttempts) and is_alone then
+local attempts = tonumber(value_of(record, 'attempts') or 0)
+if attempts >= tonumber(maxAttempts) and value_of(record, 'alone') then
+  -- @include flaw
+  -- @include calls
+  -- @include close
+  local flaw = find_flaw()
+  if flaw then return flaw end
   close_open_calls(head_turn, closing)
   settle_head('failed', retentionMs, 'failure', poison)
   save_conversation('epoch', raise_epoch(), 'poison', wake, 'poisoned', head_turn)
   return { 'poison', head_turn, pop_head(wake) }
 end
 check_input(head_turn)
-if state == 'waiting' then forget_waiting(head_turn) end
+if state == 'waiting' then
+  -- @include waiting
+  forget_waiting(head_turn)
+end
 local attempt = math.min(attempts + 1, tonumber(maxAttempts))
 return claimed(take_head(head_turn, owner, leaseMs, attempt, closing))

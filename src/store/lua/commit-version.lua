@@ -30,5 +30,5 @@ for _ = 1, tonumber(take()) do
   redis.call('HSETNX', txt, field, take())
 end
 put_version()
-redis.call('HSET', c, 'backoff', backoff)
+put(record, 'backoff', backoff)
 return { 'ended', end_pass(passId, outcome, wake, ttl) == 1 and wake or '' }

@@ -23,7 +23,7 @@ for _, text in ipairs(take_list()) do
 end
 if not is_complete then return { 'incomplete', copied } end
 put_version()
-redis.call('HSET', c, 'forked', forking, 'passed', head .. ' ' .. (turns or 0), 'agent', agent)
-redis.call('HDEL', c, 'forking', 'forkUntil', 'forkAgent')
+put(record, 'forked', forking, 'passed', head .. ' ' .. (turns or 0), 'agent', agent)
+drop(record, 'forking', 'forkUntil', 'forkAgent')
 start_idle_ttl(ttl)
 return { 'done' }

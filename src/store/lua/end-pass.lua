@@ -18,5 +18,5 @@ local ended = find_end(passId)
 if ended then return ended end
 if loss then return { loss } end
 if has_new_reasons(seen) then return { 'reasons_added' } end
-redis.call('HSET', c, 'backoff', backoff)
+put(record, 'backoff', backoff)
 return { 'ended', end_pass(passId, outcome, wake, ttl) == 1 and wake or '' }

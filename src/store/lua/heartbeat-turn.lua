@@ -3,14 +3,16 @@
 -- Without the lease, the worker could not store a result that it has finished (I11).
 -- ARGV: turn, owner, epoch, leaseMs
 -- Reply: 'renewed' | a loss by find_loss
--- @include keys
+-- @include key-names
+-- @include sound
 -- @include conversation
 -- @include ready
 -- @include fence
+check_keys('ZCARD', ready)
 read_conversation()
 local loss = find_loss(ARGV[1], ARGV[2], ARGV[3])
 if loss then return loss end
 local lease = now + tonumber(ARGV[4])
-redis.call('HSET', c, 'lease', string.format('%.0f', lease))
+put(record, 'lease', string.format('%.0f', lease))
 schedule(turn_member, lease)
 return 'renewed'

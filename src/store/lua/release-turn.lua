@@ -17,8 +17,8 @@ if loss == 'fenced' and not conversation.owner and conversation.epoch == epoch t
 end
 if loss then return loss end
 local attempts = tonumber(redis.call('HGET', c, 'attempts'))
-redis.call('HSET', c, 'attempts', math.max(attempts - 1, 0))
-redis.call('HDEL', c, 'owner', 'lease')
+put(record, 'attempts', math.max(attempts - 1, 0))
+drop(record, 'owner', 'lease')
 redis.call('HSET', turn_prefix .. turn, 'state', 'queued')
 wake_turn(wake)
 -- If the worker dies before it adds the wake to the queue, the next sweep finds the turn.

@@ -49,12 +49,12 @@ if passId then
   supersede_owner()
   is_awaited = end_pass(passId, 'superseded', wake)
   -- These fields are removed. Otherwise a repeated call of the pass's owner would report this end as its own.
-  redis.call('HDEL', c, 'lastPass', 'lastPassWake', 'lastPassAwaited', 'lastPassSettled')
+  drop(record, 'lastPass', 'lastPassWake', 'lastPassAwaited', 'lastPassSettled')
 end
 put_version()
-redis.call('HSET', c, 'backoff', backoff)
+put(record, 'backoff', backoff)
 -- The caller has decided on the context of canceled turns, too.
-redis.call('HDEL', c, 'undo')
+drop(record, 'undo')
 start_idle_ttl(ttl)
 local added = is_awaited == 1 and wake or ''
 keep_answer(operation, number .. ' ' .. added, operationMs, '')

@@ -46,7 +46,7 @@ if present_pass then
   return { status, present_pass, recorded_wake == wake and 1 or 0 }
 end
 redis.call('HSET', pass, 'passId', passId, 'wake', wake, 'attempts', 0, 'requestedAt', string.format('%.0f', now))
-redis.call('HSET', c, 'pass', passId)
+put(record, 'pass', passId)
 add_open_pass()
 schedule(pass_member, now + WAKE_GRACE_MS)
 return { 'requested', passId, 1 }

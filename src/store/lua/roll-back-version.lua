@@ -33,6 +33,6 @@ if proposal or parked then
   drop_proposal()
   if not pass_owner then schedule(pass_member, now) end
 end
-redis.call('HSET', c, 'quarantine', number .. ' ' .. segments)
+put(record, 'quarantine', number .. ' ' .. segments)
 put_version()
 return { 'rolled_back', redis.call('HGETALL', c) }

@@ -5,6 +5,7 @@
 -- Reply: {'kept'} | {'set_aside', note in `quarantined`, 1 if the wake is to be added}
 -- @include key-names
 -- @include sound
+-- @include flaw
 -- @include ready
 -- @include wake
 -- @include events

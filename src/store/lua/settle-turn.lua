@@ -6,15 +6,13 @@
 -- Reply: {'settled'|'known', 1 if another turn is in the mailbox, 1 if the wake is to be added, fields of the log's end
 -- before the next turn's message or {}, the conversation's fields or {}, then for a claimed next turn: its id, fields, its user message} |
 -- {a loss by find_loss}
--- @include keys
+-- @include key-names
+-- @include sound
 -- @include conversation
 -- @include ready
 -- @include wake
 -- @include events
 -- @include append
--- @include calls
--- @include close
--- @include move-calls
 -- @include fence
 -- @include settle
 -- @include take-head
@@ -23,42 +21,53 @@ local turn, owner, epoch, state, field, value, wake, retentionMs, leaseMs = unpa
 local closing, ttl = { ARGV[10], ARGV[11], ARGV[12] }, ARGV[13]
 local step = ARGV[14] ~= '' and cjson.decode(ARGV[14])
 local function reply(status, has_next, wakes)
-  return { status, has_next, wakes, step and end_of_log() or {}, step and redis.call('HGETALL', c) or {} }
+  return { status, has_next, wakes, step and end_of_log() or {}, step and fields_of(record) or {} }
 end
-local function reply_next(status, next, log_end, fields, record, input)
-  return { status, 1, 0, step and log_end or {}, record, next, fields, input }
+local function reply_next(status, next, log_end, fields, conversation_fields, input)
+  return { status, 1, 0, step and log_end or {}, conversation_fields, next, fields, input }
 end
+check_keys('HLEN', txt, 'XLEN', ev, 'ZCARD', ready)
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 -- The lease may be gone because this same call has already settled the turn, and the next turn was claimed. Another owner
 -- may have settled the turn, too, so the epoch of the settlement decides.
-if loss == 'fenced' and redis.call('HGET', c, 'settledBy') == epoch then
+if loss == 'fenced' and value_of(record, 'settledBy') == epoch then
   local is_taken = wake == '' and head_turn and conversation.owner == owner
-  if is_taken and tonumber(redis.call('HGET', c, 'lease')) > now then
+  if is_taken and tonumber(value_of(record, 'lease')) > now then
     return reply_next('known', head_turn, step and end_before(head_turn), head_reply(head_turn))
   end
   return reply('known', head_turn and 1 or 0, needs_wake(wake))
 end
 if loss then return { loss } end
+-- Only such a settlement writes to the sets of failed turns and of idle TTLs.
+if state == 'failed' or has_idle_ttl(ttl) then
+  -- @include flaw
+  local flaw = find_flaw()
+  if flaw then return flaw end
+end
 local claims_next = wake == '' and next_turn
 if claims_next then check_input(next_turn) end
-local facts = { 'settledBy', epoch }
-local step_status, counts
-if step then
-  step_status, counts = find_step(turn, step)
-  if step_status == 'fenced' then return { step_status } end
+local step_status = step and find_step(turn, step)
+if step_status == 'fenced' then return { step_status } end
+local close
+if state == 'failed' then
+  -- @include calls
+  -- @include close
+  close = close_open_calls
+  read_open_calls() -- before the first write, in case they are damaged
 end
-if state == 'failed' then read_open_calls() end -- before the first write, in case they are damaged
-if step and not step_status then record_outcome(turn, step, 15, counts, facts) end
-if state == 'failed' then close_open_calls(turn, closing) end
+if step and not step_status then record_outcome(turn, step, 15) end
+if close then close(turn, closing) end
+stage(record, 'settledBy', epoch)
 settle_head(state, retentionMs, field, value, ttl)
 if claims_next then
   -- Only the first turn of a mailbox can wait or have failed claims. So the next turn is queued, and this is its first
   -- claim.
   redis.call('LPOP', mb)
-  local fields, record, input = take_head(next_turn, owner, leaseMs, 1, closing, facts)
-  return reply_next('settled', next_turn, conversation.before_input, fields, record, input)
+  local fields, conversation_fields, input = take_head(next_turn, owner, leaseMs, 1, closing)
+  return reply_next('settled', next_turn, conversation.before_input, fields, conversation_fields, input)
 end
-if state == 'failed' then save_conversation('epoch', raise_epoch(), unpack(facts)) else save_conversation(unpack(facts)) end
+if state == 'failed' then stage(record, 'epoch', raise_epoch()) end
+save_conversation()
 local has_next = pop_head(wake)
 return reply('settled', has_next, has_next)

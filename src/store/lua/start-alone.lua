@@ -7,5 +7,5 @@
 read_conversation()
 local loss = find_loss(ARGV[1], ARGV[2], ARGV[3])
 if loss then return loss end
-redis.call('HSET', c, 'alone', 1)
+put(record, 'alone', 1)
 return 'recorded'

@@ -1,7 +1,8 @@
 -- Records that steps of a turn start. A step that is recorded already stays unchanged (I5).
 -- ARGV: turn, owner, epoch, keys of the steps
 -- Reply: 'recorded' | a loss by find_loss
--- @include keys
+-- @include key-names
+-- @include sound
 -- @include conversation
 -- @include fence
 read_conversation()

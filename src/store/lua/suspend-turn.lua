@@ -61,7 +61,7 @@ redis.call('HSET', key, 'state', 'waiting', 'suspended', 1, 'waitFor', kind, 'wa
 if not ANSWERED[kind] then redis.call('HSET', key, 'suspended:' .. step, count) end
 redis.call('HDEL', key, 'waitFulfilled', 'waitSpan', 'firstOwner')
 if span ~= '' then redis.call('HSET', key, 'waitSpan', span) end
-redis.call('HDEL', c, 'owner', 'lease', 'attempts')
+drop(record, 'owner', 'lease', 'attempts')
 schedule(turn_member, is_over and now or untilMs)
 if is_over then
   redis.call('HSET', key, 'waitFulfilled', is_fulfilled and 1 or 0)

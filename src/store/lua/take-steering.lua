@@ -19,19 +19,18 @@ local loss = find_loss(turn, owner, epoch)
 if loss then return { loss } end
 if #read_open_calls() > 0 then return { 'taken', redis.call('HGETALL', c) } end
 local taken, steering = {}, next_turn
-while steering and redis.call('HGET', turn_prefix .. steering, 'steer') do
-  check_turn(steering)
+while steering and value_of(read_turn(steering), 'steer') do
   check_input(steering)
   taken[#taken + 1] = steering
   steering = redis.call('LINDEX', mb, #steered_turns + #taken + 1)
 end
 for _, message_turn in ipairs(taken) do
   enter_input(message_turn, {})
-  redis.call('HSET', turn_prefix .. message_turn, 'steeredInto', turn)
-  redis.call('HDEL', turn_prefix .. message_turn, 'steer')
+  put(read_turn(message_turn), 'steeredInto', turn)
+  drop(read_turn(message_turn), 'steer')
   emit('turn_steered', { 'turn', message_turn, 'into', turn, 'seq', conversation.head })
 end
 save_conversation()
-redis.call('HDEL', c, 'steering')
+drop(record, 'steering')
 if #taken > 0 then notify_readers(turn) end
 return { 'taken', redis.call('HGETALL', c) }

@@ -23,14 +23,14 @@ if loss then return { loss } end
 if redis.call('HEXISTS', c, 'undo') == 0 then return { 'known', redis.call('HGETALL', c) } end
 local live = redis.call('HGET', c, 'version') or '0'
 if live ~= expected then return { 'version_changed', tonumber(live) } end
-redis.call('HSET', c, 'backoff', backoff)
+put(record, 'backoff', backoff)
 local passId = redis.call('HGET', pass, 'passId')
 if passId then
   supersede_owner()
   end_pass(passId, 'superseded', '')
   -- These fields are removed. Otherwise a repeated call of the pass's owner would report this end as its own.
-  redis.call('HDEL', c, 'lastPass', 'lastPassWake', 'lastPassAwaited', 'lastPassSettled')
+  drop(record, 'lastPass', 'lastPassWake', 'lastPassAwaited', 'lastPassSettled')
 end
 put_version()
-redis.call('HDEL', c, 'undo')
+drop(record, 'undo')
 return { 'undone', redis.call('HGETALL', c) }

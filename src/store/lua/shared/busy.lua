@@ -1,4 +1,4 @@
--- Requires: keys, conversation, ready, wake, append, calls, close, fence, settle, take-head. Defines: find_place, steer_head,
+-- Requires: keys, conversation, ready, wake, append, fence, settle, take-head. Defines: find_place, steer_head,
 -- replace_head. Adds a new turn to a mailbox that is not empty, by its `onBusy`.
 
 -- Finds the place of a steering turn: behind the head turn, the turns that steered it, and earlier steering turns. Returns
@@ -15,7 +15,7 @@ end
 -- Adds a turn whose message goes into the head turn at its next model step.
 local function steer_head(turn, pivot)
   redis.call('HSET', turn_prefix .. turn, 'steer', 1)
-  redis.call('HSET', c, 'steering', 1)
+  put(record, 'steering', 1)
   if pivot then redis.call('LINSERT', mb, 'BEFORE', pivot, turn) else redis.call('RPUSH', mb, turn) end
   redis.call('ZADD', ready, 'NX', string.format('%.0f', now + WAKE_GRACE_MS), turn_member)
   return 0
@@ -25,8 +25,10 @@ end
 -- context: the field `undo` lists their seqs for the worker that claims the next turn. Otherwise the log gets the user
 -- message of a head turn that no worker has claimed yet. So the log does not depend on the speed of workers.
 local function replace_head(turn, wake, is_undone, retentionMs, closing)
-  local input_seq = redis.call('HGET', turn_prefix .. head_turn, 'inputSeq')
+  local input_seq = value_of(read_turn(head_turn), 'inputSeq')
   if input_seq then
+    -- @include calls
+    -- @include close
     close_open_calls(head_turn, closing)
   elseif not is_undone then
     enter_input(head_turn, closing)
@@ -35,10 +37,10 @@ local function replace_head(turn, wake, is_undone, retentionMs, closing)
   local undo = {}
   if is_undone and input_seq then
     local range = string.format('%s %.0f ', input_seq, conversation.head)
-    undo = { 'undo', (redis.call('HGET', c, 'undo') or '') .. range }
+    undo = { 'undo', (value_of(record, 'undo') or '') .. range }
   end
   save_conversation('epoch', raise_epoch(), unpack(undo))
-  redis.call('HDEL', c, 'owner', 'lease', 'attempts')
+  drop(record, 'owner', 'lease', 'attempts')
   redis.call('LSET', mb, 0, turn)
   wake_turn(wake)
   return 1

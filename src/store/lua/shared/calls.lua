@@ -8,8 +8,10 @@ local OPEN_CALL = '^o:c(%d+)_(%d+)$'
 -- counts as a corrupt record.
 local function read_open_calls()
   local calls, places = {}, {}
-  if (redis.call('HGET', c, 'open') or '0') == '0' then return calls end
-  for _, field in ipairs(redis.call('HKEYS', c)) do
+  if (value_of(record, 'open') or '0') == '0' then return calls end
+  local fields = fields_of(record)
+  for at = 1, #fields, 2 do
+    local field = fields[at]
     if string.sub(field, 1, 2) == 'o:' then
       local seq, index = string.match(field, OPEN_CALL)
       if not seq then refuse(c, field) end

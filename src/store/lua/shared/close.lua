@@ -20,7 +20,7 @@ local function close_open_calls(turn, closing)
     list[#list + 1] = 0
     list[#list + 1] = '{"role":"tool","toolCallId":"' .. call .. '",' .. string.sub(result, 2)
   end
-  for _, call in ipairs(calls) do redis.call('HDEL', c, 'o:' .. call) end
-  redis.call('HDEL', c, 'open')
+  for _, call in ipairs(calls) do drop(record, 'o:' .. call) end
+  drop(record, 'open')
   append_messages(list, 1, turn)
 end

@@ -1,39 +1,50 @@
--- Requires: keys. Defines: conversation, head_turn, steered_turns, next_turn, read_conversation, save_conversation.
--- read_conversation sets the four variables. `conversation` holds owner, epoch, end of the log, idle TTL, newest answered
+-- Requires: key-names, sound. Defines: conversation, head_turn, steered_turns, next_turn, read_turn, read_conversation,
+-- save_conversation.
+-- read_conversation sets the first four. `conversation` holds owner, epoch, end of the log, idle TTL, newest answered
 -- version and the time of the last settlement. `head_turn` is the id of the first turn of the mailbox. `steered_turns` are the ids of the turns whose
 -- messages went into the head turn. They stand directly behind it. `next_turn` is the id of the turn behind those.
 local conversation, head_turn, steered_turns, next_turn
 
-local TURN_FIELDS = { 'state', 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros', 'waitUntil', 'dueAt',
+local TURN_NUMBERS = { 'state', 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros', 'waitUntil', 'dueAt',
   'suspended', 'waitOpen' }
+-- Fields that most scripts read.
+local TURN_FIELDS = { 'inputSeq', 'requestTokens', 'hasContext', 'acceptedAt', 'firstOwner', 'waitStep', 'steeredInto',
+  unpack(TURN_NUMBERS) }
+local turns = {}
 
--- A script may write to these turns before it has read all of their fields. So the numbers in each are checked first.
-local function check_turn(turn)
-  local key = turn_prefix .. turn
-  if has_other_type('HLEN', key) then refuse(key, '') end
-  local field, values = find_no_number(key, TURN_FIELDS)
-  if field or not values[1] then refuse(key, field or 'state') end
+-- Returns the hash of a turn. A script may write to turns before it has read all of their fields. So the numbers in each
+-- are checked first.
+local function read_turn(turn)
+  local hash = turns[turn]
+  if not hash then
+    hash = { key = turn_prefix .. turn, values = {} }
+    turns[turn] = hash
+    read_hash(hash, TURN_FIELDS)
+    local field = find_bad_number(hash, TURN_NUMBERS)
+    if field or not value_of(hash, 'state') then refuse(hash.key, field or 'state') end
+  end
+  return hash
 end
 
 local function read_conversation()
-  local owner, epoch, head, tokens, bytes, turns, ttl, last_turn, answered =
-    unpack(redis.call('HMGET', c, 'owner', 'epoch', 'head', 'headTokens', 'headBytes', 'turns', 'ttl', 'last', 'answered'))
-  conversation = { owner = owner, epoch = epoch, head = tonumber(head or 0), tokens = tonumber(tokens or 0),
-    bytes = tonumber(bytes or 0), turns = tonumber(turns or 0), ttl = ttl, answered = tonumber(answered or -1),
-    settled = tonumber(string.match(last_turn or '', '%d+$') or 0) }
+  local flaw = record.is_whole == nil and find_bad_record()
+  if flaw then error(flaw, 0) end
+  local function number_in(name, default) return tonumber(value_of(record, name) or default) end
+  conversation = { owner = value_of(record, 'owner'), epoch = value_of(record, 'epoch'), head = number_in('head', 0),
+    tokens = number_in('headTokens', 0), bytes = number_in('headBytes', 0), turns = number_in('turns', 0),
+    ttl = value_of(record, 'ttl'), answered = number_in('answered', -1),
+    settled = tonumber(string.match(value_of(record, 'last') or '', '%d+$') or 0) }
   head_turn, next_turn = unpack(redis.call('LRANGE', mb, 0, 1))
-  if head_turn then check_turn(head_turn) end
-  if next_turn then check_turn(next_turn) end
+  if head_turn then read_turn(head_turn) end
   steered_turns = {}
-  while next_turn and redis.call('HEXISTS', turn_prefix .. next_turn, 'steeredInto') == 1 do
+  while next_turn and value_of(read_turn(next_turn), 'steeredInto') do
     steered_turns[#steered_turns + 1] = next_turn
     next_turn = redis.call('LINDEX', mb, #steered_turns + 1)
-    if next_turn then check_turn(next_turn) end
   end
 end
 
--- Stores the new end of the log, and further fields (names and values), in one HSET.
+-- Stores the new end of the log, staged fields, and further fields (names and values), in one HSET.
 local function save_conversation(...)
-  redis.call('HSET', c, 'head', conversation.head, 'headTokens', string.format('%.0f', conversation.tokens),
+  put(record, 'head', conversation.head, 'headTokens', string.format('%.0f', conversation.tokens),
     'headBytes', string.format('%.0f', conversation.bytes), 'turns', conversation.turns, ...)
 end

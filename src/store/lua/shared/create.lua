@@ -1,8 +1,5 @@
 -- Requires: keys, ready. Defines: find_refusal, create_conversation.
 -- @include forking
--- @include failed
--- @include idle-ttl
--- @include conversations
 
 -- Returns the reply that refuses a writer of another agent, or any writer during a fork. Otherwise returns nil and the
 -- agent of the conversation, or no agent if the conversation does not exist. One agent owns a conversation, because a
@@ -21,17 +18,21 @@ end
 -- turns of the old and the new conversation have the same key names.
 local function create_conversation(is_gone, schema, agent)
   if is_gone then
+    -- @include failed
+    -- @include idle-ttl
     for _, key in ipairs(redis.call('SMEMBERS', ix)) do
       redis.call('UNLINK', key)
       if string.sub(key, 1, #turn_prefix) == turn_prefix then forget_turn(string.sub(key, #turn_prefix + 1)) end
     end
     redis.call('UNLINK', c, log, mb, ver, txt, pass, ix, ev, gone, expiry)
+    record.values = {}
     unschedule(turn_member)
     unschedule(pass_member)
     forget_idle_ttl()
   end
-  if redis.call('HSETNX', c, 'schema', schema) == 1 then
-    redis.call('HSET', c, 'agent', agent, 'head', 0, 'created', clock[1] .. '.' .. clock[2])
+  if not value_of(record, 'schema') then
+    -- @include conversations
     list_conversation()
+    put(record, 'schema', schema, 'agent', agent, 'head', 0, 'created', clock[1] .. '.' .. clock[2])
   end
 end

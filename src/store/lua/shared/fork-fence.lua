@@ -9,5 +9,5 @@ end
 -- Extends the lease of the fork, at every batch. Once the lease ends, the fork counts as abandoned: its operation may
 -- continue, or another operation may replace it.
 local function lease_fork(leaseMs)
-  redis.call('HSET', c, 'forkUntil', string.format('%.0f', now + tonumber(leaseMs)))
+  put(record, 'forkUntil', string.format('%.0f', now + tonumber(leaseMs)))
 end

@@ -21,10 +21,10 @@ end
 local function start_idle_ttl(known, new_ttl)
   local ttl = new_ttl ~= '' and new_ttl or string.match(known or '0', '^%d+')
   if ttl ~= '0' then
-    redis.call('HSET', c, 'ttl', string.format('%s %.0f', ttl, now + ttl))
+    put(record, 'ttl', string.format('%s %.0f', ttl, now + ttl))
     schedule_idle_check(now + ttl)
   elseif known then
-    redis.call('HDEL', c, 'ttl')
+    drop(record, 'ttl')
     forget_idle_ttl()
   end
 end

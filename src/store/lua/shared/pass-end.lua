@@ -12,17 +12,17 @@ local SETTLES_SIZE = { committed = true, approved = true, none = true, no_gain =
 local function end_pass(passId, outcome, wake, ttl)
   answer_decision(outcome .. ' ' .. (redis.call('HGET', c, 'version') or '0'))
   redis.call('DEL', pass)
-  redis.call('HDEL', c, 'pass')
+  drop(record, 'pass')
   unschedule(pass_member)
   remove_open_pass()
   local settles = SETTLES_SIZE[outcome]
   local is_awaited = end_wait('compaction', wake, settles) and 1 or 0
-  redis.call('HSET', c, 'lastPass', passId, 'lastPassWake', wake, 'lastPassAwaited', is_awaited,
+  put(record, 'lastPass', passId, 'lastPassWake', wake, 'lastPassAwaited', is_awaited,
     'lastPassSettled', settles and 1 or 0)
-  local head, turns, known_ttl = unpack(redis.call('HMGET', c, 'head', 'turns', 'ttl'))
+  local head, turns, known_ttl = value_of(record, 'head'), value_of(record, 'turns'), value_of(record, 'ttl')
   start_idle_ttl(known_ttl, ttl)
   if outcome ~= 'no_reason' and outcome ~= 'thinking' then
-    redis.call('HSET', c, 'passed', (head or 0) .. ' ' .. (turns or 0))
+    put(record, 'passed', (head or 0) .. ' ' .. (turns or 0))
     emit('pass_ended', { 'passId', passId, 'outcome', outcome })
   end
   return is_awaited

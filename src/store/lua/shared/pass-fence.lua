@@ -13,7 +13,7 @@ end
 -- Its later writes are refused as superseded.
 local function supersede_owner()
   local owner, parked_by = unpack(redis.call('HMGET', pass, 'owner', 'parkedBy'))
-  if owner or parked_by then redis.call('HSET', c, 'superseded', owner or parked_by) end
+  if owner or parked_by then put(record, 'superseded', owner or parked_by) end
 end
 
 -- True if reasons to compact were added after the owner of the pass read them. Then the pass must not end, because the

@@ -6,13 +6,13 @@
 -- Restore points are kept as long as the conversation.
 local function read_points()
   local points = {}
-  for number in string.gmatch(redis.call('HGET', c, 'points') or '', '%d+') do points[number] = true end
+  for number in string.gmatch(value_of(record, 'points') or '', '%d+') do points[number] = true end
   return points
 end
 
 local function keep_version(number)
   if number == '0' or read_points()[number] then return end
-  redis.call('HSET', c, 'points', (redis.call('HGET', c, 'points') or '') .. ' ' .. number)
+  put(record, 'points', (value_of(record, 'points') or '') .. ' ' .. number)
 end
 
 local function read_numbers()
@@ -44,7 +44,7 @@ local function put_version()
   local keep, event = tonumber(take()), {}
   for _ = 1, 2 * tonumber(take()) do event[#event + 1] = take() end
   redis.call('HSET', ver, number, version)
-  redis.call('HSET', c, 'version', number, 'liveSize', table.concat(live_size, ' '))
+  put(record, 'version', number, 'liveSize', table.concat(live_size, ' '))
   drop_oldest(keep)
   emit('version_committed', event)
   stream_compaction(event)

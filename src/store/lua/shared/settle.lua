@@ -1,43 +1,50 @@
--- Requires: keys, conversation, ready, wake, events. Defines: SETTLED, settle_turn, settle_head, pop_head,
+-- Requires: keys, conversation, ready, wake, events. Defines: SETTLED, has_idle_ttl, settle_turn, settle_head, pop_head,
 -- needs_wake.
--- @include failed
--- @include idle-ttl
 -- @include stream
 -- @include spending
 local SETTLED = { completed = true, failed = true, canceled = true }
 
+-- True if the conversation has an idle TTL, or gets one by `ttl`, the `new_ttl` of start_idle_ttl.
+local function has_idle_ttl(ttl)
+  return conversation.ttl or (ttl and ttl ~= '' and ttl ~= '0')
+end
+
 -- Settles a turn: removes the fields that only an unsettled turn needs, starts its retention and emits its event. The
--- parameter `ttl` is `new_ttl` of start_idle_ttl.
+-- calling script then stores the settlement with save_conversation. The parameter `ttl` is `new_ttl` of start_idle_ttl.
 local function settle_turn(turn, state, retentionMs, field, value, ttl)
-  local key = turn_prefix .. turn
-  local kept = redis.call('HMGET', key, 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros', 'inputSeq', 'suspended',
-    'hasContext', 'acceptedAt')
-  local input_seq, was_suspended, has_context, accepted_at = unpack(kept, 5, 8)
+  local hash, usage = read_turn(turn), {}
+  for at, name in ipairs(SPENT) do usage[at] = value_of(hash, name) end
   -- After a failover the clock may go back, but the settlement times of a conversation must never decrease.
-  local at = string.format('%.0f', math.max(now, conversation.settled, tonumber(accepted_at or '') or 0))
-  if not input_seq then redis.call('HDEL', txt, 'i:' .. turn) end
-  redis.call('HDEL', key, 'firstOwner', 'streamed')
-  if has_context then
-    redis.call('HDEL', txt, 'c:' .. turn)
-    redis.call('HDEL', key, 'hasContext')
-  end
+  local at = string.format('%.0f', math.max(now, conversation.settled, tonumber(value_of(hash, 'acceptedAt') or '') or 0))
+  if not value_of(hash, 'inputSeq') then redis.call('HDEL', txt, 'i:' .. turn) end
+  if value_of(hash, 'hasContext') then redis.call('HDEL', txt, 'c:' .. turn) end
+  drop(hash, 'firstOwner', 'streamed', 'hasContext')
   -- Only a turn that was suspended has answers, counts of suspensions and fields of its wait. The field name of each answer
   -- stays, so that a repeated answer is recognized.
-  if was_suspended then
-    for _, name in ipairs(redis.call('HKEYS', key)) do
+  if value_of(hash, 'suspended') then
+    -- @include waiting
+    local fields = fields_of(hash)
+    for index = 1, #fields, 2 do
+      local name = fields[index]
       local is_dropped = string.find(name, '^suspended') or string.find(name, '^wait')
-      if is_dropped then redis.call('HDEL', key, name) end
-      if string.find(name, '^a:') then redis.call('HSET', key, name, '') end
+      if is_dropped then drop(hash, name) end
+      if string.find(name, '^a:') then put(hash, name, '') end
     end
     forget_waiting(turn)
   end
-  redis.call('HSET', c, 'last', state .. ' ' .. at)
-  redis.call('HSET', key, 'state', state, 'settledAt', at, field, value)
-  redis.call('PEXPIRE', key, retentionMs)
-  if state == 'failed' then list_failed(turn, at, retentionMs) end
-  emit('turn_settled', { 'turn', turn, 'state', state, unpack(add_spending(kept)) })
+  stage(record, 'last', state .. ' ' .. at)
+  put(hash, 'state', state, 'settledAt', at, field, value)
+  redis.call('PEXPIRE', hash.key, retentionMs)
+  if state == 'failed' then
+    -- @include failed
+    list_failed(turn, at, retentionMs)
+  end
+  emit('turn_settled', { 'turn', turn, 'state', state, unpack(add_spending(usage)) })
   end_stream(turn)
-  start_idle_ttl(conversation.ttl, ttl)
+  if has_idle_ttl(ttl) then
+    -- @include idle-ttl
+    start_idle_ttl(conversation.ttl, ttl)
+  end
 end
 
 -- Settles the first turn of the mailbox. The turns whose messages went into it end in the same way and leave the mailbox.
@@ -53,7 +60,7 @@ end
 -- Returns 1 if there is a next turn. Then the caller adds `wake` to the queue.
 local function pop_head(wake)
   redis.call('LPOP', mb)
-  redis.call('HDEL', c, 'owner', 'lease', 'attempts')
+  drop(record, 'owner', 'lease', 'attempts')
   if not next_turn then
     unschedule(turn_member)
     return 0
@@ -64,5 +71,5 @@ end
 
 -- For a repeated call: returns 1 if the first call recorded this wake, so that the caller must still add it to the queue.
 local function needs_wake(wake)
-  return wake ~= '' and head_turn and redis.call('HGET', c, 'wake') == wake and 1 or 0
+  return wake ~= '' and head_turn and value_of(record, 'wake') == wake and 1 or 0
 end

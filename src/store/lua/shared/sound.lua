@@ -1,13 +1,12 @@
--- Requires: key-names. Defines: find_no_number, has_other_type, find_flaw.
+-- Requires: key-names. Defines: check_keys, find_other_type, find_bad_number, find_bad_record.
 -- @include corrupt
+-- @include hash
 
--- Redis does not undo the writes of a script that fails halfway. So every record that a script computes with is checked
--- before the first write.
+-- Redis does not undo the writes of a script that fails halfway. So every record that a script computes with, and the type
+-- of every key that it writes, is checked before the first write.
 local LARGEST = 9007199254740991
-local CONVERSATION = { 'head', 'headTokens', 'headBytes', 'turns', 'epoch', 'lease', 'attempts', 'version', 'answered',
-  'forkUntil', 'open', 'liveSize', 'passed', 'backoff', 'ttl', 'quarantine' }
-local PASS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', 'proposedAt', 'sweeps', 'refused',
-  'calibration' }
+local RECORD_NUMBERS = { 'head', 'headTokens', 'headBytes', 'turns', 'epoch', 'lease', 'attempts', 'version',
+  'answered', 'forkUntil', 'open', 'liveSize', 'passed', 'backoff', 'ttl', 'quarantine' }
 -- Patterns of fields that are not one whole number: several numbers as `conversation-record.ts` reads them, a fraction,
 -- or a word.
 local FORMS = { liveSize = '^%d+ %d+ %d+ %d+ %d+$', passed = '^%d+ %d+$', backoff = '^[%d.]+ %d+ [%d.]+ ?[%d.]*$',
@@ -18,26 +17,28 @@ local function is_number(text, form)
   return string.find(text, form or '^%d+$') and (tonumber(text) or 0) <= LARGEST
 end
 
--- Returns the first field of the record that exists and does not match its pattern. If all fields match, returns
--- nil and the values of the fields.
-local function find_no_number(key, fields)
-  local values = redis.call('HMGET', key, unpack(fields))
-  for at, text in ipairs(values) do
-    if text and not is_number(text, FORMS[fields[at]]) then return fields[at] end
+-- Returns the first field of the hash that exists and does not match its pattern, or nil. One search in all plain numbers
+-- together costs less than a search in each.
+local function find_bad_number(hash, names)
+  local numbers = {}
+  for _, name in ipairs(names) do
+    local text = value_of(hash, name)
+    if text then
+      local is_plain = not FORMS[name] and #text > 0 and #text < 16
+      if is_plain then numbers[#numbers + 1] = text elseif not is_number(text, FORMS[name]) then return name end
+    end
   end
-  return nil, values
+  if not string.find(table.concat(numbers), '%D') then return nil end
+  for _, name in ipairs(names) do
+    local text = value_of(hash, name)
+    if text and not is_number(text, FORMS[name]) then return name end
+  end
 end
 
--- True if the key has the wrong type. The given command fails on such a key.
-local function has_other_type(command, key)
-  return type(redis.pcall(command, key)) ~= 'number'
-end
-
--- Returns the first key of the wrong type. If there is none, returns nil and the sizes of all keys.
-local function find_other_type()
-  local shard, sizes = string.match(ready, '^(.*)ready$'), {}
-  local checks = { 'HLEN', c, 'HLEN', log, 'LLEN', mb, 'HLEN', ver, 'HLEN', txt, 'HLEN', pass, 'SCARD', ix, 'XLEN', ev,
-    'ZCARD', ready, 'ZCARD', shard .. 'idle', 'ZCARD', shard .. 'passes', 'ZCARD', shard .. 'failed' }
+-- Takes pairs of a command that fails on a key of the wrong type, and such a key. Returns the first key of the wrong type.
+-- If there is none, returns nil and the sizes of all keys.
+local function find_other_type(...)
+  local checks, sizes = { ... }, {}
   for at = 1, #checks, 2 do
     local size = redis.pcall(checks[at], checks[at + 1])
     if type(size) ~= 'number' then return checks[at + 1] end
@@ -46,18 +47,20 @@ local function find_other_type()
   return nil, sizes
 end
 
--- Returns the error reply for the first corrupt record of the conversation, or nothing.
-local function find_flaw()
-  local key, sizes = find_other_type()
-  if key then return corrupt(key, '') end
-  local head = sizes[mb] > 0 and redis.call('LINDEX', mb, 0)
-  if head and has_other_type('HLEN', turn_prefix .. head) then return corrupt(turn_prefix .. head, '') end
-  local field, values = find_no_number(c, CONVERSATION)
+-- For scripts that name the keys which they write without reading them. Other scripts check all keys by `keys.lua`.
+local function check_keys(...)
+  local key = find_other_type(...)
+  if key then refuse(key, '') end
+end
+
+-- Reads the conversation's hash. Returns the error reply if the hash is corrupt, or nothing. Only an erase removes log
+-- entries, so `head` must equal their number. With a smaller `head`, the next message would overwrite an older one.
+local function find_bad_record()
+  read_hash(record, RECORD_NUMBERS)
+  local field = find_bad_number(record, RECORD_NUMBERS)
   if field then return corrupt(c, field) end
-  -- Only an erase removes log entries, so `head` must equal their number. With a smaller `head`, the next message would
-  -- overwrite an older one.
-  local is_wrong = tonumber(values[1] or 0) ~= sizes[log]
-  if is_wrong and redis.call('EXISTS', gone) == 0 then return corrupt(c, 'head') end
-  field = sizes[pass] > 0 and find_no_number(pass, PASS)
-  if field then return corrupt(pass, field) end
+  local entries = redis.pcall('HLEN', log)
+  if type(entries) ~= 'number' then return corrupt(log, '') end
+  if tonumber(value_of(record, 'head') or 0) == entries or redis.call('EXISTS', gone) == 1 then return end
+  return corrupt(c, 'head')
 end

@@ -5,19 +5,21 @@ local SPENT = { 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros' }
 
 -- Returns the usage as the values of an event.
 local function add_spending(usage)
-  local before = { string.match(redis.call('HGET', c, 'spent') or '', '^(%d+) (%d+) (%d+) (%d+)$') }
+  local is_spent = false
+  for at = 1, #SPENT do is_spent = is_spent or tonumber(usage[at] or 0) > 0 end
+  if not is_spent then return {} end
+  local before = { string.match(value_of(record, 'spent') or '', '^(%d+) (%d+) (%d+) (%d+)$') }
   local tenant = string.match(c, '^({%w+}:[^:]+:)c:') .. 'usage'
-  local sums, values, is_spent = {}, {}, false
+  local sums, values = {}, {}
   for at, name in ipairs(SPENT) do
     local amount = tonumber(usage[at] or 0)
     sums[at] = string.format('%.0f', tonumber(before[at] or 0) + amount)
     if amount > 0 then
-      is_spent = true
       redis.pcall('HINCRBY', tenant, name, string.format('%.0f', amount))
       values[#values + 1] = name
       values[#values + 1] = string.format('%.0f', amount)
     end
   end
-  if is_spent then redis.call('HSET', c, 'spent', table.concat(sums, ' ')) end
+  put(record, 'spent', table.concat(sums, ' '))
   return values
 end

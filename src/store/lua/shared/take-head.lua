@@ -1,13 +1,13 @@
--- Requires: keys, conversation, ready, append, calls, close, fence. Defines: head_reply, end_of_log, end_before, check_input,
+-- Requires: keys, conversation, ready, append, fence. Defines: has_open_calls, head_reply, end_of_log, end_before, check_input,
 -- enter_input, take_head.
 
 -- Returns the reply to a claim: the turn's fields, the conversation's fields, and the user message while it is the last
 -- entry of the log, else ''.
 local function head_reply(turn)
-  local key = turn_prefix .. turn
-  local seq = redis.call('HGET', key, 'inputSeq')
+  local hash = read_turn(turn)
+  local seq = value_of(hash, 'inputSeq')
   local entry = tonumber(seq) == conversation.head and redis.call('HGET', log, seq) or '\n'
-  return redis.call('HGETALL', key), redis.call('HGETALL', c), string.sub(entry, string.find(entry, '\n', 1, true) + 1)
+  return fields_of(hash), fields_of(record), string.sub(entry, string.find(entry, '\n', 1, true) + 1)
 end
 
 -- Returns the end of the log as fields of the conversation.
@@ -18,9 +18,13 @@ end
 
 -- Returns the same fields as they were before the user message of a turn.
 local function end_before(turn)
-  local seq = tonumber(redis.call('HGET', turn_prefix .. turn, 'inputSeq')) - 1
+  local seq = tonumber(value_of(read_turn(turn), 'inputSeq')) - 1
   local tokens, bytes = string.match(redis.call('HGET', log, seq) or '', '^%S+ %S+ (%S+) (%S+)')
   return { 'head', seq, 'headTokens', tokens or 0, 'headBytes', bytes or 0, 'turns', conversation.turns - 1 }
+end
+
+local function has_open_calls()
+  return (value_of(record, 'open') or '0') ~= '0'
 end
 
 local INPUT = '^(%d+) (%d+)\n()'
@@ -29,7 +33,10 @@ local inputs = {}
 
 -- Checks the stored user message of a turn. A script that claims the turn calls this before its first write.
 local function check_input(turn)
-  read_open_calls()
+  if has_open_calls() then
+    -- @include calls
+    read_open_calls()
+  end
   local input = redis.call('HGET', txt, 'i:' .. turn)
   if input and not string.find(input, INPUT) then refuse(txt, 'i:' .. turn) end
   inputs[turn] = input
@@ -38,36 +45,39 @@ end
 -- Appends the turn's user message to the log at its first claim, or for another turn. `owner`: of the first claim, else nil.
 -- Returns the message, or nil if the message is in the log already.
 local function enter_input(turn, closing, owner)
-  local key, field, input = turn_prefix .. turn, 'i:' .. turn, inputs[turn]
+  local hash, field, input = read_turn(turn), 'i:' .. turn, inputs[turn]
   if input == nil then input = redis.call('HGET', txt, field) end
   if not input then
-    redis.call('HSET', key, 'state', 'running')
+    put(hash, 'state', 'running')
     return nil
   end
   -- A caller with its own model loop may have left tool calls without results, and no user message may follow such a
   -- call.
-  close_open_calls(turn, closing)
+  if has_open_calls() then
+    -- @include calls
+    -- @include close
+    close_open_calls(turn, closing)
+  end
   local tokens, bytes, at = string.match(input, INPUT)
   local message = string.sub(input, at)
   conversation.before_input = end_of_log()
   append_messages({ 1, tokens, bytes, 1, message }, 1, turn)
   redis.call('HDEL', txt, field)
-  redis.call('HSET', key, 'state', 'running', 'inputSeq', conversation.head, unpack(owner and { 'firstOwner', owner } or {}))
+  put(hash, 'state', 'running', 'inputSeq', conversation.head, unpack(owner and { 'firstOwner', owner } or {}))
   return message
 end
 
--- Gives the first turn of the mailbox to a worker under a new epoch. Also stores `facts`, further fields of the
--- conversation, if they are given. Returns the same values as head_reply.
-local function take_head(turn, owner, leaseMs, attempts, closing, facts)
+-- Gives the first turn of the mailbox to a worker under a new epoch. Returns the same values as head_reply.
+local function take_head(turn, owner, leaseMs, attempts, closing)
   local lease = now + tonumber(leaseMs)
   schedule(turn_member, lease)
   local message = enter_input(turn, closing, owner)
-  save_conversation('epoch', raise_epoch(), 'owner', owner, 'lease', string.format('%.0f', lease), 'attempts', attempts,
-    unpack(facts or {}))
-  redis.call('HDEL', c, 'poison', 'poisoned', 'sweeps', 'alone')
+  save_conversation('epoch', raise_epoch(), 'owner', owner, 'lease', string.format('%.0f', lease), 'attempts', attempts)
+  drop(record, 'poison', 'poisoned', 'sweeps', 'alone')
+  local hash = read_turn(turn)
   if not message then
-    redis.call('HSETNX', turn_prefix .. turn, 'firstOwner', owner)
+    if not value_of(hash, 'firstOwner') then put(hash, 'firstOwner', owner) end
     return head_reply(turn)
   end
-  return redis.call('HGETALL', turn_prefix .. turn), redis.call('HGETALL', c), message
+  return fields_of(hash), fields_of(record), message
 end
