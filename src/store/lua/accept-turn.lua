@@ -15,7 +15,7 @@
 local turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema, original, trace_parent, context =
   unpack(ARGV, 1, 11)
 local on_busy, retentionMs, closing = ARGV[12], ARGV[13], { ARGV[14], ARGV[15], ARGV[16] }
-check_keys('HLEN', txt, 'SCARD', ix, 'ZCARD', ready)
+local sizes = check_keys('LLEN', mb, 'HLEN', txt, 'SCARD', ix, 'ZCARD', ready)
 local key = turn_prefix .. turn
 local is_gone = redis.call('EXISTS', gone) == 1
 local known_hash, state = unpack(is_gone and {} or redis.call('HMGET', key, 'hash', 'state'))
@@ -26,6 +26,11 @@ if known_hash then
   local needs_wake = state == 'queued' and value_of(record, 'wake') == wake
   return { 'known', state, needs_wake and 1 or 0 }
 end
+if is_gone then
+  -- @include flaw
+  local flaw = find_flaw() -- create_conversation also writes to sets of the shard
+  if flaw then return flaw end
+end
 local refusal, known_agent = find_refusal(is_gone, agent)
 if refusal then return refusal end
 if original ~= '' then
@@ -33,7 +38,7 @@ if original ~= '' then
   if original_state ~= 'failed' then return { 'not_failed', original_state } end
 end
 local is_due = tonumber(delayMs) <= 0
-local queued = is_gone and 0 or redis.call('LLEN', mb)
+local queued = is_gone and 0 or sizes[mb]
 if is_due and queued > 0 and on_busy == 'reject' then return { 'busy', queued } end
 local left, enter = queued, push_turn
 if is_due and queued > 0 and (on_busy == 'steer' or on_busy == 'interrupt' or on_busy == 'rollback') then

@@ -23,6 +23,8 @@ read_conversation()
 -- Returns the messages of the log up to `last`. Returns nil if they are not the context, or if they are too large.
 local function short_log(last)
   if (value_of(record, 'version') or '0') ~= '0' or last > most_messages then return nil end
+  local before = conversation.before_input
+  if before and before[6] > most_bytes then return nil end
   local messages, bytes, seqs = {}, 0, {}
   if last == 0 then return messages end
   for seq = 1, last do seqs[seq] = seq end

@@ -19,7 +19,7 @@ local function read_turn(turn)
   if not hash then
     hash = { key = turn_prefix .. turn, values = {} }
     turns[turn] = hash
-    read_hash(hash, TURN_FIELDS)
+    read_fields(hash, TURN_FIELDS)
     local field = find_bad_number(hash, TURN_NUMBERS)
     if field or not value_of(hash, 'state') then refuse(hash.key, field or 'state') end
   end

@@ -13,7 +13,7 @@ local function find_flaw()
   local flaw = find_bad_record()
   if flaw or sizes[pass] == 0 then return flaw end
   local open_pass = { key = pass, values = {} }
-  read_hash(open_pass, PASS)
+  read_fields(open_pass, PASS)
   local field = find_bad_number(open_pass, PASS)
   if field then return corrupt(pass, field) end
 end

@@ -1,24 +1,27 @@
--- Requires: key-names, corrupt. Defines: record, read_hash, value_of, stage, put, drop, fields_of. A script reads each field of
--- the conversation's hash, and of a turn's hash, at most once. Each command in a script takes several µs. `put` and `drop`
--- write to such a hash, so that the values in memory stay true.
+-- Requires: key-names, corrupt. Defines: record, read_fields, read_record, value_of, stage, put, drop, fields_of. A script
+-- reads each field of the conversation's hash, and of a turn's hash, at most once. Each command in a script takes several µs.
+-- `put` and `drop` write to such a hash, so that the values in memory stay true.
 local SHORT_HASH = 48
 
 -- The hash of the conversation. It is not read yet.
 local record = { key = c, values = {} }
 
--- Reads all fields of a short hash, and only the fields in `names` of a long one. So a step costs the same in a turn of 1,000
--- steps, and with 1,000 open tool calls.
-local function read_hash(hash, names)
-  local size = redis.pcall('HLEN', hash.key)
-  if type(size) ~= 'number' then refuse(hash.key, '') end
-  hash.is_whole = size <= SHORT_HASH
-  if size == 0 then return end
-  local list = hash.is_whole and redis.call('HGETALL', hash.key) or redis.call('HMGET', hash.key, unpack(names))
-  if hash.is_whole then
-    for at = 1, #list, 2 do hash.values[list[at]] = list[at + 1] end
-  else
-    for at, name in ipairs(names) do hash.values[name] = list[at] end
-  end
+-- Reads some fields of a hash. The hash of a turn may have 1,000 steps, and answers of any size.
+local function read_fields(hash, names)
+  local list = redis.pcall('HMGET', hash.key, unpack(names))
+  if list.err then refuse(hash.key, '') end
+  for at, name in ipairs(names) do hash.values[name] = list[at] end
+end
+
+-- Reads all fields of the conversation's hash, or only the fields in `names` if the hash is long. So a step costs the same
+-- with 1,000 open tool calls.
+local function read_record(names)
+  local size = redis.pcall('HLEN', c)
+  if type(size) ~= 'number' then refuse(c, '') end
+  record.is_whole = size <= SHORT_HASH
+  if not record.is_whole then return read_fields(record, names) end
+  local list = redis.call('HGETALL', c)
+  for at = 1, #list, 2 do record.values[list[at]] = list[at + 1] end
 end
 
 -- Returns the value of a field, or false.
@@ -50,7 +53,7 @@ local function put(hash, ...)
   return redis.call('HSET', hash.key, unpack(staged))
 end
 
--- Removes those of the named fields that exist. Returns how many existed.
+-- Removes the named fields. Returns how many existed.
 local function drop(hash, ...)
   local names = {}
   for _, name in ipairs({ ... }) do

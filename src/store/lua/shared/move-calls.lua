@@ -5,7 +5,7 @@ local function move_calls(opened, answered)
   local function add(count) record.values.open = tostring(redis.call('HINCRBY', c, 'open', count)) end
   for _, line in ipairs(opened) do
     local call, provider = string.match(line, '^(%S+) ?(.*)$')
-    change = change + put(record, 'o:' .. call, provider)
+    change = change + put(record, 'o:' .. call, provider) -- no other field of the hash is staged yet
   end
   -- A full Redis refuses a script at its first write, but only if the write is of a command that can need memory. If
   -- the first write were a removal, the script would not be refused and would write the rest.

@@ -23,9 +23,7 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   -- stays, so that a repeated answer is recognized.
   if value_of(hash, 'suspended') then
     -- @include waiting
-    local fields = fields_of(hash)
-    for index = 1, #fields, 2 do
-      local name = fields[index]
+    for _, name in ipairs(redis.call('HKEYS', hash.key)) do
       local is_dropped = string.find(name, '^suspended') or string.find(name, '^wait')
       if is_dropped then drop(hash, name) end
       if string.find(name, '^a:') then put(hash, name, '') end

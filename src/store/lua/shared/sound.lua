@@ -48,15 +48,17 @@ local function find_other_type(...)
 end
 
 -- For scripts that name the keys which they write without reading them. Other scripts check all keys by `keys.lua`.
+-- Returns the sizes of the keys.
 local function check_keys(...)
-  local key = find_other_type(...)
+  local key, sizes = find_other_type(...)
   if key then refuse(key, '') end
+  return sizes
 end
 
 -- Reads the conversation's hash. Returns the error reply if the hash is corrupt, or nothing. Only an erase removes log
 -- entries, so `head` must equal their number. With a smaller `head`, the next message would overwrite an older one.
 local function find_bad_record()
-  read_hash(record, RECORD_NUMBERS)
+  read_record(RECORD_NUMBERS)
   local field = find_bad_number(record, RECORD_NUMBERS)
   if field then return corrupt(c, field) end
   local entries = redis.pcall('HLEN', log)
