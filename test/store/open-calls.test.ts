@@ -3,7 +3,7 @@ import type { StepOutcome, TurnLease } from '../../src/domain/ports/turn-store.t
 import { Script } from '../../src/store/script.ts';
 import { recordStepScript } from '../../src/store/turn-steps.ts';
 import { openSuiteStore } from './open-redis.ts';
-import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, toWaitFor } from './samples.ts';
+import { acceptAndClaim, bring, callsStep, claimHead, newConversation, resultStep, toWaitFor } from './samples.ts';
 
 /** More than a script reads at once. With fewer calls, it reads all fields of the conversation by one command. */
 const FEW = 100;
@@ -88,6 +88,16 @@ describe.each([
 });
 
 describe('unanswered tool calls in Redis', () => {
+  test('a result is recorded without reading the answers that services gave to other calls', async () => {
+    const { lease, ids } = await openCalls(10);
+    await store.suspend(lease, { for: 'tools', step: 'm1', waitMs: 0, calls: toWaitFor(ids) });
+    const answers = bring(ids, 'tools', () => JSON.stringify('x'.repeat(100_000)));
+    await store.answerTurn({ conversation: lease.conversation, turn: lease.turn, answers, wake: 'w' });
+    const claimed = await claimHead(store, lease.conversation);
+    const [first = ''] = ids;
+    expect(await countRecord(claimed.lease, resultStep(`t:${first}`, first))).toBeLessThan(100_000);
+  });
+
   test('unanswered tool calls are read in the order in which they were made, also after some were answered', async () => {
     const { lease, ids } = await openCalls(200);
     for (const id of [ids[3], ids[150], ids[0]]) await store.recordStep(lease, resultStep(`t:${id}`, id as string));

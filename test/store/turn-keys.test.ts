@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { CLOSING_RESULT } from '../../src/domain/message.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
@@ -32,6 +32,21 @@ describe('Redis keys of turns', () => {
     const ttl = await redis.pttl(key);
     expect(ttl).toBeGreaterThan(TURN_LIMITS.turnRetentionMs - 60_000);
     expect(ttl).toBeLessThanOrEqual(TURN_LIMITS.turnRetentionMs);
+  });
+
+  test('a turn is not accepted after an erase while a set of the shard has another type, and nothing is written', async () => {
+    const conversation = newConversation();
+    const idle = keyspace.idle(keyspace.shardOf(conversation));
+    await runTurn(conversation, 'turn.1');
+    await store.erase(conversation);
+    onTestFinished(async () => void (await redis.unlink(idle)));
+    await redis.unlink(idle);
+    await redis.set(idle, 'x');
+    const before = await redis.get(keyspace.key(conversation, 'gone'));
+    const refusal = { code: 'corrupt_record', details: { key: idle } };
+    await expect(store.accept(turnFor(conversation, 'turn.2'))).rejects.toMatchObject(refusal);
+    expect(await redis.get(keyspace.key(conversation, 'gone'))).toBe(before);
+    expect(await redis.exists(keyspace.key(conversation, 'c'), keyspace.turn(conversation, 'turn.2'))).toBe(0);
   });
 
   test('all keys of a conversation lie in one hash slot, and the conversation’s list of keys names its turns', async () => {
