@@ -106,6 +106,16 @@ describe('unanswered tool calls in Redis', () => {
     expect(state?.openCalls).toEqual(left.map((id) => ({ id, providerId: `call_${id}` })));
   });
 
+  test('tool calls of the step that fails a turn get error results in the same script', async () => {
+    const { lease, conversation } = await acceptAndClaim(store, newConversation(), 't');
+    const step = callsStep('m1', conversation.head, 2);
+    const failure = { code: 'model_failed', message: 'm' } as const;
+    await store.settle(lease, { state: 'failed', failure, step }, 'wake');
+    const entries = await store.readLog(lease.conversation, [{ from: 3, to: 4 }]);
+    expect(entries.map(({ message }) => message.toolCallId)).toEqual(step.opens.map(({ id }) => id));
+    expect((await store.readConversation(lease.conversation))?.openCalls).toEqual([]);
+  });
+
   test('unanswered tool calls of a failed turn get error results in the order in which they were made', async () => {
     const { lease, ids } = await openCalls(200);
     await store.settle(lease, { state: 'failed', failure: { code: 'model_failed', message: 'm' } }, 'wake');

@@ -34,6 +34,14 @@ describe('Redis keys of turns', () => {
     expect(ttl).toBeLessThanOrEqual(TURN_LIMITS.turnRetentionMs);
   });
 
+  test('the cancel of a queued turn is recorded as the last settlement of its conversation', async () => {
+    const conversation = newConversation();
+    await acceptAndClaim(store, conversation, 'turn.1');
+    await store.accept(turnFor(conversation, 'turn.2'));
+    await store.cancel(conversation, 'turn.2', 'w');
+    expect(await redis.hget(keyspace.key(conversation, 'c'), 'last')).toMatch(/^canceled \d+$/);
+  });
+
   test('a turn is not accepted after an erase while a set of the shard has another type, and nothing is written', async () => {
     const conversation = newConversation();
     const idle = keyspace.idle(keyspace.shardOf(conversation));
