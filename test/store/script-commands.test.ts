@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ClaimedTurn } from '../../src/domain/ports/turn-store.ts';
+import type { ClaimedTurn, TurnSettlement } from '../../src/domain/ports/turn-store.ts';
 import { Script, type ScriptDefinition } from '../../src/store/script.ts';
 import { settleTurnScript } from '../../src/store/turn-ends.ts';
 import { acceptTurnScript } from '../../src/store/turn-intake.ts';
@@ -34,7 +34,7 @@ async function count<Input extends readonly unknown[]>(
 }
 
 /** One accepted turn in sixteen also checks names of the conversation's index. */
-const MOST = { accept: 19, claim: 17, settleAndClaim: 28, settle: 23 };
+const MOST = { accept: 19, claim: 17, settleAndClaim: 28, settle: 23, settleWithIdleTtl: 26 };
 
 test('the scripts of a turn without tools run no more commands than these', async () => {
   const conversation = newConversation();
@@ -43,13 +43,16 @@ test('the scripts of a turn without tools run no more commands than these', asyn
     if (reply.status !== 'claimed') throw new Error(reply.status);
     return reply.turn;
   };
-  const settled = async ({ lease, conversation: { head } }: ClaimedTurn): Promise<number> => {
+  const settled = async (
+    { lease, conversation: { head } }: ClaimedTurn,
+    options: Pick<TurnSettlement, 'conversationTtl'> = {},
+  ): Promise<number> => {
     const step = textStep('model-1', head);
     return await count(
       'settled',
       settleTurnScript,
       lease,
-      { state: 'completed', answerSeq: head + 1, step },
+      { state: 'completed', answerSeq: head + 1, step, ...options },
       undefined,
     );
   };
@@ -58,6 +61,8 @@ test('the scripts of a turn without tools run no more commands than these', asyn
   expect(await count('claimed', claimTurnScript, conversation, 'owner', 'wake')).toBeLessThanOrEqual(MOST.claim);
   expect(await settled(await claimed())).toBeLessThanOrEqual(MOST.settleAndClaim);
   expect(await settled(await claimed())).toBeLessThanOrEqual(MOST.settle);
+  await store.accept(turnFor(conversation, 't3'));
+  expect(await settled(await claimed(), { conversationTtl: 60_000 })).toBeLessThanOrEqual(MOST.settleWithIdleTtl);
 });
 
 test('a step of a turn with many recorded steps costs no more than three further commands', async () => {

@@ -26,11 +26,6 @@ if known_hash then
   local needs_wake = state == 'queued' and value_of(record, 'wake') == wake
   return { 'known', state, needs_wake and 1 or 0 }
 end
-if is_gone then
-  -- @include flaw
-  local flaw = find_flaw() -- create_conversation also writes to sets of the shard
-  if flaw then return flaw end
-end
 local refusal, known_agent = find_refusal(is_gone, agent)
 if refusal then return refusal end
 if original ~= '' then
@@ -42,7 +37,6 @@ local queued = is_gone and 0 or sizes[mb]
 if is_due and queued > 0 and on_busy == 'reject' then return { 'busy', queued } end
 local left, enter = queued, push_turn
 if is_due and queued > 0 and (on_busy == 'steer' or on_busy == 'interrupt' or on_busy == 'rollback') then
-  -- @include flaw
   -- @include conversation
   -- @include events
   -- @include append
@@ -50,14 +44,13 @@ if is_due and queued > 0 and (on_busy == 'steer' or on_busy == 'interrupt' or on
   -- @include settle
   -- @include take-head
   -- @include busy
-  local flaw = find_flaw()
-  if flaw then return flaw end
   read_conversation()
   if on_busy == 'steer' then
     local pivot = find_place()
     enter = function() return steer_head(turn, pivot) end
   else
     check_input(head_turn)
+    check_settlement('canceled')
     left = queued - 1 - #steered_turns
     enter = function() return replace_head(turn, wake, on_busy == 'rollback', retentionMs, closing) end
   end

@@ -61,11 +61,9 @@ end
 
 local attempts = tonumber(value_of(record, 'attempts') or 0)
 if attempts >= tonumber(maxAttempts) and value_of(record, 'alone') then
-  -- @include flaw
   -- @include calls
   -- @include close
-  local flaw = find_flaw()
-  if flaw then return flaw end
+  check_settlement('failed')
   close_open_calls(head_turn, closing)
   settle_head('failed', retentionMs, 'failure', poison)
   save_conversation('epoch', raise_epoch(), 'poison', wake, 'poisoned', head_turn)

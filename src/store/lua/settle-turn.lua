@@ -26,7 +26,7 @@ end
 local function reply_next(status, next, log_end, fields, conversation_fields, input)
   return { status, 1, 0, step and log_end or {}, conversation_fields, next, fields, input }
 end
-check_keys('HLEN', txt, 'XLEN', ev, 'ZCARD', ready)
+check_keys('HLEN', txt, 'ZCARD', ready)
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 -- The lease may be gone because this same call has already settled the turn, and the next turn was claimed. Another owner
@@ -39,12 +39,7 @@ if loss == 'fenced' and value_of(record, 'settledBy') == epoch then
   return reply('known', head_turn and 1 or 0, needs_wake(wake))
 end
 if loss then return { loss } end
--- Only such a settlement writes to the sets of failed turns and of idle TTLs.
-if state == 'failed' or has_idle_ttl(ttl) then
-  -- @include flaw
-  local flaw = find_flaw()
-  if flaw then return flaw end
-end
+check_settlement(state, ttl)
 local claims_next = wake == '' and next_turn
 if claims_next then check_input(next_turn) end
 local step_status = step and find_step(turn, step)

@@ -20,6 +20,7 @@ local function create_conversation(is_gone, schema, agent)
   if is_gone then
     -- @include failed
     -- @include idle-ttl
+    check_keys('ZCARD', failed, 'ZCARD', idle)
     for _, key in ipairs(redis.call('SMEMBERS', ix)) do
       redis.call('UNLINK', key)
       if string.sub(key, 1, #turn_prefix) == turn_prefix then forget_turn(string.sub(key, #turn_prefix + 1)) end

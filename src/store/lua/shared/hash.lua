@@ -1,12 +1,12 @@
--- Requires: key-names, corrupt. Defines: record, read_fields, read_record, value_of, stage, put, drop, fields_of. A script
--- reads each field of the conversation's hash, and of a turn's hash, at most once. Each command in a script takes several µs.
--- `put` and `drop` write to such a hash, so that the values in memory stay true.
+-- Requires: key-names, corrupt. Defines: record, read_fields, read_record, value_of, stage, put, drop, fields_of. Keeps the
+-- fields of a hash that a script has read, so that the script need not read a field twice. `put` and `drop` write to Redis and
+-- to these values. A table here stands for a hash: `key`, `values`, `staged`, and `is_whole` if all fields were read.
 local SHORT_HASH = 48
 
 -- The hash of the conversation. It is not read yet.
 local record = { key = c, values = {} }
 
--- Reads some fields of a hash. The hash of a turn may have 1,000 steps, and answers of any size.
+-- Reads some fields of a hash. The hash of a turn may have 1,000 steps and large answers, so no script reads all of it first.
 local function read_fields(hash, names)
   local list = redis.pcall('HMGET', hash.key, unpack(names))
   if list.err then refuse(hash.key, '') end

@@ -1,4 +1,4 @@
--- Requires: keys, conversation, ready, wake, events. Defines: SETTLED, has_idle_ttl, settle_turn, settle_head, pop_head,
+-- Requires: keys, conversation, ready, wake, events. Defines: SETTLED, check_settlement, settle_turn, settle_head, pop_head,
 -- needs_wake.
 -- @include stream
 -- @include spending
@@ -7,6 +7,20 @@ local SETTLED = { completed = true, failed = true, canceled = true }
 -- True if the conversation has an idle TTL, or gets one by `ttl`, the `new_ttl` of start_idle_ttl.
 local function has_idle_ttl(ttl)
   return conversation.ttl or (ttl and ttl ~= '' and ttl ~= '0')
+end
+
+-- Ends the script if a key that only a settlement writes has the wrong type. The calling script has read the conversation,
+-- and has written nothing yet. The parameters are those of settle_turn.
+local function check_settlement(state, ttl)
+  check_keys('XLEN', ev)
+  if state == 'failed' then
+    -- @include failed
+    check_keys('ZCARD', failed)
+  end
+  if has_idle_ttl(ttl) then
+    -- @include idle-ttl
+    check_keys('ZCARD', idle)
+  end
 end
 
 -- Settles a turn: removes the fields that only an unsettled turn needs, starts its retention and emits its event. The

@@ -2,8 +2,8 @@
 -- @include corrupt
 -- @include hash
 
--- Redis does not undo the writes of a script that fails halfway. So every record that a script computes with, and the type
--- of every key that it writes, is checked before the first write.
+-- Redis does not undo the writes of a script that fails halfway. So a script checks its records before the first write, and
+-- the type of each key that the script writes.
 local LARGEST = 9007199254740991
 local RECORD_NUMBERS = { 'head', 'headTokens', 'headBytes', 'turns', 'epoch', 'lease', 'attempts', 'version',
   'answered', 'forkUntil', 'open', 'liveSize', 'passed', 'backoff', 'ttl', 'quarantine' }
@@ -35,8 +35,8 @@ local function find_bad_number(hash, names)
   end
 end
 
--- Takes pairs of a command that fails on a key of the wrong type, and such a key. Returns the first key of the wrong type.
--- If there is none, returns nil and the sizes of all keys.
+-- The arguments are pairs of a command and a key. Each command reads a size, and fails if the key has the wrong type. Returns
+-- the first key of the wrong type. If all types are right, returns nil and the sizes of the keys.
 local function find_other_type(...)
   local checks, sizes = { ... }, {}
   for at = 1, #checks, 2 do
@@ -47,8 +47,8 @@ local function find_other_type(...)
   return nil, sizes
 end
 
--- For scripts that name the keys which they write without reading them. Other scripts check all keys by `keys.lua`.
--- Returns the sizes of the keys.
+-- Ends the script if a key has the wrong type. Otherwise returns the sizes of the keys. A script that includes `keys.lua` has
+-- checked all keys. Other scripts call this function for each key that they write without reading.
 local function check_keys(...)
   local key, sizes = find_other_type(...)
   if key then refuse(key, '') end
