@@ -12,13 +12,15 @@ export interface RedisWork {
   readonly scripts: number;
   readonly bytesIn: number;
   readonly bytesOut: number;
+  /** Time in µs that the commands took, without the scripts that call them. */
+  readonly commandMicros: number;
 }
 
 export class CpuMeter {
   readonly #redis: Redis;
   #node = process.cpuUsage();
   #redisMs = 0;
-  #work: RedisWork = { commands: 0, scripts: 0, bytesIn: 0, bytesOut: 0 };
+  #work: RedisWork = { commands: 0, scripts: 0, bytesIn: 0, bytesOut: 0, commandMicros: 0 };
 
   private constructor(url: string) {
     this.#redis = new Redis(url);
@@ -53,6 +55,10 @@ export class CpuMeter {
       scripts: read('cmdstat_evalsha:calls='),
       bytesIn: read('total_net_input_bytes:'),
       bytesOut: read('total_net_output_bytes:'),
+      commandMicros: [...info.matchAll(/^cmdstat_(?!eval)[^:]+:.*?usec=(\d+)/gm)].reduce(
+        (sum, [, us]) => sum + Number(us),
+        0,
+      ),
     };
     const before = this.#work;
     this.#work = work;
@@ -61,6 +67,7 @@ export class CpuMeter {
       scripts: work.scripts - before.scripts,
       bytesIn: work.bytesIn - before.bytesIn,
       bytesOut: work.bytesOut - before.bytesOut,
+      commandMicros: work.commandMicros - before.commandMicros,
     };
   }
 

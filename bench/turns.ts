@@ -112,7 +112,7 @@ function describeCpu(measured: readonly Measured[]): string {
 function describeWork(measured: readonly Measured[]): string {
   const each = (name: keyof RedisWork, digits: number): string =>
     describeSpread(spreadOf(measured.map(({ work }) => work[name] / JOBS)), digits);
-  return `${each('commands', 1)} commands, ${each('scripts', 2)} scripts, ${each('bytesIn', 0)} bytes in, ${each('bytesOut', 0)} bytes out`;
+  return `${each('commands', 1)} commands, ${each('scripts', 2)} scripts, ${each('bytesIn', 0)} bytes in, ${each('bytesOut', 0)} bytes out, ${each('commandMicros', 0)} µs in commands`;
 }
 
 async function measureJobs(url: string, name: string): Promise<number> {
