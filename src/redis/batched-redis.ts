@@ -4,9 +4,9 @@ type SendCommand = Redis['sendCommand'];
 type Socket = Redis['stream'];
 
 /**
- * Connection that sends all commands of one pass of the event loop in one write to its socket. A write is a system call,
- * and costs more than the rest of a command. `enableAutoPipelining` of ioredis also sends few writes. But it makes a
- * pipeline for each group of commands, and BullMQ cannot use it.
+ * Connection that sends all commands of one pass of the event loop in one write to its socket, because each write is a
+ * system call. The option `enableAutoPipelining` of ioredis also saves writes. But ioredis then makes a pipeline for each
+ * group of commands, and BullMQ cannot use the option.
  */
 export class BatchedRedis extends Redis {
   override sendCommand(...args: Parameters<SendCommand>): ReturnType<SendCommand> {
