@@ -4,10 +4,14 @@ import { type RedisLocation, readRedisAddress, usesTls } from './address.ts';
 import { nameRedisError, outage, type RedisRefusal, refusalError, reportOutages } from './errors.ts';
 import { findRefusal } from './find-refusal.ts';
 import { type NodeOptions, openRedis } from './open-redis.ts';
+import { failWhenSilent } from './silence.ts';
 
 export interface ConnectionOptions extends RedisLocation {
-  /** Milliseconds after which a command without an answer fails. Clients set this limit. Workers set none and wait. */
-  readonly commandTimeoutMs?: number;
+  /**
+   * Milliseconds of silence of a server after which its unanswered commands fail. Clients set this limit. Workers set
+   * none and wait.
+   */
+  readonly failSilenceMs?: number;
   /** Name under which Redis lists the connection. */
   readonly name?: string;
   /** While Redis is away, a command fails at once instead of waiting until Redis is back. */
@@ -22,7 +26,7 @@ export interface ConnectionOptions extends RedisLocation {
  * @throws invalid_config if the URL or a TLS setting is invalid
  */
 export function openConnection(options: ConnectionOptions): Redis {
-  const { failsFast = false, commandTimeoutMs, name } = options;
+  const { failsFast = false, failSilenceMs, name } = options;
   // A Cluster connection has every method that our scripts use, so only `duplicateConnection` treats a Cluster
   // differently.
   const redis = openRedis(options, {
@@ -30,8 +34,9 @@ export function openConnection(options: ConnectionOptions): Redis {
     // On a fail-fast connection the caller connects by itself, to learn whether connecting failed.
     isLazy: failsFast,
     ...(name !== undefined && { name }),
-    ...(commandTimeoutMs !== undefined && { commandTimeoutMs, connectTimeoutMs: commandTimeoutMs }),
+    ...(failSilenceMs !== undefined && { connectTimeoutMs: failSilenceMs }),
   }) as Redis;
+  if (failSilenceMs !== undefined) failWhenSilent(redis, failSilenceMs);
   const outages = reportOutages((error) => options.onError?.(error));
   redis.on('error', outages.onError);
   redis.on('ready', outages.onReady);

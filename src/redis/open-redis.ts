@@ -16,8 +16,6 @@ export interface ConnectionTerms {
   readonly name?: string;
   /** If true, a command fails at once while Redis is away. If false, it waits until Redis is back. */
   readonly failsFast: boolean;
-  /** Milliseconds after which a command without an answer fails. */
-  readonly commandTimeoutMs?: number;
   readonly connectTimeoutMs?: number;
   /** The connection is not opened at once, because the caller connects it. */
   readonly isLazy?: boolean;
@@ -105,7 +103,7 @@ function readAddress(url: string): RedisAddress {
 }
 
 function makeNodeOptions(terms: ConnectionTerms): NodeOptions {
-  const { failsFast, isTriedOnce = false, commandTimeoutMs, connectTimeoutMs = CONNECT_MS, name } = terms;
+  const { failsFast, isTriedOnce = false, connectTimeoutMs = CONNECT_MS, name } = terms;
   return {
     maxRetriesPerRequest: failsFast ? 0 : null,
     // An unreachable server has no command to finish. With a longer timeout, ioredis would keep the process alive for
@@ -116,7 +114,6 @@ function makeNodeOptions(terms: ConnectionTerms): NodeOptions {
     retryStrategy: pickRetries(terms),
     reconnectOnError: isDemoted,
     ...(name !== undefined && { connectionName: name }),
-    ...(commandTimeoutMs !== undefined && { commandTimeout: commandTimeoutMs }),
     ...(isTriedOnce && { enableReadyCheck: false, disableClientInfo: true }),
   };
 }

@@ -51,10 +51,10 @@ export interface ConnectedStore {
 }
 
 /**
- * Milliseconds after which a fail-fast call gives up. The caller has one second in total, and needs the rest for its
+ * Milliseconds of silence after which fail-fast calls fail. The caller has one second in total, and needs the rest for its
  * own work.
  */
-const FAIL_FAST_MS = 900;
+const FAIL_FAST_MS = 800;
 
 /**
  * Connects to Redis and opens the store.
@@ -68,7 +68,7 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
     tls,
     failsFast,
     ...(worker === undefined ? {} : { name: connectionName(worker) }),
-    ...(failsFast ? { commandTimeoutMs: FAIL_FAST_MS } : {}),
+    ...(failsFast ? { failSilenceMs: FAIL_FAST_MS } : {}),
     ...(onError === undefined ? {} : { onError }),
   });
   const leave = (): void => redis.disconnect();

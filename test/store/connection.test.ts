@@ -32,3 +32,30 @@ test('a Redis connection that breaks within a pipeline sends the unanswered comm
   await other.rpush(key, 'there');
   expect(await answers).toEqual([0, [key, 'there']]);
 });
+
+const SILENCE_MS = 400;
+
+async function openImpatient(): Promise<Redis> {
+  const redis = openConnection({ url: inject('redisUrl'), failsFast: true, failSilenceMs: SILENCE_MS });
+  onTestFinished(() => redis.disconnect());
+  await redis.connect();
+  return redis;
+}
+
+test('a call of a program that was busy itself for longer than the limit gets its answer', async () => {
+  const redis = await openImpatient();
+  const answer = redis.echo('there');
+  const until = performance.now() + 3 * SILENCE_MS;
+  while (performance.now() < until);
+  expect(await answer).toBe('there');
+});
+
+test('a call behind a long queue waits as long as Redis answers the calls before it', async () => {
+  const redis = await openImpatient();
+  const work = `local function now() local t = redis.call('TIME') return t[1] * 1000 + t[2] / 1000 end
+    local till = now() + ${SILENCE_MS / 10} while now() < till do end return #ARGV[1]`;
+  // Redis sends the answers to all that it has read at once, which is up to 16 KiB.
+  const argument = 'x'.repeat(32_000);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => redis.eval(work, 0, argument)));
+  expect(answers).toEqual(Array.from({ length: 20 }, () => argument.length));
+});
