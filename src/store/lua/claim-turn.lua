@@ -18,8 +18,7 @@
 -- @include take-head
 local owner, wake, leaseMs, maxAttempts, poison, retentionMs = unpack(ARGV, 1, 6)
 local closing, most_messages, most_bytes = { ARGV[7], ARGV[8], ARGV[9] }, tonumber(ARGV[10]), tonumber(ARGV[11])
-check_keys('HLEN', txt, 'ZCARD', ready)
-read_conversation()
+read_conversation(true)
 -- Returns the messages of the log up to `last`. Returns nil if they are not the context, or if they are too large.
 local function short_log(last)
   if (value_of(record, 'version') or '0') ~= '0' or last > most_messages then return nil end
@@ -46,10 +45,10 @@ if not head_turn then
   return { 'empty' }
 end
 
-local lease = value_of(record, 'lease')
-if tonumber(lease or 0) > now then
+local former = value_of(record, 'lease')
+if tonumber(former or 0) > now then
   if conversation.owner == owner then return claimed(head_reply(head_turn)) end
-  return { 'leased', lease }
+  return { 'leased', former }
 end
 local turn = read_turn(head_turn)
 local state, wait_until = value_of(turn, 'state'), value_of(turn, 'waitUntil')
@@ -63,6 +62,7 @@ local attempts = tonumber(value_of(record, 'attempts') or 0)
 if attempts >= tonumber(maxAttempts) and value_of(record, 'alone') then
   -- @include calls
   -- @include close
+  check_keys('HLEN', txt, 'ZCARD', ready)
   check_settlement('failed')
   close_open_calls(head_turn, closing)
   settle_head('failed', retentionMs, 'failure', poison)
@@ -70,9 +70,10 @@ if attempts >= tonumber(maxAttempts) and value_of(record, 'alone') then
   return { 'poison', head_turn, pop_head(wake) }
 end
 check_input(head_turn)
+local lease = start_lease(leaseMs)
 if state == 'waiting' then
   -- @include waiting
   forget_waiting(head_turn)
 end
 local attempt = math.min(attempts + 1, tonumber(maxAttempts))
-return claimed(take_head(head_turn, owner, leaseMs, attempt, closing))
+return claimed(take_head(head_turn, owner, lease, attempt, closing))

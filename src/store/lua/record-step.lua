@@ -18,6 +18,7 @@ local function read_fields()
   return values
 end
 check_keys('HLEN', txt, 'ZCARD', ready)
+TURN_FIELDS[#TURN_FIELDS + 1] = 's:' .. step.key
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 if loss then return { loss } end

@@ -26,7 +26,7 @@ end
 local function reply_next(status, next, log_end, fields, conversation_fields, input)
   return { status, 1, 0, step and log_end or {}, conversation_fields, next, fields, input }
 end
-check_keys('HLEN', txt, 'ZCARD', ready)
+if step then TURN_FIELDS[#TURN_FIELDS + 1] = 's:' .. step.key end
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 -- The lease may be gone because this same call has already settled the turn, and the next turn was claimed. Another owner
@@ -41,7 +41,7 @@ end
 if loss then return { loss } end
 check_settlement(state, ttl)
 local claims_next = wake == '' and next_turn
-if claims_next then check_input(next_turn) end
+if claims_next then check_input(next_turn) else check_keys('HLEN', txt, 'ZCARD', ready) end
 local step_status = step and find_step(turn, step)
 if step_status == 'fenced' then return { step_status } end
 local close
@@ -51,6 +51,7 @@ if state == 'failed' then
   close = close_open_calls
   read_open_calls() -- before the first write, in case they are damaged
 end
+local lease = claims_next and start_lease(leaseMs)
 if step and not step_status then record_outcome(turn, step, 15) end
 if close then close(turn, closing) end
 stage(record, 'settledBy', epoch)
@@ -59,7 +60,7 @@ if claims_next then
   -- Only the first turn of a mailbox can wait or have failed claims. So the next turn is queued, and this is its first
   -- claim.
   redis.call('LPOP', mb)
-  local fields, conversation_fields, input = take_head(next_turn, owner, leaseMs, 1, closing)
+  local fields, conversation_fields, input = take_head(next_turn, owner, lease, 1, closing)
   return reply_next('settled', next_turn, conversation.before_input, fields, conversation_fields, input)
 end
 if state == 'failed' then stage(record, 'epoch', raise_epoch()) end

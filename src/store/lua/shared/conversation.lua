@@ -12,32 +12,32 @@ local TURN_FIELDS = { 'inputSeq', 'requestTokens', 'hasContext', 'acceptedAt', '
   unpack(TURN_NUMBERS) }
 local turns = {}
 
--- Returns the hash of a turn. A script may write to turns before it has read all of their fields. So the numbers in each
--- are checked first.
-local function read_turn(turn)
+-- Returns the hash of a turn. A script may write to turns before it has read all of their fields. So the numbers in each are
+-- checked first. is_whole: true if all fields are read at once. The first turn may have 1,000 steps and large answers, so
+-- only a claim reads all of its fields. The turns behind it have few.
+local function read_turn(turn, is_whole)
   local hash = turns[turn]
-  if not hash then
-    hash = { key = turn_prefix .. turn, values = {} }
-    turns[turn] = hash
-    read_fields(hash, TURN_FIELDS)
-    local field = find_bad_number(hash, TURN_NUMBERS)
-    if field or not value_of(hash, 'state') then refuse(hash.key, field or 'state') end
-  end
+  if hash then return hash end
+  hash = { key = turn_prefix .. turn, values = {} }
+  turns[turn] = hash
+  if is_whole then read_all(hash) else read_fields(hash, TURN_FIELDS) end
+  local field = find_bad_number(hash, TURN_NUMBERS)
+  if field or not hash.values.state then refuse(hash.key, field or 'state') end
   return hash
 end
 
-local function read_conversation()
+local function read_conversation(is_head_whole)
   local flaw = record.is_whole == nil and find_bad_record()
   if flaw then error(flaw, 0) end
-  local function number_in(name, default) return tonumber(value_of(record, name) or default) end
-  conversation = { owner = value_of(record, 'owner'), epoch = value_of(record, 'epoch'), head = number_in('head', 0),
-    tokens = number_in('headTokens', 0), bytes = number_in('headBytes', 0), turns = number_in('turns', 0),
-    ttl = value_of(record, 'ttl'), answered = number_in('answered', -1),
+  conversation = { owner = value_of(record, 'owner'), epoch = value_of(record, 'epoch'), ttl = value_of(record, 'ttl'),
+    head = tonumber(value_of(record, 'head') or 0), tokens = tonumber(value_of(record, 'headTokens') or 0),
+    bytes = tonumber(value_of(record, 'headBytes') or 0), turns = tonumber(value_of(record, 'turns') or 0),
+    answered = tonumber(value_of(record, 'answered') or -1),
     settled = tonumber(string.match(value_of(record, 'last') or '', '%d+$') or 0) }
-  head_turn, next_turn = unpack(redis.call('LRANGE', mb, 0, 1))
-  if head_turn then read_turn(head_turn) end
+  head_turn, next_turn = unpack(redis.call('LRANGE', mb, '0', '1'))
+  if head_turn then read_turn(head_turn, is_head_whole) end
   steered_turns = {}
-  while next_turn and value_of(read_turn(next_turn), 'steeredInto') do
+  while next_turn and value_of(read_turn(next_turn, true), 'steeredInto') do
     steered_turns[#steered_turns + 1] = next_turn
     next_turn = redis.call('LINDEX', mb, #steered_turns + 1)
   end

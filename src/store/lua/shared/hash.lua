@@ -1,16 +1,25 @@
--- Requires: key-names, corrupt. Defines: record, read_fields, read_record, value_of, stage, put, drop, fields_of. Keeps the
--- fields of a hash that a script has read, so that the script need not read a field twice. `put` and `drop` write to Redis and
--- to these values. A table here stands for a hash: `key`, `values`, `staged`, and `is_whole` if all fields were read.
+-- Requires: key-names, corrupt. Defines: record, read_fields, read_all, read_record, value_of, stage, put, drop, fields_of.
+-- Keeps the fields of a hash that a script has read, so that the script need not read a field twice. `put` and `drop` write to
+-- Redis and to these values. A table here stands for a hash: `key`, `values`, `staged`, and `is_whole` if all fields were read.
 local SHORT_HASH = 48
 
 -- The hash of the conversation. It is not read yet.
 local record = { key = c, values = {} }
 
--- Reads some fields of a hash. The hash of a turn may have 1,000 steps and large answers, so no script reads all of it first.
+-- Reads some fields of a hash.
 local function read_fields(hash, names)
   local list = redis.pcall('HMGET', hash.key, unpack(names))
   if list.err then refuse(hash.key, '') end
-  for at, name in ipairs(names) do hash.values[name] = list[at] end
+  local values = hash.values
+  for at, name in ipairs(names) do values[name] = list[at] end
+end
+
+local function read_all(hash)
+  local list = redis.pcall('HGETALL', hash.key)
+  if list.err then refuse(hash.key, '') end
+  local values = hash.values
+  for at = 1, #list, 2 do values[list[at]] = list[at + 1] end
+  hash.is_whole = true
 end
 
 -- Reads all fields of the conversation's hash, or only the fields in `names` if the hash is long. So a step costs the same
@@ -19,9 +28,7 @@ local function read_record(names)
   local size = redis.pcall('HLEN', c)
   if type(size) ~= 'number' then refuse(c, '') end
   record.is_whole = size <= SHORT_HASH
-  if not record.is_whole then return read_fields(record, names) end
-  local list = redis.call('HGETALL', c)
-  for at = 1, #list, 2 do record.values[list[at]] = list[at + 1] end
+  if record.is_whole then read_all(record) else read_fields(record, names) end
 end
 
 -- Returns the value of a field, or false.
@@ -36,13 +43,14 @@ end
 
 -- Sets fields, given as names and values. The next `put` to this hash writes them.
 local function stage(hash, ...)
-  local list, staged = { ... }, hash.staged or {}
-  for at = 1, #list, 2 do
-    hash.values[list[at]] = tostring(list[at + 1])
-    staged[#staged + 1] = list[at]
-    staged[#staged + 1] = list[at + 1]
+  local list, values, staged = { ... }, hash.values, hash.staged
+  for at = 1, #list, 2 do values[list[at]] = list[at + 1] .. '' end
+  if not staged then
+    hash.staged = list
+    return
   end
-  hash.staged = staged
+  local size = #staged
+  for at, item in ipairs(list) do staged[size + at] = item end
 end
 
 -- Writes fields, and those that are staged, in one HSET. Returns how many of them are new.

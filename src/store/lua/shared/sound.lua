@@ -20,9 +20,10 @@ end
 -- Returns the first field of the hash that exists and does not match its pattern, or nil. One search in all plain numbers
 -- together costs less than a search in each.
 local function find_bad_number(hash, names)
-  local numbers = {}
+  local numbers, values = {}, hash.values
   for _, name in ipairs(names) do
-    local text = value_of(hash, name)
+    local text = values[name]
+    if text == nil then text = value_of(hash, name) end
     if text then
       local is_plain = not FORMS[name] and #text > 0 and #text < 16
       if is_plain then numbers[#numbers + 1] = text elseif not is_number(text, FORMS[name]) then return name end

@@ -1,5 +1,5 @@
 -- Requires: keys, conversation, ready, append, fence. Defines: has_open_calls, head_reply, end_of_log, end_before, check_input,
--- enter_input, take_head.
+-- start_lease, enter_input, take_head.
 
 -- Returns the reply to a claim: the turn's fields, the conversation's fields, and the user message while it is the last
 -- entry of the log, else ''.
@@ -42,6 +42,14 @@ local function check_input(turn)
   inputs[turn] = input
 end
 
+-- Schedules the check at the end of the new lease, and returns that end. This is the first write of a claim. If Redis is full
+-- or the set has the wrong type, the script ends here.
+local function start_lease(leaseMs)
+  local lease = now + tonumber(leaseMs)
+  schedule(turn_member, lease)
+  return string.format('%.0f', lease)
+end
+
 -- Appends the turn's user message to the log at its first claim, or for another turn. `owner`: of the first claim, else nil.
 -- Returns the message, or nil if the message is in the log already.
 local function enter_input(turn, closing, owner)
@@ -68,11 +76,9 @@ local function enter_input(turn, closing, owner)
 end
 
 -- Gives the first turn of the mailbox to a worker under a new epoch. Returns the same values as head_reply.
-local function take_head(turn, owner, leaseMs, attempts, closing)
-  local lease = now + tonumber(leaseMs)
-  schedule(turn_member, lease)
+local function take_head(turn, owner, lease, attempts, closing)
   local message = enter_input(turn, closing, owner)
-  save_conversation('epoch', raise_epoch(), 'owner', owner, 'lease', string.format('%.0f', lease), 'attempts', attempts)
+  save_conversation('epoch', raise_epoch(), 'owner', owner, 'lease', lease, 'attempts', attempts)
   drop(record, 'poison', 'poisoned', 'sweeps', 'alone')
   local hash = read_turn(turn)
   if not message then
