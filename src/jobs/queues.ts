@@ -37,3 +37,6 @@ export const LOWEST_PRIORITY = 2_097_151;
 
 /** Times in ms. If a worker is killed, its job is delivered again within `lockMs` + `stalledCheckMs`. */
 export const QUEUE_TIMES = { lockMs: 10_000, stalledCheckMs: 5_000 } as const;
+
+/** Seconds after which an idle worker looks for jobs although nothing told it to. BullMQ allows at most ten. */
+export const IDLE_LOOK_SECONDS = 10;

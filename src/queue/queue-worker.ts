@@ -1,7 +1,7 @@
 import { type Job, type JobJson, Worker, type WorkerOptions } from 'bullmq';
 import { TurnfoldError } from '../domain/errors.ts';
 import { describeThrown, isError, readSafely } from '../domain/thrown.ts';
-import { QUEUE_TIMES, type QueueName, queuePrefix } from '../jobs/queues.ts';
+import { IDLE_LOOK_SECONDS, QUEUE_TIMES, type QueueName, queuePrefix } from '../jobs/queues.ts';
 import type { Delivery, DropListener } from './delivery.ts';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
 import { HOUR_MINUTES } from './queue-hour.ts';
@@ -50,6 +50,7 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
     lockDuration: QUEUE_TIMES.lockMs,
     stalledInterval: QUEUE_TIMES.stalledCheckMs,
     maxStalledCount: MAX_STALLED_COUNT,
+    drainDelay: IDLE_LOOK_SECONDS,
     metrics: { maxDataPoints: HOUR_MINUTES },
     ...options.kept,
   };

@@ -87,8 +87,11 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
     },
     isPending(kind, conversation, wake) {
       return call(connection, async () => {
-        const state = await queues.of(JOB_OF[kind].queue, conversation).getJobState(jobIdOf(wake));
-        return PENDING_STATES.has(state);
+        const queue = queues.of(JOB_OF[kind].queue, conversation);
+        if (!PENDING_STATES.has(await queue.getJobState(jobIdOf(wake)))) return false;
+        // BullMQ adds the same marker with each job. Removing the marker wakes one idle worker.
+        await connection.zadd(queue.toKey('marker'), 0, '0');
+        return true;
       });
     },
     countJobs: () => callWithinBudget(connection, () => countJobs(queues)),

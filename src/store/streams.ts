@@ -13,7 +13,7 @@ import {
 } from '../domain/ports/turn-streams.ts';
 import { TURN_STATES, type TurnState } from '../domain/turn.ts';
 import type { Subscriber } from '../redis/subscriber.ts';
-import { FollowedTurns } from './followed-turns.ts';
+import { ExistingKeys } from './existing-keys.ts';
 import type { Keyspace } from './keys.ts';
 import { decodeLogEntry } from './log.ts';
 import { callStore, corruptRecord } from './records.ts';
@@ -30,9 +30,10 @@ const PAGE_BYTES = 4_000_000;
 /** Opens the streams of turns in Redis. */
 export function openStreamStore(redis: Redis, keyspace: Keyspace): StreamWriter & StreamReader {
   const bind = scriptBinder(redis, keyspace);
-  const followed = new FollowedTurns(redis);
+  // A worker asks four times a second for each answer in flight.
+  const existing = new ExistingKeys(redis);
   return {
-    isFollowed: (conversation, turn) => followed.ask(keyspace.stream(conversation, turn)),
+    isFollowed: (conversation, turn) => existing.ask(keyspace.stream(conversation, turn)),
     appendPieces: bind(appendPiecesScript),
     followTurn: bind(followTurnScript),
     readStream: bindReadStream(redis, keyspace),

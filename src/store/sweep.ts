@@ -11,6 +11,7 @@ import {
 } from '../domain/ports/sweep-store.ts';
 import { answerWithin } from '../redis/servers.ts';
 import { ERASE_BATCH, GONE_MS } from './contexts.ts';
+import { ExistingKeys } from './existing-keys.ts';
 import { idleMember, type Keyspace, readyMember, scheduledMember } from './keys.ts';
 import { bindLease } from './lease.ts';
 import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
@@ -21,11 +22,12 @@ import { claimsOf } from './summaries.ts';
 /** Opens the store that the sweeper uses to find due entries in Redis. One script call sweeps one shard. */
 export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
   const bind = scriptBinder(redis, keyspace);
+  const existing = new ExistingKeys(redis);
   const sweeps = new ShardSweeps({
     sweep: bind(sweepShardScript),
     makeRoom: bind(sweepIdleScript),
     lapse: bind(lapseLeasesScript),
-    isDue: (shard, now, list) => isDue(redis, keyspace[list](shard), now),
+    isDue: (shard, now, list) => isDue({ redis, existing }, keyspace[list](shard), now),
   });
   const hold = bindLease(redis, keyspace, keyspace.sweeping());
   const inspect = bind(inspectScript);
@@ -61,9 +63,18 @@ const LEASE_SILENT_MS = 300;
 /** Allowance in ms for clock differences between the masters of a Cluster. */
 const CLOCK_MARGIN_MS = 1_000;
 
-/** Asks with one command whether a shard needs its script of ten commands. The script reports an unreadable list. */
-async function isDue(redis: Redis, list: string, now: number): Promise<boolean> {
+interface DueReader {
+  readonly redis: Redis;
+  readonly existing: ExistingKeys;
+}
+
+/**
+ * Finds out whether a shard needs its script of ten commands. The script reports an unreadable list. An idle shard has
+ * no list, and one command finds this out for all shards. In a Cluster, no command reads the keys of several shards.
+ */
+async function isDue({ redis, existing }: DueReader, list: string, now: number): Promise<boolean> {
   try {
+    if (!redis.isCluster && !(await existing.ask(list))) return false;
     const [, score] = await redis.zrange(list, '0', '0', 'WITHSCORES');
     return score !== undefined && Number(score) <= now + (redis.isCluster ? CLOCK_MARGIN_MS : 0);
   } catch {

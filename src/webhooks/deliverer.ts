@@ -23,8 +23,10 @@ export interface DelivererPorts {
 
 /** Time in ms for which settings of webhooks are remembered. */
 const SETTINGS_MS = 5_000;
-/** The owner renews its lease once a second, so another process takes over within 5 s of its death. */
+/** Duration of the lease in ms. The owner renews the lease once a second. */
 const LEASE_MS = 5_000;
+/** Time in ms after which a process without the lease asks for it again. Takes over from a dead owner within 8 s. */
+const ASK_MS = 3_000;
 const IN_PARALLEL = 32;
 /** Requests in parallel to one webhook, so that a slow receiver leaves room for others. */
 const PER_WEBHOOK = 8;
@@ -54,6 +56,8 @@ export class Deliverer {
   readonly #inFlight = new Map<string, number>();
   #statuses = new Map<string, WebhookStatus>();
   #listedAt = Number.NEGATIVE_INFINITY;
+  /** Time before which this process, which has no lease, does not ask for it. */
+  #asksAt = Number.NEGATIVE_INFINITY;
 
   constructor(ports: DelivererPorts) {
     this.#ports = ports;
@@ -62,7 +66,11 @@ export class Deliverer {
   /** Claims what is due, if this process has the lease, and begins to send. Called once a second. */
   async lookForDeliveries(): Promise<void> {
     const { store, owner, clock } = this.#ports;
-    if (this.#isStopped || !(await store.holdDelivering(owner, LEASE_MS))) return;
+    if (this.#isStopped || clock.now() < this.#asksAt) return;
+    if (!(await store.holdDelivering(owner, LEASE_MS))) {
+      this.#asksAt = clock.now() + ASK_MS;
+      return;
+    }
     if (clock.now() - this.#listedAt >= SETTINGS_MS) await this.#listWebhooks();
     // Without webhooks, one process reads Redis once a second, and no more.
     if (this.#statuses.size === 0 || this.#waiting.length > 0) return;

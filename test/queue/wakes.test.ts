@@ -77,6 +77,19 @@ test('the queue accepts a wake id that consists of digits only', async () => {
   expect(await wakes.isPending('pass', conversation('c1'), '42')).toBe(true);
 });
 
+test('an idle worker is told again of a job that still waits', async () => {
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  const redis = fixture.connect();
+  const marker = fixture.openRaw('turn').toKey('marker');
+  await wakes.wake('turn', conversation('c1'), 'w1');
+  await redis.del(marker); // as a worker does that then dies
+  expect(await wakes.isPending('turn', conversation('c1'), 'never added')).toBe(false);
+  expect(await redis.exists(marker)).toBe(0);
+  expect(await wakes.isPending('turn', conversation('c1'), 'w1')).toBe(true);
+  expect(await redis.zrange(marker, '0', '-1', 'WITHSCORES')).toEqual(['0', '0']);
+});
+
 test('a wake job counts as pending while it is prioritized, waiting or delayed', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();

@@ -3,7 +3,7 @@ import { STREAM_LIMITS } from '../../src/domain/ports/turn-streams.ts';
 import { MemoryDatabase } from '../../src/memory-store/database.ts';
 import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { Subscriber } from '../../src/redis/subscriber.ts';
-import { FollowedTurns } from '../../src/store/followed-turns.ts';
+import { ExistingKeys } from '../../src/store/existing-keys.ts';
 import { openStreamNotices } from '../../src/store/streams.ts';
 import { describeBothStores } from './contract/store.ts';
 import { batchOf, countNotices, piecesOf, textAt } from './contract/streams.ts';
@@ -34,7 +34,7 @@ test('the stream of a turn is in the index of its conversation, whenever a clien
 test('a hundred questions for followed turns are answered by a few commands', async () => {
   const { key } = await follow();
   const exists = vi.spyOn(redis, 'exists');
-  const followed = new FollowedTurns(redis);
+  const followed = new ExistingKeys(redis);
   const ask = (followedAt: number): Promise<boolean[]> =>
     Promise.all(Array.from({ length: 100 }, (_, at) => followed.ask(at === followedAt ? key : `${key}.${at}`)));
   const findFollowed = async (followedAt: number): Promise<number> => (await ask(followedAt)).indexOf(true);

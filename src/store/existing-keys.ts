@@ -6,15 +6,15 @@ const ROUND_MS = 20;
 
 interface Question {
   readonly key: string;
-  readonly resolve: (isFollowed: boolean) => void;
+  readonly resolve: (exists: boolean) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
- * Asks Redis which turns have a stream. A worker asks four times a second for each answer in flight, and nearly every
- * answer is no. So the questions of a round are one command, which returns the number of streams.
+ * Asks Redis which keys exist, where nearly every answer is no. The questions of a round are one command, which returns the
+ * number of keys that exist. If some do, the halves of the round are asked, and so on.
  */
-export class FollowedTurns {
+export class ExistingKeys {
   readonly #redis: Redis;
   #waiting: Question[] = [];
   #isPaused = false;
@@ -23,7 +23,6 @@ export class FollowedTurns {
     this.#redis = redis;
   }
 
-  /** @param key key of the turn's stream */
   ask(key: string): Promise<boolean> {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     this.#waiting.push({ key, resolve, reject });
