@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { LogEntry } from '../../src/domain/message.ts';
 import type { TurnFailure } from '../../src/domain/turn.ts';
 import { findUnexplained, UNEXPLAINED } from './unexplained-failures.ts';
-import { WorkerReports } from './worker-reports.ts';
+import { type WorkerReport, WorkerReports } from './worker-reports.ts';
 
 const PARTS = { fixed: 60, pinned: 20, usable: 2_800, upperBoundFactor: 1.1 };
 
@@ -13,21 +13,29 @@ function find(failure: TurnFailure, { tokens = 100, reports = new WorkerReports(
   return findUnexplained([{ id: 'c1', log: [entry], turns }], reports);
 }
 
-/** Three workers claim the turn, and the last `killed` of them are killed. */
-function claimThrice(killed: number): WorkerReports {
+/** Three workers claim the turn one after the other. The second and the third are killed. */
+function claimThrice(firstEnd?: Pick<WorkerReport, 'type' | 'why'>): WorkerReports {
   const reports = new WorkerReports();
+  const key = 'c1/t1';
   for (const worker of [1, 2, 3]) {
-    reports.add(worker, { type: 'turn_claimed', at: worker, key: 'c1/t1' });
-    if (worker > 3 - killed) reports.noteDeath(worker, worker);
+    reports.add(worker, { type: 'turn_claimed', at: worker, key });
+    if (worker > 1) reports.noteDeath(worker, worker);
+    else if (firstEnd !== undefined) reports.add(worker, { ...firstEnd, at: worker, key });
   }
   return reports;
 }
 
-test('the chaos test reports a turn that failed as poison unless injected faults ended all three attempts', () => {
-  const failure: TurnFailure = { code: 'poison', message: '' };
-  expect(find(failure, { reports: claimThrice(2) })).toMatchObject([{ rule: UNEXPLAINED, conversation: 'c1' }]);
-  expect(find(failure, { reports: claimThrice(3) })).toEqual([]);
-});
+test.each<readonly [end: string, report: Pick<WorkerReport, 'type' | 'why'> | undefined, findings: number]>([
+  ['an unexpected error', { type: 'worker_failed' }, 1],
+  ['a suspension', { type: 'turn_suspended' }, 1],
+  ['a lost lease', { type: 'lease_lost', why: 'fenced' }, 0],
+  ['an outage, which no worker reports', undefined, 0],
+])(
+  'the chaos test reports a turn that failed as poison unless injected faults ended all three attempts: the first ended by %s',
+  (_, report, findings) => {
+    expect(find({ code: 'poison', message: '' }, { reports: claimThrice(report) })).toHaveLength(findings);
+  },
+);
 
 test.each([
   ['the protected messages fit the window', { open: 400, floor: 0 }, 100, 1],

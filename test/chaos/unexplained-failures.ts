@@ -13,7 +13,7 @@ const EXPLANATIONS: Readonly<Record<string, (failed: FailedTurn) => string | und
   poison: ({ key, claims }) =>
     claims.wereLastClaimsHarmed(key, TURN_LIMITS.maxAttempts)
       ? undefined
-      : `poison, but not every one of its last claims ended by a kill or a lost lease (${claims.describeClaims(key)})`,
+      : `poison, but not every one of its last claims ended by a kill, a lost lease or an outage (${claims.describeClaims(key)})`,
   budget_infeasible: ({ failure: { details = {} }, ownTokens }) => {
     const { fixed, pinned, open, floor, usable, upperBoundFactor } = details;
     const kept = [fixed, pinned, open, floor].map(Number).reduce((sum, part) => sum + part, 0);

@@ -31,8 +31,12 @@ export interface Recoveries {
 
 interface Claim {
   readonly worker: number;
-  /** `killed` and `lost` are consequences of an injected fault, `failed` is not. */
-  end: 'unknown' | 'killed' | 'lost' | 'failed';
+  /**
+   * `killed` and `lost` are consequences of an injected fault. `left` and `failed` are not: the turn was settled or suspended, or
+   * the worker had an unexpected error. A claim that ended by an outage of Redis is `unreported`. So is one whose worker lost its
+   * lease without noticing, and was killed later.
+   */
+  end: 'unreported' | 'killed' | 'lost' | 'left' | 'failed';
 }
 
 /** Collects what workers report: claims, losses and passes. */
@@ -59,14 +63,14 @@ export class WorkerReports {
         if (killedAt !== undefined) this.#recoveries.push(at - killedAt);
         this.#orphans.delete(key);
         this.#owners.set(key, worker);
-        this.#claims.set(key, [...(this.#claims.get(key) ?? []), { worker, end: 'unknown' }]);
+        this.#claims.set(key, [...(this.#claims.get(key) ?? []), { worker, end: 'unreported' }]);
         return;
       }
       case 'turn_suspended':
       case 'turn_settled':
       case 'lease_lost':
         if (why === 'fenced') this.#fenced.add(key);
-        if (type === 'lease_lost') this.#noteEnd(key, worker, 'lost');
+        this.#noteEnd(key, worker, type === 'lease_lost' ? 'lost' : 'left');
         if (this.#owners.get(key) === worker) this.#owners.delete(key);
         return;
       case 'worker_failed':
@@ -95,7 +99,7 @@ export class WorkerReports {
    * fewer claims than `count`.
    */
   wereLastClaimsHarmed(key: string, count: number): boolean {
-    return (this.#claims.get(key) ?? []).slice(-count).every(({ end }) => end === 'killed' || end === 'lost');
+    return (this.#claims.get(key) ?? []).slice(-count).every(({ end }) => end !== 'left' && end !== 'failed');
   }
 
   describeClaims(key: string): string {
