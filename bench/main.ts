@@ -23,6 +23,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   recall: [],
   memory: [],
   idle: ['--workers=1', '--seconds=1'],
+  steady: ['--rate=10', '--seconds=1', '--runs=1'],
   inspection: [],
   inspector: [],
   chunks: ['--runs=1', '--turns=20', '--seconds=1'],
