@@ -30,8 +30,8 @@ export interface ClientOptions {
    */
   readonly deadlineMs?: number;
   /**
-   * If true, calls fail within a second while Redis is unreachable. For callers with their own retries (default
-   * false).
+   * If true, calls fail within a second while Redis is unreachable. A call to a busy Redis, which still answers other calls,
+   * waits longer. For callers with their own retries (default false).
    */
   readonly failFast?: boolean;
   /** Receives connection errors and failures to add a wake job. A call throws its own errors. */

@@ -101,13 +101,13 @@ async function inTime<T extends { close(): Promise<void> }>(opening: Promise<T>)
 /** First pause between retries, in ms. After it drops a connection, Redis usually accepts a new one within 50 ms. */
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 250;
-/** Timeout of one Redis command, in ms. */
+/** Time in ms after which a call notices that Redis is silent. */
 const COMMAND_MS = 900;
 
 /**
  * Retries a call while Redis is unreachable, for at most `deadlineMs`. The call must be idempotent. Each write of the
  * store is idempotent, because the ids in its input identify the write (invariant I5). An attempt that is in flight at
- * the deadline may end 0.9 s later.
+ * the deadline may end 0.9 s later, or still later if Redis is busy.
  * @throws redis_unavailable after the deadline
  * @throws any other error at once, and refusals by Redis that waiting does not cure
  */

@@ -38,5 +38,8 @@ export const LOWEST_PRIORITY = 2_097_151;
 /** Times in ms. If a worker is killed, its job is delivered again within `lockMs` + `stalledCheckMs`. */
 export const QUEUE_TIMES = { lockMs: 10_000, stalledCheckMs: 5_000 } as const;
 
-/** Seconds after which an idle worker looks for jobs although nothing told it to. BullMQ allows at most ten. */
+/**
+ * Seconds after which an idle worker looks for jobs without a signal, because the worker that took the signal may have died.
+ * After so many seconds, an idle worker also notices that the machine of Redis was lost.
+ */
 export const IDLE_LOOK_SECONDS = 10;

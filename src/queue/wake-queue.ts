@@ -89,8 +89,9 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
       return call(connection, async () => {
         const queue = queues.of(JOB_OF[kind].queue, conversation);
         if (!PENDING_STATES.has(await queue.getJobState(jobIdOf(wake)))) return false;
-        // BullMQ adds the same marker with each job. Removing the marker wakes one idle worker.
-        await connection.zadd(queue.toKey('marker'), 0, '0');
+        // BullMQ adds the same marker with each job. Idle workers wait for it, and one of them removes it. A full Redis
+        // refuses the marker.
+        await connection.zadd(queue.toKey('marker'), 0, '0').catch(() => undefined);
         return true;
       });
     },

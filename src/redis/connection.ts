@@ -4,7 +4,6 @@ import { type RedisLocation, readRedisAddress, usesTls } from './address.ts';
 import { nameRedisError, outage, type RedisRefusal, refusalError, reportOutages } from './errors.ts';
 import { findRefusal } from './find-refusal.ts';
 import { type NodeOptions, openRedis } from './open-redis.ts';
-import { failWhenSilent } from './silence.ts';
 
 export interface ConnectionOptions extends RedisLocation {
   /**
@@ -34,9 +33,8 @@ export function openConnection(options: ConnectionOptions): Redis {
     // On a fail-fast connection the caller connects by itself, to learn whether connecting failed.
     isLazy: failsFast,
     ...(name !== undefined && { name }),
-    ...(failSilenceMs !== undefined && { connectTimeoutMs: failSilenceMs }),
+    ...(failSilenceMs !== undefined && { failSilenceMs, connectTimeoutMs: failSilenceMs }),
   }) as Redis;
-  if (failSilenceMs !== undefined) failWhenSilent(redis, failSilenceMs);
   const outages = reportOutages((error) => options.onError?.(error));
   redis.on('error', outages.onError);
   redis.on('ready', outages.onReady);

@@ -9,6 +9,7 @@ import {
   usesTls,
 } from './address.ts';
 import { BatchedRedis } from './batched-redis.ts';
+import { failWhenSilent } from './silence.ts';
 import { makeTlsOptions } from './tls.ts';
 
 export interface ConnectionTerms {
@@ -17,6 +18,11 @@ export interface ConnectionTerms {
   /** If true, a command fails at once while Redis is away. If false, it waits until Redis is back. */
   readonly failsFast: boolean;
   readonly connectTimeoutMs?: number;
+  /**
+   * Milliseconds of silence of the server after which its unanswered commands fail. A command to a Cluster fails after
+   * this time in any case, because ioredis may hold it back while it looks for the node.
+   */
+  readonly failSilenceMs?: number;
   /** The connection is not opened at once, because the caller connects it. */
   readonly isLazy?: boolean;
   /** Gives up when connecting fails once. A server that is still loading its data does not count as a failure. */
@@ -59,12 +65,14 @@ export function openRedis(
   classes: ConnectionClasses = { Redis: BatchedRedis, Cluster },
 ): Redis | Cluster {
   const { failsFast, isLazy: lazyConnect = false } = terms;
-  const { aloneSilenceMs: socketTimeout = SILENCE_MS } = terms;
+  const { aloneSilenceMs: socketTimeout = SILENCE_MS, failSilenceMs } = terms;
   const address = readAddress(location.url);
   const tls = usesTls(address) ? makeTlsOptions(location.tls) : undefined;
   const node = { ...makeNodeOptions(terms), ...(tls && { tls }) };
   const one = { ...node, lazyConnect, enableOfflineQueue: !failsFast };
-  if (address.kind === 'single') return new classes.Redis(address.url, { ...one, socketTimeout });
+  if (address.kind === 'single') {
+    return failWhenSilent(new classes.Redis(address.url, { ...one, socketTimeout }), failSilenceMs);
+  }
   const { nodes, username, password } = address;
   const login: NodeOptions = {
     ...(username !== undefined && { username }),
@@ -72,13 +80,17 @@ export function openRedis(
   };
   if (address.kind === 'cluster') {
     return new classes.Cluster([...nodes], {
-      ...makeClusterOptions(terms, { ...node, ...login }),
+      ...makeClusterOptions(terms, {
+        ...node,
+        ...login,
+        ...(failSilenceMs !== undefined && { commandTimeout: failSilenceMs }),
+      }),
       // With TLS, the host name is not resolved to an IP, because certificates are issued for host names.
       ...(tls && { dnsLookup: (host, answer) => answer(null, host) }),
     });
   }
   const { sentinels } = address;
-  return new classes.Redis({
+  const redis = new classes.Redis({
     ...one,
     ...login,
     sentinels: [...nodes],
@@ -92,6 +104,7 @@ export function openRedis(
     // connection for good.
     ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
   });
+  return failWhenSilent(redis, failSilenceMs);
 }
 
 /** The error never quotes the URL, because it may contain a password. */

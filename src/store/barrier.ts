@@ -13,8 +13,7 @@ import { conversationOf, Script, type ScriptDefinition } from './script.ts';
  */
 const LANES = 4;
 /**
- * Milliseconds that a call waits for Redis to answer, in addition to the wait for replicas. Other fail-fast calls have
- * the same limit.
+ * Milliseconds that a call waits for Redis to answer, in addition to the wait for replicas.
  */
 const ANSWER_MS = 900;
 

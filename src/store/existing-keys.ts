@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { callStore } from './records.ts';
 
-/** ms between two rounds of questions. If no round was sent in this time, a question is sent at once. */
+/** ms between two rounds of questions. If no round was sent in this time, the next one is sent at once. */
 const ROUND_MS = 20;
 
 interface Question {
@@ -16,29 +16,33 @@ interface Question {
  */
 export class ExistingKeys {
   readonly #redis: Redis;
+  readonly #smallest: number;
   #waiting: Question[] = [];
   #isPaused = false;
 
-  constructor(redis: Redis) {
+  /** @param smallest if one of so many keys exists, the answer is yes for all of them. With 1, all answers are exact. */
+  constructor(redis: Redis, smallest = 1) {
     this.#redis = redis;
+    this.#smallest = smallest;
   }
 
   ask(key: string): Promise<boolean> {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     this.#waiting.push({ key, resolve, reject });
-    if (!this.#isPaused) this.#startRound();
+    if (!this.#isPaused) {
+      this.#isPaused = true;
+      // Questions that are asked at the same time come into one round.
+      queueMicrotask(() => this.#startRound());
+    }
     return promise;
   }
 
   #startRound(): void {
     const asked = this.#waiting;
-    if (asked.length === 0) return;
+    this.#isPaused = asked.length > 0;
+    if (!this.#isPaused) return;
     this.#waiting = [];
-    this.#isPaused = true;
-    setTimeout(() => {
-      this.#isPaused = false;
-      this.#startRound();
-    }, ROUND_MS).unref();
+    setTimeout(() => this.#startRound(), ROUND_MS).unref();
     // In a Cluster, all keys of one command must be in the same slot. The text in braces decides the slot.
     const groups = this.#redis.isCluster
       ? [...Map.groupBy(asked, ({ key }) => key.slice(0, key.indexOf('}'))).values()]
@@ -49,7 +53,8 @@ export class ExistingKeys {
   async #askGroup(questions: readonly Question[]): Promise<void> {
     try {
       const found = await callStore(() => this.#redis.exists(questions.map(({ key }) => key)));
-      if (found === 0 || found === questions.length) for (const { resolve } of questions) resolve(found > 0);
+      const isAnswered = found === 0 || found === questions.length || questions.length <= this.#smallest;
+      if (isAnswered) for (const { resolve } of questions) resolve(found > 0);
       else {
         const half = questions.length >> 1;
         await Promise.all([questions.slice(0, half), questions.slice(half)].map((part) => this.#askGroup(part)));

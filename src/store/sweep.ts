@@ -22,7 +22,7 @@ import { claimsOf } from './summaries.ts';
 /** Opens the store that the sweeper uses to find due entries in Redis. One script call sweeps one shard. */
 export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
   const bind = scriptBinder(redis, keyspace);
-  const existing = new ExistingKeys(redis);
+  const existing = new ExistingKeys(redis, LISTS_AT_ONCE);
   const sweeps = new ShardSweeps({
     sweep: bind(sweepShardScript),
     makeRoom: bind(sweepIdleScript),
@@ -63,6 +63,9 @@ const LEASE_SILENT_MS = 300;
 /** Allowance in ms for clock differences between the masters of a Cluster. */
 const CLOCK_MARGIN_MS = 1_000;
 
+/** Smallest number of lists that are asked for together. In a busy database, most of them exist. */
+const LISTS_AT_ONCE = 16;
+
 interface DueReader {
   readonly redis: Redis;
   readonly existing: ExistingKeys;
@@ -70,7 +73,7 @@ interface DueReader {
 
 /**
  * Finds out whether a shard needs its script of ten commands. The script reports an unreadable list. An idle shard has
- * no list, and one command finds this out for all shards. In a Cluster, no command reads the keys of several shards.
+ * no list, and a command or two find this out for all shards. In a Cluster, no command reads the keys of several shards.
  */
 async function isDue({ redis, existing }: DueReader, list: string, now: number): Promise<boolean> {
   try {

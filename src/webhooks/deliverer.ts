@@ -25,8 +25,8 @@ export interface DelivererPorts {
 const SETTINGS_MS = 5_000;
 /** Duration of the lease in ms. The owner renews the lease once a second. */
 const LEASE_MS = 5_000;
-/** Time in ms after which a process without the lease asks for it again. Takes over from a dead owner within 8 s. */
-const ASK_MS = 3_000;
+/** A process without the lease asks for it at every third look, so it takes over from a dead owner within 8 s. */
+const SKIPPED_LOOKS = 2;
 const IN_PARALLEL = 32;
 /** Requests in parallel to one webhook, so that a slow receiver leaves room for others. */
 const PER_WEBHOOK = 8;
@@ -56,8 +56,8 @@ export class Deliverer {
   readonly #inFlight = new Map<string, number>();
   #statuses = new Map<string, WebhookStatus>();
   #listedAt = Number.NEGATIVE_INFINITY;
-  /** Time before which this process, which has no lease, does not ask for it. */
-  #asksAt = Number.NEGATIVE_INFINITY;
+  /** Looks that this process skips before it asks for the lease again. */
+  #skipsLeft = 0;
 
   constructor(ports: DelivererPorts) {
     this.#ports = ports;
@@ -66,11 +66,10 @@ export class Deliverer {
   /** Claims what is due, if this process has the lease, and begins to send. Called once a second. */
   async lookForDeliveries(): Promise<void> {
     const { store, owner, clock } = this.#ports;
-    if (this.#isStopped || clock.now() < this.#asksAt) return;
-    if (!(await store.holdDelivering(owner, LEASE_MS))) {
-      this.#asksAt = clock.now() + ASK_MS;
-      return;
-    }
+    if (this.#isStopped || this.#skipsLeft-- > 0) return;
+    const isOwner = await store.holdDelivering(owner, LEASE_MS);
+    this.#skipsLeft = isOwner ? 0 : SKIPPED_LOOKS;
+    if (!isOwner) return;
     if (clock.now() - this.#listedAt >= SETTINGS_MS) await this.#listWebhooks();
     // Without webhooks, one process reads Redis once a second, and no more.
     if (this.#statuses.size === 0 || this.#waiting.length > 0) return;

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LogEntry, Message } from '../../src/domain/message.ts';
+import { TURN_LIMITS } from '../../src/domain/turn.ts';
 import type { Version } from '../../src/domain/version.ts';
 import { CHECKS } from './checks.ts';
 import type { StoredConversation } from './read-database.ts';
@@ -97,4 +98,6 @@ test('the final checks of the chaos test report a worker that lost its lease alt
   reports.add(1, { type: 'lease_lost', at: 2, key: 'c1/t1', why: 'fenced' });
   expect([...reports.findFalseLosses(new Set(['c1/t1']))]).toMatchObject([{ conversation: 'c1' }]);
   expect([...reports.findFalseLosses(new Set())]).toEqual([]);
+  reports.add(1, { type: 'lease_lost', at: 1 + TURN_LIMITS.leaseMs, key: 'c1/t1', why: 'fenced' });
+  expect([...reports.findFalseLosses(new Set(['c1/t1']))], 'the next turn may be settled').toEqual([]);
 });

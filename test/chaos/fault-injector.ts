@@ -11,6 +11,8 @@ export interface Targets {
   readonly proxy: FaultyProxy;
   /** A connection that bypasses the proxy. */
   readonly direct: Redis;
+  /** Called after each fault except kills of workers, with its times in ms since epoch. */
+  readonly onFault: (from: number, to: number) => void;
 }
 
 /** Weights of the faults: a worker dies ten times as often as Redis. */
@@ -55,7 +57,11 @@ export class FaultInjector {
       await sleep(this.#pace * this.#random.between(BETWEEN_FAULTS.least, BETWEEN_FAULTS.most));
       if (this.#isOver) break;
       const fault = this.#random.pick(DECK);
-      const done = this.#inject(fault).finally(() => this.#inFlight.delete(done));
+      const from = Date.now();
+      const done = this.#inject(fault).finally(() => {
+        if (fault !== 'workerKills') this.#targets.onFault(from, Date.now());
+        this.#inFlight.delete(done);
+      });
       this.#inFlight.add(done);
       done.catch(() => undefined); // thrown by the final Promise.all
       // While Redis is away, no other fault would have an effect.

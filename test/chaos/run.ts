@@ -54,7 +54,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     await Traffic.open({ ...options, redisUrl: proxy.url, shards: SHARDS, random: random.fork() }),
     (open) => open.close(),
   );
-  const faults = new FaultInjector({ pool, redis, proxy, direct }, random.fork(), pace);
+  const onFault = (from: number, to: number): void => reports.noteFault(from, to);
+  const faults = new FaultInjector({ pool, redis, proxy, direct, onFault }, random.fork(), pace);
   const startMs = Date.now();
   const serving = traffic.run();
   const harming = faults.run();

@@ -1,3 +1,4 @@
+import { TURN_LIMITS } from '../../src/domain/turn.ts';
 import type { Finding } from './checks.ts';
 
 /** A line that a worker process prints. */
@@ -31,6 +32,8 @@ export interface Recoveries {
 
 interface Claim {
   readonly worker: number;
+  /** Time of the report in ms since epoch. */
+  readonly at: number;
   /**
    * `killed` and `lost` are consequences of an injected fault. `left` and `failed` are not: the turn was settled or suspended, or
    * the worker had an unexpected error. A claim that ended by an outage of Redis is `unreported`. So is one whose worker lost its
@@ -52,7 +55,9 @@ export class WorkerReports {
   readonly #recoveries: number[] = [];
   /** Claims of each turn, oldest first. */
   readonly #claims = new Map<string, Claim[]>();
-  readonly #fenced = new Set<string>();
+  /** Turns whose worker was fenced, and the time of the last report in ms since epoch. */
+  readonly #fenced = new Map<string, number>();
+  readonly #faults: { readonly from: number; readonly to: number }[] = [];
 
   /** @param worker number of the process, unique in the run */
   add(worker: number, { type, at, key = '', why, outcome = '', reasons = [] }: WorkerReport): void {
@@ -63,13 +68,13 @@ export class WorkerReports {
         if (killedAt !== undefined) this.#recoveries.push(at - killedAt);
         this.#orphans.delete(key);
         this.#owners.set(key, worker);
-        this.#claims.set(key, [...(this.#claims.get(key) ?? []), { worker, end: 'unreported' }]);
+        this.#claims.set(key, [...(this.#claims.get(key) ?? []), { worker, at, end: 'unreported' }]);
         return;
       }
       case 'turn_suspended':
       case 'turn_settled':
       case 'lease_lost':
-        if (why === 'fenced') this.#fenced.add(key);
+        if (why === 'fenced') this.#fenced.set(key, at);
         this.#noteEnd(key, worker, type === 'lease_lost' ? 'lost' : 'left');
         if (this.#owners.get(key) === worker) this.#owners.delete(key);
         return;
@@ -94,12 +99,23 @@ export class WorkerReports {
     }
   }
 
+  /** Adds a fault that was injected between two times, in ms since epoch. It may end claims without a report. */
+  noteFault(from: number, to: number): void {
+    this.#faults.push({ from, to });
+  }
+
   /**
-   * True if a fault ended each of the last `count` claims of a turn. A worker may die before it reports a claim, so there can be
-   * fewer claims than `count`.
+   * True if a fault ended each of the last `count` claims of a turn, or of those since it last ended well. A worker may die before
+   * it reports a claim, so there can be fewer claims than `count`.
    */
   wereLastClaimsHarmed(key: string, count: number): boolean {
-    return (this.#claims.get(key) ?? []).slice(-count).every(({ end }) => end !== 'left' && end !== 'failed');
+    const claims = this.#claims.get(key) ?? [];
+    const first = Math.max(claims.length - count, claims.findLastIndex(({ end }) => end === 'left') + 1);
+    return claims.every(({ end, at }, index) => {
+      if (index < first || end === 'killed' || end === 'lost') return true;
+      const until = claims[index + 1]?.at ?? this.lastAt;
+      return end === 'unreported' && this.#faults.some(({ from, to }) => from <= until && to >= at);
+    });
   }
 
   describeClaims(key: string): string {
@@ -119,11 +135,14 @@ export class WorkerReports {
 
   /**
    * Finds workers that settled a turn and were wrongly fenced at the repeated settlement. Redis does not show this fault. A
-   * completed turn with a single claim was settled by that claim, so no other owner can have fenced it.
+   * completed turn with a single claim was settled by that claim, so no other owner can have fenced it. The store knows the last
+   * settlement of a conversation. Another worker may settle the next turn once the lease of a frozen worker has lapsed.
    */
   *findFalseLosses(completed: ReadonlySet<string>): Iterable<Finding> {
-    for (const key of this.#fenced) {
-      if (this.#claims.get(key)?.length !== 1 || !completed.has(key)) continue;
+    for (const [key, at] of this.#fenced) {
+      const [claim, ...others] = this.#claims.get(key) ?? [];
+      if (claim === undefined || others.length > 0 || !completed.has(key)) continue;
+      if (at - claim.at >= TURN_LIMITS.leaseMs) continue;
       const [conversation = '', turn = ''] = key.split('/');
       const detail = `${turn} is completed after a single claim, but its worker was fenced`;
       yield { rule: 'a repeated settlement gets the first reply', conversation, detail };

@@ -77,7 +77,7 @@ test('the queue accepts a wake id that consists of digits only', async () => {
   expect(await wakes.isPending('pass', conversation('c1'), '42')).toBe(true);
 });
 
-test('an idle worker is told again of a job that still waits', async () => {
+test('a job that still waits signals an idle worker again', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const redis = fixture.connect();

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { callRedis, openConnection } from '../../src/redis/connection.ts';
+import { startOwnRedis } from '../client/fixture.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 
 test('a Redis connection reports an outage once, even after several failed reconnects', async () => {
@@ -58,4 +59,19 @@ test('a call behind a long queue waits as long as Redis answers the calls before
   const argument = 'x'.repeat(32_000);
   const answers = await Promise.all(Array.from({ length: 20 }, () => redis.eval(work, 0, argument)));
   expect(answers).toEqual(Array.from({ length: 20 }, () => argument.length));
+});
+
+test('a silent Redis fails each call after the same time, however long it has been silent', async ({ skip }) => {
+  const server = await startOwnRedis(skip);
+  const redis = openConnection({ url: server.url, failsFast: true, failSilenceMs: SILENCE_MS });
+  onTestFinished(() => redis.disconnect());
+  await redis.connect();
+  process.kill(server.pid, 'SIGSTOP');
+  for (const _ of [1, 2, 3]) {
+    const startedAt = performance.now();
+    await expect(redis.ping()).rejects.toThrow('Command timed out');
+    expect(performance.now() - startedAt).toBeGreaterThan(SILENCE_MS / 2);
+  }
+  process.kill(server.pid, 'SIGCONT');
+  await expect.poll(() => redis.echo('back').catch(() => undefined), { timeout: 60_000 }).toBe('back');
 });

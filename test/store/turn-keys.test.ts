@@ -9,7 +9,7 @@ import { Script } from '../../src/store/script.ts';
 import { bytesOfMessage, countMessage } from '../../src/tokens/message-tokens.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
 import { openSuiteStore, readKeys } from './open-redis.ts';
-import { acceptAndClaim, claimHead, newConversation, textStep, turnFor } from './samples.ts';
+import { acceptAndClaim, callsStep, claimHead, newConversation, textStep, toWaitFor, turnFor } from './samples.ts';
 
 const DAY_MS = 86_400_000;
 const { redis, keyspace, store } = openSuiteStore();
@@ -55,6 +55,29 @@ describe('Redis keys of turns', () => {
     await expect(store.accept(turnFor(conversation, 'turn.2'))).rejects.toMatchObject(refusal);
     expect(await redis.get(keyspace.key(conversation, 'gone'))).toBe(before);
     expect(await redis.exists(keyspace.key(conversation, 'c'), keyspace.turn(conversation, 'turn.2'))).toBe(0);
+  });
+
+  test('a turn that has waited is not claimed or settled while the set of waiting turns has another type', async () => {
+    const conversation = newConversation();
+    const shard = keyspace.shardOf(conversation);
+    const [waiting, log] = [keyspace.waiting(shard), keyspace.key(conversation, 'log')];
+    const readDue = async () => await redis.zrange(keyspace.ready(shard), '0', '-1', 'WITHSCORES');
+    const refusal = { code: 'corrupt_record', details: { key: waiting } };
+    const { lease } = await acceptAndClaim(store, conversation, 'turn.1');
+    await store.recordStep(lease, callsStep('model-1', 1, 1));
+    await store.suspend(lease, { for: 'tools', step: 'model-1', waitMs: 0, calls: toWaitFor(['c2_0']) });
+    onTestFinished(async () => void (await redis.unlink(waiting)));
+    await redis.unlink(waiting);
+    await redis.set(waiting, 'x');
+    const due = await readDue();
+    await expect(store.claim(conversation, 'owner', 'wake')).rejects.toMatchObject(refusal);
+    expect(await readDue()).toEqual(due);
+    await redis.unlink(waiting);
+    const claimed = await claimHead(store, conversation);
+    await redis.set(waiting, 'x');
+    const failure = { code: 'model_failed', message: 'x' } as const;
+    await expect(store.settle(claimed.lease, { state: 'failed', failure }, 'w')).rejects.toMatchObject(refusal);
+    expect(await redis.hlen(log)).toBe(2);
   });
 
   test('all keys of a conversation lie in one hash slot, and the conversation’s list of keys names its turns', async () => {

@@ -70,10 +70,13 @@ if attempts >= tonumber(maxAttempts) and value_of(record, 'alone') then
   return { 'poison', head_turn, pop_head(wake) }
 end
 check_input(head_turn)
-local lease = start_lease(leaseMs)
+local end_wait
 if state == 'waiting' then
   -- @include waiting
-  forget_waiting(head_turn)
+  check_keys('ZCARD', waiting)
+  end_wait = forget_waiting
 end
+local lease = start_lease(leaseMs)
+if end_wait then end_wait(head_turn) end
 local attempt = math.min(attempts + 1, tonumber(maxAttempts))
 return claimed(take_head(head_turn, owner, lease, attempt, closing))

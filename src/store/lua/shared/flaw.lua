@@ -6,7 +6,7 @@ local PASS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', '
 local function find_flaw()
   local shard = string.match(ready, '^(.*)ready$')
   local key, sizes = find_other_type('HLEN', c, 'LLEN', mb, 'HLEN', ver, 'HLEN', txt, 'HLEN', pass, 'SCARD', ix, 'XLEN', ev,
-    'ZCARD', ready, 'ZCARD', shard .. 'idle', 'ZCARD', shard .. 'passes', 'ZCARD', shard .. 'failed')
+    'ZCARD', ready, 'ZCARD', shard .. 'idle', 'ZCARD', shard .. 'passes', 'ZCARD', shard .. 'failed', 'ZCARD', shard .. 'waiting')
   if key then return corrupt(key, '') end
   local head = sizes[mb] > 0 and redis.call('LINDEX', mb, 0)
   if head and find_other_type('HLEN', turn_prefix .. head) then return corrupt(turn_prefix .. head, '') end

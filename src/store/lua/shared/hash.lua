@@ -10,15 +10,13 @@ local record = { key = c, values = {} }
 local function read_fields(hash, names)
   local list = redis.pcall('HMGET', hash.key, unpack(names))
   if list.err then refuse(hash.key, '') end
-  local values = hash.values
-  for at, name in ipairs(names) do values[name] = list[at] end
+  for at, name in ipairs(names) do hash.values[name] = list[at] end
 end
 
 local function read_all(hash)
   local list = redis.pcall('HGETALL', hash.key)
   if list.err then refuse(hash.key, '') end
-  local values = hash.values
-  for at = 1, #list, 2 do values[list[at]] = list[at + 1] end
+  for at = 1, #list, 2 do hash.values[list[at]] = list[at + 1] end
   hash.is_whole = true
 end
 
@@ -43,14 +41,11 @@ end
 
 -- Sets fields, given as names and values. The next `put` to this hash writes them.
 local function stage(hash, ...)
-  local list, values, staged = { ... }, hash.values, hash.staged
+  local list, values, staged = { ... }, hash.values, hash.staged or {}
   for at = 1, #list, 2 do values[list[at]] = list[at + 1] .. '' end
-  if not staged then
-    hash.staged = list
-    return
-  end
   local size = #staged
   for at, item in ipairs(list) do staged[size + at] = item end
+  hash.staged = staged
 end
 
 -- Writes fields, and those that are staged, in one HSET. Returns how many of them are new.

@@ -1,4 +1,4 @@
--- Requires: keys. Defines: tenant, id, turn_member, pass_member, scheduled_member, schedule, unschedule, WAKE_GRACE_MS. The
+-- Requires: keys. Defines: tenant, id, turn_member, pass_member, scheduled_member, schedule, unschedule, start_lease, WAKE_GRACE_MS. The
 -- sorted set `ready` stores the time in ms at which the sweeper must check an entry again. Members: t|tenant|id (turns),
 -- p|tenant|id (pass), d|tenant|id|turn (scheduled turn). Ids hold no ':' and no '|', so the key's name yields tenant and
 -- id.
@@ -17,4 +17,12 @@ end
 
 local function unschedule(member)
   redis.call('ZREM', ready, member)
+end
+
+-- Schedules the check at the end of the new lease, and returns that end. This is the first write of a claim. If Redis is full
+-- or the set has the wrong type, the script ends here.
+local function start_lease(leaseMs)
+  local lease = now + tonumber(leaseMs)
+  schedule(turn_member, lease)
+  return string.format('%.0f', lease)
 end

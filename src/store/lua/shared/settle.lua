@@ -12,15 +12,11 @@ end
 -- Ends the script if a key that only a settlement writes has the wrong type. The calling script has read the conversation,
 -- and has written nothing yet. The parameters are those of settle_turn.
 local function check_settlement(state, ttl)
+  local shard = string.match(ready, '^(.*)ready$')
   check_keys('XLEN', ev)
-  if state == 'failed' then
-    -- @include failed
-    check_keys('ZCARD', failed)
-  end
-  if has_idle_ttl(ttl) then
-    -- @include idle-ttl
-    check_keys('ZCARD', idle)
-  end
+  if value_of(read_turn(head_turn), 'suspended') then check_keys('ZCARD', shard .. 'waiting') end
+  if state == 'failed' then check_keys('ZCARD', shard .. 'failed') end
+  if has_idle_ttl(ttl) then check_keys('ZCARD', shard .. 'idle') end
 end
 
 -- Settles a turn: removes the fields that only an unsettled turn needs, starts its retention and emits its event. The

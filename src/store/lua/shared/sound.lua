@@ -49,7 +49,8 @@ local function find_other_type(...)
 end
 
 -- Ends the script if a key has the wrong type. Otherwise returns the sizes of the keys. A script that includes `keys.lua` has
--- checked all keys. Other scripts call this function for each key that they write without reading.
+-- checked all keys. Other scripts call this function for each key that they write without reading, except for the key of
+-- their first write.
 local function check_keys(...)
   local key, sizes = find_other_type(...)
   if key then refuse(key, '') end

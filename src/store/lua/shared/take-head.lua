@@ -1,5 +1,5 @@
 -- Requires: keys, conversation, ready, append, fence. Defines: has_open_calls, head_reply, end_of_log, end_before, check_input,
--- start_lease, enter_input, take_head.
+-- enter_input, take_head.
 
 -- Returns the reply to a claim: the turn's fields, the conversation's fields, and the user message while it is the last
 -- entry of the log, else ''.
@@ -40,14 +40,6 @@ local function check_input(turn)
   local input = redis.call('HGET', txt, 'i:' .. turn)
   if input and not string.find(input, INPUT) then refuse(txt, 'i:' .. turn) end
   inputs[turn] = input
-end
-
--- Schedules the check at the end of the new lease, and returns that end. This is the first write of a claim. If Redis is full
--- or the set has the wrong type, the script ends here.
-local function start_lease(leaseMs)
-  local lease = now + tonumber(leaseMs)
-  schedule(turn_member, lease)
-  return string.format('%.0f', lease)
 end
 
 -- Appends the turn's user message to the log at its first claim, or for another turn. `owner`: of the first claim, else nil.
