@@ -19,6 +19,8 @@ export interface FaultShares {
 
 const MAX_DELAY_MS = 300;
 const MAX_WHOLE_MS = 1_000;
+/** A fault is overdue once chance should have brought it about so often. */
+const MOST_OVERDUE = 2;
 
 /** A POST request on its way. Pages repeat requests, so two may have the same body. */
 interface PostRequest {
@@ -39,6 +41,8 @@ export class FaultyHttpProxy {
   readonly #pending = new Set<PostRequest>();
   /** The last POST requests, for the report of a failure. */
   readonly #posts: PostRequest[] = [];
+  /** Number of requests that could have met each fault. */
+  readonly #chances = { lost: 0, cut: 0, doubled: 0, delayed: 0 };
   /** Number of requests that met each fault. */
   readonly counts = { requests: 0, lost: 0, cut: 0, doubled: 0, delayed: 0 };
 
@@ -79,8 +83,12 @@ export class FaultyHttpProxy {
     await once(this.#server, 'close');
   }
 
+  /** A fault that chance has left out for too long is met now, so that a short run has each fault. */
   #meets(fault: keyof FaultShares): boolean {
-    const isMet = this.#random.chance(this.#shares[fault]);
+    const share = this.#shares[fault];
+    this.#chances[fault] += 1;
+    const isOverdue = this.counts[fault] === 0 && this.#chances[fault] * share >= MOST_OVERDUE;
+    const isMet = this.#random.chance(share) || isOverdue;
     if (isMet) this.counts[fault] += 1;
     return isMet;
   }
