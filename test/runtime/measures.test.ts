@@ -94,9 +94,14 @@ test('the gauge of failed turns counts a failed turn', async () => {
   const workers = await start();
   await fixture.client.enqueueTurn({ conversation: 'c', turn: 't', agent: 'nobody', input: 'hello' });
   await settled(fixture, 'c', 't');
-  const page = await readPage(workers);
-  expect(page.get('turnfold_failed_turns')).toBe(1);
-  expect(page.get('turnfold_turns_total{code="unknown_agent",outcome="failed"}')).toBe(1);
+  // Redis shows the settlement before its reply reaches the worker.
+  await eventually(
+    () => readPage(workers),
+    (page) => {
+      expect(page.get('turnfold_failed_turns')).toBe(1);
+      expect(page.get('turnfold_turns_total{code="unknown_agent",outcome="failed"}')).toBe(1);
+    },
+  );
 });
 
 const MEASURING = 'turnfold_worker_measures_shared_state';
