@@ -89,8 +89,8 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
       return call(connection, async () => {
         const queue = queues.of(JOB_OF[kind].queue, conversation);
         if (!PENDING_STATES.has(await queue.getJobState(jobIdOf(wake)))) return false;
-        // BullMQ adds the same marker with each job. Idle workers wait for it, and one of them removes it. A full Redis
-        // refuses the marker.
+        // BullMQ adds the same marker with each job. Idle workers wait for the marker, and one worker removes it. The error
+        // of a full Redis is ignored, because the answer is known.
         await connection.zadd(queue.toKey('marker'), 0, '0').catch(() => undefined);
         return true;
       });

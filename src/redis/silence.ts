@@ -9,7 +9,7 @@ const LOOK_MS = 100;
  *
  * A program that was busy itself does not mistake its unread answers for silence. A pass of the event loop looks at
  * most once, and also reads what has arrived.
- * @param silenceMs in whole tenths of a second. Without it, the commands wait.
+ * @param silenceMs a multiple of 100 ms. If undefined, commands wait without a limit.
  * @returns the connection
  */
 export function failWhenSilent(redis: Redis, silenceMs: number | undefined): Redis {

@@ -20,7 +20,10 @@ export class ExistingKeys {
   #waiting: Question[] = [];
   #isPaused = false;
 
-  /** @param smallest if one of so many keys exists, the answer is yes for all of them. With 1, all answers are exact. */
+  /**
+   * @param smallest groups of at most this size are not split. If such a group has an existing key, the answer is yes for
+   * every key of the group. With 1, all answers are exact.
+   */
   constructor(redis: Redis, smallest = 1) {
     this.#redis = redis;
     this.#smallest = smallest;

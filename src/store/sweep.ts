@@ -73,7 +73,7 @@ interface DueReader {
 
 /**
  * Finds out whether a shard needs its script of ten commands. The script reports an unreadable list. An idle shard has
- * no list, and a command or two find this out for all shards. In a Cluster, no command reads the keys of several shards.
+ * no list, and one or two commands find this out for all shards. In a Cluster, no command reads the keys of several shards.
  */
 async function isDue({ redis, existing }: DueReader, list: string, now: number): Promise<boolean> {
   try {

@@ -77,7 +77,7 @@ test('the queue accepts a wake id that consists of digits only', async () => {
   expect(await wakes.isPending('pass', conversation('c1'), '42')).toBe(true);
 });
 
-test('a job that still waits signals an idle worker again', async () => {
+test('isPending signals an idle worker again if the wake job still waits', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const redis = fixture.connect();

@@ -22,7 +22,7 @@ export interface WakeQueue {
   wake(kind: WakeKind, conversation: ConversationRef, wake: string, options?: WakeOptions): Promise<void>;
   /**
    * Checks whether a wake job still waits in the queue, prioritized or delayed. Running jobs and jobs that wait for
-   * child jobs do not count. If the job waits, an idle worker gets a signal again, because the first one may have died.
+   * child jobs do not count. If the job waits, the queue signals an idle worker again, because the first worker may have died.
    */
   isPending(kind: WakeKind, conversation: ConversationRef, wake: string): Promise<boolean>;
 }

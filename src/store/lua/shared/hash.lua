@@ -1,6 +1,6 @@
 -- Requires: key-names, corrupt. Defines: record, read_fields, read_all, read_record, value_of, stage, put, drop, fields_of.
--- Keeps the fields of a hash that a script has read, so that the script need not read a field twice. `put` and `drop` write to
--- Redis and to these values. A table here stands for a hash: `key`, `values`, `staged`, and `is_whole` if all fields were read.
+-- A table stands for a hash of Redis: `key`, `values`, `staged`, and `is_whole` if all fields were read. The table remembers
+-- each field that the script reads, so no field is read twice. `put` and `drop` change both Redis and the table.
 local SHORT_HASH = 48
 
 -- The hash of the conversation. It is not read yet.

@@ -2,8 +2,8 @@
 -- @include corrupt
 -- @include hash
 
--- Redis does not undo the writes of a script that fails halfway. So a script checks its records before the first write, and
--- the type of each key that the script writes.
+-- If a script fails halfway, Redis keeps the writes that the script has made. So before its first write, each script checks
+-- its records, and the types of the keys that it writes.
 local LARGEST = 9007199254740991
 local RECORD_NUMBERS = { 'head', 'headTokens', 'headBytes', 'turns', 'epoch', 'lease', 'attempts', 'version',
   'answered', 'forkUntil', 'open', 'liveSize', 'passed', 'backoff', 'ttl', 'quarantine' }
