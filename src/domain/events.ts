@@ -2,6 +2,7 @@ import type { ErrorCode } from './errors.ts';
 import type { NamedConversation } from './ids.ts';
 import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
+import type { PackedLog } from './ports/pack-store.ts';
 import type { QuarantineEntry } from './ports/sweep-store.ts';
 import type { WaitKind } from './turn.ts';
 import type { WebhookEndEvent, WebhookEvent } from './webhook-events.ts';
@@ -201,6 +202,9 @@ type LostWorkerEvent = {
  */
 type ExpiryEvent = { readonly type: 'conversation_expired'; readonly removedKeys: number };
 
+/** Old log entries of a conversation were packed. */
+type PackEvent = { readonly type: 'log_packed' } & PackedLog;
+
 /** When a worker started, Redis was so full that it may soon refuse writes. */
 type MemoryEvent = { readonly type: 'redis_nearly_full'; readonly usedBytes: number; readonly limitBytes: number };
 
@@ -263,7 +267,7 @@ type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; re
  */
 export type WorkerEvent =
   | (EventScope &
-      (TurnEvent | ModelEvent | PassEvent | LossEvent | ReturnEvent | DeferralEvent | ExpiryEvent | WebhookEvent))
+      (TurnEvent | ModelEvent | PassEvent | LossEvent | ReturnEvent | DeferralEvent | ExpiryEvent | PackEvent | WebhookEvent))
   | (Partial<EventScope> &
       (
         | FailureEvent

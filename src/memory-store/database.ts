@@ -85,6 +85,8 @@ export interface MemoryConversation {
   /** Time at which a turn was last settled. */
   settledAt?: number;
   readonly log: LogEntry[];
+  /** Ranges of the log that are packed. In memory, these entries stay in `log`. */
+  packed: SeqRange[];
   turns: number;
   /** Usage of all settled turns and summaries. */
   spent?: TurnUsage;
@@ -176,6 +178,8 @@ export class MemoryDatabase {
   readonly gone = new Map<string, number>();
   /** Entry of a turn or pass (name from members.ts) → time in ms at which the sweeper next inspects it. */
   readonly ready = new Map<string, number>();
+  /** Conversation whose log entries may be packed (`tenant|id`) → time in ms. */
+  readonly unpacked = new Map<string, number>();
   /** Entry of a turn or pass → number of sweeps since a worker last claimed it. */
   readonly sweeps = new Map<string, number>();
   /** Name of an idle conversation → the call that finished its erase, and how many keys were removed. */
@@ -246,6 +250,7 @@ export class MemoryDatabase {
     this.conversations.delete(nameOf(ref));
     const name = `${ref.tenant}|${ref.id}`;
     this.expiries.delete(`r|${name}`);
+    this.unpacked.delete(name);
     for (const member of this.ready.keys()) {
       const rest = member.slice(2);
       if (rest === name || rest.startsWith(`${name}|`)) this.ready.delete(member);
@@ -275,6 +280,7 @@ function createConversation(ref: ConversationRef, agent: string, incarnation: st
     epoch: 0,
     attempts: 0,
     log: [],
+    packed: [],
     turns: 0,
     openCalls: new Map(),
     version: 0,

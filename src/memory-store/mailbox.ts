@@ -1,3 +1,4 @@
+import { PACK_AFTER_MS } from '../domain/log-packing.ts';
 import type { IdleTtl } from '../domain/policy.ts';
 import type { AnswerEnd, TurnFailure, TurnUsage, WaitKind } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
@@ -6,6 +7,7 @@ import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.
 import { idOf } from './event-store.ts';
 import { restartIdleTtl } from './idle-ttl.ts';
 import { readyEntry } from './members.ts';
+import { schedulePacking } from './pack-store.ts';
 import { endStream } from './stream-store.ts';
 
 export const WAKE_GRACE_MS = 5_000;
@@ -131,6 +133,7 @@ export function popHead(db: MemoryDatabase, conversation: MemoryConversation, wa
   conversation.attempts = 0;
   if (conversation.mailbox.length === 0) {
     db.ready.delete(readyEntry('t', conversation.ref));
+    schedulePacking(db, conversation, db.now() + PACK_AFTER_MS);
     return false;
   }
   if (wake !== undefined) wakeTurn(db, conversation, wake);

@@ -6,6 +6,7 @@ import { openMemoryContextStore } from './context-store.ts';
 import type { MemoryDatabase } from './database.ts';
 import { openMemoryEventStore } from './event-store.ts';
 import { openMemoryListingStore } from './listing-store.ts';
+import { openMemoryPackStore } from './pack-store.ts';
 import { openMemoryPassStore } from './pass-store.ts';
 import { openMemoryProposalStore } from './proposal-store.ts';
 import { openMemoryStepReader } from './recorded-steps.ts';
@@ -31,6 +32,7 @@ export function openMemoryStore(db: MemoryDatabase): MemoryStore {
     ...openMemoryListingStore(db),
     ...openMemorySummaryStore(db),
     ...openMemorySweepStore(db),
+    ...openMemoryPackStore(db),
     ...openMemoryCalibrationStore(),
     ...openMemoryStreamStore(db),
     ...openMemoryAccessKeyStore(db),

@@ -2,6 +2,7 @@ import { versionEvent } from '../domain/event-record.ts';
 import { shownKeys, type Version } from '../domain/version.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { emit } from './mailbox.ts';
+import { schedulePacking } from './pack-store.ts';
 import { streamCompaction } from './stream-store.ts';
 
 /** Makes a context version the live one and drops old versions, as `lua/shared/put-version.lua` does in Redis. */
@@ -18,6 +19,7 @@ export function putVersion(
     .filter((kept) => !conversation.points.has(kept))
     .toSorted((a, b) => a - b);
   dropVersions(conversation, numbers.slice(0, -Math.max(1, keepVersions)));
+  schedulePacking(db, conversation, db.now());
   emit(db, conversation, 'version_committed', versionEvent(version));
   if (cause === 'pass') streamCompaction(db, conversation, { version: number, tokensBefore, tokensAfter, archived });
 }

@@ -17,6 +17,7 @@ import { Calibrations } from '../workers/calibrations.ts';
 import type { FactorOf } from '../workers/prepared-agent.ts';
 import { Presence } from '../workers/presence.ts';
 import { Shutdown } from '../workers/shutdown.ts';
+import { packDueLogs } from '../workers/sweeper/packer.ts';
 import type { Sweeper } from '../workers/sweeper/sweeper.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { BrokenDelivery } from '../workers/turn/turn-errors.ts';
@@ -196,7 +197,10 @@ async function startRoles({ settings, onEvent, metrics, closers }: Startup, open
   closers.add(() => deliverer.close());
   await workers.start();
   const { sweeper } = handlers;
-  sweeper.start(() => presence.watch((gone) => sweeper.endLeases(gone)));
+  sweeper.start([
+    () => presence.watch((gone) => sweeper.endLeases(gone)),
+    () => packDueLogs({ packs: store, shutdown, onEvent }),
+  ]);
   return {
     metricsUrl: pages.metricsUrl,
     async close() {

@@ -1,10 +1,11 @@
 import type { Redis } from 'ioredis';
 import type { Barriers, Durability, Shortfall } from '../domain/durability.ts';
+import type { Argument } from './script.ts';
 
 export interface GuardedCall {
   readonly script: { readonly sha: string; readonly lua: string };
   /** Arguments of the script, without its hash and without the keys. */
-  readonly args: readonly (string | number)[];
+  readonly args: readonly Argument[];
   /** Key that is written before WAIT. This key is in the same hash slot as the script's keys. */
   readonly mark: string;
 }

@@ -16,7 +16,8 @@ import {
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import { decodeConversation } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
-import { appendScript, bindReadLog } from './log.ts';
+import { appendScript } from './log.ts';
+import { bindReadLog } from './log-pages.ts';
 import { callStore, corruptRecord, MAX_SEQ, RecordFields, readJson } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { readSystem } from './turn-steps.ts';

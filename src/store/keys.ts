@@ -5,6 +5,9 @@ import { operationId } from '../domain/operation.ts';
 /** Schema version of the database. Raise it when older programs could misread new data. */
 export const STORE_SCHEMA = 1;
 
+/** Kinds of keys of which a conversation has one each. Scripts derive the name of `pk` from that of `log`. */
+export type ConversationKey = 'c' | 'log' | 'pk' | 'mb' | 'ver' | 'txt' | 'pass' | 'ix' | 'ev' | 'gone';
+
 /**
  * Builds the names of all Redis keys. All keys of a conversation are in one Cluster hash slot, by the hash tag
  * `{tf<K>}` with K = crc32(tenant/id) mod shards. The sorted sets of the shard are in the same slot, so one script may
@@ -53,6 +56,13 @@ export class Keyspace {
    */
   idle(shard: number): string {
     return `{tf${shard}}:idle`;
+  }
+
+  /**
+   * Key of the conversations whose log entries may be packed, by time. Scripts derive this name from that of `ready`.
+   */
+  unpacked(shard: number): string {
+    return `{tf${shard}}:unpacked`;
   }
 
   /** Key of the shard's quarantine: bad records that `lua/shared/quarantine.lua` moved there. */
@@ -183,7 +193,7 @@ export class Keyspace {
     ];
   }
 
-  key(conversation: ConversationRef, kind: 'c' | 'log' | 'mb' | 'ver' | 'txt' | 'pass' | 'ix' | 'ev' | 'gone'): string {
+  key(conversation: ConversationRef, kind: ConversationKey): string {
     return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:${kind}:${conversation.id}`;
   }
 

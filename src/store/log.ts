@@ -1,13 +1,10 @@
-import type { Redis } from 'ioredis';
-import type { ConversationRef } from '../domain/ids.ts';
 import type { LogEntry, Message, Weight } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { ContextStore } from '../domain/ports/context-store.ts';
-import type { SeqRange } from '../domain/version.ts';
 import { decodeForking, encodeOpenCall, type ForkingReply } from './conversation-record.ts';
-import { type Keyspace, STORE_SCHEMA } from './keys.ts';
+import { STORE_SCHEMA } from './keys.ts';
 import { corruptRecord, type Place, parseRecordJson } from './records.ts';
-import { OPERATION_MS, type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
+import { OPERATION_MS, type ScriptOf } from './script.ts';
 
 type Reply =
   | ['appended' | 'known', number, number]
@@ -48,79 +45,6 @@ export const appendScript: ScriptOf<ContextStore['append']> = {
     }
   },
 };
-
-/** Maximum log entries of one page, because a reply of 10,000 entries would block Redis. */
-const PAGE_ENTRIES = 500;
-/** Maximum bytes of one page of log entries, because a single entry may have 1 MiB. */
-const PAGE_BYTES = 4_000_000;
-
-/**
- * Makes the function that reads log entries of several ranges in order, page by page. A log has no gaps, so the
- * function stops at the first missing seq. A range from a corrupt record may end far after the last entry.
- */
-export function bindReadLog(redis: Redis, keyspace: Keyspace): ContextStore['readLog'] {
-  const readPage = scriptBinder(redis, keyspace)(readLogScript);
-  return async (conversation, ranges) => {
-    const entries: LogEntry[] = [];
-    const left = new SeqCursor(ranges);
-    for (let seqs = left.peek(PAGE_ENTRIES); seqs.length > 0; seqs = left.peek(PAGE_ENTRIES)) {
-      const page = await readPage(conversation, seqs);
-      entries.push(...page);
-      if (page.length === 0) break;
-      left.skip(page.length);
-    }
-    return entries;
-  };
-}
-
-const readLogScript: ScriptDefinition<[conversation: ConversationRef, seqs: readonly number[]], LogEntry[]> = {
-  file: 'read-log',
-  keys: ([conversation], keyspace) => [keyspace.key(conversation, 'log')],
-  args: ([, seqs]) => [PAGE_BYTES, ...seqs],
-  decode: (reply, [conversation, seqs], keyspace) => {
-    const key = keyspace.key(conversation, 'log');
-    return (reply as string[]).map((text, at) => decodeLogEntry(seqs[at] ?? 0, text, key));
-  },
-};
-
-/**
- * Walks through the seqs of several ranges. The cursor never lists more seqs than requested, because a range from a
- * corrupt record may end at 9e15.
- */
-class SeqCursor {
-  readonly #ranges: readonly SeqRange[];
-  #range = 0;
-  /** Number of seqs of the current range that were read. */
-  #done = 0;
-
-  constructor(ranges: readonly SeqRange[]) {
-    this.#ranges = ranges.filter(({ from, to }) => from <= to);
-  }
-
-  /** Returns the sequence numbers of up to `count` log entries after the last one that was read. */
-  peek(count: number): number[] {
-    const seqs: number[] = [];
-    for (let at = this.#range, done = this.#done; at < this.#ranges.length && seqs.length < count; at += 1, done = 0) {
-      const { from, to } = this.#ranges[at] as SeqRange;
-      for (let seq = from + done; seq <= to && seqs.length < count; seq += 1) seqs.push(seq);
-    }
-    return seqs;
-  }
-
-  skip(count: number): void {
-    this.#done += count;
-    for (let size = this.#size(); size !== undefined && this.#done >= size; size = this.#size()) {
-      this.#done -= size;
-      this.#range += 1;
-    }
-  }
-
-  /** Number of seqs in the current range. Undefined after the last range. */
-  #size(): number | undefined {
-    const range = this.#ranges[this.#range];
-    return range && range.to - range.from + 1;
-  }
-}
 
 /** First line of a log entry: `tokens bytes totalTokens totalBytes at turn`. */
 const HEADER = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\S+)$/;

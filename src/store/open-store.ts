@@ -6,6 +6,7 @@ import { openContextStore } from './contexts.ts';
 import { openEventStore } from './events.ts';
 import type { Keyspace } from './keys.ts';
 import { openListingStore } from './listings.ts';
+import { openPackStore } from './pack-store.ts';
 import { openPassStore } from './passes.ts';
 import { openProposalStore } from './proposals.ts';
 import { openStepReader } from './recorded-steps.ts';
@@ -32,6 +33,7 @@ export function openStore(redis: Redis, keyspace: Keyspace): Store {
     ...openListingStore(redis, keyspace),
     ...openSummaryStore(redis, keyspace),
     ...openSweepStore(redis, keyspace),
+    ...openPackStore(redis, keyspace),
     ...openCalibrationStore(redis, keyspace),
     ...openStreamStore(redis, keyspace),
     ...openAccessKeyStore(redis, keyspace),

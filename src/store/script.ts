@@ -9,7 +9,7 @@ import { callStore, corruptRecord, findKeyOfOtherType, OTHER_TYPE } from './reco
 /** Milliseconds for which the reply to an operation is kept for repeated calls. */
 export const OPERATION_MS = 86_400_000;
 
-export type Argument = string | number;
+export type Argument = string | number | Buffer;
 
 /**
  * A Lua script, with the encoding of its arguments and the decoder of its reply. `Input` lists the parameters of the
@@ -132,7 +132,7 @@ export function decodeStatus<Reply extends { readonly status: string }>(reply: u
 }
 
 /** Encodes pairs as script arguments, with their number first. */
-export function encodePairs(pairs: readonly (readonly [string, string])[]): Argument[] {
+export function encodePairs(pairs: readonly (readonly [string, string])[]): (string | number)[] {
   return [pairs.length, ...pairs.flat()];
 }
 

@@ -16,6 +16,7 @@ import type { Subscriber } from '../redis/subscriber.ts';
 import { ExistingKeys } from './existing-keys.ts';
 import type { Keyspace } from './keys.ts';
 import { decodeLogEntry } from './log.ts';
+import { PackReader } from './packs.ts';
 import { callStore, corruptRecord } from './records.ts';
 import { decodeStatus, type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
 import { turnLeaseArgs } from './turn-steps.ts';
@@ -80,6 +81,8 @@ type Progress = Omit<StreamPage, 'entries' | 'position' | 'hasMoreEntries'> & {
   readonly few: readonly Entry[];
   /** Id of the last entry of the stream, if there are more. */
   readonly last: string;
+  /** True if the first log entry of the page is not in the log. It may be in a pack. */
+  readonly isPacked: boolean;
 };
 
 /**
@@ -89,10 +92,15 @@ type Progress = Omit<StreamPage, 'entries' | 'position' | 'hasMoreEntries'> & {
 function bindReadStream(redis: Redis, keyspace: Keyspace): StreamReader['readStream'] {
   const readProgress = scriptBinder(redis, keyspace)(readProgressScript);
   return async (query) => {
-    const progress = await readProgress(query);
-    if (progress === undefined) return undefined;
-    const { last, few, ...page } = progress;
     const { conversation, turn, after } = query;
+    let progress = await readProgress(query, []);
+    if (progress?.isPacked === true) {
+      const entries = await new PackReader(redis, keyspace, conversation).readFrom(progress.start + 1);
+      // The script decides which entries belong to the turn.
+      if (entries.length > 0) progress = await readProgress(query, entries);
+    }
+    if (progress === undefined) return undefined;
+    const { last, few, isPacked: _, ...page } = progress;
     const key = keyspace.stream(conversation, turn);
     const found =
       last === '' ? few : await callStore(() => redis.xrange(key, `(${after}`, last, 'COUNT', PAGE_ENTRIES));
@@ -116,15 +124,19 @@ type ProgressReply =
       last: string,
       log: string[],
       few: Entry[],
+      isPacked: number,
     ];
 
-const readProgressScript: ScriptDefinition<Parameters<StreamReader['readStream']>, Progress | undefined> = {
+const readProgressScript: ScriptDefinition<
+  [...Parameters<StreamReader['readStream']>, packed: readonly string[]],
+  Progress | undefined
+> = {
   file: 'read-stream',
-  args: ([{ turn, afterSeq, after }]) => [turn, afterSeq, PAGE_BYTES, after, FEW_ENTRIES],
+  args: ([{ turn, afterSeq, after }, packed]) => [turn, afterSeq, PAGE_BYTES, after, FEW_ENTRIES, ...packed],
   decode: (reply, [{ conversation, turn }], keyspace) => {
     const answer = reply as ProgressReply;
     if (answer.length === 0) return undefined;
-    const [word, since, head, first, hasMore, last, log, few] = answer;
+    const [word, since, head, first, hasMore, last, log, few, isPacked] = answer;
     const state = TURN_STATES.find((known): known is TurnState => known === word);
     if (state === undefined) throw corruptRecord(keyspace.turn(conversation, turn), 'state', 'the state is unknown');
     const key = keyspace.key(conversation, 'log');
@@ -137,6 +149,7 @@ const readProgressScript: ScriptDefinition<Parameters<StreamReader['readStream']
       hasMoreLog: hasMore === 1,
       last,
       few,
+      isPacked: isPacked === 1,
     };
   },
 };

@@ -52,6 +52,11 @@ const RECORDERS: Recorders = {
     for (const role of roles) workersLost.inc({ role, life: livedMs < SHORT_LIFE_MS ? 'short' : 'long' });
   },
   conversation_expired: ({ conversationsExpired }) => conversationsExpired.inc(),
+  log_packed: ({ logEntriesPacked, logBytesPacked }, { entries, bytes, packedBytes }) => {
+    logEntriesPacked.inc(entries);
+    logBytesPacked.inc({ size: 'before' }, bytes);
+    logBytesPacked.inc({ size: 'after' }, packedBytes);
+  },
   record_quarantined: ({ recordsQuarantined }, event) => recordsQuarantined.inc({ set: event.set }),
   job_dropped: ({ jobsDropped }, { queue }) => jobsDropped.inc({ queue }),
   redis_nearly_full: () => undefined,

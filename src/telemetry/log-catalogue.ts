@@ -148,6 +148,11 @@ const LOG_LINES: LogLines = {
     message: 'conversation erased: its idle TTL passed',
     fields: { removedKeys },
   }),
+  log_packed: ({ entries, bytes, packedBytes }) => ({
+    level: 'debug',
+    message: 'log packed: old messages were compressed',
+    fields: { entries, bytes, packedBytes },
+  }),
   record_quarantined: ({ shard, set, name, why }) => ({
     level: 'error',
     message: 'unreadable record set aside, other records of its shard are not affected',

@@ -19,23 +19,27 @@ export interface LiveConversation {
   readonly head: number;
 }
 
+/** Number of messages at the start of the log. They are packed. */
+const PACKED = 8;
+
 /** Hash of a summary that is stored, and of one that a worker has claimed. */
 const KNOWN_HASH = 'a'.repeat(16);
 const CLAIMED_HASH = 'b'.repeat(16);
 
 /**
- * Creates a conversation with versions, turns in five states (settled, failed, running, queued, scheduled), a claimed pass,
+ * Creates a conversation with versions, packed log entries, turns in five states (settled, failed, running, queued, scheduled), a claimed pass,
  * summaries and events.
  */
 export async function makeLive(store: Store, conversation: ConversationRef): Promise<LiveConversation> {
-  await store.append(appendOf(conversation, 0, 4));
+  await store.append(appendOf(conversation, 0, PACKED));
   const first = await acceptAndClaim(store, conversation, 't1');
-  await store.recordStep(first.lease, textStep('model.1', 5));
-  await store.settle(first.lease, { state: 'completed', answerSeq: 6 }, 'w1');
+  await store.recordStep(first.lease, textStep('model.1', PACKED + 1));
+  await store.settle(first.lease, { state: 'completed', answerSeq: PACKED + 2 }, 'w1');
   const second = await acceptAndClaim(store, conversation, 't2');
   await store.settle(second.lease, { state: 'failed', failure: { code: 'model_failed', message: 'm' } }, 'w2');
   const committed = await claimPass(store, conversation);
-  await store.commitVersion(committed.lease, commitOf(0, 4));
+  await store.commitVersion(committed.lease, commitOf(0, PACKED));
+  await store.packLog(conversation);
   const third = await acceptAndClaim(store, conversation, 't3');
   const { head } = third.conversation;
   const call = `c${head + 1}_0`;
@@ -68,6 +72,7 @@ export const ACTS: Readonly<Record<string, Act>> = {
   readContext: (store, { conversation }) => store.readContext(conversation),
   readFirstVersion: (store, { conversation }) => store.readContext(conversation, { version: 1 }),
   readLog: (store, { conversation }) => store.readLog(conversation, [{ from: 1, to: 9e15 }]),
+  packLog: (store, { conversation }) => store.packLog(conversation),
   listVersions: (store, { conversation }) => store.listVersions(conversation),
   readVersion: (store, { conversation }) => store.readVersion(conversation, 1),
   readText: (store, { conversation }) => store.readText(conversation, 's1'),

@@ -1,10 +1,13 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../src/domain/ids.ts';
+import { PACK_AFTER_MS } from '../../src/domain/log-packing.ts';
+import type { LogEntry } from '../../src/domain/message.ts';
 import type { Store } from '../../src/domain/ports/store.ts';
 import { MemoryDatabase, type MemoryTurn } from '../../src/memory-store/database.ts';
 import { emit } from '../../src/memory-store/mailbox.ts';
 import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { idleMember, type Keyspace, readyMember, scheduledMember } from '../../src/store/keys.ts';
+import { decodeLogEntry, encodeLogEntry } from '../../src/store/log.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Observation } from './observation.ts';
 import { observeMemory } from './observe-memory.ts';
@@ -34,6 +37,10 @@ export interface StoreHarness {
   readonly makeOverdue: (conversation: ConversationRef, entry: Entry, ms: number) => Promise<void>;
   /** Ends the idle TTL of a conversation. */
   readonly endIdleTtl: (conversation: ConversationRef) => Promise<void>;
+  /** Lets an hour pass since the last log entry of a conversation, and makes the conversation due for packing. */
+  readonly rest: (conversation: ConversationRef) => Promise<void>;
+  /** Milliseconds until log entries of a conversation may be packed, or undefined. */
+  readonly packableIn: (conversation: ConversationRef) => Promise<number | undefined>;
   /** Allows the next sweep at once. Shards are swept once a second. */
   readonly allowSweep: () => Promise<void>;
   /** Lets the lease of a fork lapse. */
@@ -89,6 +96,16 @@ export function openMemoryStoreHarness(): StoreHarness {
       if (conversation?.ttl !== undefined) conversation.ttl = { ms: 0, ends: 1 };
       db.ready.set(memberOf(ref, 'r'), 1);
     },
+    rest: async (ref) => {
+      const log = db.find(ref)?.log;
+      const last = log?.pop();
+      if (last !== undefined) log?.push(age(last));
+      db.unpacked.set(`${ref.tenant}|${ref.id}`, 1);
+    },
+    packableIn: async (ref) => {
+      const at = db.unpacked.get(`${ref.tenant}|${ref.id}`);
+      return at === undefined ? undefined : at - db.now();
+    },
     allowSweep: async () => db.lastSweepMsByShard.clear(),
     abandonFork: async (ref) => {
       const conversation = db.find(ref);
@@ -143,6 +160,19 @@ export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): 
       if ((await redis.hexists(key('c', ref), 'ttl')) === 1) await redis.hset(key('c', ref), 'ttl', '0 1');
       await redis.zadd(setOf(keyspace, ref, 'r'), 1, memberOf(ref, 'r'));
     },
+    rest: async (ref) => {
+      const head = (await redis.hget(key('c', ref), 'head')) ?? '0';
+      const entry = await redis.hget(keyspace.key(ref, 'log'), head);
+      if (entry !== null) {
+        const aged = encodeLogEntry(age(decodeLogEntry(Number(head), entry, 'log')));
+        await redis.hset(keyspace.key(ref, 'log'), head, aged);
+      }
+      await redis.zadd(keyspace.unpacked(keyspace.shardOf(ref)), 1, `${ref.tenant}|${ref.id}`);
+    },
+    packableIn: async (ref) => {
+      const score = await redis.zscore(keyspace.unpacked(keyspace.shardOf(ref)), `${ref.tenant}|${ref.id}`);
+      return score === null ? undefined : Number(score) - (await readTime(redis));
+    },
     allowSweep: async () => {
       // One by one: the shards lie in different slots.
       await Promise.all(keyspace.shardNumbers().map((shard) => redis.unlink(keyspace.sweep(shard))));
@@ -196,6 +226,10 @@ export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): 
     },
     close,
   };
+}
+
+function age(entry: LogEntry): LogEntry {
+  return { ...entry, at: entry.at - PACK_AFTER_MS };
 }
 
 function memberOf(ref: ConversationRef, entry: Entry): string {

@@ -118,6 +118,11 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
   lease_lost: { 'turnfold_leases_lost_total{what="turn",why="fenced"}': 1 },
   write_deferred: { 'turnfold_writes_deferred_total{write="step"}': 1 },
   deferred_write_succeeded: {},
+  log_packed: {
+    turnfold_log_packed_entries_total: 40,
+    'turnfold_log_packed_bytes_total{size="before"}': 20_000,
+    'turnfold_log_packed_bytes_total{size="after"}': 4_000,
+  },
   conversation_expired: { turnfold_conversations_expired_total: 1 },
   redis_nearly_full: {},
   policy_warned: {},

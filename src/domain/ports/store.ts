@@ -4,6 +4,7 @@ import type { CalibrationStore } from './calibration-store.ts';
 import type { ContextStore } from './context-store.ts';
 import type { EventStore } from './event-store.ts';
 import type { ListingStore } from './listing-store.ts';
+import type { PackStore } from './pack-store.ts';
 import type { PassStore } from './pass-store.ts';
 import type { ProposalStore } from './proposal-store.ts';
 import type { StepReader } from './recorded-steps.ts';
@@ -27,6 +28,7 @@ export type Store = TurnStore &
   ListingStore &
   SummaryStore &
   SweepStore &
+  PackStore &
   CalibrationStore &
   StreamWriter &
   StreamReader &

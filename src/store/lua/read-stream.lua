@@ -2,19 +2,24 @@
 -- script returns the id of the last one. The caller reads the stream up to that end without a script, because Lua takes ten
 -- times as long as XRANGE.
 -- ARGV: turn, seq of the last log entry that the reader has, most bytes of log entries, id of the last stream entry that the
--- reader has, most stream entries
+-- reader has, most stream entries, packed log entries after that seq which the caller has read
 -- Reply: {} without such a turn | {state, start of the wait or '', last seq of the log, seq of the first log entry, 1 if
--- log entries are left, '' or the id of the last stream entry, {log entry…}, {stream entry…}}
+-- log entries are left, '' or the id of the last stream entry, {log entry…}, {stream entry…}, 1 if the caller has to read the
+-- first entry from a pack}
 -- @include key-names
 local turn, seq, most_bytes, after, most_entries = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
 local state, input_seq, since = unpack(redis.call('HMGET', turn_prefix .. turn, 'state', 'inputSeq', 'waitSince'))
 local head = redis.call('HGET', c, 'head')
 if not state or not head then return {} end
 
-local first, entries, bytes, has_more = math.max(seq, tonumber(input_seq or 0)) + 1, {}, 0, 0
+local first, entries, bytes, has_more, is_packed = math.max(seq, tonumber(input_seq or 0)) + 1, {}, 0, 0, 0
 for at = first, tonumber(head) do
-  local entry = redis.call('HGET', log, at)
-  local writer = string.match(entry or '', '^%S+ %S+ %S+ %S+ %S+ (%S+)\n')
+  local entry = ARGV[6 + at - first] or redis.call('HGET', log, at)
+  if not entry then
+    if #entries == 0 then is_packed = 1 else has_more = 1 end
+    break
+  end
+  local writer = string.match(entry, '^%S+ %S+ %S+ %S+ %S+ (%S+)\n')
   -- The message of a turn that steered this one stands among its entries.
   if not writer or (writer ~= turn and redis.call('HGET', turn_prefix .. writer, 'steeredInto') ~= turn) then break end
   bytes = bytes + #entry
@@ -29,4 +34,4 @@ if #pieces > most_entries then
   last = redis.call('XREVRANGE', stream_prefix .. turn, '+', '-', 'COUNT', 1)[1][1]
   pieces = {}
 end
-return { state, state == 'waiting' and since or '', head, first, has_more, last, entries, pieces }
+return { state, state == 'waiting' and since or '', head, first, has_more, last, entries, pieces, is_packed }

@@ -20,6 +20,7 @@ const FAILURE_PLACES = [
   ...ROLES,
   INBOX_QUEUE,
   'sweeper',
+  'packing',
   'calibration',
   'presence',
   'webhooks',
@@ -85,6 +86,13 @@ export const WORKER_METRICS = {
     'turnfold_conversations_expired_total',
     'Conversations erased because their idle TTL (conversationTtl) passed.',
   ),
+  logEntriesPacked: counter(
+    'turnfold_log_packed_entries_total',
+    'Old messages that were compressed in Redis. They can still be read.',
+  ),
+  logBytesPacked: counter('turnfold_log_packed_bytes_total', 'Size of these messages before and after.', {
+    size: ['before', 'after'],
+  }),
   recordsQuarantined: counter(
     'turnfold_records_quarantined_total',
     'Unreadable records set aside, by the Redis set that listed them. key: a whole Redis key was unreadable.',

@@ -8,18 +8,20 @@ export interface SweepShiftPorts {
   readonly timers: Timers;
 }
 
+export type Chore = () => Promise<void>;
+
 export interface SweepShiftWork {
   /** Sweeps what is due at the time `now`. Must not throw. */
   readonly sweep: (now: number) => Promise<void>;
-  /** Looks for workers that have disappeared. Must not throw. */
-  readonly watch: () => Promise<void>;
+  /** Further work of the process with the lease, at each beat unless it still runs. Must not throw. */
+  readonly chores: readonly Chore[];
   /** Reports that the lease could not be read. The process still sweeps. */
   readonly onFailure: (error: unknown) => void;
 }
 
 /** ms between two renewals of the lease, and between two attempts of another process to take the lease. */
 const BEAT_MS = 500;
-/** Number of beats between two sweeps. The process with the lease looks for workers that disappeared at each beat. */
+/** Number of beats between two sweeps. */
 const BEATS = 2;
 /** Duration of the lease in ms. Another process tries to take the lease within one further beat, so after at most 1.3 s. */
 const LEASE_MS = 800;
@@ -32,7 +34,7 @@ const MOST_BEATS = 20;
  */
 export function beginSweepShift(
   ports: SweepShiftPorts,
-  { sweep, watch, onFailure }: SweepShiftWork,
+  { sweep, chores, onFailure }: SweepShiftWork,
 ): { stop(): Promise<void> } {
   const owner = ports.ids.next();
   let beats = 0;
@@ -40,12 +42,15 @@ export function beginSweepShift(
   let isUnread = false;
   let isStopped = false;
   let sweeping: { readonly done: Promise<void>; readonly since: number } | undefined;
-  let watching: Promise<void> | undefined;
+  const running = new Map<Chore, Promise<void>>();
   const beginSweep = (now: number): void => {
     const done = sweep(now).finally(() => {
       sweeping = undefined;
     });
     sweeping = { done, since: beats };
+  };
+  const beginChore = (chore: Chore): void => {
+    if (!running.has(chore)) running.set(chore, chore().finally(() => running.delete(chore)));
   };
   const beat = async (): Promise<void> => {
     beats += 1;
@@ -60,7 +65,7 @@ export function beginSweepShift(
     isUnread = now === Number.POSITIVE_INFINITY;
     isHolder = now !== undefined && !isUnread;
     if (isStopped) return;
-    if (isHolder) watching ??= watch().finally(() => (watching = undefined));
+    if (isHolder) for (const chore of chores) beginChore(chore);
     if (now !== undefined && isTime && sweeping === undefined) beginSweep(now);
   };
   let beating = Promise.resolve();
@@ -73,7 +78,7 @@ export function beginSweepShift(
       isStopped = true;
       heartbeat.stop();
       await beating;
-      await Promise.all([sweeping?.done, watching]);
+      await Promise.all([sweeping?.done, ...running.values()]);
       await ports.sweep.holdSweeping(owner, 0).catch(() => undefined);
     },
   };

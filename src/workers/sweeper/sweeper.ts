@@ -6,7 +6,7 @@ import type { DueEntry, Sweep, SweepStore } from '../../domain/ports/sweep-store
 import { quarantineCorrupt } from '../quarantine.ts';
 import type { Timers } from '../timers.ts';
 import { EntryLanes } from './entry-lanes.ts';
-import { beginSweepShift } from './sweep-shift.ts';
+import { beginSweepShift, type Chore } from './sweep-shift.ts';
 
 export interface SweeperPorts {
   readonly sweep: SweepStore;
@@ -31,8 +31,8 @@ export interface Sweeper {
    * @throws the error of a failed shard, after the conversations of the other shards were woken
    */
   endLeases(worker: string): Promise<void>;
-  /** @param watch looks for dead workers, twice a second in the process that sweeps. Must not throw. */
-  start(watch?: () => Promise<void>): void;
+  /** @param chores further work of the process that sweeps, each twice a second. Must not throw. */
+  start(chores?: readonly Chore[]): void;
   /** Starts no further sweep. Resolves when the sweep that runs now has ended. */
   stop(): Promise<void>;
 }
@@ -92,8 +92,8 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
     async endLeases(worker) {
       await handleSweep(await ports.sweep.lapseLeases(worker));
     },
-    start(watch = async () => undefined) {
-      shift = beginSweepShift(ports, { sweep: sweepDue, watch, onFailure: report });
+    start(chores = []) {
+      shift = beginSweepShift(ports, { sweep: sweepDue, chores, onFailure: report });
     },
     async stop() {
       isStopped = true;

@@ -8,6 +8,7 @@ import { Given } from './fixture.ts';
 import { describeIdleTtl } from './idle-ttl.ts';
 import { describeLapsedLeases } from './lapsed-leases.ts';
 import { describeListings } from './listings.ts';
+import { describePacking } from './packing.ts';
 import { describePassClaim } from './pass-claim.ts';
 import { describePassEnd } from './pass-end.ts';
 import { describePassReview } from './pass-review.ts';
@@ -51,6 +52,7 @@ const SUITES = {
   passes: [describePassClaim, describePassEnd, describePassReview, describeVersionCommit, describeVersionRollback],
   versions: [describeVersionReplacement, describeVersionFork],
   contexts: [describeContextStore],
+  packing: [describePacking],
   events: [describeEventStore],
   listings: [describeListings],
   streams: [describeStreams],

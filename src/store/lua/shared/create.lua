@@ -25,7 +25,8 @@ local function create_conversation(is_gone, schema, agent)
       redis.call('UNLINK', key)
       if string.sub(key, 1, #turn_prefix) == turn_prefix then forget_turn(string.sub(key, #turn_prefix + 1)) end
     end
-    redis.call('UNLINK', c, log, mb, ver, txt, pass, ix, ev, gone, expiry)
+    -- @include packs
+    redis.call('UNLINK', c, log, packs, mb, ver, txt, pass, ix, ev, gone, expiry)
     record.values = {}
     unschedule(turn_member)
     unschedule(pass_member)

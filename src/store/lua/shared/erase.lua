@@ -3,6 +3,8 @@
 -- @include failed
 -- @include open-passes
 -- @include conversations
+-- @include packs
+-- @include unpacked
 local ERASE_GRACE_MS = 5000
 
 -- If the index key has the wrong type, the keys that it listed are unknown. The listed keys disappear when they expire.
@@ -19,7 +21,8 @@ local function erase_batch(size)
   local head = redis.pcall('LINDEX', mb, 0)
   if type(head) == 'string' then forget_waiting(head) end
   forget_conversation()
-  local removed = redis.call('UNLINK', c, log, mb, ver, txt, pass, ev)
+  local removed = redis.call('UNLINK', c, log, packs, mb, ver, txt, pass, ev)
+  redis.pcall('ZREM', unpacked, unpacked_member)
   unschedule(turn_member)
   unschedule(pass_member)
   remove_open_pass()

@@ -46,6 +46,9 @@ local function put_version()
   redis.call('HSET', ver, number, version)
   put(record, 'version', number, 'liveSize', table.concat(live_size, ' '))
   drop_oldest(keep)
+  -- The new version may show fewer messages.
+  -- @include unpacked
+  schedule_packing(now)
   emit('version_committed', event)
   stream_compaction(event)
 end

@@ -70,7 +70,9 @@ local function pop_head(wake)
   redis.call('LPOP', mb)
   drop(record, 'owner', 'lease', 'attempts')
   if not next_turn then
+    -- @include unpacked
     unschedule(turn_member)
+    schedule_packing(now + PACK_AFTER_MS)
     return 0
   end
   wake_turn(wake)

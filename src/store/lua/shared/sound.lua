@@ -6,7 +6,7 @@
 -- its records, and the types of the keys that it writes.
 local LARGEST = 9007199254740991
 local RECORD_NUMBERS = { 'head', 'headTokens', 'headBytes', 'turns', 'epoch', 'lease', 'attempts', 'version',
-  'answered', 'forkUntil', 'open', 'liveSize', 'passed', 'backoff', 'ttl', 'quarantine' }
+  'answered', 'forkUntil', 'open', 'liveSize', 'passed', 'backoff', 'ttl', 'quarantine', 'packed' }
 -- Patterns of fields that are not one whole number: several numbers as `conversation-record.ts` reads them, a fraction,
 -- or a word.
 local FORMS = { liveSize = '^%d+ %d+ %d+ %d+ %d+$', passed = '^%d+ %d+$', backoff = '^[%d.]+ %d+ [%d.]+ ?[%d.]*$',
@@ -58,13 +58,14 @@ local function check_keys(...)
 end
 
 -- Reads the conversation's hash. Returns the error reply if the hash is corrupt, or nothing. Only an erase removes log
--- entries, so `head` must equal their number. With a smaller `head`, the next message would overwrite an older one.
+-- entries, so `head` must equal the number of entries in the log and in packs. With a smaller `head`, the next message would overwrite an older one.
 local function find_bad_record()
   read_record(RECORD_NUMBERS)
   local field = find_bad_number(record, RECORD_NUMBERS)
   if field then return corrupt(c, field) end
   local entries = redis.pcall('HLEN', log)
   if type(entries) ~= 'number' then return corrupt(log, '') end
-  if tonumber(value_of(record, 'head') or 0) == entries or redis.call('EXISTS', gone) == 1 then return end
+  local packed = tonumber(value_of(record, 'packed') or 0)
+  if tonumber(value_of(record, 'head') or 0) == entries + packed or redis.call('EXISTS', gone) == 1 then return end
   return corrupt(c, 'head')
 end

@@ -1,0 +1,50 @@
+import { rangesToRead } from './context.ts';
+import type { SeqRange, Version } from './version.ts';
+
+/** Milliseconds without a new log entry after which the log of a conversation is packed up to its last entry. */
+export const PACK_AFTER_MS = 3_600_000;
+
+const LEAST_ENTRIES = 8;
+const LEAST_BYTES = 4_096;
+
+/** Returns false for few small entries. A pack of them would save next to nothing, so they wait for more. */
+export function isWorthPacking(size: { readonly entries: number; readonly bytes: number }): boolean {
+  return size.entries >= LEAST_ENTRIES || size.bytes >= LEAST_BYTES;
+}
+
+/** What decides which entries of a log are packed. */
+export interface PackableLog {
+  /** The live version of the context. */
+  readonly version: Version;
+  /** Last seq of the log. */
+  readonly head: number;
+  /** True if no turn runs, and the last entry is older than `PACK_AFTER_MS`. */
+  readonly isIdle: boolean;
+  /** Ranges of the entries that are packed already, in any order. */
+  readonly packed: readonly SeqRange[];
+}
+
+/**
+ * Chooses the log entries to pack: those that the context no longer shows. They are rarely read. If the conversation is
+ * idle, also the entries after the end of the version. The last entry is never packed, because its time tells since when
+ * a conversation is idle.
+ * @returns ranges in ascending order that do not overlap
+ */
+export function choosePackable({ version, head, isIdle, packed }: PackableLog): SeqRange[] {
+  const base = Math.min(version.base, head);
+  const last = Math.min(isIdle ? head : base, head - 1);
+  return subtractRanges({ from: 1, to: last }, [...rangesToRead(version, base), ...packed]);
+}
+
+/** Returns the parts of a range that are in none of the other ranges. */
+function subtractRanges({ from, to }: SeqRange, others: readonly SeqRange[]): SeqRange[] {
+  const left: SeqRange[] = [];
+  let next = from;
+  for (const other of others.toSorted((a, b) => a.from - b.from)) {
+    if (other.from > to) break;
+    if (other.from > next) left.push({ from: next, to: other.from - 1 });
+    next = Math.max(next, other.to + 1);
+  }
+  if (next <= to) left.push({ from: next, to });
+  return left;
+}

@@ -1,0 +1,105 @@
+import type { Redis } from 'ioredis';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { LogEntry } from '../domain/message.ts';
+import type { ContextStore } from '../domain/ports/context-store.ts';
+import type { SeqRange } from '../domain/version.ts';
+import type { Keyspace } from './keys.ts';
+import { decodeLogEntry } from './log.ts';
+import { PackReader } from './packs.ts';
+import { type ScriptDefinition, scriptBinder } from './script.ts';
+
+/** Maximum log entries of one page, because a reply of 10,000 entries would block Redis. */
+const PAGE_ENTRIES = 500;
+/** Maximum bytes of one page of log entries, because a single entry may have 1 MiB. */
+const PAGE_BYTES = 4_000_000;
+
+/**
+ * Makes the function that reads log entries of several ranges in order, page by page. Entries that the log does not hold
+ * are read from packs. A log has no gaps, so the function stops at the first entry that is in neither. A range from a
+ * corrupt record may end far after the last entry.
+ */
+export function bindReadLog(redis: Redis, keyspace: Keyspace): ContextStore['readLog'] {
+  const readPage = scriptBinder(redis, keyspace)(readLogScript);
+  return async (conversation, ranges) => {
+    const [key, packs] = [keyspace.key(conversation, 'log'), new PackReader(redis, keyspace, conversation)];
+    const entries: LogEntry[] = [];
+    for await (const { seqs, texts } of readPages(readPage, conversation, ranges)) {
+      for (const [at, text] of texts.entries()) {
+        const seq = seqs[at] ?? 0;
+        const found = text === '' ? await packs.find(seq) : text;
+        if (found === undefined) return entries;
+        entries.push(decodeLogEntry(seq, found, key));
+      }
+    }
+    return entries;
+  };
+}
+
+export interface LogPage {
+  readonly seqs: readonly number[];
+  /** The entry of each seq, '' if the log does not hold it. There may be fewer entries than seqs. */
+  readonly texts: readonly string[];
+}
+
+type ReadPage = (conversation: ConversationRef, seqs: readonly number[]) => Promise<readonly string[]>;
+
+/** Reads the entries that the log itself holds, page by page. */
+export async function* readPages(
+  readPage: ReadPage,
+  conversation: ConversationRef,
+  ranges: readonly SeqRange[],
+): AsyncGenerator<LogPage> {
+  const left = new SeqCursor(ranges);
+  for (let seqs = left.peek(PAGE_ENTRIES); seqs.length > 0; seqs = left.peek(PAGE_ENTRIES)) {
+    const texts = await readPage(conversation, seqs);
+    yield { seqs, texts };
+    left.skip(texts.length);
+  }
+}
+
+export const readLogScript: ScriptDefinition<[conversation: ConversationRef, seqs: readonly number[]], string[]> = {
+  file: 'read-log',
+  keys: ([conversation], keyspace) => [keyspace.key(conversation, 'log')],
+  args: ([, seqs]) => [PAGE_BYTES, ...seqs],
+  decode: (reply) => reply as string[],
+};
+
+/**
+ * Walks through the seqs of several ranges. The cursor never lists more seqs than requested, because a range from a
+ * corrupt record may end at 9e15.
+ */
+class SeqCursor {
+  readonly #ranges: readonly SeqRange[];
+  #range = 0;
+  /** Number of seqs of the current range that were read. */
+  #done = 0;
+
+  constructor(ranges: readonly SeqRange[]) {
+    this.#ranges = ranges.filter(({ from, to }) => from <= to);
+  }
+
+  /** Returns the sequence numbers of up to `count` log entries after the last one that was read. */
+  peek(count: number): number[] {
+    const seqs: number[] = [];
+    for (let at = this.#range, done = this.#done; at < this.#ranges.length && seqs.length < count; at += 1, done = 0) {
+      const { from, to } = this.#ranges[at] as SeqRange;
+      for (let seq = from + done; seq <= to && seqs.length < count; seq += 1) seqs.push(seq);
+    }
+    return seqs;
+  }
+
+  skip(count: number): void {
+    this.#done += count;
+    for (let size = this.#size(); size !== undefined && this.#done >= size; size = this.#size()) {
+      this.#done -= size;
+      this.#range += 1;
+    }
+  }
+
+  /** Number of seqs in the current range. Undefined after the last range. */
+  #size(): number | undefined {
+    const range = this.#ranges[this.#range];
+    return range && range.to - range.from + 1;
+  }
+}
+

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import type { ConversationRef } from '../domain/ids.ts';
+import { choosePackable, isWorthPacking, PACK_AFTER_MS, type PackableLog } from '../domain/log-packing.ts';
+import type { PackedLog, PackStore } from '../domain/ports/pack-store.ts';
+import { START_VERSION } from '../domain/version.ts';
+import { answerWithin } from '../redis/servers.ts';
+import { ExistingKeys } from './existing-keys.ts';
+import type { Keyspace } from './keys.ts';
+import { decodeLogEntry } from './log.ts';
+import { type LogPage, readLogScript, readPages } from './log-pages.ts';
+import { namePack, PACK_BYTES, pack, readPackName, unpack } from './packs.ts';
+import { type ScriptDefinition, scriptBinder } from './script.ts';
+import { decodeVersion } from './version-record.ts';
+
+/** Each call looks at one in this many shards, because nobody waits for a pack. */
+const SHARE_OF_SHARDS = 32;
+/** Maximum conversations that are taken from one shard at a time. */
+const MOST_TAKEN = 4;
+const RETRY_MS = 600_000;
+/** Milliseconds after which a shard counts as silent. It is asked again later. */
+const SILENT_MS = 1_000;
+
+/** Maximum entries of a pack. */
+const PACK_ENTRIES = 1_000;
+/** Maximum packs that one call makes. */
+const MOST_PACKS = 64;
+
+/** Opens the store that packs old log entries in Redis. */
+export function openPackStore(redis: Redis, keyspace: Keyspace): PackStore {
+  const bind = scriptBinder(redis, keyspace);
+  const [take, inspect, readPage] = [bind(takeUnpackedScript), bind(inspectLogScript), bind(readLogScript)];
+  const [write, end] = [bind(packLogScript), bind(endPackingScript)];
+  const existing = new ExistingKeys(redis, keyspace.shards / SHARE_OF_SHARDS);
+  let round = 0;
+  return {
+    async takeUnpacked() {
+      round += 1;
+      const shards = keyspace.shardNumbers().filter((shard) => (shard + round) % SHARE_OF_SHARDS === 0);
+      const replies = await Promise.all(
+        shards.map((shard) => {
+          const taken = existing.ask(keyspace.unpacked(shard)).then((exists) => (exists ? take(shard) : []));
+          return answerWithin(taken, SILENT_MS);
+        }),
+      );
+      return replies.flatMap(({ answer = [] }) => answer);
+    },
+    async packLog(conversation) {
+      const log = await inspect(conversation);
+      let packed = NOTHING;
+      let packs = 0;
+      if (log !== undefined) {
+        const pages = readPages(readPage, conversation, choosePackable(log));
+        for await (const entries of joinPages(pages)) {
+          const made = await makePack(keyspace.key(conversation, 'log'), entries);
+          // Another process packs the same log.
+          if (!(await write(conversation, made))) return packed;
+          packed = addPacked(packed, made);
+          packs += 1;
+          if (packs === MOST_PACKS) break;
+        }
+      }
+      await end(conversation, { head: log?.head ?? 0, againMs: packs === MOST_PACKS ? 0 : log?.idleInMs });
+      return packed;
+    },
+  };
+}
+
+const NOTHING: PackedLog = { entries: 0, bytes: 0, packedBytes: 0 };
+
+function addPacked(sum: PackedLog, { seqs, bytes, value }: MadePack): PackedLog {
+  return {
+    entries: sum.entries + seqs.length,
+    bytes: sum.bytes + bytes,
+    packedBytes: sum.packedBytes + value.length,
+  };
+}
+
+/** Joins pages of log entries to the entries of one pack each. Stops at an entry that the log no longer holds. */
+async function* joinPages(pages: AsyncIterable<LogPage>): AsyncGenerator<ReadonlyMap<number, string>> {
+  let [entries, bytes] = [new Map<number, string>(), 0];
+  read: for await (const { seqs, texts } of pages) {
+    for (const [at, text] of texts.entries()) {
+      if (text === '') break read;
+      entries.set(seqs[at] ?? 0, text);
+      bytes += Buffer.byteLength(text);
+      if (bytes < PACK_BYTES && entries.size < PACK_ENTRIES) continue;
+      yield entries;
+      [entries, bytes] = [new Map(), 0];
+    }
+  }
+  if (isWorthPacking({ entries: entries.size, bytes })) yield entries;
+}
+
+/** A pack that was read back. */
+interface MadePack {
+  readonly seqs: readonly number[];
+  readonly value: Buffer;
+  /** SHA-1 of the entries that were read from the pack, joined by line ends. */
+  readonly digest: string;
+  /** Bytes of the entries. */
+  readonly bytes: number;
+}
+
+/** @throws corrupt_record if an entry is malformed. Such an entry stays in the log, where a person can repair it. */
+async function makePack(key: string, entries: ReadonlyMap<number, string>): Promise<MadePack> {
+  for (const [seq, text] of entries) decodeLogEntry(seq, text, key);
+  const seqs = [...entries.keys()];
+  const value = await pack([...entries.values()]);
+  const joined = (await unpack({ key, field: namePack(seqs) }, value)).join('\n');
+  return { seqs, value, digest: createHash('sha1').update(joined).digest('hex'), bytes: Buffer.byteLength(joined) };
+}
+
+const takeUnpackedScript: ScriptDefinition<[shard: number], ConversationRef[]> = {
+  file: 'take-unpacked',
+  keys: ([shard], keyspace) => [keyspace.unpacked(shard)],
+  args: () => [MOST_TAKEN, RETRY_MS],
+  decode: (reply) =>
+    (reply as string[]).map((member) => {
+      const [tenant = '', id = ''] = member.split('|');
+      return { tenant, id };
+    }),
+};
+
+type InspectedLog = PackableLog & {
+  /** Milliseconds until the conversation is idle. Undefined if it is. */
+  readonly idleInMs: number | undefined;
+};
+
+const inspectLogScript: ScriptDefinition<[conversation: ConversationRef], InspectedLog | undefined> = {
+  file: 'inspect-log',
+  args: () => [PACK_AFTER_MS],
+  decode: (reply, [conversation], keyspace) => {
+    const answer = reply as [] | [head: number, number: number, version: string, idleIn: number, names: string[]];
+    if (answer.length === 0) return undefined;
+    const [head, number, text, idleIn, names] = answer;
+    const place = { key: keyspace.key(conversation, 'ver'), field: String(number) };
+    return {
+      head,
+      version: number === START_VERSION.number ? START_VERSION : decodeVersion(place, text),
+      isIdle: idleIn === 0,
+      idleInMs: idleIn === 0 ? undefined : idleIn,
+      packed: names.flatMap((name) => readPackName(keyspace.key(conversation, 'pk'), name)),
+    };
+  },
+};
+
+/** Replies true if the pack has replaced its entries, false if the entries have changed. */
+const packLogScript: ScriptDefinition<[conversation: ConversationRef, pack: MadePack], boolean> = {
+  file: 'pack-log',
+  args: ([, { seqs, value, digest }]) => [namePack(seqs), value, digest, ...seqs],
+  decode: (reply) => reply === 'packed',
+};
+
+interface EndedPacking {
+  /** Last seq of the log that was considered. */
+  readonly head: number;
+  /** Milliseconds until the conversation is due again. Undefined if nothing is left to pack. */
+  readonly againMs: number | undefined;
+}
+
+const endPackingScript: ScriptDefinition<[conversation: ConversationRef, ended: EndedPacking], void> = {
+  file: 'end-packing',
+  args: ([, { head, againMs }]) => [head, againMs ?? ''],
+  decode: () => undefined,
+};

@@ -1,0 +1,35 @@
+import type { EventListener } from '../../domain/events.ts';
+import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
+import type { PackStore } from '../../domain/ports/pack-store.ts';
+import type { Shutdown } from '../shutdown.ts';
+
+export interface PackerPorts {
+  readonly packs: PackStore;
+  readonly shutdown: Pick<Shutdown, 'begun'>;
+  readonly onEvent: EventListener;
+}
+
+/**
+ * Packs the logs of some conversations that are due, one after the other. Runs in the process that sweeps. A failure is
+ * reported and delays no other conversation. Must not throw.
+ */
+export async function packDueLogs({ packs, shutdown, onEvent }: PackerPorts): Promise<void> {
+  const report = (error: unknown, conversation?: ConversationRef): void => {
+    const scope = conversation && nameConversation(conversation);
+    // If the worker stops meanwhile, its closed connection is no failure.
+    if (!shutdown.begun.aborted) onEvent({ type: 'worker_failed', where: 'packing', ...scope, error });
+  };
+  const due = await packs.takeUnpacked().catch((error: unknown) => {
+    report(error);
+    return [];
+  });
+  for (const conversation of due) {
+    if (shutdown.begun.aborted) return;
+    try {
+      const packed = await packs.packLog(conversation);
+      if (packed.entries > 0) onEvent({ type: 'log_packed', ...nameConversation(conversation), ...packed });
+    } catch (error) {
+      report(error, conversation);
+    }
+  }
+}

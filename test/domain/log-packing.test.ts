@@ -1,0 +1,57 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { rangesToRead } from '../../src/domain/context.ts';
+import { choosePackable, isWorthPacking } from '../../src/domain/log-packing.ts';
+import { NO_WEIGHT } from '../../src/domain/message.ts';
+import { type Segment, type SeqRange, START_VERSION, type Version } from '../../src/domain/version.ts';
+
+const kinds = fc.constantFrom<Segment['kind'][]>('raw', 'masked', 'evicted', 'summary');
+
+/** Versions whose segments cover 1…base. */
+const versions = fc.array(fc.tuple(kinds, fc.integer({ min: 1, max: 5 })), { maxLength: 12 }).map((parts): Version => {
+  let base = 0;
+  const segments = parts.map(([kind, length]): Segment => {
+    const range = { from: base + 1, to: base + length, weight: NO_WEIGHT };
+    base += length;
+    if (kind === 'summary') return { ...range, kind, version: 1, summaryKey: 'k', depth: 1 };
+    return { ...range, kind } as Segment;
+  });
+  return { ...START_VERSION, number: 1, base, segments };
+});
+
+const ranges = fc.array(
+  fc.tuple(fc.integer({ min: 1, max: 60 }), fc.nat(6)).map(([from, length]) => ({ from, to: from + length })),
+  { maxLength: 6 },
+);
+
+function listSeqs(list: readonly SeqRange[]): number[] {
+  return list.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
+}
+
+test('an entry is packed once, if the context does not show it or the conversation is idle, and never if it is the last one', () => {
+  fc.assert(
+    fc.property(versions, fc.nat(20), fc.boolean(), ranges, (version, newer, isIdle, packed) => {
+      const head = version.base + newer;
+      const shown = new Set(listSeqs(rangesToRead(version, version.base)));
+      const done = new Set(listSeqs(packed));
+      const expected = listSeqs([{ from: 1, to: head }]).filter(
+        (seq) => seq < head && !done.has(seq) && !shown.has(seq) && (seq <= version.base || isIdle),
+      );
+      expect(listSeqs(choosePackable({ version, head, isIdle, packed }))).toEqual(expected);
+    }),
+  );
+});
+
+test('a log that ends before its version, as after a lost write, is packed within its end', () => {
+  const version: Version = { ...START_VERSION, base: 9, segments: [{ kind: 'evicted', from: 1, to: 9, weight: NO_WEIGHT }] };
+  expect(choosePackable({ version, head: 5, isIdle: false, packed: [] })).toEqual([{ from: 1, to: 4 }]);
+  expect(choosePackable({ version, head: 0, isIdle: true, packed: [] })).toEqual([]);
+});
+
+test.each([
+  [8, 0, true],
+  [7, 4_095, false],
+  [1, 4_096, true],
+])('%i entries of %i bytes are worth a pack: %s', (entries, bytes, expected) => {
+  expect(isWorthPacking({ entries, bytes })).toBe(expected);
+});

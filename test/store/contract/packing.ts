@@ -1,0 +1,181 @@
+import { expect, test } from 'vitest';
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import { PACK_AFTER_MS } from '../../../src/domain/log-packing.ts';
+import type { PackedLog } from '../../../src/domain/ports/pack-store.ts';
+import { appendOf, claimPass, commitOf, makeConversation } from '../pass-samples.ts';
+import { acceptAndClaim, claimHead, newConversation, textStep, turnFor } from '../samples.ts';
+import type { Given } from './fixture.ts';
+
+const HOUR_MS = PACK_AFTER_MS;
+/** Milliseconds that may pass between a write and the test's reading of it. */
+const SLACK_MS = 2_000;
+/** Calls after which each shard was looked at. */
+const ROUNDS = 32;
+
+/** Contract tests of packed logs. What is read must not depend on which entries are packed. */
+export function describePacking(given: Given): void {
+  async function take(conversation: ConversationRef): Promise<boolean> {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const taken = await given.harness().store.takeUnpacked();
+      if (taken.some(({ id }) => id === conversation.id)) return true;
+    }
+    return false;
+  }
+
+  async function expectPackableIn(conversation: ConversationRef, ms: number): Promise<void> {
+    const due = (await given.harness().packableIn(conversation)) ?? Number.NaN;
+    expect(due).toBeGreaterThan(ms - SLACK_MS);
+    expect(due).toBeLessThanOrEqual(ms);
+  }
+
+  async function rest(conversation: ConversationRef): Promise<PackedLog> {
+    const { store, rest: letRest } = given.harness();
+    await letRest(conversation);
+    return await store.packLog(conversation);
+  }
+
+  /** Reads everything that depends on the log. */
+  async function readAll(conversation: ConversationRef): Promise<unknown> {
+    const { store } = given.harness();
+    return {
+      log: await store.readLog(conversation, [{ from: 1, to: 1_000 }]),
+      parts: await store.readLog(conversation, [
+        { from: 3, to: 5 },
+        { from: 17, to: 40 },
+      ]),
+      context: await store.readContext(conversation),
+      whole: await store.readContext(conversation, { version: 0 }),
+      state: await store.readConversation(conversation),
+    };
+  }
+
+  async function answer(conversation: ConversationRef, turn: string): Promise<void> {
+    const { store } = given.harness();
+    const { lease, conversation: state } = await acceptAndClaim(store, conversation, turn);
+    const answerSeq = state.head + 1;
+    await store.settle(lease, { state: 'completed', answerSeq, step: textStep('model-1', state.head) }, 'w');
+  }
+
+  async function commit(conversation: ConversationRef, base: number): Promise<void> {
+    const { store } = given.harness();
+    const { lease } = await claimPass(store, conversation);
+    expect(await store.commitVersion(lease, commitOf(0, base))).toMatchObject({ status: 'ended' });
+  }
+
+  test('log entries may be packed an hour after the last turn or append, and at once after a new context version', async () => {
+    const conversation = newConversation();
+    await answer(conversation, 't1');
+    await expectPackableIn(conversation, HOUR_MS);
+    const { store } = given.harness();
+    const appended = await makeConversation(store, 20);
+    await expectPackableIn(appended, HOUR_MS);
+    await commit(appended, 10);
+    await expectPackableIn(appended, 0);
+  });
+
+  test('a conversation is taken for packing once it is due, and again only after 10 minutes', async () => {
+    const conversation = await makeConversation(given.harness().store, 20);
+    expect(await take(conversation)).toBe(false);
+    await given.harness().rest(conversation);
+    expect(await take(conversation)).toBe(true);
+    expect(await take(conversation)).toBe(false);
+    await expectPackableIn(conversation, 600_000);
+  });
+
+  test('all entries of an idle conversation but the last are packed once, and reads show the same as before', async () => {
+    const conversation = await makeConversation(given.harness().store, 20);
+    await given.harness().rest(conversation);
+    const before = await readAll(conversation);
+    const packed = await given.harness().store.packLog(conversation);
+    expect(packed.entries).toBe(19);
+    expect(packed.packedBytes).toBeGreaterThan(0);
+    expect(packed.bytes).toBeGreaterThanOrEqual(packed.packedBytes);
+    expect(await given.harness().packableIn(conversation)).toBeUndefined();
+    const again = await given.harness().store.packLog(conversation);
+    expect(again).toEqual({ entries: 0, bytes: 0, packedBytes: 0 });
+    await expect(readAll(conversation)).resolves.toEqual(before);
+  });
+
+  test('a conversation in use keeps the entries that its context shows, and packs the others', async () => {
+    const { store } = given.harness();
+    const conversation = await makeConversation(store, 30);
+    await commit(conversation, 20);
+    const { lease, conversation: state } = await acceptAndClaim(store, conversation, 't1');
+    const before = await readAll(conversation);
+    expect((await store.packLog(conversation)).entries).toBe(20);
+    await expect(readAll(conversation)).resolves.toEqual(before);
+    await expectPackableIn(conversation, HOUR_MS);
+    expect(await store.recordStep(lease, textStep('model-1', state.head))).toMatchObject({ status: 'recorded' });
+  });
+
+  test('a conversation that was used meanwhile is due again an hour after its last entry', async () => {
+    const conversation = await makeConversation(given.harness().store, 20);
+    expect((await given.harness().store.packLog(conversation)).entries).toBe(0);
+    await expectPackableIn(conversation, HOUR_MS);
+  });
+
+  test('fewer than 8 small entries wait for more', async () => {
+    const conversation = await makeConversation(given.harness().store, 8);
+    expect((await rest(conversation)).entries).toBe(0);
+    expect(await given.harness().packableIn(conversation)).toBeUndefined();
+    await given.harness().store.append(appendOf(conversation, 8, 1));
+    expect((await rest(conversation)).entries).toBe(8);
+  });
+
+  test('turns continue a packed conversation, whose new entries are packed later', async () => {
+    const { store } = given.harness();
+    const conversation = await makeConversation(store, 20);
+    await rest(conversation);
+    await store.accept(turnFor(conversation, 't1'));
+    const { lease, conversation: state, input } = await claimHead(store, conversation);
+    expect(state.head).toBe(21);
+    expect(input?.content).toContain('question of t1');
+    await store.settle(lease, { state: 'completed', answerSeq: 22, step: textStep('model-1', 21) }, 'w');
+    await store.append(appendOf(conversation, 22, 10));
+    await commit(conversation, 30);
+    const before = await readAll(conversation);
+    expect((await store.packLog(conversation)).entries).toBe(11);
+    await expect(readAll(conversation)).resolves.toEqual(before);
+    expect(await store.readLog(conversation, [{ from: 1, to: 1_000 }])).toHaveLength(32);
+  });
+
+  test('a reader of an old turn gets the packed entries of the turn', async () => {
+    const { store } = given.harness();
+    const conversation = newConversation();
+    await answer(conversation, 't1');
+    await answer(conversation, 't2');
+    await store.append(appendOf(conversation, 4, 10));
+    await given.harness().rest(conversation);
+    const query = { conversation, turn: 't2', afterSeq: 0, after: '0-0' };
+    const before = await store.readStream(query);
+    expect(before?.log).toHaveLength(1);
+    expect((await store.packLog(conversation)).entries).toBe(13);
+    await expect(store.readStream(query)).resolves.toEqual(before);
+  });
+
+  test('an erase removes packed entries, also while a conversation with the same id is created again', async () => {
+    const { store, markGone } = given.harness();
+    const [erased, created] = [await makeConversation(store, 20), await makeConversation(store, 20)];
+    await rest(erased);
+    await rest(created);
+    await store.erase(erased);
+    expect(await store.readLog(erased, [{ from: 1, to: 20 }])).toEqual([]);
+    await markGone(created);
+    await store.append(appendOf(created, 0, 3));
+    expect(await store.readLog(created, [{ from: 1, to: 20 }])).toHaveLength(3);
+    expect(await store.packLog(erased)).toEqual({ entries: 0, bytes: 0, packedBytes: 0 });
+    expect(await given.harness().packableIn(erased)).toBeUndefined();
+  });
+
+  test('a packed conversation expires at the end of its idle TTL', async () => {
+    const { store, endIdleTtl } = given.harness();
+    const conversation = await makeConversation(store, 20);
+    const { lease, conversation: state } = await acceptAndClaim(store, conversation, 't1');
+    const step = textStep('model-1', state.head);
+    await store.settle(lease, { state: 'completed', answerSeq: 22, step, conversationTtl: HOUR_MS }, 'w');
+    expect((await rest(conversation)).entries).toBe(21);
+    await endIdleTtl(conversation);
+    expect(await store.expire(conversation, 'owner')).toMatchObject({ status: 'expired' });
+    expect(await store.readLog(conversation, [{ from: 1, to: 20 }])).toEqual([]);
+  });
+}

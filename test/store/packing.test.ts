@@ -1,0 +1,219 @@
+import * as fc from 'fast-check';
+import { describe, expect, type MockInstance, test, vi } from 'vitest';
+import type { ConversationRef } from '../../src/domain/ids.ts';
+import type { PackedLog } from '../../src/domain/ports/pack-store.ts';
+import { namePack, pack, readPackName, unpack } from '../../src/store/packs.ts';
+import { type Argument, Script } from '../../src/store/script.ts';
+import { hasTraces, readConversationFiles } from '../wire/traces.ts';
+import { describeBothStores } from './contract/store.ts';
+import { openSuiteStore } from './open-redis.ts';
+import { appendOf, claimPass, commitOf, makeConversation } from './pass-samples.ts';
+import { newConversation, weigh } from './samples.ts';
+
+describeBothStores('packing');
+
+const { redis, keyspace, store } = openSuiteStore();
+
+/** Creates a conversation with 40 messages, of which the context shows a summary of the first 30. */
+async function makeSummarized(): Promise<ConversationRef> {
+  const conversation = await makeConversation(store, 40);
+  const { lease } = await claimPass(store, conversation);
+  expect(await store.commitVersion(lease, commitOf(0, 30))).toMatchObject({ status: 'ended' });
+  return conversation;
+}
+
+/** @returns the names of the packs */
+async function packAll(conversation: ConversationRef): Promise<string[]> {
+  expect((await store.packLog(conversation)).entries).toBe(30);
+  return await redis.hkeys(keyspace.key(conversation, 'pk'));
+}
+
+const all = [{ from: 1, to: 40 }];
+
+describe('packs in Redis', () => {
+  test('a pack removes its entries from the log, and an erase removes the packs', async () => {
+    const conversation = await makeSummarized();
+    expect(await packAll(conversation)).toEqual(['1-30']);
+    const left = (await redis.hkeys(keyspace.key(conversation, 'log'))).map(Number);
+    expect(left.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 10 }, (_, at) => 31 + at));
+    expect(await redis.pttl(keyspace.key(conversation, 'pk')), 'no TTL').toBe(-1);
+    await store.erase(conversation);
+    expect(await redis.exists(keyspace.key(conversation, 'pk'))).toBe(0);
+  });
+
+  test('an entry that changes while it is packed stays in the log, with all others of its pack', async () => {
+    const conversation = await makeSummarized();
+    const key = keyspace.key(conversation, 'log');
+    const packed = await packDuring(conversation, async () => {
+      const entry = (await redis.hget(key, '7')) ?? '';
+      await redis.hset(key, '7', entry.replace('message 7', 'message 8'));
+    });
+    expect(packed.entries).toBe(0);
+    expect(await redis.hlen(key)).toBe(40);
+    expect(await redis.exists(keyspace.key(conversation, 'pk'))).toBe(0);
+    expect(await store.readLog(conversation, all)).toHaveLength(40);
+  });
+
+  test('two processes that pack the same log at once pack each entry once', async () => {
+    const conversation = await makeSummarized();
+    const before = await store.readLog(conversation, all);
+    const packed = await Promise.all([1, 2, 3].map(() => store.packLog(conversation)));
+    expect(packed.reduce((sum, { entries }) => sum + entries, 0)).toBe(30);
+    expect(await store.readLog(conversation, all)).toEqual(before);
+  });
+
+  test('a read that runs while entries are packed gets every entry', async () => {
+    const conversation = await makeSummarized();
+    const before = await store.readLog(conversation, all);
+    const reads = Array.from({ length: 20 }, () => store.readLog(conversation, all));
+    const [, ...after] = await Promise.all([store.packLog(conversation), ...reads]);
+    for (const entries of after) expect(entries).toEqual(before);
+  });
+
+  test('the user message of the running turn stays in the log, because scripts read it', async () => {
+    const conversation = newConversation();
+    await store.accept({ ...turnOf(conversation), wake: 'w' });
+    const claim = await store.claim(conversation, 'owner', 'wake');
+    if (claim.status !== 'claimed') throw new Error(claim.status);
+    const { lease } = claim.turn;
+    for (let step = 1; step < 20; step += 1) {
+      const messages = [weigh({ role: 'assistant', content: `part ${step}` })];
+      await store.recordStep(lease, { key: `model-${step}`, messages, expectedHead: step, opens: [], closes: [] });
+    }
+    const { lease: pass } = await claimPass(store, conversation);
+    await store.commitVersion(pass, commitOf(0, 15));
+    expect((await store.packLog(conversation)).entries).toBe(0);
+    expect(await redis.hlen(keyspace.key(conversation, 'log'))).toBe(20);
+  });
+
+  test.each([
+    ['is no gzip', async (key: string, name: string) => redis.hset(key, name, 'x')],
+    ['holds too few entries', async (key: string, name: string) => redis.hset(key, name, await pack(['x']))],
+    ['has a name that lists no seqs', async (key: string) => redis.hset(key, 'x', 'x')],
+  ])('a pack that %s is reported with its key and field, and nothing is written', async (_, damage) => {
+    const conversation = await makeSummarized();
+    const [name = ''] = await packAll(conversation);
+    const key = keyspace.key(conversation, 'pk');
+    await damage(key, name);
+    const before = await redis.hgetall(key);
+    for (const call of [store.readLog(conversation, all), store.readContext(conversation, { version: 0 })]) {
+      await expect(call).rejects.toMatchObject({ code: 'corrupt_record', details: { key } });
+    }
+    expect(await redis.hgetall(key)).toEqual(before);
+  });
+
+  test('a pack that is missing is reported as a missing log entry', async () => {
+    const conversation = await makeSummarized();
+    await packAll(conversation);
+    await redis.unlink(keyspace.key(conversation, 'pk'));
+    await expect(store.readContext(conversation, { version: 0 })).rejects.toMatchObject({
+      code: 'corrupt_record',
+      details: { key: keyspace.key(conversation, 'log'), field: '1' },
+    });
+  });
+
+  test('a malformed log entry is reported and stays in the log, where a person can repair it', async () => {
+    const conversation = await makeSummarized();
+    const key = keyspace.key(conversation, 'log');
+    await redis.hset(key, '7', 'x');
+    await expect(store.packLog(conversation)).rejects.toMatchObject({ code: 'corrupt_record', details: { key, field: '7' } });
+    expect(await redis.hlen(key)).toBe(40);
+  });
+
+  test('damage to the list of unpacked conversations stops no turn and no packing of other shards', async () => {
+    const conversation = newConversation();
+    const list = keyspace.unpacked(keyspace.shardOf(conversation));
+    await redis.unlink(list);
+    await redis.set(list, 'x');
+    try {
+      expect(await store.append(appendOf(conversation, 0, 20))).toMatchObject({ status: 'appended' });
+      expect(await takeAll()).not.toContainEqual(conversation);
+    } finally {
+      await redis.unlink(list);
+    }
+    await redis.zadd(list, 1, 'no conversation', 1, `_|${conversation.id}`);
+    expect(await takeAll()).toContainEqual(conversation);
+    expect(await redis.zscore(list, 'no conversation')).toBeNull();
+  });
+
+  test('the event stream of an idle conversation gives back the memory that Redis reserved for it', async () => {
+    const conversation = await makeSummarized();
+    const [log, events] = [keyspace.key(conversation, 'log'), keyspace.key(conversation, 'ev')];
+    const before = { entries: await redis.xrange(events, '-', '+'), bytes: Number(await redis.memory('USAGE', events)) };
+    const head = (await redis.hget(log, '40')) ?? '';
+    await redis.hset(log, '40', head.replace(/ \d{13} /, ' 1 '));
+    await store.packLog(conversation);
+    expect(await redis.xrange(events, '-', '+')).toEqual(before.entries);
+    expect(Number(await redis.memory('USAGE', events))).toBeLessThan(before.bytes / 2);
+    expect(await redis.pttl(events)).toBeGreaterThan(80_000_000);
+  });
+});
+
+/** Packs a log while `change` runs between the read of the entries and the write of their pack. */
+async function packDuring(conversation: ConversationRef, change: () => Promise<void>): Promise<PackedLog> {
+  const { sha } = new Script({ file: 'pack-log', args: () => [], decode: () => undefined }, keyspace);
+  const call = redis.call.bind(redis) as (command: string, args: Argument[]) => Promise<unknown>;
+  const spied = vi.spyOn(redis, 'call') as unknown as MockInstance<typeof call>;
+  spied.mockImplementation(async (command, args) => {
+    if (command === 'evalsha' && args[0] === sha) await change();
+    return await call(command, args);
+  });
+  try {
+    return await store.packLog(conversation);
+  } finally {
+    spied.mockRestore();
+  }
+}
+
+function turnOf(conversation: ConversationRef) {
+  const input = weigh({ role: 'user', content: 'question' });
+  return { conversation, turn: 't1', agent: 'agent', input, payloadHash: 'hash', maxQueuedTurns: 100 };
+}
+
+async function takeAll(): Promise<ConversationRef[]> {
+  const taken: ConversationRef[] = [];
+  for (let round = 0; round < 32; round += 1) taken.push(...(await store.takeUnpacked()));
+  return taken;
+}
+
+const seqLists = fc.uniqueArray(fc.integer({ min: 1, max: 3_000 }), { minLength: 1, maxLength: 200 });
+
+test('the name of a pack lists exactly the seqs of its entries', () => {
+  fc.assert(
+    fc.property(seqLists, (numbers) => {
+      const seqs = numbers.toSorted((a, b) => a - b);
+      const ranges = readPackName('key', namePack(seqs));
+      expect(ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at))).toEqual(seqs);
+    }),
+  );
+});
+
+test('a pack holds the same texts, whatever characters they have', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.string({ unit: 'binary' })), async (texts) => {
+      expect(await unpack({ key: 'key', field: '1' }, await pack(texts))).toEqual(texts);
+    }),
+  );
+});
+
+describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/traces)', () => {
+  test.each(readConversationFiles())('the packs of $name take at most 0.35 of the memory of their entries in Redis', async ({ conversations }) => {
+    const memory = async (key: string): Promise<number> => Number((await redis.memory('USAGE', key, 'SAMPLES', 0)) ?? 0);
+    let [before, after] = [0, 0];
+    for (const { messages } of conversations.slice(0, 5)) {
+      const conversation = newConversation();
+      const log = keyspace.key(conversation, 'log');
+      const weighed = messages.filter(({ role }) => role !== 'system').map(weigh);
+      await store.append({ ...appendOf(conversation, 0, 0), messages: weighed });
+      before += await memory(log);
+      const entries = await store.readLog(conversation, [{ from: 1, to: weighed.length }]);
+      const head = String(weighed.length);
+      await redis.hset(log, head, ((await redis.hget(log, head)) ?? '').replace(/ \d{13} /, ' 1 '));
+      expect((await store.packLog(conversation)).entries).toBeGreaterThan(0);
+      after += (await memory(keyspace.key(conversation, 'pk'))) + (await memory(log));
+      expect((await store.readLog(conversation, [{ from: 1, to: weighed.length }])).slice(0, -1)).toEqual(entries.slice(0, -1));
+      await store.erase(conversation);
+    }
+    expect(after / before).toBeLessThan(0.35);
+  });
+});
