@@ -4,13 +4,16 @@ import { nameOperation, operationId } from '../domain/operation.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { ClientPorts } from './ports.ts';
 
+/** 132 bits of the hash. Each stored turn has one. */
+const HASH_CHARACTERS = 22;
+
 /**
  * Hash of what a call asks for, by which the store recognizes a repeated call. The order of keys in objects does not
  * count.
  */
 export function hashPayload(payload: unknown): string {
   const json = JSON.stringify(payload, (_, value: unknown) => (isMapping(value) ? sortKeys(value) : value));
-  return hash('sha256', json).slice(0, 32);
+  return hash('sha256', json, 'base64url').slice(0, HASH_CHARACTERS);
 }
 
 function sortKeys(value: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -73,15 +73,20 @@ const MOST_NAMES = 10_000;
  * order of `Keyspace.conversation`, then the keys that its index lists.
  */
 export async function findKeyOfOtherType(redis: Redis, keys: readonly string[]): Promise<string | undefined> {
-  const types = ['hash', 'hash', 'list', 'hash', 'hash', 'hash', 'set', 'stream', 'string', 'zset'];
+  const types = ['hash', 'hash', 'list', 'hash', 'hash', 'hash', 'hash', 'stream', 'string', 'zset'];
   const found = await findOtherType(redis, keys.slice(0, types.length), (_, at) => types[at]);
-  const [, , , , , , index = '', , , , turns = '', streams = ''] = keys;
+  const [, , , , , , index = '', , , , turns = '', streams = '', summaries = '', operations = ''] = keys;
   if (found !== undefined || index === '') return found;
-  const [, names] = await redis.sscan(index, '0', 'COUNT', MOST_NAMES);
-  // The quarantine renames a key of the wrong type. The index lists the new name, so that an erase removes the key. The
-  // renamed key still has the wrong type, so this search skips it.
-  const inUse = names.filter((name) => !name.includes(SET_ASIDE));
-  return await findOtherType(redis, inUse, (name) =>
+  const prefixes: Readonly<Record<string, string>> = { t: turns, out: streams, sum: summaries, op: operations };
+  const [, fields] = await redis.hscan(index, '0', 'COUNT', MOST_NAMES);
+  const names = fields.flatMap((name, at) => {
+    const [kind = '', ...rest] = name.split(':');
+    const prefix = prefixes[kind];
+    // The quarantine renames a key of the wrong type. The index lists the new name, so that an erase removes the key. The
+    // renamed key still has the wrong type, so this search skips it.
+    return at % 2 === 1 || prefix === undefined || name.includes(SET_ASIDE) ? [] : [`${prefix}${rest.join(':')}`];
+  });
+  return await findOtherType(redis, names, (name) =>
     name.startsWith(turns) ? 'hash' : name.startsWith(streams) ? 'stream' : 'string',
   );
 }

@@ -60,7 +60,7 @@ describe('redrive', () => {
     const first = await turnfold('redrive', 'r1', 't1', '--wait', '20');
     expect(first).toMatchObject({ code: 0, stderr: '', stdout: 'heard hello, 2 messages\n' });
     const again = await turnfold('redrive', 'r1', 't1');
-    expect(again.stdout).toMatch(/^redrive-[0-9a-f]{32} {2}completed {2}\(re-driven before\)\n$/);
+    expect(again.stdout).toMatch(/^redrive-[\w-]{22} {2}completed {2}\(re-driven before\)\n$/);
     const [turn = ''] = again.stdout.split(' ');
     expect(await own.client.result('r1', turn)).toMatchObject({ redriveOf: 't1' });
     expect(await own.client.result('r1', 't1')).toMatchObject({ state: 'failed', redrivenAs: turn });

@@ -101,9 +101,9 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     await client.enqueueTurn({ ...turn, conversation: 'full' });
     const keyspace = new Keyspace(4);
     const ref = { tenant: '_', id: 'full' };
-    const keys = Array.from({ length: 2 * ERASE_BATCH }, (_, at) => keyspace.turn(ref, `x${at}`));
-    for (const key of keys) await master.redis.hset(key, 'state', 'completed');
-    await master.redis.sadd(keyspace.key(ref, 'ix'), ...keys);
+    const turns = Array.from({ length: 2 * ERASE_BATCH }, (_, at) => `x${at}`);
+    for (const id of turns) await master.redis.hset(keyspace.turn(ref, id), 'state', 'completed');
+    await master.redis.hset(keyspace.key(ref, 'ix'), Object.fromEntries(turns.map((id) => [`t:${id}`, ''])));
     await master.redis.config('SET', 'maxmemory', 1);
 
     const { removedKeys } = await client.erase('full');

@@ -14,6 +14,12 @@ function fieldsOf(key: string, fields: Fields): RecordFields {
   return new RecordFields(key, new Map(Object.entries(fields)));
 }
 
+/** Lists the keys of a conversation's turns, as its index names them. */
+export async function listTurnKeys(redis: Redis, keyspace: Keyspace, ref: ConversationRef): Promise<string[]> {
+  const names = await redis.hkeys(keyspace.key(ref, 'ix'));
+  return names.filter((name) => name.startsWith('t:')).map((name) => keyspace.turn(ref, name.slice(2)));
+}
+
 /** Reads the Redis keys of a conversation directly, not through operations of the store. */
 export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: ConversationRef): Promise<Observation> {
   const key = (kind: 'c' | 'log' | 'mb' | 'txt' | 'ix' | 'ev'): string => keyspace.key(ref, kind);
@@ -22,16 +28,15 @@ export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: Conver
     redis.hgetall(key('log')),
     redis.lrange(key('mb'), 0, -1),
     redis.hgetall(key('txt')),
-    redis.smembers(key('ix')),
+    listTurnKeys(redis, keyspace, ref),
     redis.xrange(key('ev'), '-', '+'),
     redis.zrange(keyspace.ready(keyspace.shardOf(ref)), 0, '-1', 'WITHSCORES'),
     redis.zrange(keyspace.waiting(keyspace.shardOf(ref)), 0, '-1'),
     redis.time(),
   ]);
   const prefix = keyspace.turn(ref, '');
-  const turnKeys = indexed.filter((name) => name.startsWith(prefix));
   const turns = await Promise.all(
-    turnKeys.map(
+    indexed.map(
       async (name) =>
         [
           name.slice(prefix.length),

@@ -12,7 +12,8 @@ test('the sweep’s search for a key of the wrong Redis type passes over keys th
   const names = Array.from({ length: 20 }, (_, number) => `${wrong}:bad:${number}`);
   try {
     for (const name of [...names, wrong]) await redis.rpush(name, 'x');
-    await redis.sadd(keys[6] as string, ...names, wrong);
+    const suffixes = ['', ...names.map((_, number) => `:bad:${number}`)];
+    await redis.hset(keys[6] as string, Object.fromEntries(suffixes.map((suffix) => [`sum:a${suffix}`, ''])));
     expect(await findKeyOfOtherType(redis, keys)).toBe(wrong);
     await redis.unlink(wrong);
     expect(await findKeyOfOtherType(redis, keys)).toBeUndefined();

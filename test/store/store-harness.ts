@@ -11,7 +11,7 @@ import { decodeLogEntry, encodeLogEntry } from '../../src/store/log.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Observation } from './observation.ts';
 import { observeMemory } from './observe-memory.ts';
-import { observeRedis } from './observe-redis.ts';
+import { listTurnKeys, observeRedis } from './observe-redis.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 
 /** A member of `ready` or `idle`: a mailbox, a pass, an idle conversation, or a scheduled turn. */
@@ -208,9 +208,7 @@ export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): 
     turnClockBack: async (ref, ms) => {
       const [state, at] = ((await redis.hget(key('c', ref), 'last')) ?? '').split(' ');
       if (at !== undefined) await redis.hset(key('c', ref), 'last', `${state} ${Number(at) + ms}`);
-      const prefix = keyspace.turn(ref, '');
-      const turns = (await redis.smembers(keyspace.key(ref, 'ix'))).filter((name) => name.startsWith(prefix));
-      for (const turn of turns) {
+      for (const turn of await listTurnKeys(redis, keyspace, ref)) {
         for (const field of ['acceptedAt', 'settledAt']) {
           if ((await redis.hexists(turn, field)) === 1) await redis.hincrby(turn, field, ms);
         }

@@ -103,7 +103,7 @@ describe('lifetimes of Redis keys', () => {
       await store.claimSummary(conversation, 'h', 'owner');
       await store.releaseSummary(conversation, 'h', 'owner');
     }
-    expect(await redis.scard(keyspace.key(conversation, 'ix'))).toBeLessThan(10);
+    expect(await redis.hlen(keyspace.key(conversation, 'ix'))).toBeLessThan(10);
   });
 });
 
@@ -156,7 +156,7 @@ describe('erase of a conversation in Redis', () => {
     expect(accepted).toMatchObject({ status: 'accepted' });
     expect(erased.removedKeys, 'what the first batch removed').toBeGreaterThan(200);
     expect(await store.readTurn(conversation, 'anew')).toMatchObject({ state: 'queued' });
-    expect(await redis.smembers(keyspace.key(conversation, 'ix'))).toEqual([keyspace.turn(conversation, 'anew')]);
+    expect(await redis.hkeys(keyspace.key(conversation, 'ix'))).toEqual(['t:anew']);
     expect(await redis.exists(keyspace.key(conversation, 'gone'))).toBe(0);
     const idle = keyspace.idle(keyspace.shardOf(conversation));
     expect(await redis.zscore(idle, idleMember(conversation))).toBeNull();

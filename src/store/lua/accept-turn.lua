@@ -15,7 +15,7 @@
 local turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema, original, trace_parent, context =
   unpack(ARGV, 1, 11)
 local on_busy, retentionMs, closing = ARGV[12], ARGV[13], { ARGV[14], ARGV[15], ARGV[16] }
-local sizes = check_keys('LLEN', mb, 'HLEN', txt, 'SCARD', ix, 'ZCARD', ready)
+local sizes = check_keys('LLEN', mb, 'HLEN', txt, 'HLEN', ix, 'ZCARD', ready)
 local key = turn_prefix .. turn
 local is_gone = redis.call('EXISTS', gone) == 1
 local known_hash, state = unpack(is_gone and {} or redis.call('HMGET', key, 'hash', 'state'))
@@ -73,7 +73,7 @@ if original ~= '' then
   redis.call('HSET', key, 'redriveOf', original)
   redis.call('HSET', turn_prefix .. original, 'redrivenAs', turn)
 end
-index_key(key)
+index_key('t:' .. turn)
 if is_due then return { 'accepted', 'queued', enter(turn, wake) } end
 local dueAt = now + tonumber(delayMs)
 redis.call('HSET', key, 'dueAt', string.format('%.0f', dueAt))

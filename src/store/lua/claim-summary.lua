@@ -11,5 +11,5 @@ if found == claim then return { 'claimed' } end
 if found and string.sub(found, 1, #prefix) == prefix then return { 'in_flight' } end
 if found then return { 'known', found } end
 redis.call('SET', key, claim, 'PX', ARGV[4])
-index_key(key)
+index_key('sum:' .. ARGV[1])
 return { 'claimed' }

@@ -17,8 +17,9 @@ local BUSY_MS, RESEND_MS = 60000, 60000
 -- 100,000. A search of `ready` instead would read the entries of the whole shard: 12 ms at 10,000 late entries.
 local function find_last_due()
   local last = 0
-  for _, key in ipairs(redis.call('SMEMBERS', ix)) do
-    local due = string.sub(key, 1, #turn_prefix) == turn_prefix and redis.call('HGET', key, 'dueAt')
+  for _, name in ipairs(redis.call('HKEYS', ix)) do
+    local key = turn_prefix .. string.sub(name, 3)
+    local due = string.sub(name, 1, 2) == 't:' and redis.call('HGET', key, 'dueAt')
     if due and redis.call('HGET', key, 'state') == 'scheduled' then last = math.max(last, due) end
   end
   return last

@@ -8,5 +8,5 @@ if redis.call('EXISTS', stream) == 1 then return 1 end
 local state, settled_at = unpack(redis.call('HMGET', key, 'state', 'settledAt'))
 if not state or settled_at or redis.call('EXISTS', gone) == 1 then return 0 end
 redis.call('XADD', stream, '*', 'followed', string.format('%.0f', now))
-index_key(stream)
+index_key('out:' .. ARGV[1])
 return 1

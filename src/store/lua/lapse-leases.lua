@@ -23,14 +23,15 @@ end
 -- Removes the worker's claims on summaries of a conversation. Returns true if there was one.
 local function drop_claims(base, id)
   local index, prefix = base .. 'ix:' .. id, base .. 'sum:' .. id .. ':'
-  local count = redis.pcall('SCARD', index)
+  local count = redis.pcall('HLEN', index)
   if type(count) ~= 'number' or count > names_left then return false end
   names_left = names_left - count
-  local names, has_dropped = redis.pcall('SMEMBERS', index), false
-  for _, key in ipairs(names) do
-    if starts_with(key, prefix) and starts_with(redis.pcall('GET', key), claims) then
+  local names, has_dropped = redis.pcall('HKEYS', index), false
+  for _, name in ipairs(names) do
+    local key = prefix .. string.sub(name, 5)
+    if starts_with(name, 'sum:') and starts_with(redis.pcall('GET', key), claims) then
       redis.call('UNLINK', key)
-      redis.call('SREM', index, key)
+      redis.call('HDEL', index, name)
       has_dropped = true
     end
   end

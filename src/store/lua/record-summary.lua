@@ -15,6 +15,6 @@ if not is_of_pass and redis.call('GET', summary_prefix .. ARGV[5]) ~= ARGV[6] th
 local found = redis.call('GET', key)
 if found and (found == ARGV[2] or string.sub(found, 1, #prefix) == prefix) then return 'recorded' end
 redis.call('SET', key, ARGV[2], 'PX', ARGV[3])
-index_key(key)
+index_key('sum:' .. ARGV[1])
 if ARGV[8] then add_spending({ unpack(ARGV, 8, 11) }) end
 return 'recorded'

@@ -4,5 +4,5 @@
 -- @include key-names
 local key = summary_prefix .. ARGV[1]
 if redis.call('GET', key) ~= ARGV[2] then return 0 end
-redis.call('SREM', ix, key)
+redis.call('HDEL', ix, 'sum:' .. ARGV[1])
 return redis.call('UNLINK', key)

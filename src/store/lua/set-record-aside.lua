@@ -23,7 +23,9 @@ local kept_as = move_key(key)
 why = why .. ', key renamed to ' .. kept_as
 quarantine('key', key, nil, why)
 if find_flaw() then return { 'set_aside', why, 0 } end
-index_key(kept_as)
+-- The name of this key begins with the name of the record.
+local kind, rest = string.match(kept_as, '^{%w+}:[^:]+:(%l+:)[^:]+:(.+)$')
+index_key(kind .. rest)
 if key ~= pass then return { 'set_aside', why, 0 } end
 -- These fields are kept, so that ending the pass also answers the person who decided on its proposal.
 if type(decision) == 'string' then redis.call('HSET', pass, 'decision', decision) end

@@ -21,9 +21,10 @@ local function create_conversation(is_gone, schema, agent)
     -- @include failed
     -- @include idle-ttl
     check_keys('ZCARD', failed, 'ZCARD', idle)
-    for _, key in ipairs(redis.call('SMEMBERS', ix)) do
-      redis.call('UNLINK', key)
-      if string.sub(key, 1, #turn_prefix) == turn_prefix then forget_turn(string.sub(key, #turn_prefix + 1)) end
+    -- @include index-names
+    for _, name in ipairs(redis.call('HKEYS', ix)) do
+      redis.call('UNLINK', key_of(name) or ix)
+      if string.sub(name, 1, 2) == 't:' then forget_turn(string.sub(name, 3)) end
     end
     -- @include packs
     redis.call('UNLINK', c, log, packs, mb, ver, txt, pass, ix, ev, gone, expiry)

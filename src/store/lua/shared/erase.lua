@@ -3,14 +3,15 @@
 -- @include failed
 -- @include open-passes
 -- @include conversations
+-- @include index-names
 -- @include packs
 -- @include unpacked
 local ERASE_GRACE_MS = 5000
 
 -- If the index key has the wrong type, the keys that it listed are unknown. The listed keys disappear when they expire.
 local function take_names(size)
-  local names = redis.pcall('SPOP', ix, size)
-  if names.err then redis.call('UNLINK', ix) end
+  local names = redis.pcall('HRANDFIELD', ix, size)
+  if names.err then redis.call('UNLINK', ix) elseif #names > 0 then redis.call('HDEL', ix, unpack(names)) end
   return names
 end
 
@@ -26,9 +27,10 @@ local function erase_batch(size)
   unschedule(turn_member)
   unschedule(pass_member)
   remove_open_pass()
-  for _, key in ipairs(take_names(size)) do
-    removed = removed + redis.call('UNLINK', key)
-    if string.sub(key, 1, #turn_prefix) == turn_prefix then forget_turn(string.sub(key, #turn_prefix + 1)) end
+  for _, name in ipairs(take_names(size)) do
+    local key = key_of(name)
+    if key then removed = removed + redis.call('UNLINK', key) end
+    if string.sub(name, 1, 2) == 't:' then forget_turn(string.sub(name, 3)) end
   end
   local has_more = redis.call('EXISTS', ix)
   if has_more == 1 then schedule_idle_check(now + ERASE_GRACE_MS) else forget_idle_ttl() end

@@ -5,7 +5,7 @@ local PASS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', '
 -- Returns the error reply for the first corrupt record of the conversation, or nothing.
 local function find_flaw()
   local shard = string.match(ready, '^(.*)ready$')
-  local key, sizes = find_other_type('HLEN', c, 'LLEN', mb, 'HLEN', ver, 'HLEN', txt, 'HLEN', pass, 'SCARD', ix, 'XLEN', ev,
+  local key, sizes = find_other_type('HLEN', c, 'LLEN', mb, 'HLEN', ver, 'HLEN', txt, 'HLEN', pass, 'HLEN', ix, 'XLEN', ev,
     'ZCARD', ready, 'ZCARD', shard .. 'idle', 'ZCARD', shard .. 'passes', 'ZCARD', shard .. 'failed', 'ZCARD', shard .. 'waiting')
   if key then return corrupt(key, '') end
   local head = sizes[mb] > 0 and redis.call('LINDEX', mb, 0)

@@ -13,7 +13,7 @@
 -- `system`, the last system prompt.
 -- `loose` and `dropped`, the state of the search for unused texts in loose-texts.lua.
 -- Hash pass: the compaction pass that is requested or in progress. See pass-record.ts.
--- Set ix, the index: names of the keys of turns, streams, summaries and operations, which an erase removes.
+-- Hash ix, the index: names of the keys of turns, streams, summaries and operations, which an erase removes.
 -- Stream ev: the events of the last day.
 -- String gone: exists for a day after an erase. Its value is the number of removed keys.
 -- Sorted set ready, one per shard: when the sweeper must check a turn or pass. See ready.lua.

@@ -12,7 +12,6 @@ end
 
 local function keep_answer(operation, answer, keepMs, kind)
   local id, hash = split_operation(operation)
-  local key = operation_prefix .. kind .. id
-  redis.call('SET', key, hash .. ' ' .. answer, 'PX', keepMs)
-  index_key(key)
+  redis.call('SET', operation_prefix .. kind .. id, hash .. ' ' .. answer, 'PX', keepMs)
+  index_key('op:' .. kind .. id)
 end

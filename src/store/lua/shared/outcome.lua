@@ -30,13 +30,14 @@ local function record_outcome(turn, step, first)
   for at = first, first_message - 1, 2 do redis.call('HSETNX', txt, 'x:' .. ARGV[at], ARGV[at + 1]) end
   append_messages(ARGV, first_message, turn)
   local to = conversation.head
-  local seqs = to > head and string.format(' %.0f %.0f %s', head + 1, to, step.ending) or ''
+  local seqs = to > head and string.format(step.ending == '' and ' %.0f %.0f' or ' %.0f %.0f %s', head + 1, to, step.ending) or ''
   stage(hash, 's:' .. step.key, string.format('done %.0f', now) .. seqs)
   for _, name in ipairs(COUNTED) do
     if step[name] > 0 then stage(hash, name, string.format('%.0f', tonumber(value_of(hash, name) or 0) + step[name])) end
   end
   if step.requestTokens then
-    stage(hash, 'requestTokens', (value_of(hash, 'requestTokens') or '') .. string.format('%.0f ', step.requestTokens))
+    local earlier = value_of(hash, 'requestTokens')
+    stage(hash, 'requestTokens', (earlier and earlier .. ' ' or '') .. string.format('%.0f', step.requestTokens))
   end
   local anchor = step.anchor
   if anchor then
