@@ -2,11 +2,17 @@ import { Redis } from 'ioredis';
 import { openClient } from '../src/client/index.ts';
 import { scriptedModel } from '../src/models/scripted.ts';
 import { startWorkers } from '../src/runtime/start-workers.ts';
+import { openDatabase } from '../src/store/database.ts';
+import { openStore } from '../src/store/open-store.ts';
 import { openBenchRedis } from './redis.ts';
 
 const TURNS = 10;
+const SHARDS = 256;
 
-/** Measures the bytes in Redis of an idle conversation of 10 turns besides its content, with and without its events. */
+/**
+ * Measures the bytes in Redis of a conversation of 10 turns besides its content, with and without its events: right after
+ * the last turn, and after an hour without use, when its log is packed.
+ */
 async function main(): Promise<void> {
   const redis = await openBenchRedis();
   const agent = {
@@ -20,7 +26,7 @@ async function main(): Promise<void> {
     redisUrl: redis.url,
     agents: [agent],
     roles: ['turn'],
-    shards: 256,
+    shards: SHARDS,
     queueShards: 1,
     concurrency: { turn: 1, compaction: 1, summarization: 1 },
     shutdownMs: 5_000,
@@ -36,20 +42,21 @@ async function main(): Promise<void> {
       (sum, { message }) => sum + Buffer.byteLength(JSON.stringify(message)),
       0,
     );
-    let events = 0;
-    let others = -content;
-    for (const key of (await connection.keys('{tf*:idle*')).filter((name) => !name.endsWith(':ready'))) {
-      const bytes = Number(await connection.memory('USAGE', key, 'SAMPLES', 0));
-      if (key.includes(':ev:')) events += bytes;
-      else others += bytes;
-    }
+    const ref = { tenant: '_', id: 'idle' };
+    const keyspace = await openDatabase(connection, { shards: SHARDS });
+    const log = keyspace.key(ref, 'log');
+    const fresh = await measure(connection, content);
+    // The time of the last entry decides since when a conversation is idle.
+    const last = (await connection.hget(log, String(2 * TURNS))) ?? '';
+    await connection.hset(log, String(2 * TURNS), last.replace(/ \d{13} /, ' 1 '));
+    await openStore(connection, keyspace).packLog(ref);
+    const rested = await measure(connection, content);
     if (process.argv.includes('--json'))
-      process.stdout.write(
-        `${JSON.stringify({ turns: TURNS, content, besides: others, withEvents: others + events })}\n`,
-      );
+      process.stdout.write(`${JSON.stringify({ turns: TURNS, content, fresh, rested })}\n`);
     else
       process.stdout.write(
-        `an idle conversation of ${TURNS} turns: ${others} bytes besides its ${content} bytes of content, ${others + events} while its events last\n`,
+        `a conversation of ${TURNS} turns, besides its ${content} bytes of content:\n` +
+          `after the last turn ${describe(fresh)}\nan hour later ${describe(rested)}\n`,
       );
   } finally {
     connection.disconnect();
@@ -57,6 +64,25 @@ async function main(): Promise<void> {
     await workers.close();
     await redis.stop();
   }
+}
+
+interface Measured {
+  readonly besides: number;
+  readonly withEvents: number;
+}
+
+async function measure(redis: Redis, content: number): Promise<Measured> {
+  let [events, besides] = [0, -content];
+  for (const key of (await redis.keys('{tf*:idle*')).filter((name) => !name.endsWith(':ready'))) {
+    const bytes = Number(await redis.memory('USAGE', key, 'SAMPLES', 0));
+    if (key.includes(':ev:')) events += bytes;
+    else besides += bytes;
+  }
+  return { besides, withEvents: besides + events };
+}
+
+function describe({ besides, withEvents }: Measured): string {
+  return `${besides} bytes, ${withEvents} while its events last`;
 }
 
 await main();

@@ -19,9 +19,9 @@ export function eraseRecords(db: MemoryDatabase, ref: ConversationRef): number {
  */
 function countKeys(db: MemoryDatabase, conversation: MemoryConversation | undefined): number {
   if (conversation === undefined) return 0;
-  const { log, mailbox, versions, summaries, texts, pass, events } = conversation;
+  const { log, packed, mailbox, versions, summaries, texts, pass, events } = conversation;
   const { turnRecords, summaryRecords, operations, replacements } = conversation;
-  const kinds = [log.length, mailbox.length, versions.size, summaries.size + texts.size, events.length];
+  const kinds = [log.length, packed.length, mailbox.length, versions.size, summaries.size + texts.size, events.length];
   const single = kinds.filter((count) => count > 0).length + (pass === undefined ? 1 : 2);
   return (
     single +

@@ -106,11 +106,11 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
 }
 
 /** Adds a short context to a claim, as `short_log` of `lua/claim-turn.lua` does in Redis. */
-function withEarlier({ log, version }: MemoryConversation, claimed: ClaimedTurn): ClaimedTurn {
+function withEarlier({ log, version, packed }: MemoryConversation, claimed: ClaimedTurn): ClaimedTurn {
   const earlier = log.slice(0, claimed.input === undefined ? log.length : -1).map(({ message }) => message);
   const bytes = earlier.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message)), 0);
   const isShort = earlier.length <= TURN_LIMITS.claimedMessages && bytes <= TURN_LIMITS.claimedBytes;
-  return version === 0 && isShort ? { ...claimed, earlier } : claimed;
+  return version === 0 && packed.length === 0 && isShort ? { ...claimed, earlier } : claimed;
 }
 
 /** Gives the first turn of the mailbox to a worker, as `lua/shared/take-head.lua` does in Redis. */

@@ -2,8 +2,9 @@ import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { TurnFailure, TurnState, WaitKind } from '../../src/domain/turn.ts';
 import { decodeConversation, readOpenCalls } from '../../src/store/conversation-record.ts';
-import type { Keyspace } from '../../src/store/keys.ts';
+import type { ConversationKey, Keyspace } from '../../src/store/keys.ts';
 import { decodeLogEntry } from '../../src/store/log.ts';
+import { readPackName, unpack } from '../../src/store/packs.ts';
 import { MAX_SEQ, RecordFields } from '../../src/store/records.ts';
 import { decodeStep } from '../../src/store/turn-record.ts';
 import { type Observation, type ObservedTurn, withoutTimes } from './observation.ts';
@@ -22,7 +23,7 @@ export async function listTurnKeys(redis: Redis, keyspace: Keyspace, ref: Conver
 
 /** Reads the Redis keys of a conversation directly, not through operations of the store. */
 export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: ConversationRef): Promise<Observation> {
-  const key = (kind: 'c' | 'log' | 'mb' | 'txt' | 'ix' | 'ev'): string => keyspace.key(ref, kind);
+  const key = (kind: ConversationKey): string => keyspace.key(ref, kind);
   const [c, log, mailbox, txt, indexed, events, scores, listed, [seconds, micros]] = await Promise.all([
     redis.hgetall(key('c')),
     redis.hgetall(key('log')),
@@ -58,7 +59,7 @@ export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: Conver
       openCalls: Object.fromEntries(
         readOpenCalls(fieldsOf(key('c'), c)).map(({ id, providerId = '' }) => [id, providerId]),
       ),
-      log: observeLog(log),
+      log: observeLog({ ...(await readPacked(redis, key('pk'))), ...log }),
       userMessages: state.turns,
       ...(anchor && { anchor: { seq: anchor.seq, tokens: anchor.tokens } }),
       texts: withPrefix(txt, 'x:'),
@@ -92,6 +93,18 @@ function readyOf(scores: readonly string[], { tenant, id }: ConversationRef): Re
     else if (rest.startsWith(`${name}|`)) found[`d|${rest.slice(name.length + 1)}`] = score;
   }
   return found;
+}
+
+/** Reads the packed log entries by their seqs. */
+async function readPacked(redis: Redis, key: string): Promise<Fields> {
+  const entries: [string, string][] = [];
+  for (const [field, value] of Object.entries(await redis.hgetallBuffer(key))) {
+    const texts = (await unpack({ key, field }, value)).values();
+    for (const { from, to } of readPackName(key, field)) {
+      for (let seq = from; seq <= to; seq += 1) entries.push([String(seq), texts.next().value ?? '']);
+    }
+  }
+  return Object.fromEntries(entries);
 }
 
 function observeLog(log: Fields): Observation['shape']['log'] {

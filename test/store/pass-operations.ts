@@ -67,13 +67,14 @@ async function look({ harness, conversation, count }: Side): Promise<unknown> {
   checkSame(hasEntry, state?.passId !== undefined, 'I6: an unended pass has its entry');
   const context = await store.readContext(conversation);
   checkSame(context?.version.number, state?.size.version, 'the live version can be read');
+  const log = await store.readLog(conversation, [{ from: 1, to: 1_000 }]);
   const versions = await store.listVersions(conversation);
   const turn = await store.readTurn(conversation, 't1');
   const proposal = await store.readProposal(conversation);
   const decisions = await Promise.all(
     Array.from({ length: count }, (_, index) => store.readDecision(conversation, `d-id-${index + 1}`)),
   );
-  return normalize({ state, context, versions, turn, proposal, decisions, events: await events(conversation) });
+  return normalize({ state, context, log, versions, turn, proposal, decisions, events: await events(conversation) });
 }
 
 /** Removes times and incarnations, which differ between the stores, and sorts object keys for the comparison. */
@@ -219,6 +220,12 @@ const operation = fc.oneof(
     new Operation('sweeper wakes', ({ harness, conversation }, id) =>
       harness.store.recordWake({ kind: 'pass', conversation }, `wake-${id}`),
     ),
+  ),
+  fc.constant(
+    new Operation('log is packed', async ({ harness, conversation }) => {
+      await harness.rest(conversation);
+      await harness.store.packLog(conversation);
+    }),
   ),
   fc.constant(new Operation('erase', ({ harness, conversation }) => harness.store.erase(conversation))),
 );

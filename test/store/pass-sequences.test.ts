@@ -16,7 +16,9 @@ test('the memory store behaves like the Redis store under any sequence of operat
     fc.asyncProperty(operations, async (commands) => {
       const conversation = newConversation();
       const start = async (harness: StoreHarness): Promise<Side> => {
-        await harness.store.append({ ...appendOf(conversation, 0, 4), operation: 'first' });
+        await harness.store.append({ ...appendOf(conversation, 0, 12), operation: 'first' });
+        await harness.rest(conversation);
+        await harness.store.packLog(conversation);
         return { harness, conversation, passes: {}, proposals: [], count: 0 };
       };
       const setup = async () => ({ model: await start(memory), real: await start(redis) });

@@ -349,6 +349,13 @@ const endPass = fc.constant(
   }),
 );
 
+const packLog = fc.constant(
+  new Operation('log is packed', false, async ({ harness, conversation }) => {
+    await harness.rest(conversation);
+    return (await harness.store.packLog(conversation)).entries;
+  }),
+);
+
 /**
  * Sorts scheduled turns by name. Two turns that one store accepts in the same millisecond may have different due times in
  * the other.
@@ -382,6 +389,7 @@ export const operations = fc.commands(
       beginPass,
       endPass,
       listOpen,
+      packLog,
     ],
     [accept, claim, claim, claim, claimAndDie, claimAndDie, claimAndDie, record, record, record],
   ].flat(),

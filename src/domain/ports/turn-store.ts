@@ -107,7 +107,7 @@ export interface ClaimedTurn {
   readonly inputSeq: number;
   /** User message of the turn, if it is the last log entry. Workers that know the earlier log need not read it. */
   readonly input?: Message;
-  /** Messages of the log before `input`. Only for a short log that is the whole context, and not after a settlement. */
+  /** Messages of the log before `input`. Only for a short, unpacked log that is the whole context, and not after a settlement. */
   readonly earlier?: readonly Message[];
   readonly conversation: ConversationState;
   /** Present if the caller attached context data to the turn, which `readBriefing` reads. */
