@@ -1,7 +1,7 @@
 /**
  * Measures one turn of 1,000 tool calls with results of 5 kB: `node bench/long-turn.ts [--calls 1000] [--kills 20]
  * [--json]`. The worker is killed at random calls. Goals: every call is reached. The keys of the conversation take at
- * most 1.2 times the bytes of its content. Call 1,000 costs at most 1.1 times as much as call 10. At most one model call
+ * most 1.2 times the bytes of its content, at the end of the turn and after an hour without use. Call 1,000 costs at most 1.1 times as much as call 10. At most one model call
  * is repeated for each kill.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -11,11 +11,14 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 import { openClient } from '../src/client/index.ts';
+import { Keyspace } from '../src/store/keys.ts';
+import { openStore } from '../src/store/open-store.ts';
 import { Random } from '../test/setup/random.ts';
 import { openBenchRedis } from './redis.ts';
 import { spreadOf } from './spread.ts';
 
 const CONVERSATION = 'long';
+const SHARDS = 16;
 /** Calls on each side of a call whose costs count as its own. */
 const NEIGHBOURS = 8;
 const LONGEST_MS = 1_800_000;
@@ -96,7 +99,15 @@ async function readStored(): Promise<number> {
   return sizes.reduce<number>((sum, size) => sum + Number(size), 0);
 }
 
-const client = await openClient({ redisUrl: redis.url, shards: 16 });
+/** Packs the log as after an hour without use. The time of the last entry decides since when a conversation is idle. */
+async function packIdle(): Promise<void> {
+  const [keyspace, ref] = [new Keyspace(SHARDS), { tenant: '_', id: CONVERSATION }];
+  const [log, head] = [keyspace.key(ref, 'log'), (await connection.hget(keyspace.key(ref, 'c'), 'head')) ?? ''];
+  await connection.hset(log, head, ((await connection.hget(log, head)) ?? '').replace(/ \d{13} /, ' 1 '));
+  await openStore(connection, keyspace).packLog(ref);
+}
+
+const client = await openClient({ redisUrl: redis.url, shards: SHARDS });
 const working = keepWorking();
 try {
   const startedAt = performance.now();
@@ -105,6 +116,8 @@ try {
   const seconds = Math.round((performance.now() - startedAt) / 1_000);
   const log = await client.log(CONVERSATION);
   const content = log.reduce((sum, { bytes }) => sum + bytes, 0);
+  const stored = await readStored();
+  await packIdle();
   const results = log.filter(({ message }) => message.role === 'tool').length;
   const points = [10, 100, 1_000]
     .filter((number) => number <= calls)
@@ -114,7 +127,8 @@ try {
     state: view.state,
     seconds,
     calls: `${results} of ${calls}`,
-    storedByContent: Number(((await readStored()) / content).toFixed(2)),
+    storedByContent: Number((stored / content).toFixed(2)),
+    packedByContent: Number(((await readStored()) / content).toFixed(2)),
     costs: Object.fromEntries(points),
     lastByFirst: { ms: ratio(last?.ms, first?.ms), bytes: ratio(last?.bytes, first?.bytes) },
     kills: killed.size,

@@ -15,6 +15,8 @@ import { decodeVersion } from './version-record.ts';
 
 /** Each call looks at one in this many shards, because nobody waits for a pack. */
 const SHARE_OF_SHARDS = 32;
+/** Usual ms between two calls. */
+const ROUND_MS = 500;
 /** Maximum conversations that are taken from one shard at a time. */
 const MOST_TAKEN = 4;
 const RETRY_MS = 600_000;
@@ -32,7 +34,8 @@ export function openPackStore(redis: Redis, keyspace: Keyspace): PackStore {
   const [take, inspect, readPage] = [bind(takeUnpackedScript), bind(inspectLogScript), bind(readLogScript)];
   const [write, end] = [bind(packLogScript), bind(endPackingScript)];
   const existing = new ExistingKeys(redis, keyspace.shards / SHARE_OF_SHARDS);
-  let round = 0;
+  // Processes that start one after another begin at different shards. Otherwise those of short life would never reach some.
+  let round = Math.floor(Date.now() / ROUND_MS);
   return {
     async takeUnpacked() {
       round += 1;

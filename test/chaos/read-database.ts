@@ -3,6 +3,7 @@ import type { LogEntry } from '../../src/domain/message.ts';
 import type { Version } from '../../src/domain/version.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { decodeLogEntry } from '../../src/store/log.ts';
+import { readLogTexts } from '../store/read-log-texts.ts';
 
 /** The records of a conversation in Redis. */
 export interface StoredConversation {
@@ -32,7 +33,7 @@ export async function readConversation(
   const key = (kind: 'c' | 'log' | 'ver' | 'txt' | 'mb' | 'pass' | 'ev'): string => keyspace.key(ref, kind);
   const [fields, log, versions, texts, mailbox, pass, events] = await Promise.all([
     redis.hgetall(key('c')),
-    redis.hgetall(key('log')),
+    readLogTexts(redis, keyspace, ref),
     redis.hvals(key('ver')),
     redis.hkeys(key('txt')),
     redis.lrange(key('mb'), 0, -1),

@@ -18,6 +18,7 @@ import { Shutdown } from '../../src/workers/shutdown.ts';
 import { createSummarizationHandler } from '../../src/workers/summarization/summarization-delivery.ts';
 import { systemTimers } from '../../src/workers/timers.ts';
 import { type Fixture, SHARDS } from './fixture.ts';
+import { readLogTexts } from '../store/read-log-texts.ts';
 
 export interface SummarizersOptions {
   readonly agent: Agent;
@@ -76,7 +77,7 @@ export async function openSummarizers(
   const refOf = (id: string) => ({ tenant: '_', id });
   return {
     async readLogBytes(conversation) {
-      const entries = await redis.hgetall(keyspace.key(refOf(conversation), 'log'));
+      const entries = await readLogTexts(redis, keyspace, refOf(conversation));
       return new Map(Object.entries(entries).map(([seq, entry]) => [Number(seq), entry]));
     },
     readEntry: (log, seq) => decodeLogEntry(seq, log.get(seq) ?? '', 'log').message,

@@ -4,10 +4,10 @@ import type { TurnFailure, TurnState, WaitKind } from '../../src/domain/turn.ts'
 import { decodeConversation, readOpenCalls } from '../../src/store/conversation-record.ts';
 import type { ConversationKey, Keyspace } from '../../src/store/keys.ts';
 import { decodeLogEntry } from '../../src/store/log.ts';
-import { readPackName, unpack } from '../../src/store/packs.ts';
 import { MAX_SEQ, RecordFields } from '../../src/store/records.ts';
 import { decodeStep } from '../../src/store/turn-record.ts';
 import { type Observation, type ObservedTurn, withoutTimes } from './observation.ts';
+import { readLogTexts } from './read-log-texts.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -26,7 +26,7 @@ export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: Conver
   const key = (kind: ConversationKey): string => keyspace.key(ref, kind);
   const [c, log, mailbox, txt, indexed, events, scores, listed, [seconds, micros]] = await Promise.all([
     redis.hgetall(key('c')),
-    redis.hgetall(key('log')),
+    readLogTexts(redis, keyspace, ref),
     redis.lrange(key('mb'), 0, -1),
     redis.hgetall(key('txt')),
     listTurnKeys(redis, keyspace, ref),
@@ -59,7 +59,7 @@ export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: Conver
       openCalls: Object.fromEntries(
         readOpenCalls(fieldsOf(key('c'), c)).map(({ id, providerId = '' }) => [id, providerId]),
       ),
-      log: observeLog({ ...(await readPacked(redis, key('pk'))), ...log }),
+      log: observeLog(log),
       userMessages: state.turns,
       ...(anchor && { anchor: { seq: anchor.seq, tokens: anchor.tokens } }),
       texts: withPrefix(txt, 'x:'),
@@ -93,18 +93,6 @@ function readyOf(scores: readonly string[], { tenant, id }: ConversationRef): Re
     else if (rest.startsWith(`${name}|`)) found[`d|${rest.slice(name.length + 1)}`] = score;
   }
   return found;
-}
-
-/** Reads the packed log entries by their seqs. */
-async function readPacked(redis: Redis, key: string): Promise<Fields> {
-  const entries: [string, string][] = [];
-  for (const [field, value] of Object.entries(await redis.hgetallBuffer(key))) {
-    const texts = (await unpack({ key, field }, value)).values();
-    for (const { from, to } of readPackName(key, field)) {
-      for (let seq = from; seq <= to; seq += 1) entries.push([String(seq), texts.next().value ?? '']);
-    }
-  }
-  return Object.fromEntries(entries);
 }
 
 function observeLog(log: Fields): Observation['shape']['log'] {
