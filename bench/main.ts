@@ -22,6 +22,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   'long-conversation': [],
   recall: [],
   memory: [],
+  packs: [],
   idle: ['--workers=1', '--seconds=1'],
   steady: ['--rate=10', '--seconds=1', '--runs=1'],
   inspection: [],

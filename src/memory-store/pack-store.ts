@@ -1,4 +1,3 @@
-import type { ConversationRef } from '../domain/ids.ts';
 import { choosePackable, isWorthPacking, PACK_AFTER_MS } from '../domain/log-packing.ts';
 import type { PackedLog, PackStore } from '../domain/ports/pack-store.ts';
 import { START_VERSION } from '../domain/version.ts';

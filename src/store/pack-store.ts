@@ -81,16 +81,19 @@ function addPacked(sum: PackedLog, { seqs, bytes, value }: MadePack): PackedLog 
 
 /** Joins pages of log entries to the entries of one pack each. Stops at an entry that the log no longer holds. */
 async function* joinPages(pages: AsyncIterable<LogPage>): AsyncGenerator<ReadonlyMap<number, string>> {
-  let [entries, bytes] = [new Map<number, string>(), 0];
-  read: for await (const { seqs, texts } of pages) {
-    for (const [at, text] of texts.entries()) {
-      if (text === '') break read;
+  let entries = new Map<number, string>();
+  let bytes = 0;
+  for await (const { seqs, texts } of pages) {
+    const end = texts.indexOf('');
+    for (const [at, text] of (end === -1 ? texts : texts.slice(0, end)).entries()) {
       entries.set(seqs[at] ?? 0, text);
       bytes += Buffer.byteLength(text);
       if (bytes < PACK_BYTES && entries.size < PACK_ENTRIES) continue;
       yield entries;
-      [entries, bytes] = [new Map(), 0];
+      entries = new Map();
+      bytes = 0;
     }
+    if (end !== -1) break;
   }
   if (isWorthPacking({ entries: entries.size, bytes })) yield entries;
 }

@@ -198,7 +198,7 @@ test('a pack holds the same texts, whatever characters they have', async () => {
 
 describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/traces)', () => {
   test.each(readConversationFiles())('the packs of $name take at most 0.35 of the memory of their entries in Redis', async ({ conversations }) => {
-    const memory = async (key: string): Promise<number> => Number((await redis.memory('USAGE', key, 'SAMPLES', 0)) ?? 0);
+    const memory = async (key: string): Promise<number> => (await redis.memory('USAGE', key, 'SAMPLES', 0)) ?? 0;
     let [before, after] = [0, 0];
     for (const { messages } of conversations.slice(0, 5)) {
       const conversation = newConversation();
