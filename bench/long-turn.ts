@@ -1,8 +1,8 @@
 /**
  * Measures one turn of 1,000 tool calls with results of 5 kB: `node bench/long-turn.ts [--calls 1000] [--kills 20]
  * [--json]`. The worker is killed at random calls. Goals: every call is reached. The keys of the conversation take at
- * most 1.2 times the bytes of its content, at the end of the turn and after an hour without use. Call 1,000 costs at most 1.1 times as much as call 10. At most one model call
- * is repeated for each kill.
+ * most 1.2 times the bytes of its content, at the end and an hour later. Call 1,000 costs at most 1.1 times as much as
+ * call 10. At most one model call is repeated for each kill.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -10,8 +10,8 @@ const TURNS = 10;
 const SHARDS = 256;
 
 /**
- * Measures the bytes in Redis of a conversation of 10 turns besides its content, with and without its events: right after
- * the last turn, and after an hour without use, when its log is packed.
+ * Measures the bytes in Redis of a conversation of 10 turns besides its content, with and without its events. The first
+ * figures are those after the last turn. The others are those after an hour without use, when the log is packed.
  */
 async function main(): Promise<void> {
   const redis = await openBenchRedis();

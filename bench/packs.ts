@@ -64,11 +64,17 @@ async function packOne(redis: Redis, store: Store, messages: readonly Message[])
   return { before, after, packMs, readMs, readPackedMs };
 }
 
-async function measure(redis: Redis, store: Store, file: ReturnType<typeof readConversationFiles>[number]): Promise<Row> {
+async function measure(
+  redis: Redis,
+  store: Store,
+  file: ReturnType<typeof readConversationFiles>[number],
+): Promise<Row> {
   const packed: Packed[] = [];
-  for (const { messages } of file.conversations.slice(0, CONVERSATIONS)) packed.push(await packOne(redis, store, messages));
+  for (const { messages } of file.conversations.slice(0, CONVERSATIONS))
+    packed.push(await packOne(redis, store, messages));
   const sum = (of: (one: Packed) => number): number => packed.reduce((total, one) => total + of(one), 0);
-  const perMegabyte = (of: (one: Packed) => number): Spread => spreadOf(packed.map((one) => (of(one) * 1e6) / one.before));
+  const perMegabyte = (of: (one: Packed) => number): Spread =>
+    spreadOf(packed.map((one) => (of(one) * 1e6) / one.before));
   return {
     name: file.name,
     conversations: packed.length,

@@ -267,7 +267,17 @@ type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; re
  */
 export type WorkerEvent =
   | (EventScope &
-      (TurnEvent | ModelEvent | PassEvent | LossEvent | ReturnEvent | DeferralEvent | ExpiryEvent | PackEvent | WebhookEvent))
+      (
+        | TurnEvent
+        | ModelEvent
+        | PassEvent
+        | LossEvent
+        | ReturnEvent
+        | DeferralEvent
+        | ExpiryEvent
+        | PackEvent
+        | WebhookEvent
+      ))
   | (Partial<EventScope> &
       (
         | FailureEvent

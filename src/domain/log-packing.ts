@@ -12,7 +12,7 @@ export function isWorthPacking(size: { readonly entries: number; readonly bytes:
   return size.entries >= LEAST_ENTRIES || size.bytes >= LEAST_BYTES;
 }
 
-/** What decides which entries of a log are packed. */
+/** The state of a log by which entries are chosen for packing. */
 export interface PackableLog {
   /** The live version of the context. */
   readonly version: Version;

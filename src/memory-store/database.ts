@@ -5,7 +5,6 @@ import type { ListedConversation } from '../domain/ports/listing-store.ts';
 import type { DecisionAnswer } from '../domain/ports/proposal-store.ts';
 import type { SummaryRecord } from '../domain/ports/summary-store.ts';
 import type { UnusedAnswer } from '../domain/ports/turn-answers.ts';
-import type { StreamEntry } from '../domain/ports/turn-streams.ts';
 import type { Forking, ForkPlan } from '../domain/ports/version-store.ts';
 import type { Delivery } from '../domain/ports/webhook-store.ts';
 import type { RequestFacts } from '../domain/request-facts.ts';
@@ -24,6 +23,7 @@ import type { SeqRange, Summary, Version } from '../domain/version.ts';
 import type { StoredWebhook } from '../domain/webhook.ts';
 import type { MemoryPass } from './pass-record.ts';
 import { scriptTime } from './script-time.ts';
+import type { MemoryStream } from './stream-store.ts';
 
 /** Record of one turn. Redis stores it in the hash `t:<id>:<turn>`. */
 export interface MemoryTurn {
@@ -140,16 +140,6 @@ export interface MemoryConversation {
   readonly events: MemoryEvent[];
   /** Streams of followed turns. */
   readonly streams: Map<string, MemoryStream>;
-}
-
-/** Stream of a followed turn. Redis stores it under the key `out:<id>:<turn>`. */
-export interface MemoryStream {
-  readonly entries: StreamEntry[];
-  /** Number of entries ever added, from which the next id is made. */
-  count: number;
-  bytes: number;
-  /** Time in ms at which the stream of a settled turn expires. */
-  until?: number;
 }
 
 export interface MemoryEvent {

@@ -102,4 +102,3 @@ class SeqCursor {
     return range && range.to - range.from + 1;
   }
 }
-

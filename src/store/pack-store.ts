@@ -13,7 +13,7 @@ import { namePack, PACK_BYTES, pack, readPackName, unpack } from './packs.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodeVersion } from './version-record.ts';
 
-/** Each call looks at one in this many shards, because nobody waits for a pack. */
+/** Each call looks at one in this many shards, because no caller waits for a pack. */
 const SHARE_OF_SHARDS = 32;
 /** Usual ms between two calls. */
 const ROUND_MS = 500;

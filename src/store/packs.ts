@@ -93,7 +93,8 @@ export class PackReader {
     if (value === null) return undefined; // the conversation was erased meanwhile
     const place = { key: this.#key, field: name };
     const [seqs, texts] = [listSeqs(this.#ranges?.get(name) ?? []), await unpack(place, value)];
-    if (seqs.length !== texts.length) throw corruptRecord(place.key, name, 'the pack has other entries than its name says');
+    if (seqs.length !== texts.length)
+      throw corruptRecord(place.key, name, 'the pack has other entries than its name says');
     const entries = new Map(seqs.map((each, at) => [each, texts[at] ?? '']));
     this.#opened = [entries, ...this.#opened].slice(0, KEPT_PACKS);
     return entries;

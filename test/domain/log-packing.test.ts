@@ -43,7 +43,11 @@ test('an entry is packed once, if the context does not show it or the conversati
 });
 
 test('a log that ends before its version, as after a lost write, is packed within its end', () => {
-  const version: Version = { ...START_VERSION, base: 9, segments: [{ kind: 'evicted', from: 1, to: 9, weight: NO_WEIGHT }] };
+  const version: Version = {
+    ...START_VERSION,
+    base: 9,
+    segments: [{ kind: 'evicted', from: 1, to: 9, weight: NO_WEIGHT }],
+  };
   expect(choosePackable({ version, head: 5, isIdle: false, packed: [] })).toEqual([{ from: 1, to: 4 }]);
   expect(choosePackable({ version, head: 0, isIdle: true, packed: [] })).toEqual([]);
 });

@@ -17,8 +17,8 @@ import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
 import { Shutdown } from '../../src/workers/shutdown.ts';
 import { createSummarizationHandler } from '../../src/workers/summarization/summarization-delivery.ts';
 import { systemTimers } from '../../src/workers/timers.ts';
-import { type Fixture, SHARDS } from './fixture.ts';
 import { readLogTexts } from '../store/read-log-texts.ts';
+import { type Fixture, SHARDS } from './fixture.ts';
 
 export interface SummarizersOptions {
   readonly agent: Agent;

@@ -116,7 +116,10 @@ describe('packs in Redis', () => {
     const conversation = await makeSummarized();
     const key = keyspace.key(conversation, 'log');
     await redis.hset(key, '7', 'x');
-    await expect(store.packLog(conversation)).rejects.toMatchObject({ code: 'corrupt_record', details: { key, field: '7' } });
+    await expect(store.packLog(conversation)).rejects.toMatchObject({
+      code: 'corrupt_record',
+      details: { key, field: '7' },
+    });
     expect(await redis.hlen(key)).toBe(40);
   });
 
@@ -139,7 +142,10 @@ describe('packs in Redis', () => {
   test('the event stream of an idle conversation gives back the memory that Redis reserved for it', async () => {
     const conversation = await makeSummarized();
     const [log, events] = [keyspace.key(conversation, 'log'), keyspace.key(conversation, 'ev')];
-    const before = { entries: await redis.xrange(events, '-', '+'), bytes: Number(await redis.memory('USAGE', events)) };
+    const before = {
+      entries: await redis.xrange(events, '-', '+'),
+      bytes: Number(await redis.memory('USAGE', events)),
+    };
     const head = (await redis.hget(log, '40')) ?? '';
     await redis.hset(log, '40', head.replace(/ \d{13} /, ' 1 '));
     await store.packLog(conversation);
@@ -183,7 +189,9 @@ test('the name of a pack lists exactly the seqs of its entries', () => {
     fc.property(seqLists, (numbers) => {
       const seqs = numbers.toSorted((a, b) => a - b);
       const ranges = readPackName('key', namePack(seqs));
-      expect(ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at))).toEqual(seqs);
+      expect(ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at))).toEqual(
+        seqs,
+      );
     }),
   );
 });
@@ -197,23 +205,28 @@ test('a pack holds the same texts, whatever characters they have', async () => {
 });
 
 describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/traces)', () => {
-  test.each(readConversationFiles())('the packs of $name take at most 0.35 of the memory of their entries in Redis', async ({ conversations }) => {
-    const memory = async (key: string): Promise<number> => (await redis.memory('USAGE', key, 'SAMPLES', 0)) ?? 0;
-    let [before, after] = [0, 0];
-    for (const { messages } of conversations.slice(0, 5)) {
-      const conversation = newConversation();
-      const log = keyspace.key(conversation, 'log');
-      const weighed = messages.filter(({ role }) => role !== 'system').map(weigh);
-      await store.append({ ...appendOf(conversation, 0, 0), messages: weighed });
-      before += await memory(log);
-      const entries = await store.readLog(conversation, [{ from: 1, to: weighed.length }]);
-      const head = String(weighed.length);
-      await redis.hset(log, head, ((await redis.hget(log, head)) ?? '').replace(/ \d{13} /, ' 1 '));
-      expect((await store.packLog(conversation)).entries).toBeGreaterThan(0);
-      after += (await memory(keyspace.key(conversation, 'pk'))) + (await memory(log));
-      expect((await store.readLog(conversation, [{ from: 1, to: weighed.length }])).slice(0, -1)).toEqual(entries.slice(0, -1));
-      await store.erase(conversation);
-    }
-    expect(after / before).toBeLessThan(0.35);
-  });
+  test.each(readConversationFiles())(
+    'the packs of $name take at most 0.35 of the memory of their entries in Redis',
+    async ({ conversations }) => {
+      const memory = async (key: string): Promise<number> => (await redis.memory('USAGE', key, 'SAMPLES', 0)) ?? 0;
+      let [before, after] = [0, 0];
+      for (const { messages } of conversations.slice(0, 5)) {
+        const conversation = newConversation();
+        const log = keyspace.key(conversation, 'log');
+        const weighed = messages.filter(({ role }) => role !== 'system').map(weigh);
+        await store.append({ ...appendOf(conversation, 0, 0), messages: weighed });
+        before += await memory(log);
+        const entries = await store.readLog(conversation, [{ from: 1, to: weighed.length }]);
+        const head = String(weighed.length);
+        await redis.hset(log, head, ((await redis.hget(log, head)) ?? '').replace(/ \d{13} /, ' 1 '));
+        expect((await store.packLog(conversation)).entries).toBeGreaterThan(0);
+        after += (await memory(keyspace.key(conversation, 'pk'))) + (await memory(log));
+        expect((await store.readLog(conversation, [{ from: 1, to: weighed.length }])).slice(0, -1)).toEqual(
+          entries.slice(0, -1),
+        );
+        await store.erase(conversation);
+      }
+      expect(after / before).toBeLessThan(0.35);
+    },
+  );
 });

@@ -1,6 +1,6 @@
 import type { ConversationRef } from '../ids.ts';
 
-/** What one call has packed. */
+/** Log entries that one call has packed. */
 export interface PackedLog {
   /** Number of log entries. */
   readonly entries: number;
@@ -17,13 +17,13 @@ export interface PackedLog {
 export interface PackStore {
   /**
    * Takes some of the conversations that may have entries to pack now. Each call looks at a part of the shards. A taken
-   * conversation becomes due again after 10 minutes, in case nobody packs its log.
+   * conversation becomes due again after 10 minutes, in case its worker dies.
    */
   takeUnpacked(): Promise<ConversationRef[]>;
   /**
-   * Packs the log entries that `choosePackable` names, at most about 8 MB of them. An entry is removed from the log in the
-   * same step that writes its pack, and only if the pack was read back and holds the same bytes. The conversation becomes
-   * due again at the time when there may be more to pack.
+   * Packs the log entries that `choosePackable` names, at most about 8 MB of them. A pack is read back first. Then one step
+   * writes it and removes its entries from the log, if they still have the same bytes. The conversation becomes due again
+   * at the time when there may be more to pack.
    */
   packLog(conversation: ConversationRef): Promise<PackedLog>;
 }

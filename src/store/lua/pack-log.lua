@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Replaces log entries by a pack. The script runs on a full Redis, because it frees memory. Nothing is written if an entry
--- differs from what the caller has packed, or if it is the user message of the present turn, which scripts read.
+-- differs from the packed one. Scripts read the user message of the present turn, so it stays, too.
 -- ARGV: name of the pack, its value, SHA-1 of the entries joined by line ends, their seqs
 -- Reply: 'packed' | 'changed'
 -- @include keys

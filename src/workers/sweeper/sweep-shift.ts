@@ -50,7 +50,11 @@ export function beginSweepShift(
     sweeping = { done, since: beats };
   };
   const beginChore = (chore: Chore): void => {
-    if (!running.has(chore)) running.set(chore, chore().finally(() => running.delete(chore)));
+    if (!running.has(chore))
+      running.set(
+        chore,
+        chore().finally(() => running.delete(chore)),
+      );
   };
   const beat = async (): Promise<void> => {
     beats += 1;

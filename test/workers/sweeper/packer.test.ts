@@ -33,7 +33,9 @@ async function run(packs: Partial<PackStore>, stop = new AbortController()): Pro
 test('each due log is packed and reported, unless there was nothing to pack', async () => {
   const { events, asked } = await run({ packLog: async ({ id }) => (id === 'b' ? { ...packed, entries: 0 } : packed) });
   expect(asked).toEqual(ids);
-  expect(events).toEqual(['a', 'c'].map((conversation) => ({ type: 'log_packed', tenant: '_', conversation, ...packed })));
+  expect(events).toEqual(
+    ['a', 'c'].map((conversation) => ({ type: 'log_packed', tenant: '_', conversation, ...packed })),
+  );
 });
 
 test('a log that cannot be packed is reported, and the next ones are packed', async () => {
