@@ -3,7 +3,7 @@ import type { TurnLease } from '../domain/ports/turn-store.ts';
 import type { OnBusy } from '../domain/turn.ts';
 import { checkNumber } from '../domain/version.ts';
 import { toConversationState } from './conversation-state.ts';
-import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
+import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { appendToLog, closeOpenCalls } from './log.ts';
 import { emit, headTurn, raiseEpoch, settleHead, steeredTurns, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
 import { readyEntry } from './members.ts';
@@ -11,6 +11,7 @@ import { finishPass, supersedeOwner } from './pass-end.ts';
 import { putVersion } from './put-version.ts';
 import { notifyReaders } from './stream-store.ts';
 import { findOwned } from './turn-lease.ts';
+import type { MemoryTurn } from './turn-record.ts';
 
 /** Opens, in memory, the operations of a running turn on turns that were enqueued with `onBusy`. */
 export function openMemoryBusyTurnStore(db: MemoryDatabase): BusyTurnStore {

@@ -1,72 +1,19 @@
 import { type Backoff, NO_BACKOFF, type Quarantine } from '../domain/conversation.ts';
-import type { ConversationRef, TraceParent } from '../domain/ids.ts';
-import { type LogEntry, NO_WEIGHT, type WeighedMessage, type Weight } from '../domain/message.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import { type LogEntry, NO_WEIGHT, type Weight } from '../domain/message.ts';
 import type { ListedConversation } from '../domain/ports/listing-store.ts';
 import type { DecisionAnswer } from '../domain/ports/proposal-store.ts';
 import type { SummaryRecord } from '../domain/ports/summary-store.ts';
-import type { UnusedAnswer } from '../domain/ports/turn-answers.ts';
 import type { Forking, ForkPlan } from '../domain/ports/version-store.ts';
 import type { Delivery } from '../domain/ports/webhook-store.ts';
 import type { RequestFacts } from '../domain/request-facts.ts';
 import type { SizeAnchor } from '../domain/size.ts';
-import type {
-  AnswerEnd,
-  StepRecord,
-  TurnCaps,
-  TurnFailure,
-  TurnState,
-  TurnUsage,
-  Waiting,
-  WaitRequest,
-} from '../domain/turn.ts';
+import type { TurnUsage } from '../domain/turn.ts';
 import type { SeqRange, Summary, Version } from '../domain/version.ts';
 import type { StoredWebhook } from '../domain/webhook.ts';
 import type { MemoryPass } from './pass-record.ts';
 import { scriptTime } from './script-time.ts';
-import type { MemoryStream } from './stream-store.ts';
-
-/** Record of one turn. Redis stores it in the hash `t:<id>:<turn>`. */
-export interface MemoryTurn {
-  readonly turn: string;
-  readonly agent: string;
-  readonly payloadHash: string;
-  readonly acceptedAt: number;
-  readonly traceParent?: TraceParent | undefined;
-  readonly dueAt?: number;
-  readonly caps?: TurnCaps | undefined;
-  /** Context that the caller passed with the turn. Removed when the turn is settled. */
-  context?: string | undefined;
-  /** User message of the turn. Removed once the message is in the log. */
-  input?: WeighedMessage | undefined;
-  state: TurnState;
-  /** Owner of the first claim since the turn was accepted or last suspended. */
-  taken?: string | undefined;
-  inputSeq?: number;
-  readonly steps: Map<string, StepRecord>;
-  readonly answers: Map<string, string>;
-  /** For each tool call id, the result to log if no step uses the accepted answer. */
-  readonly unused: Map<string, UnusedAnswer>;
-  readonly suspensions: Map<string, number>;
-  /** The wait of a suspended turn. Kept after the wait ends, until the outcome of the waiting step is recorded. */
-  waiting?:
-    | (Waiting & Pick<WaitRequest, 'suspendedIn'> & { isOver: boolean; isFulfilled: boolean; readonly steps: number })
-    | undefined;
-  usage?: TurnUsage;
-  requestTokens?: number[];
-  answerSeq?: number;
-  isStructured?: boolean;
-  end?: AnswerEnd;
-  failure?: TurnFailure;
-  readonly redriveOf?: string;
-  /** True while the turn waits to go into the running turn. */
-  isSteering?: boolean;
-  /** Running turn into which the message of this turn went. */
-  steeredInto?: string;
-  redrivenAs?: string;
-  settledAt?: number;
-  /** Wake (id of a queue job) that the cancel of the turn recorded. */
-  canceledBy?: string;
-}
+import type { MemoryStream, MemoryTurn } from './turn-record.ts';
 
 export interface MemoryConversation {
   readonly ref: ConversationRef;

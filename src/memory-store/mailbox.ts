@@ -3,12 +3,13 @@ import type { IdleTtl } from '../domain/policy.ts';
 import type { AnswerEnd, TurnFailure, TurnUsage, WaitKind } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
-import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
+import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { idOf } from './event-store.ts';
 import { restartIdleTtl } from './idle-ttl.ts';
 import { readyEntry } from './members.ts';
 import { schedulePacking } from './pack-store.ts';
 import { endStream } from './stream-store.ts';
+import type { MemoryTurn } from './turn-record.ts';
 
 export const WAKE_GRACE_MS = 5_000;
 

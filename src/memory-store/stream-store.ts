@@ -14,16 +14,7 @@ import {
 } from '../domain/ports/turn-streams.ts';
 import { isSettled } from '../domain/turn.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
-
-/** Stream of a followed turn. Redis stores it under the key `out:<id>:<turn>`. */
-export interface MemoryStream {
-  readonly entries: StreamEntry[];
-  /** Number of entries ever added, from which the next id is made. */
-  count: number;
-  bytes: number;
-  /** Time in ms at which the stream of a settled turn expires. */
-  until?: number;
-}
+import type { MemoryStream } from './turn-record.ts';
 
 /** Opens the streams of turns in memory. The contract tests in test/store run against these and against Redis. */
 export function openMemoryStreamStore(db: MemoryDatabase): StreamWriter & StreamReader & StreamNotices {

@@ -6,10 +6,11 @@ import type { AnswerRequest, AnswerResult } from '../domain/ports/turn-answers.t
 import type { AcceptRequest, AcceptResult, CancelResult, TurnIntake } from '../domain/ports/turn-store.ts';
 import { isSettled, type TurnAnswer, type TurnView } from '../domain/turn.ts';
 import { enterMailbox, replacesHead } from './busy-turns.ts';
-import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
+import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { closeOpenCalls } from './log.ts';
 import { endWait, isRecorded, popHead, raiseEpoch, settleHead, settleRecord, steeredTurns } from './mailbox.ts';
 import { readyEntry, scheduledEntry } from './members.ts';
+import type { MemoryTurn } from './turn-record.ts';
 import { shortenWait, viewWaiting } from './waiting.ts';
 
 /**

@@ -1,8 +1,9 @@
 import type { Lost, TurnLease } from '../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../domain/turn.ts';
-import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
+import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { headTurn } from './mailbox.ts';
 import { readyEntry } from './members.ts';
+import type { MemoryTurn } from './turn-record.ts';
 
 /**
  * Returns the leased turn, or the reason why the lease was lost, as `lua/shared/fence.lua` does in Redis.

@@ -2,11 +2,12 @@ import type { Lost, StepOutcome, StepResult, TurnLease } from '../domain/ports/t
 import { isAnswerKind, TURN_LIMITS, type WaitRequest } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import { toStepState } from './conversation-state.ts';
-import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
+import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { appendToLog, moveCalls } from './log.ts';
 import { readyEntry } from './members.ts';
 import { notifyReaders } from './stream-store.ts';
 import { extendLease, findOwned } from './turn-lease.ts';
+import type { MemoryTurn } from './turn-record.ts';
 import { emitWait, makeWait } from './waiting.ts';
 
 export function addStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutcome): StepResult {

@@ -19,7 +19,7 @@ import { POISON_FAILURE, TURN_LIMITS } from '../domain/turn.ts';
 import { checkNumber } from '../domain/version.ts';
 import { enterInput, openMemoryBusyTurnStore } from './busy-turns.ts';
 import { toConversationState, toStepState } from './conversation-state.ts';
-import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
+import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { closeOpenCalls } from './log.ts';
 import { headTurn, isRecorded, popHead, raiseEpoch, settleHead, wakeTurn } from './mailbox.ts';
 import { readyEntry } from './members.ts';
@@ -27,6 +27,7 @@ import { dropProposal } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
 import { openMemoryTurnIntake } from './turn-intake.ts';
 import { extendLease, findOwned } from './turn-lease.ts';
+import type { MemoryTurn } from './turn-record.ts';
 import { addStep, recordOutcome, suspend } from './turn-steps.ts';
 
 /** Opens the store of turns in memory. The contract tests in test/store run against this store and against Redis. */

@@ -1,7 +1,8 @@
 import { encodeWaitingCalls } from '../domain/event-record.ts';
 import { isAnswerKind, type Waiting, type WaitRequest } from '../domain/turn.ts';
-import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
+import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { emit } from './mailbox.ts';
+import type { MemoryTurn } from './turn-record.ts';
 
 type Wait = NonNullable<MemoryTurn['waiting']>;
 

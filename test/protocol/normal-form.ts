@@ -1,6 +1,6 @@
 import type { Message } from '../../src/domain/message.ts';
 import { operationId } from '../../src/domain/operation.ts';
-import type { MemoryTurn } from '../../src/memory-store/database.ts';
+import type { MemoryTurn } from '../../src/memory-store/turn-record.ts';
 import { toText } from './snapshot.ts';
 import { ref, type World } from './world.ts';
 

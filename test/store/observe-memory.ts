@@ -1,6 +1,7 @@
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { MemoryDatabase, MemoryTurn } from '../../src/memory-store/database.ts';
+import type { MemoryDatabase } from '../../src/memory-store/database.ts';
 import { waitingTurns } from '../../src/memory-store/listing-store.ts';
+import type { MemoryTurn } from '../../src/memory-store/turn-record.ts';
 import { type Observation, type ObservedTurn, withoutTimes } from './observation.ts';
 
 export function observeMemory(db: MemoryDatabase, ref: ConversationRef): Observation {
