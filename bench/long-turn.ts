@@ -14,6 +14,7 @@ import { openClient } from '../src/client/index.ts';
 import { Keyspace } from '../src/store/keys.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { Random } from '../test/setup/random.ts';
+import { restConversation } from '../test/store/rest-conversation.ts';
 import { openBenchRedis } from './redis.ts';
 import { spreadOf } from './spread.ts';
 
@@ -99,11 +100,10 @@ async function readStored(): Promise<number> {
   return sizes.reduce<number>((sum, size) => sum + Number(size), 0);
 }
 
-/** Packs the log as after an hour without use. The time of the last entry decides since when a conversation is idle. */
+/** Packs the log as after an hour without use. */
 async function packIdle(): Promise<void> {
   const [keyspace, ref] = [new Keyspace(SHARDS), { tenant: '_', id: CONVERSATION }];
-  const [log, head] = [keyspace.key(ref, 'log'), (await connection.hget(keyspace.key(ref, 'c'), 'head')) ?? ''];
-  await connection.hset(log, head, ((await connection.hget(log, head)) ?? '').replace(/ \d{13} /, ' 1 '));
+  await restConversation(connection, keyspace, ref);
   await openStore(connection, keyspace).packLog(ref);
 }
 

@@ -4,6 +4,7 @@ import { scriptedModel } from '../src/models/scripted.ts';
 import { startWorkers } from '../src/runtime/start-workers.ts';
 import { openDatabase } from '../src/store/database.ts';
 import { openStore } from '../src/store/open-store.ts';
+import { restConversation } from '../test/store/rest-conversation.ts';
 import { openBenchRedis } from './redis.ts';
 
 const TURNS = 10;
@@ -44,11 +45,8 @@ async function main(): Promise<void> {
     );
     const ref = { tenant: '_', id: 'idle' };
     const keyspace = await openDatabase(connection, { shards: SHARDS });
-    const log = keyspace.key(ref, 'log');
     const fresh = await measure(connection, content);
-    // The time of the last entry decides since when a conversation is idle.
-    const last = (await connection.hget(log, String(2 * TURNS))) ?? '';
-    await connection.hset(log, String(2 * TURNS), last.replace(/ \d{13} /, ' 1 '));
+    await restConversation(connection, keyspace, ref);
     await openStore(connection, keyspace).packLog(ref);
     const rested = await measure(connection, content);
     if (process.argv.includes('--json'))

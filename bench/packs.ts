@@ -9,6 +9,7 @@ import { openConnection } from '../src/redis/connection.ts';
 import { Keyspace } from '../src/store/keys.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { appendOf } from '../test/store/pass-samples.ts';
+import { restConversation } from '../test/store/rest-conversation.ts';
 import { newConversation, weigh } from '../test/store/samples.ts';
 import { hasTraces, readConversationFiles } from '../test/wire/traces.ts';
 import { openBenchRedis } from './redis.ts';
@@ -51,12 +52,11 @@ async function packOne(redis: Redis, store: Store, messages: readonly Message[])
   const [log, packs] = [keyspace.key(conversation, 'log'), keyspace.key(conversation, 'pk')];
   const memory = async (key: string): Promise<number> => Number(await redis.memory('USAGE', key, 'SAMPLES', 0));
   const weighed = messages.filter(({ role }) => role !== 'system').map(weigh);
-  const [head, all] = [String(weighed.length), [{ from: 1, to: weighed.length }]];
+  const all = [{ from: 1, to: weighed.length }];
   await store.append({ ...appendOf(conversation, 0, 0), messages: weighed });
   const before = await memory(log);
   const readMs = await timed(() => store.readLog(conversation, all));
-  // The time of the last entry decides since when a conversation is idle.
-  await redis.hset(log, head, ((await redis.hget(log, head)) ?? '').replace(/ \d{13} /, ' 1 '));
+  await restConversation(redis, keyspace, conversation);
   const packMs = await timed(() => store.packLog(conversation));
   const after = (await memory(packs)) + (await memory(log));
   const readPackedMs = await timed(() => store.readLog(conversation, all));

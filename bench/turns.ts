@@ -3,7 +3,11 @@ import { Queue, Worker } from 'bullmq';
 import { type OpenClient, openClient } from '../src/client/index.ts';
 import type { Agent } from '../src/domain/agent.ts';
 import { scriptedModel } from '../src/models/scripted.ts';
+import { openConnection } from '../src/redis/connection.ts';
 import { startWorkers, type WorkersOptions } from '../src/runtime/start-workers.ts';
+import { openDatabase } from '../src/store/database.ts';
+import { openStore } from '../src/store/open-store.ts';
+import { acceptAndClaim, textStep } from '../test/store/samples.ts';
 import { CpuMeter, type CpuUse, type RedisWork } from './cpu-meter.ts';
 import { openBenchRedis } from './redis.ts';
 import { sampleSize } from './sample-size.ts';
@@ -19,6 +23,7 @@ const JOBS = Number(values.jobs);
 const SHAPES = [10, 1] as const;
 const RUNS = sampleSize(3, 1);
 const CONCURRENCY = 50;
+const SHARDS = 256;
 const IN_FLIGHT = 200;
 const LONGEST_RUN_MS = 180_000;
 
@@ -39,7 +44,7 @@ interface Measured {
 /**
  * Compares turns per second with raw BullMQ jobs per second, with ten turns a conversation and with one. Turns are timed
  * from the first acceptance to the last settlement, jobs from the first add to the last completion. All use the same Redis
- * (AOF everysec), process and concurrency, and alternate.
+ * (AOF everysec), process and concurrency, and alternate. The store's part of a turn runs alone, too.
  */
 async function main(): Promise<void> {
   const redis = await openBenchRedis();
@@ -51,10 +56,12 @@ async function main(): Promise<void> {
   };
   try {
     const jobs: Measured[] = [];
+    const calls: Measured[] = [];
     const turns = SHAPES.map((): Measured[] => []);
     for (let run = 0; run < RUNS; run += 1) {
       const raw = await measure(() => measureJobs(redis.url, `raw-${run}`));
       jobs.push(raw);
+      calls.push(await measure(() => measureCalls(redis.url, run)));
       for (const [index, each] of SHAPES.entries()) {
         const measured = await measure(() => measureTurns(redis.url, { run, each }));
         turns[index]?.push(measured);
@@ -66,7 +73,7 @@ async function main(): Promise<void> {
     }
     const report = SHAPES.map((each, index) => ({ each, ...summarize(turns[index] ?? [], jobs) }));
     if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify({ turns: report })}\n`);
-    else print(redis.description, report, jobs);
+    else print(redis.description, report, { jobs, calls });
   } finally {
     meter.close();
     await redis.stop();
@@ -92,15 +99,23 @@ function summarize(turns: readonly Measured[], jobs: readonly Measured[]): Omit<
   };
 }
 
-function print(description: string, report: readonly Summary[], jobs: readonly Measured[]): void {
+function print(
+  description: string,
+  report: readonly Summary[],
+  { jobs, calls }: Readonly<Record<'jobs' | 'calls', readonly Measured[]>>,
+): void {
   process.stdout.write(`${JOBS} no-op turns or jobs a run, ${description}\n`);
   for (const { each, turns, ratio, cpu, work } of report) {
     process.stdout.write(
       `turnfold, ${each} a conversation: ${describeSpread(turns, 0)} turns/s, ratio ${describeSpread(ratio)}\n  ${cpu}\n  ${work}\n`,
     );
   }
-  const perSecond = describeSpread(spreadOf(jobs.map((job) => job.perSecond)), 0);
-  process.stdout.write(`bullmq: ${perSecond} jobs/s\n  ${describeCpu(jobs)}\n  ${describeWork(jobs)}\n`);
+  const show = (name: string, measured: readonly Measured[]): void => {
+    const perSecond = describeSpread(spreadOf(measured.map((one) => one.perSecond)), 0);
+    process.stdout.write(`${name}: ${perSecond} a second\n  ${describeCpu(measured)}\n  ${describeWork(measured)}\n`);
+  };
+  show('accept, claim and settlement, one turn a conversation, without a queue', calls);
+  show('bullmq jobs', jobs);
 }
 
 function describeCpu(measured: readonly Measured[]): string {
@@ -138,6 +153,26 @@ async function measureJobs(url: string, name: string): Promise<number> {
   return perSecond;
 }
 
+/** Runs what the store does for a turn, alone. No wake could be cheaper than none. */
+async function measureCalls(url: string, run: number): Promise<number> {
+  const redis = openConnection({ url });
+  const store = openStore(redis, await openDatabase(redis, { shards: SHARDS }));
+  const startedAt = performance.now();
+  await runInFlight(
+    JOBS,
+    async (index) => {
+      const conversation = { tenant: '_', id: `s${run}-${index}` };
+      const { lease, conversation: state } = await acceptAndClaim(store, conversation, 't1');
+      const step = textStep('model-1', state.head);
+      await store.settle(lease, { state: 'completed', answerSeq: state.head + 1, step }, undefined);
+    },
+    CONCURRENCY,
+  );
+  const perSecond = JOBS / ((performance.now() - startedAt) / 1_000);
+  redis.disconnect();
+  return perSecond;
+}
+
 async function measureTurns(redisUrl: string, { run, each }: { run: number; each: number }): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let settled = 0;
@@ -145,7 +180,7 @@ async function measureTurns(redisUrl: string, { run, each }: { run: number; each
     redisUrl,
     agents: [noOpAgent],
     roles: ['turn', 'compaction', 'summarization'],
-    shards: 256,
+    shards: SHARDS,
     queueShards: 1,
     concurrency: { turn: CONCURRENCY, compaction: 10, summarization: 10 },
     shutdownMs: 10_000,
@@ -171,7 +206,7 @@ async function enqueue(client: OpenClient, conversation: string, index: number):
 }
 
 /** Runs `count` calls, with a limit on the number in flight. */
-async function runInFlight(count: number, call: (index: number) => Promise<unknown>): Promise<void> {
+async function runInFlight(count: number, call: (index: number) => Promise<unknown>, limit = IN_FLIGHT): Promise<void> {
   let next = 0;
   const lane = async (): Promise<void> => {
     while (next < count) {
@@ -180,7 +215,7 @@ async function runInFlight(count: number, call: (index: number) => Promise<unkno
       await call(index);
     }
   };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
+  await Promise.all(Array.from({ length: limit }, lane));
 }
 
 async function bounded(done: Promise<void>): Promise<void> {

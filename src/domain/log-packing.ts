@@ -18,8 +18,10 @@ export interface PackableLog {
   readonly version: Version;
   /** Last seq of the log. */
   readonly head: number;
-  /** True if no turn runs, and the last entry is older than `PACK_AFTER_MS`. */
+  /** True if no turn, compaction pass or fork is open, and the last entry is older than `PACK_AFTER_MS`. */
   readonly isIdle: boolean;
+  /** Seq of the user message of the present turn, which scripts read. 0 if there is none. */
+  readonly inputSeq: number;
   /** Ranges of the entries that are packed already, in any order. */
   readonly packed: readonly SeqRange[];
 }
@@ -30,10 +32,11 @@ export interface PackableLog {
  * a conversation is idle.
  * @returns ranges in ascending order that do not overlap
  */
-export function choosePackable({ version, head, isIdle, packed }: PackableLog): SeqRange[] {
+export function choosePackable({ version, head, isIdle, inputSeq, packed }: PackableLog): SeqRange[] {
   const base = Math.min(version.base, head);
   const last = Math.min(isIdle ? head : base, head - 1);
-  return subtractRanges({ from: 1, to: last }, [...rangesToRead(version, base), ...packed]);
+  const kept = [...rangesToRead(version, base), { from: inputSeq, to: inputSeq }];
+  return subtractRanges({ from: 1, to: last }, [...kept, ...packed]);
 }
 
 /** Returns the parts of a range that are in none of the other ranges. */

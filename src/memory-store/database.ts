@@ -19,6 +19,7 @@ export interface MemoryConversation {
   readonly ref: ConversationRef;
   readonly agent: string;
   readonly incarnation: string;
+  readonly createdAt: number;
   epoch: number;
   owner?: string | undefined;
   leaseUntil?: number | undefined;
@@ -177,7 +178,7 @@ export class MemoryDatabase {
     const found = this.find(ref);
     if (found !== undefined) return found;
     this.#created += 1;
-    const made = createConversation(ref, agent, String(this.#created));
+    const made = createConversation(ref, agent, { incarnation: String(this.#created), createdAt: this.now() });
     this.conversations.set(nameOf(ref), made);
     return made;
   }
@@ -209,11 +210,15 @@ function nameOf({ tenant, id }: ConversationRef): string {
   return `${tenant}/${id}`;
 }
 
-function createConversation(ref: ConversationRef, agent: string, incarnation: string): MemoryConversation {
+function createConversation(
+  ref: ConversationRef,
+  agent: string,
+  creation: Pick<MemoryConversation, 'incarnation' | 'createdAt'>,
+): MemoryConversation {
   return {
     ref,
     agent,
-    incarnation,
+    ...creation,
     epoch: 0,
     attempts: 0,
     log: [],

@@ -35,16 +35,17 @@ export function openMemoryPackStore(db: MemoryDatabase): PackStore {
 }
 
 /** Milliseconds until the conversation is idle if it stays unused, as `lua/inspect-log.lua` computes in Redis. */
-function findIdleIn(db: MemoryDatabase, { mailbox, pass, fork, log }: MemoryConversation): number {
+function findIdleIn(db: MemoryDatabase, { mailbox, pass, fork, log, createdAt }: MemoryConversation): number {
   const isCopied = fork?.isOpen === true && fork.until > db.now();
   if (mailbox.length > 0 || pass !== undefined || isCopied) return PACK_AFTER_MS;
-  return Math.max(0, (log.at(-1)?.at ?? db.now()) + PACK_AFTER_MS - db.now());
+  return Math.max(0, Math.max(log.at(-1)?.at ?? 0, createdAt) + PACK_AFTER_MS - db.now());
 }
 
 function packEntries(conversation: MemoryConversation, isIdle: boolean): PackedLog {
-  const { log, versions, version, packed } = conversation;
+  const { log, versions, version, packed, mailbox, turnRecords } = conversation;
   const live = versions.get(version) ?? START_VERSION;
-  const chosen = choosePackable({ version: live, head: log.length, isIdle, packed });
+  const inputSeq = turnRecords.get(mailbox[0] ?? '')?.inputSeq ?? 0;
+  const chosen = choosePackable({ version: live, head: log.length, isIdle, inputSeq, packed });
   const entries = chosen.flatMap(({ from, to }) => log.slice(from - 1, to));
   const bytes = entries.reduce((sum, { message }) => sum + JSON.stringify(message).length, 0);
   const size = { entries: entries.length, bytes };

@@ -6,6 +6,7 @@ import type { SeqRange } from '../domain/version.ts';
 import type { Keyspace } from './keys.ts';
 import { decodeLogEntry } from './log.ts';
 import { PackReader } from './packs.ts';
+import { callStore } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /** Maximum log entries of one page, because a reply of 10,000 entries would block Redis. */
@@ -14,24 +15,56 @@ const PAGE_ENTRIES = 500;
 const PAGE_BYTES = 4_000_000;
 
 /**
- * Makes the function that reads log entries of several ranges in order, page by page. Entries that the log does not hold
- * are read from packs. A log has no gaps, so the function stops at the first entry that is in neither. A range from a
- * corrupt record may end far after the last entry.
+ * Makes the function that reads log entries of several ranges in order, page by page. A log has no gaps, so the function
+ * stops at the first missing entry. A range from a corrupt record may end far after the last entry.
  */
 export function bindReadLog(redis: Redis, keyspace: Keyspace): ContextStore['readLog'] {
   const readPage = scriptBinder(redis, keyspace)(readLogScript);
   return async (conversation, ranges) => {
-    const [key, packs] = [keyspace.key(conversation, 'log'), new PackReader(redis, keyspace, conversation)];
+    const key = keyspace.key(conversation, 'log');
+    const findPacked = findWith(readPage, new PackReader(redis, keyspace, conversation), conversation);
     const entries: LogEntry[] = [];
     for await (const { seqs, texts } of readPages(readPage, conversation, ranges)) {
+      const packed = await findPacked(seqs.filter((_, at) => texts[at] === ''));
       for (const [at, text] of texts.entries()) {
         const seq = seqs[at] ?? 0;
-        const found = text === '' ? await packs.find(seq) : text;
+        const found = text === '' ? packed.get(seq) : text;
         if (found === undefined) return entries;
         entries.push(decodeLogEntry(seq, found, key));
       }
     }
     return entries;
+  };
+}
+
+type FindPacked = (seqs: readonly number[]) => Promise<ReadonlyMap<number, string>>;
+
+/**
+ * Makes the function that finds entries which the log did not hold. After a failover, the new master may not have the newest
+ * pack. Then its log still holds the entries.
+ */
+function findWith(readPage: ReadPage, packs: PackReader, conversation: ConversationRef): FindPacked {
+  return async (seqs) => {
+    const packed = await packs.find(seqs);
+    const left = seqs.filter((seq) => !packed.has(seq));
+    if (left.length === 0) return packed;
+    const texts = await readPage(conversation, left);
+    return new Map([...packed, ...texts.flatMap((text, at) => (text === '' ? [] : [[left[at] ?? 0, text] as const]))]);
+  };
+}
+
+/** Makes the function that reads one log entry. A command costs less than a script, and most entries are not packed. */
+export function bindReadEntry(
+  redis: Redis,
+  keyspace: Keyspace,
+): (conversation: ConversationRef, seq: number) => Promise<LogEntry | undefined> {
+  const readPage = scriptBinder(redis, keyspace)(readLogScript);
+  return async (conversation, seq) => {
+    const key = keyspace.key(conversation, 'log');
+    const text = await callStore(() => redis.hget(key, String(seq)));
+    const findPacked = findWith(readPage, new PackReader(redis, keyspace, conversation), conversation);
+    const found = text ?? (await findPacked([seq])).get(seq);
+    return found === undefined ? undefined : decodeLogEntry(seq, found, key);
   };
 }
 

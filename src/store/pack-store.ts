@@ -25,8 +25,8 @@ const SILENT_MS = 1_000;
 
 /** Maximum entries of a pack. */
 const PACK_ENTRIES = 1_000;
-/** Maximum packs that one call makes. */
-const MOST_PACKS = 64;
+/** Bytes of entries after which one call makes no further pack. */
+const MOST_BYTES = 8_000_000;
 
 /** Opens the store that packs old log entries in Redis. */
 export function openPackStore(redis: Redis, keyspace: Keyspace): PackStore {
@@ -51,19 +51,16 @@ export function openPackStore(redis: Redis, keyspace: Keyspace): PackStore {
     async packLog(conversation) {
       const log = await inspect(conversation);
       let packed = NOTHING;
-      let packs = 0;
-      if (log !== undefined) {
-        const pages = readPages(readPage, conversation, choosePackable(log));
-        for await (const entries of joinPages(pages)) {
-          const made = await makePack(keyspace.key(conversation, 'log'), entries);
-          // Another process packs the same log.
-          if (!(await write(conversation, made))) return packed;
-          packed = addPacked(packed, made);
-          packs += 1;
-          if (packs === MOST_PACKS) break;
-        }
+      const pages = readPages(readPage, conversation, log === undefined ? [] : choosePackable(log));
+      for await (const entries of joinPages(pages)) {
+        const made = await makePack(keyspace.key(conversation, 'log'), entries);
+        // The log has changed, or another process packs it. It is due again later.
+        if (!(await write(conversation, made))) return packed;
+        packed = addPacked(packed, made);
+        if (packed.bytes >= MOST_BYTES) break;
       }
-      await end(conversation, { head: log?.head ?? 0, againMs: packs === MOST_PACKS ? 0 : log?.idleInMs });
+      const [head, version] = [log?.head ?? 0, log?.version.number ?? 0];
+      await end(conversation, { head, version, againMs: packed.bytes >= MOST_BYTES ? 0 : log?.idleInMs });
       return packed;
     },
   };
@@ -86,12 +83,14 @@ async function* joinPages(pages: AsyncIterable<LogPage>): AsyncGenerator<Readonl
   for await (const { seqs, texts } of pages) {
     const end = texts.indexOf('');
     for (const [at, text] of (end === -1 ? texts : texts.slice(0, end)).entries()) {
+      const size = Buffer.byteLength(text);
+      if (entries.size > 0 && (bytes + size > PACK_BYTES || entries.size === PACK_ENTRIES)) {
+        yield entries;
+        entries = new Map();
+        bytes = 0;
+      }
       entries.set(seqs[at] ?? 0, text);
-      bytes += Buffer.byteLength(text);
-      if (bytes < PACK_BYTES && entries.size < PACK_ENTRIES) continue;
-      yield entries;
-      entries = new Map();
-      bytes = 0;
+      bytes += size;
     }
     if (end !== -1) break;
   }
@@ -137,14 +136,17 @@ const inspectLogScript: ScriptDefinition<[conversation: ConversationRef], Inspec
   file: 'inspect-log',
   args: () => [PACK_AFTER_MS],
   decode: (reply, [conversation], keyspace) => {
-    const answer = reply as [] | [head: number, number: number, version: string, idleIn: number, names: string[]];
+    const answer = reply as
+      | []
+      | [head: number, number: number, version: string, idleIn: number, inputSeq: number, names: string[]];
     if (answer.length === 0) return undefined;
-    const [head, number, text, idleIn, names] = answer;
+    const [head, number, text, idleIn, inputSeq, names] = answer;
     const place = { key: keyspace.key(conversation, 'ver'), field: String(number) };
     return {
       head,
       version: number === START_VERSION.number ? START_VERSION : decodeVersion(place, text),
       isIdle: idleIn === 0,
+      inputSeq,
       idleInMs: idleIn === 0 ? undefined : idleIn,
       packed: names.flatMap((name) => readPackName(keyspace.key(conversation, 'pk'), name)),
     };
@@ -159,14 +161,15 @@ const packLogScript: ScriptDefinition<[conversation: ConversationRef, pack: Made
 };
 
 interface EndedPacking {
-  /** Last seq of the log that was considered. */
+  /** Last seq of the log and live version that were considered. */
   readonly head: number;
+  readonly version: number;
   /** Milliseconds until the conversation is due again. Undefined if nothing is left to pack. */
   readonly againMs: number | undefined;
 }
 
 const endPackingScript: ScriptDefinition<[conversation: ConversationRef, ended: EndedPacking], void> = {
   file: 'end-packing',
-  args: ([, { head, againMs }]) => [head, againMs ?? ''],
+  args: ([, { head, version, againMs }]) => [head, version, againMs ?? ''],
   decode: () => undefined,
 };

@@ -4,17 +4,20 @@ import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { SeqRange } from '../domain/version.ts';
 import type { Keyspace } from './keys.ts';
-import { callStore, corruptRecord, type Place } from './records.ts';
+import { callStore, corruptRecord, MAX_SEQ, type Place } from './records.ts';
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
-/** Maximum bytes of a pack's entries. Larger packs are hardly smaller in Redis, but take longer to read one entry from. */
-export const PACK_BYTES = 131_072;
+/**
+ * Maximum bytes of a pack's entries, unless a single entry has more. Larger packs take as much memory, but a read of one
+ * entry takes longer.
+ */
+export const PACK_BYTES = 32_768;
 /** Maximum bytes of an unpacked pack. A damaged pack must not fill the memory. */
 const UNPACKED_BYTES = 64 * 1_048_576;
-/** Number of packs whose entries a reader keeps. A context shows old messages in the order of the log. */
-const KEPT_PACKS = 2;
+/** Number of packs that are read at a time. */
+const PACKS_AT_ONCE = 16;
 
 /**
  * Compresses log entries: a JSON array of the entries, as gzip. gzip has a checksum and is known to every tool. On recorded
@@ -50,69 +53,87 @@ const NAME = /^\d{1,10}(?:-\d{1,10})?(?:,\d{1,10}(?:-\d{1,10})?)*$/;
 
 /** @throws corrupt_record if the field of the hash `pk` does not name seqs */
 export function readPackName(key: string, name: string): SeqRange[] {
-  if (!NAME.test(name)) throw corruptRecord(key, name, 'the name of a pack must list numbers of messages');
-  return name.split(',').map((range) => {
-    const [from, to = from] = range.split('-').map(Number);
-    return { from: from ?? 0, to: to ?? 0 };
-  });
+  const ranges = NAME.test(name) ? name.split(',').map(readRange) : [];
+  const isValid = ranges.length > 0 && ranges.every(({ from, to }) => from <= to && to <= MAX_SEQ);
+  if (!isValid) throw corruptRecord(key, name, 'the name of a pack must list numbers of messages');
+  return ranges;
+}
+
+function readRange(text: string): SeqRange {
+  const [from = 0, to = from] = text.split('-').map(Number);
+  return { from, to };
 }
 
 /**
- * Finds packed log entries of a conversation, for one read of its log. The names of the packs are read once, and again if an
- * entry is in none of them, because it may have been packed meanwhile. A pack itself never changes.
+ * Finds packed log entries of a conversation, for one read of its log. A pack never changes, but the list of packs grows. So
+ * the names are read again if a wanted entry is in none of the known packs.
  */
 export class PackReader {
   readonly #redis: Redis;
   readonly #key: string;
-  #ranges: ReadonlyMap<string, readonly SeqRange[]> | undefined;
-  #opened: readonly ReadonlyMap<number, string>[] = [];
+  #ranges: ReadonlyMap<string, readonly SeqRange[]> = new Map();
+  /** The pack that was read last. The next page of a log often begins in it. */
+  #last: { readonly name: string; readonly entries: ReadonlyMap<number, string> } | undefined;
 
   constructor(redis: Redis, keyspace: Keyspace, conversation: ConversationRef) {
     this.#redis = redis;
     this.#key = keyspace.key(conversation, 'pk');
   }
 
-  /** @returns undefined if the entry is in no pack */
-  async find(seq: number): Promise<string | undefined> {
-    const opened = this.#opened.find((entries) => entries.has(seq)) ?? (await this.#openPack(seq));
-    return opened?.get(seq);
-  }
-
-  /** Reads the entries of one pack from `seq` on, up to the first gap. Returns none if the entry is in no pack. */
-  async readFrom(seq: number): Promise<string[]> {
-    const opened = await this.#openPack(seq);
-    const texts: string[] = [];
-    for (let text = opened?.get(seq); text !== undefined; text = opened?.get(seq + texts.length)) texts.push(text);
-    return texts;
-  }
-
-  async #openPack(seq: number): Promise<ReadonlyMap<number, string> | undefined> {
-    const name = this.#locate(seq) ?? (await this.#readNames(), this.#locate(seq));
-    if (name === undefined) return undefined;
-    const value = await callStore(() => this.#redis.hgetBuffer(this.#key, name));
-    if (value === null) return undefined; // the conversation was erased meanwhile
-    const place = { key: this.#key, field: name };
-    const [seqs, texts] = [listSeqs(this.#ranges?.get(name) ?? []), await unpack(place, value)];
-    if (seqs.length !== texts.length)
-      throw corruptRecord(place.key, name, 'the pack has other entries than its name says');
-    const entries = new Map(seqs.map((each, at) => [each, texts[at] ?? '']));
-    this.#opened = [entries, ...this.#opened].slice(0, KEPT_PACKS);
-    return entries;
-  }
-
-  #locate(seq: number): string | undefined {
-    for (const [name, ranges] of this.#ranges ?? []) {
-      if (ranges.some(({ from, to }) => from <= seq && seq <= to)) return name;
+  /** Returns the packed entries among these. Each pack that holds one is read once. */
+  async find(seqs: readonly number[]): Promise<ReadonlyMap<number, string>> {
+    const found = new Map<number, string>();
+    if (seqs.length === 0) return found;
+    let located = this.#locate(seqs);
+    if (located.left > 0) {
+      await this.#readNames();
+      located = this.#locate(seqs);
     }
-    return undefined;
+    const wanted = [...located.byName];
+    for (let at = 0; at < wanted.length; at += PACKS_AT_ONCE) {
+      const batch = wanted.slice(at, at + PACKS_AT_ONCE);
+      const packs = await Promise.all(batch.map(([name]) => this.#read(name)));
+      for (const [index, [, those]] of batch.entries()) {
+        for (const seq of those) {
+          const text = packs[index]?.get(seq);
+          if (text !== undefined) found.set(seq, text);
+        }
+      }
+    }
+    return found;
+  }
+
+  /** Groups seqs by the name of their pack. `left` is the number of seqs in no known pack. */
+  #locate(seqs: readonly number[]): { readonly byName: ReadonlyMap<string, readonly number[]>; readonly left: number } {
+    let left = seqs;
+    const byName = new Map<string, readonly number[]>();
+    for (const [name, ranges] of this.#ranges) {
+      if (left.length === 0) break;
+      const isIn = (seq: number): boolean => ranges.some(({ from, to }) => from <= seq && seq <= to);
+      const those = left.filter(isIn);
+      if (those.length === 0) continue;
+      byName.set(name, those);
+      left = left.filter((seq) => !isIn(seq));
+    }
+    return { byName, left: left.length };
   }
 
   async #readNames(): Promise<void> {
     const names = await callStore(() => this.#redis.hkeys(this.#key));
     this.#ranges = new Map(names.map((name) => [name, readPackName(this.#key, name)]));
   }
-}
 
-function listSeqs(ranges: readonly SeqRange[]): number[] {
-  return ranges.flatMap(({ from, to }) => Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => from + at));
+  async #read(name: string): Promise<ReadonlyMap<number, string>> {
+    if (this.#last?.name === name) return this.#last.entries;
+    const value = await callStore(() => this.#redis.hgetBuffer(this.#key, name));
+    if (value === null) return new Map(); // an erase, or a failover to a replica without this pack
+    const texts = await unpack({ key: this.#key, field: name }, value);
+    const ranges = this.#ranges.get(name) ?? [];
+    if (ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0) !== texts.length)
+      throw corruptRecord(this.#key, name, 'the pack has other entries than its name says');
+    const seqs = ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
+    const entries = new Map(seqs.map((seq, at) => [seq, texts[at] ?? '']));
+    this.#last = { name, entries };
+    return entries;
+  }
 }

@@ -28,6 +28,10 @@ const FEW_ENTRIES = 16;
 /** Maximum bytes of the log entries of one page, because a single entry may have 1 MiB. */
 const PAGE_BYTES = 4_000_000;
 
+/** Maximum packed log entries of one page, and their bytes: they are sent to Redis, which knows which ones belong to a turn. */
+const PACKED_AT_ONCE = 200;
+const PACKED_BYTES = 500_000;
+
 /** Opens the streams of turns in Redis. */
 export function openStreamStore(redis: Redis, keyspace: Keyspace): StreamWriter & StreamReader {
   const bind = scriptBinder(redis, keyspace);
@@ -95,9 +99,10 @@ function bindReadStream(redis: Redis, keyspace: Keyspace): StreamReader['readStr
     const { conversation, turn, after } = query;
     let progress = await readProgress(query, []);
     if (progress?.isPacked === true) {
-      const entries = await new PackReader(redis, keyspace, conversation).readFrom(progress.start + 1);
+      const seqs = Array.from({ length: PACKED_AT_ONCE }, (_, at) => (progress?.start ?? 0) + 1 + at);
+      const packed = await new PackReader(redis, keyspace, conversation).find(seqs);
       // The script decides which entries belong to the turn.
-      if (entries.length > 0) progress = await readProgress(query, entries);
+      progress = await readProgress(query, fitInPage(seqs.map((seq) => packed.get(seq) ?? '')));
     }
     if (progress === undefined) return undefined;
     const { last, few, isPacked: _, ...page } = progress;
@@ -111,6 +116,13 @@ function bindReadStream(redis: Redis, keyspace: Keyspace): StreamReader['readStr
       hasMoreEntries: found.length === PAGE_ENTRIES,
     };
   };
+}
+
+/** Returns as many of the first entries as fit into a page, but at least one. */
+function fitInPage(entries: readonly string[]): readonly string[] {
+  let bytes = 0;
+  const end = entries.findIndex((entry, at) => at > 0 && (bytes += Buffer.byteLength(entry)) > PACKED_BYTES);
+  return end === -1 ? entries : entries.slice(0, end);
 }
 
 type ProgressReply =

@@ -6,7 +6,8 @@ import type { TurnIntake } from '../domain/ports/turn-store.ts';
 import { TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
 import { decodeForking, type ForkingReply } from './conversation-record.ts';
 import { type Keyspace, STORE_SCHEMA, scheduledMember } from './keys.ts';
-import { decodeLogEntry, decodeMessage } from './log.ts';
+import { decodeMessage } from './log.ts';
+import { bindReadEntry } from './log-pages.ts';
 import { callStore, RecordFields } from './records.ts';
 import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
 import {
@@ -111,23 +112,19 @@ export const cancelTurnScript: ScriptOf<TurnIntake['cancel']> = {
   },
 };
 
-/** Reads a turn and its answer by two reads without a script, because a settled turn and its log entry never change. */
-export async function readTurn(
-  redis: Redis,
-  keyspace: Keyspace,
-  conversation: ConversationRef,
-  turn: string,
-): Promise<TurnView | undefined> {
-  const key = keyspace.turn(conversation, turn);
-  const fields = RecordFields.ofValues(key, VIEW_FIELDS, await callStore(() => redis.hmget(key, ...VIEW_FIELDS)));
-  if (fields.isEmpty) return undefined;
-  const seq = readAnswerSeq(fields);
-  const log = keyspace.key(conversation, 'log');
-  const entry = seq === undefined ? null : await callStore(() => redis.hget(log, String(seq)));
-  // The conversation was erased between the two reads.
-  if (seq !== undefined && entry === null) return undefined;
-  const answer = entry === null ? undefined : decodeLogEntry(seq ?? 0, entry, log).message.content;
-  return decodeTurnView(turn, fields, answer);
+/** Makes the function that reads a turn and then its answer. A settled turn and its log entry never change. */
+export function bindReadTurn(redis: Redis, keyspace: Keyspace): TurnIntake['readTurn'] {
+  const readEntry = bindReadEntry(redis, keyspace);
+  return async (conversation, turn) => {
+    const key = keyspace.turn(conversation, turn);
+    const fields = RecordFields.ofValues(key, VIEW_FIELDS, await callStore(() => redis.hmget(key, ...VIEW_FIELDS)));
+    if (fields.isEmpty) return undefined;
+    const seq = readAnswerSeq(fields);
+    const entry = seq === undefined ? undefined : await readEntry(conversation, seq);
+    // The conversation was erased after its turn was read.
+    if (seq !== undefined && entry === undefined) return undefined;
+    return decodeTurnView(turn, fields, entry?.message.content);
+  };
 }
 
 /** Reads user messages from the texts of a conversation, where they lie until a worker claims their turns. */

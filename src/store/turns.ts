@@ -10,9 +10,9 @@ import {
   acceptTurnScript,
   answerTurnScript,
   bindListOpen,
+  bindReadTurn,
   cancelTurnScript,
   readInputs,
-  readTurn,
 } from './turn-intake.ts';
 import {
   claimTurnScript,
@@ -45,7 +45,7 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Bus
     rollBackVersion: bind(rollBackVersionScript),
     settle: bind(settleTurnScript),
     cancel: bind(cancelTurnScript),
-    readTurn: (conversation, turn) => readTurn(redis, keyspace, conversation, turn),
+    readTurn: bindReadTurn(redis, keyspace),
     listFailed: (query) => listFailed(redis, keyspace, query),
     listOpen: bindListOpen(redis, keyspace),
     readInputs: (conversation, turns) => readInputs(redis, keyspace.key(conversation, 'txt'), turns),

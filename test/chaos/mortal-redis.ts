@@ -18,6 +18,7 @@ export class MortalRedis {
   readonly #folder: string;
   readonly #fsync: string;
   #server: ChildProcess | undefined;
+  #isKept = false;
 
   private constructor(port: number, folder: string, fsync: string) {
     this.port = port;
@@ -58,6 +59,12 @@ export class MortalRedis {
     }
   }
 
+  /** Keeps the data after the server has stopped. Returns its folder. */
+  keepData(): string {
+    this.#isKept = true;
+    return this.#folder;
+  }
+
   async kill(): Promise<void> {
     const server = this.#server;
     if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
@@ -68,6 +75,7 @@ export class MortalRedis {
 
   async stop(): Promise<void> {
     await this.kill();
+    if (this.#isKept) return;
     await rm(this.#folder, { recursive: true, force: true });
   }
 }

@@ -78,6 +78,14 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     traffic.stop();
     const stored = await readWhenQuiet(direct, traffic, isStill);
     const paidAgain = [...provider.paid.values()].reduce((sum, count) => sum + count - 1, 0);
+    const findings = [
+      ...stored.findings,
+      ...findUnexplained(stored.conversations, reports),
+      ...reports.findFalseLosses(listCompleted(stored)),
+      ...pool.crashes.map((detail) => ({ rule: 'no worker ends by itself', conversation: '', detail })),
+      ...checkPaid(paidAgain, faults.counts),
+    ];
+    if (findings.length > 0) log(`the data of Redis: ${redis.keepData()}`);
     return {
       seed,
       seconds: Math.round((Date.now() - startMs) / 1_000),
@@ -89,13 +97,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       summaries: { paid: provider.paid.size, paidAgain },
       recoveries: reports.recoveries,
       quietMs: Date.now() - quietSinceMs,
-      findings: [
-        ...stored.findings,
-        ...findUnexplained(stored.conversations, reports),
-        ...reports.findFalseLosses(listCompleted(stored)),
-        ...pool.crashes.map((detail) => ({ rule: 'no worker ends by itself', conversation: '', detail })),
-        ...checkPaid(paidAgain, faults.counts),
-      ],
+      findings,
     };
   } finally {
     clearInterval(progress);

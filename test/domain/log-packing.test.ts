@@ -28,16 +28,16 @@ function listSeqs(list: readonly SeqRange[]): number[] {
   return list.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
 }
 
-test('an entry is packed once, if the context does not show it or the conversation is idle, and never if it is the last one', () => {
+test('an entry is packed once, if the context does not show it or the conversation is idle, and never if it is the last one or one that scripts read', () => {
   fc.assert(
-    fc.property(versions, fc.nat(20), fc.boolean(), ranges, (version, newer, isIdle, packed) => {
+    fc.property(versions, fc.nat(20), fc.boolean(), fc.nat(30), ranges, (version, newer, isIdle, inputSeq, packed) => {
       const head = version.base + newer;
       const shown = new Set(listSeqs(rangesToRead(version, version.base)));
       const done = new Set(listSeqs(packed));
       const expected = listSeqs([{ from: 1, to: head }]).filter(
-        (seq) => seq < head && !done.has(seq) && !shown.has(seq) && (seq <= version.base || isIdle),
+        (seq) => seq < head && seq !== inputSeq && !done.has(seq) && !shown.has(seq) && (seq <= version.base || isIdle),
       );
-      expect(listSeqs(choosePackable({ version, head, isIdle, packed }))).toEqual(expected);
+      expect(listSeqs(choosePackable({ version, head, isIdle, inputSeq, packed }))).toEqual(expected);
     }),
   );
 });
@@ -48,8 +48,8 @@ test('a log that ends before its version, as after a lost write, is packed withi
     base: 9,
     segments: [{ kind: 'evicted', from: 1, to: 9, weight: NO_WEIGHT }],
   };
-  expect(choosePackable({ version, head: 5, isIdle: false, packed: [] })).toEqual([{ from: 1, to: 4 }]);
-  expect(choosePackable({ version, head: 0, isIdle: true, packed: [] })).toEqual([]);
+  expect(choosePackable({ version, head: 5, isIdle: false, inputSeq: 0, packed: [] })).toEqual([{ from: 1, to: 4 }]);
+  expect(choosePackable({ version, head: 0, isIdle: true, inputSeq: 0, packed: [] })).toEqual([]);
 });
 
 test.each([

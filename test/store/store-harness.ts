@@ -1,19 +1,17 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import { PACK_AFTER_MS } from '../../src/domain/log-packing.ts';
-import type { LogEntry } from '../../src/domain/message.ts';
 import type { Store } from '../../src/domain/ports/store.ts';
 import { MemoryDatabase } from '../../src/memory-store/database.ts';
 import { emit } from '../../src/memory-store/mailbox.ts';
 import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import type { MemoryTurn } from '../../src/memory-store/turn-record.ts';
 import { idleMember, type Keyspace, readyMember, scheduledMember } from '../../src/store/keys.ts';
-import { decodeLogEntry, encodeLogEntry } from '../../src/store/log.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Observation } from './observation.ts';
 import { observeMemory } from './observe-memory.ts';
 import { listTurnKeys, observeRedis } from './observe-redis.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
+import { age, restConversation } from './rest-conversation.ts';
 
 /** A member of `ready` or `idle`: a mailbox, a pass, an idle conversation, or a scheduled turn. */
 export type Entry = 't' | 'p' | 'r' | { readonly scheduled: string };
@@ -99,6 +97,7 @@ export function openMemoryStoreHarness(): StoreHarness {
     },
     rest: async (ref) => {
       const log = db.find(ref)?.log;
+      Object.assign(db.find(ref) ?? {}, { createdAt: 1 });
       const last = log?.pop();
       if (last !== undefined) log?.push(age(last));
       db.unpacked.set(`${ref.tenant}|${ref.id}`, 1);
@@ -162,12 +161,7 @@ export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): 
       await redis.zadd(setOf(keyspace, ref, 'r'), 1, memberOf(ref, 'r'));
     },
     rest: async (ref) => {
-      const head = (await redis.hget(key('c', ref), 'head')) ?? '0';
-      const entry = await redis.hget(keyspace.key(ref, 'log'), head);
-      if (entry !== null) {
-        const aged = encodeLogEntry(age(decodeLogEntry(Number(head), entry, 'log')));
-        await redis.hset(keyspace.key(ref, 'log'), head, aged);
-      }
+      await restConversation(redis, keyspace, ref);
       await redis.zadd(keyspace.unpacked(keyspace.shardOf(ref)), 1, `${ref.tenant}|${ref.id}`);
     },
     packableIn: async (ref) => {
@@ -225,10 +219,6 @@ export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): 
     },
     close,
   };
-}
-
-function age(entry: LogEntry): LogEntry {
-  return { ...entry, at: entry.at - PACK_AFTER_MS };
 }
 
 function memberOf(ref: ConversationRef, entry: Entry): string {

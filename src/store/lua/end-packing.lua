@@ -1,28 +1,36 @@
 #!lua flags=allow-oom
--- Ends the packing of a conversation's log. If the log has grown since the caller read it, the conversation only stays due
--- later. When nothing is left to pack, the keys give back memory: a table that has shrunk, and what Redis reserved for the
--- next events.
--- ARGV: last seq of the log that the caller knows, ms until the conversation is due again or '' if nothing is left to pack
+-- Ends the packing of a conversation's log. If log or version have changed since the caller read them, the conversation only
+-- stays due. When nothing is left to pack, small keys give back memory: a table that has shrunk, and what Redis reserved
+-- for the next events.
+-- ARGV: last seq of the log and live version that the caller knows, ms until the conversation is due again or '' if nothing is
+-- left to pack
 -- Reply: 1
 -- @include key-names
 -- @include ready
 -- @include unpacked
-local MOST_COPIED = 500
+local MOST_ENTRIES, MOST_BYTES, MOST_EVENTS = 8, 65536, 500
 
--- A copy has the same content and expiry, in as little memory as it needs.
-local function shrink(key, size)
-  if type(size) ~= 'number' or size > MOST_COPIED then return end
-  if redis.call('COPY', key, key .. ':copy', 'REPLACE') == 1 then redis.call('RENAME', key .. ':copy', key) end
+-- A copy has the same content and expiry, in as little memory as it needs. Without the permission to copy, the key stays.
+local function shrink(key)
+  if redis.pcall('COPY', key, key .. ':copy', 'REPLACE') == 1 then redis.call('RENAME', key .. ':copy', key) end
 end
 
-local head = redis.call('HGET', c, 'head')
-if head and head ~= ARGV[1] then return 1 end
+local function is_small_log()
+  local size, bytes = redis.pcall('HLEN', log), 0
+  if type(size) ~= 'number' or size > MOST_ENTRIES then return false end
+  for _, seq in ipairs(redis.call('HKEYS', log)) do bytes = bytes + redis.call('HSTRLEN', log, seq) end
+  return bytes <= MOST_BYTES
+end
+
+local head, version = unpack(redis.call('HMGET', c, 'head', 'version'))
+if head and (head ~= ARGV[1] or (version or '0') ~= ARGV[2]) then return 1 end
 redis.pcall('ZREM', unpacked, unpacked_member)
 if not head then return 1 end
-if ARGV[2] ~= '' then
-  schedule_packing(now + tonumber(ARGV[2]))
-else
-  shrink(log, redis.pcall('HLEN', log))
-  shrink(ev, redis.pcall('XLEN', ev))
+if ARGV[3] ~= '' then
+  schedule_packing(now + tonumber(ARGV[3]))
+  return 1
 end
+if is_small_log() then shrink(log) end
+local events = redis.pcall('XLEN', ev)
+if type(events) == 'number' and events <= MOST_EVENTS then shrink(ev) end
 return 1

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Replaces log entries by a pack. The script runs on a full Redis, because it frees memory. Nothing is written if an entry
--- differs from the packed one. Scripts read the user message of the present turn, so it stays, too.
--- ARGV: name of the pack, its value, SHA-1 of the entries joined by line ends, their seqs
+-- differs from the packed one, or if scripts read it: the last entry of the log, and the user message of the present turn.
+-- ARGV: name of the pack, its value, SHA-1 of the entries joined by line ends, their seqs in ascending order
 -- Reply: 'packed' | 'changed'
 -- @include keys
 -- @include packs
@@ -10,6 +10,7 @@ local seqs = { unpack(ARGV, 4) }
 check_keys('HLEN', packs)
 local turn = redis.call('LINDEX', mb, 0)
 local input_seq = turn and redis.call('HGET', turn_prefix .. turn, 'inputSeq')
+if tonumber(seqs[#seqs]) >= tonumber(value_of(record, 'head') or 0) then return 'changed' end
 local entries = redis.call('HMGET', log, unpack(seqs))
 for at, seq in ipairs(seqs) do
   if not entries[at] or seq == input_seq then return 'changed' end

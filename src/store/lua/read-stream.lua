@@ -2,7 +2,7 @@
 -- script returns the id of the last one. The caller reads the stream up to that end without a script, because Lua takes ten
 -- times as long as XRANGE.
 -- ARGV: turn, seq of the last log entry that the reader has, most bytes of log entries, id of the last stream entry that the
--- reader has, most stream entries, packed log entries after that seq which the caller has read
+-- reader has, most stream entries; then the log entries from the first of the reply on, '' for each that no pack holds
 -- Reply: {} without such a turn | {state, start of the wait or '', last seq of the log, seq of the first log entry, 1 if
 -- log entries are left, '' or the id of the last stream entry, {log entry…}, {stream entry…}, 1 if the caller has to read the
 -- first entry from a pack}
@@ -14,7 +14,8 @@ if not state or not head then return {} end
 
 local first, entries, bytes, has_more, is_packed = math.max(seq, tonumber(input_seq or 0)) + 1, {}, 0, 0, 0
 for at = first, tonumber(head) do
-  local entry = ARGV[6 + at - first] or redis.call('HGET', log, at)
+  local entry = ARGV[6 + at - first]
+  if not entry or entry == '' then entry = redis.call('HGET', log, at) end
   if not entry then
     if #entries == 0 then is_packed = 1 else has_more = 1 end
     break

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { PACK_AFTER_MS } from '../../../src/domain/log-packing.ts';
 import type { PackedLog } from '../../../src/domain/ports/pack-store.ts';
+import { START_VERSION } from '../../../src/domain/version.ts';
 import { appendOf, claimPass, commitOf, makeConversation } from '../pass-samples.ts';
 import { acceptAndClaim, claimHead, newConversation, textStep, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';
@@ -46,6 +47,8 @@ export function describePacking(given: Given): void {
       context: await store.readContext(conversation),
       whole: await store.readContext(conversation, { version: 0 }),
       state: await store.readConversation(conversation),
+      turns: await Promise.all(['t1', 't2', 't3'].map((turn) => store.readTurn(conversation, turn))),
+      steps: await Promise.all(['t1', 't2', 't3'].map((turn) => store.readSteps(conversation, turn))),
     };
   }
 
@@ -137,6 +140,51 @@ export function describePacking(given: Given): void {
     expect((await store.packLog(conversation)).entries).toBe(11);
     await expect(readAll(conversation)).resolves.toEqual(before);
     expect(await store.readLog(conversation, [{ from: 1, to: 1_000 }])).toHaveLength(32);
+  });
+
+  test('the answers of old turns can still be read', async () => {
+    const { store } = given.harness();
+    const conversation = newConversation();
+    for (const turn of ['t1', 't2', 't3']) await answer(conversation, turn);
+    await store.append(appendOf(conversation, 6, 10));
+    await given.harness().rest(conversation);
+    const before = await readAll(conversation);
+    expect((await store.packLog(conversation)).entries).toBe(15);
+    await expect(readAll(conversation)).resolves.toEqual(before);
+    expect(await store.readTurn(conversation, 't1')).toMatchObject({ answer: { content: 'answer', seq: 2 } });
+  });
+
+  test('a repeated settlement that had claimed the next turn gets the same reply after everything before is packed', async () => {
+    const { store } = given.harness();
+    const conversation = await makeConversation(store, 20);
+    const { lease, conversation: state } = await acceptAndClaim(store, conversation, 't1');
+    await store.accept(turnFor(conversation, 't2'));
+    const end = { state: 'completed', answerSeq: 22, step: textStep('model-1', state.head) } as const;
+    const first = await store.settle(lease, end, undefined);
+    expect(first).toMatchObject({ status: 'settled', next: { lease: { turn: 't2' } } });
+    await commit(conversation, 23);
+    expect((await store.packLog(conversation)).entries).toBe(22);
+    const again = await store.settle(lease, end, undefined);
+    if (first.status !== 'settled' || again.status !== 'known') throw new Error(again.status);
+    expect(again.conversation?.size.headTotal).toEqual(first.conversation?.size.headTotal);
+    expect(again.conversation?.head).toBe(22);
+    expect(again.next?.inputSeq).toBe(23);
+  });
+
+  test('a fork is idle only an hour after its creation', async () => {
+    const { store } = given.harness();
+    const source = await makeConversation(store, 20);
+    await given.harness().rest(source);
+    const fork = newConversation();
+    const plan = { source, version: 0, head: 20 };
+    await store.beginFork({ conversation: fork, operation: 'f', agent: 'agent', plan });
+    const entries = await store.readLog(source, [{ from: 1, to: 20 }]);
+    const texts = { summaries: new Map(), byHash: new Map() };
+    await store.copyToFork(fork, 'f', { expectedHead: 0, entries, opens: [], closes: [], texts });
+    const version = { ...START_VERSION, number: 1, parent: 0, cause: 'fork' } as const;
+    expect(await store.endFork(fork, 'f', version)).toEqual({ status: 'done' });
+    expect((await store.packLog(fork)).entries).toBe(0);
+    expect(await packableIn(fork)).toBe(HOUR_MS);
   });
 
   test('a reader of an old turn gets the packed entries of the turn', async () => {

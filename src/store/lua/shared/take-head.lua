@@ -18,9 +18,10 @@ end
 
 -- Returns the same fields as they were before the user message of a turn.
 local function end_before(turn)
-  local seq = tonumber(value_of(read_turn(turn), 'inputSeq')) - 1
-  local tokens, bytes = string.match(redis.call('HGET', log, seq) or '', '^%S+ %S+ (%S+) (%S+)')
-  return { 'head', seq, 'headTokens', tokens or 0, 'headBytes', bytes or 0, 'turns', conversation.turns - 1 }
+  local seq = value_of(read_turn(turn), 'inputSeq')
+  local tokens, bytes, total_tokens, total_bytes = string.match(redis.call('HGET', log, seq), '^(%S+) (%S+) (%S+) (%S+)')
+  return { 'head', seq - 1, 'headTokens', total_tokens - tokens, 'headBytes', total_bytes - bytes, 'turns',
+    conversation.turns - 1 }
 end
 
 local function has_open_calls()
