@@ -1,5 +1,5 @@
 /**
- * Measures a call of the recall tool in a conversation of 10,000 messages, over the memory store and over Redis:
+ * Measures a call of the recall tool in a conversation of 10,000 messages, over the memory store and over Redis, packed or not:
  * `node bench/recall.ts [--json]`. The first call builds the index of the conversation. Target for later calls: at most 10 ms
  * (median), with one new message before each.
  */
@@ -12,9 +12,11 @@ import { MemoryDatabase } from '../src/memory-store/database.ts';
 import { openConnection } from '../src/redis/connection.ts';
 import { openContextStore } from '../src/store/contexts.ts';
 import { Keyspace } from '../src/store/keys.ts';
+import { openPackStore } from '../src/store/pack-store.ts';
 import { loadTokenCounter } from '../src/tokens/token-counter.ts';
 import { LineIndexes } from '../src/workers/turn/line-indexes.ts';
 import { Recall } from '../src/workers/turn/recall.ts';
+import { restConversation } from '../test/store/rest-conversation.ts';
 import { openBenchRedis } from './redis.ts';
 import { sampleSize } from './sample-size.ts';
 import { describeSpread, type Spread, spreadOf } from './spread.ts';
@@ -111,9 +113,11 @@ async function append(contexts: ContextStore, from: number, to: number): Promise
   if (status !== 'appended') throw new Error(`append: ${status}`);
 }
 
-async function measure(store: string, contexts: ContextStore): Promise<Row> {
+/** @param prepare runs once after the messages were appended */
+async function measure(store: string, contexts: ContextStore, prepare = async () => undefined): Promise<Row> {
   for (let from = 1; from <= MESSAGES; from += APPENDED_AT_ONCE)
     await append(contexts, from, from + APPENDED_AT_ONCE - 1);
+  await prepare();
   const indexes = new LineIndexes();
   const recall = new Recall(counter, 8_000, indexes);
   const ask = async (query: string): Promise<number> => {
@@ -150,11 +154,21 @@ async function measure(store: string, contexts: ContextStore): Promise<Row> {
 
 const server = await openBenchRedis();
 const redis = openConnection({ url: server.url });
+const keyspace = new Keyspace(16);
+
+/** Packs the log as after an hour without use. */
+async function packAll(): Promise<undefined> {
+  await restConversation(redis, keyspace, conversation);
+  await openPackStore(redis, keyspace).packLog(conversation);
+}
+
 try {
   const rows = [
     await measure('memory store', openMemoryContextStore(new MemoryDatabase(() => Date.now()))),
-    await measure('Redis', openContextStore(redis, new Keyspace(16))),
+    await measure('Redis', openContextStore(redis, keyspace)),
   ];
+  await openContextStore(redis, keyspace).erase(conversation);
+  rows.push(await measure('Redis, packed', openContextStore(redis, keyspace), packAll));
   if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify({ rows, targetMs: TARGET_MS })}\n`);
   else
     for (const { store, coldMs, later, all, cpuMs, indexBytes } of rows) {

@@ -62,6 +62,7 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * pass.
  *                A repeated call gets its reply from these fields
  * - lastPassSettled: 1 if that end decided the size of the context (I13)
+ * - packed       number of log entries in packs. The others are in the log
  * - passed       last seq and number of user messages at that end
  * - backoff      nothingBelowTokens, gainlessPasses, noGainBelowTokens, and appendsBelowMessageTokens if known
  * - superseded   owner of the pass that was last ended by a restore or taken over by a turn

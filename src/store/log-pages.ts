@@ -21,7 +21,7 @@ const PAGE_BYTES = 4_000_000;
 export function bindReadLog(redis: Redis, keyspace: Keyspace): ContextStore['readLog'] {
   const readPage = scriptBinder(redis, keyspace)(readLogScript);
   return async (conversation, ranges) => {
-    const key = keyspace.key(conversation, 'log');
+    const [key, packs] = [keyspace.key(conversation, 'log'), keyspace.key(conversation, 'pk')];
     const findPacked = findWith(readPage, new PackReader(redis, keyspace, conversation), conversation);
     const entries: LogEntry[] = [];
     for await (const { seqs, texts } of readPages(readPage, conversation, ranges)) {
@@ -30,7 +30,7 @@ export function bindReadLog(redis: Redis, keyspace: Keyspace): ContextStore['rea
         const seq = seqs[at] ?? 0;
         const found = text === '' ? packed.get(seq) : text;
         if (found === undefined) return entries;
-        entries.push(decodeLogEntry(seq, found, key));
+        entries.push(decodeLogEntry(seq, found, text === '' ? packs : key));
       }
     }
     return entries;
@@ -60,11 +60,11 @@ export function bindReadEntry(
 ): (conversation: ConversationRef, seq: number) => Promise<LogEntry | undefined> {
   const readPage = scriptBinder(redis, keyspace)(readLogScript);
   return async (conversation, seq) => {
-    const key = keyspace.key(conversation, 'log');
+    const [key, packs] = [keyspace.key(conversation, 'log'), keyspace.key(conversation, 'pk')];
     const text = await callStore(() => redis.hget(key, String(seq)));
     const findPacked = findWith(readPage, new PackReader(redis, keyspace, conversation), conversation);
     const found = text ?? (await findPacked([seq])).get(seq);
-    return found === undefined ? undefined : decodeLogEntry(seq, found, key);
+    return found === undefined ? undefined : decodeLogEntry(seq, found, text === null ? packs : key);
   };
 }
 

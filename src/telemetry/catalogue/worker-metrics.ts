@@ -90,7 +90,7 @@ export const WORKER_METRICS = {
     'turnfold_log_packed_entries_total',
     'Old messages that were compressed in Redis. They can still be read.',
   ),
-  logBytesPacked: counter('turnfold_log_packed_bytes_total', 'Size of these messages before and after.', {
+  logBytesPacked: counter('turnfold_log_packed_bytes_total', 'Bytes of the messages that were packed, before and after.', {
     size: ['before', 'after'],
   }),
   recordsQuarantined: counter(
