@@ -374,6 +374,31 @@ it('a sweep is repeated every second until it is stopped, even after a failure',
   expect(world.timers.pending).toBe(0);
 });
 
+it('the process that sweeps does each chore twice a second, unless the chore still runs', async () => {
+  const world = await Fixture.open();
+  const gate = Promise.withResolvers<void>();
+  const done: string[] = [];
+  const slow = async (): Promise<void> => {
+    done.push('slow');
+    await gate.promise;
+  };
+  const quick = async (): Promise<void> => {
+    done.push('quick');
+  };
+  world.sweeper.start([slow, quick]);
+  for (let beat = 0; beat < 4; beat += 1) {
+    world.db.advance(500);
+    await world.timers.advance(500);
+  }
+  expect(done).toEqual(['slow', 'quick', 'quick', 'quick', 'quick']);
+  gate.resolve();
+  await settleTasks();
+  world.db.advance(500);
+  await world.timers.advance(500);
+  expect(done.filter((name) => name === 'slow')).toHaveLength(2);
+  await world.sweeper.stop();
+});
+
 it('one of two processes sweeps, and the other takes over within two seconds after the first died or stopped', async () => {
   const world = await Fixture.open();
   const sweeps: string[] = [];
