@@ -3,7 +3,7 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';
 import type { StoredAnswer } from '../domain/ports/turn-answers.ts';
 import type { TurnIntake } from '../domain/ports/turn-store.ts';
-import { TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
+import { TURN_LIMITS, type TurnState } from '../domain/turn.ts';
 import { decodeForking, type ForkingReply } from './conversation-record.ts';
 import { type Keyspace, STORE_SCHEMA, scheduledMember } from './keys.ts';
 import { decodeMessage } from './log.ts';

@@ -24,13 +24,21 @@ const ranges = fc.array(
   { maxLength: 6 },
 );
 
+const logs = fc.record({
+  version: versions,
+  newer: fc.nat(20),
+  isIdle: fc.boolean(),
+  inputSeq: fc.nat(30),
+  packed: ranges,
+});
+
 function listSeqs(list: readonly SeqRange[]): number[] {
   return list.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
 }
 
-test('an entry is packed once, if the context does not show it or the conversation is idle, and never if it is the last one or one that scripts read', () => {
+test('an entry is packed once, if the context hides it or the conversation is idle, but never one that scripts read', () => {
   fc.assert(
-    fc.property(versions, fc.nat(20), fc.boolean(), fc.nat(30), ranges, (version, newer, isIdle, inputSeq, packed) => {
+    fc.property(logs, ({ version, newer, isIdle, inputSeq, packed }) => {
       const head = version.base + newer;
       const shown = new Set(listSeqs(rangesToRead(version, version.base)));
       const done = new Set(listSeqs(packed));

@@ -90,9 +90,13 @@ export const WORKER_METRICS = {
     'turnfold_log_packed_entries_total',
     'Old messages that were compressed in Redis. They can still be read.',
   ),
-  logBytesPacked: counter('turnfold_log_packed_bytes_total', 'Bytes of the messages that were packed, before and after.', {
-    size: ['before', 'after'],
-  }),
+  logBytesPacked: counter(
+    'turnfold_log_packed_bytes_total',
+    'Bytes of the messages that were packed, before and after.',
+    {
+      size: ['before', 'after'],
+    },
+  ),
   recordsQuarantined: counter(
     'turnfold_records_quarantined_total',
     'Unreadable records set aside, by the Redis set that listed them. key: a whole Redis key was unreadable.',
