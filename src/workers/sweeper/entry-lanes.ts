@@ -12,13 +12,18 @@ const ENTRY_MS = 2_000;
  * Value of `ENTRY_MS` while other entries are slow. With 2 s for each, 96 slow entries delayed the next entry by 12 s.
  */
 const HURRIED_MS = 50;
+/**
+ * ms after which a slow entry is started again. Its command may never be answered. A second wake does no harm, but without
+ * one the work would wait for ever.
+ */
+const GIVEN_UP_MS = 30_000;
 /** Maximum number of entries of due work in progress. Each slow entry uses memory and has a waiting Redis command. */
 const MAX_IN_FLIGHT_ENTRIES = 2_000;
 
 /**
  * Handles many entries of due work in parallel lanes. An entry is slow if, for instance, the Redis master of its queue
- * is down. A slow entry leaves its lane and continues in the background, and is not started a second time meanwhile. If
- * too many entries are slow, the remaining entries are handled by a later sweep.
+ * is down. A slow entry leaves its lane and continues in the background. It is not started a second time within half a
+ * minute. If too many entries are slow, the remaining entries are handled by a later sweep.
  */
 export class EntryLanes {
   readonly #handle: (entry: DueEntry) => Promise<boolean>;
@@ -48,11 +53,18 @@ export class EntryLanes {
   async #handleInTime(entry: DueEntry): Promise<boolean> {
     const name = nameOf(entry);
     this.#inFlight.add(name);
-    const handled = this.#handle(entry).finally(() => this.#inFlight.delete(name));
+    let givingUp: { stop(): void } | undefined;
+    const handled = this.#handle(entry).finally(() => {
+      givingUp?.stop();
+      this.#inFlight.delete(name);
+    });
     const { promise: late, resolve } = Promise.withResolvers<false>();
     // If more entries are in flight than there are lanes, some entries are slow.
     const ms = this.#inFlight.size > WIDTH ? HURRIED_MS : ENTRY_MS;
-    const timer = this.#timers.after(ms, () => resolve(false));
+    const timer = this.#timers.after(ms, () => {
+      givingUp = this.#timers.after(GIVEN_UP_MS, () => this.#inFlight.delete(name));
+      resolve(false);
+    });
     const hasWoken = await Promise.race([handled, late]);
     timer.stop();
     return hasWoken;

@@ -17,7 +17,7 @@ function openLanes() {
     begun.clear();
     const woken = lanes.handleAll(entries);
     await settleTasks();
-    await timers.advance(60_000);
+    await timers.advance(20_000);
     return woken;
   };
   return { timers, from, begun, look, comeBack: () => comeBack(true) };

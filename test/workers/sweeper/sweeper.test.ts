@@ -311,7 +311,7 @@ it('a sweep continues with the other entries of due work after one entry fails, 
   ]);
 });
 
-it('a sweep continues with the other entries of due work while one entry hangs, and does not start that entry again', async () => {
+it('a sweep continues with the other entries of due work while one entry hangs, and starts that entry again after half a minute', async () => {
   const gate = Promise.withResolvers<void>();
   const begun: string[] = [];
   const world: Fixture = await Fixture.open({
@@ -343,10 +343,15 @@ it('a sweep continues with the other entries of due work while one entry hangs, 
   world.db.advance(GRACE_MS);
   await world.sweeper.sweepOnce();
   expect(begun.filter((id) => id === 'c3')).toHaveLength(1);
+  await world.timers.advance(30_000);
+  world.db.advance(60_000);
+  void world.sweeper.sweepOnce();
+  await settleTasks();
+  expect(begun.filter((id) => id === 'c3')).toHaveLength(2);
 
   gate.resolve();
   await settleTasks();
-  expect(world.queue.wakes, 'late it is woken, too').toHaveLength(40);
+  expect(world.queue.wakes, 'late it is woken, too, by both').toHaveLength(41);
   expect(world.timers.pending).toBe(0);
 });
 
