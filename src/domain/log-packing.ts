@@ -4,6 +4,7 @@ import type { SeqRange, Version } from './version.ts';
 /** Milliseconds without a new log entry after which the log of a conversation is packed up to its last entry. */
 export const PACK_AFTER_MS = 3_600_000;
 
+/** `has_enough_to_pack` of `lua/shared/conversation.lua` has the same limits. */
 const LEAST_ENTRIES = 8;
 const LEAST_BYTES = 4_096;
 

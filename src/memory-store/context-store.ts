@@ -1,5 +1,4 @@
 import { rangesToRead } from '../domain/context.ts';
-import { PACK_AFTER_MS } from '../domain/log-packing.ts';
 import type { AppendRequest, AppendResult, ContextReader, ContextStore } from '../domain/ports/context-store.ts';
 import { checkHead, START_VERSION, type Summary, shownKeys, type Version } from '../domain/version.ts';
 import { toConversationState } from './conversation-state.ts';
@@ -8,7 +7,7 @@ import { eraseRecords } from './erase.ts';
 import { restartIdleTtl } from './idle-ttl.ts';
 import { findAnswer } from './kept-answers.ts';
 import { appendToLog, moveCalls } from './log.ts';
-import { schedulePacking } from './pack-store.ts';
+import { scheduleIdlePacking } from './pack-store.ts';
 
 /**
  * Opens the store of logs, context versions and texts in memory. The contract tests in test/store run against this store
@@ -83,6 +82,6 @@ function append(db: MemoryDatabase, request: AppendRequest): AppendResult {
   const to = appendToLog(conversation, db.copy(messages), db.now());
   conversation.operations.set(operation, { from: head + 1, to });
   restartIdleTtl(db, conversation);
-  schedulePacking(db, conversation, db.now() + PACK_AFTER_MS);
+  scheduleIdlePacking(db, conversation);
   return { status: 'appended', from: head + 1, to };
 }

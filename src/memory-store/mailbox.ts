@@ -1,4 +1,3 @@
-import { PACK_AFTER_MS } from '../domain/log-packing.ts';
 import type { IdleTtl } from '../domain/policy.ts';
 import type { AnswerEnd, TurnFailure, TurnUsage, WaitKind } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
@@ -7,7 +6,7 @@ import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { idOf } from './event-store.ts';
 import { restartIdleTtl } from './idle-ttl.ts';
 import { readyEntry } from './members.ts';
-import { schedulePacking } from './pack-store.ts';
+import { scheduleIdlePacking } from './pack-store.ts';
 import { endStream } from './stream-store.ts';
 import type { MemoryTurn } from './turn-record.ts';
 
@@ -134,7 +133,7 @@ export function popHead(db: MemoryDatabase, conversation: MemoryConversation, wa
   conversation.attempts = 0;
   if (conversation.mailbox.length === 0) {
     db.ready.delete(readyEntry('t', conversation.ref));
-    schedulePacking(db, conversation, db.now() + PACK_AFTER_MS);
+    scheduleIdlePacking(db, conversation);
     return false;
   }
   if (wake !== undefined) wakeTurn(db, conversation, wake);

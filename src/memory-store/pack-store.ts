@@ -12,6 +12,17 @@ export function schedulePacking(db: MemoryDatabase, { ref }: MemoryConversation,
   db.unpacked.set(name, Math.min(at, db.unpacked.get(name) ?? Number.POSITIVE_INFINITY));
 }
 
+/**
+ * Schedules the packing of a conversation that is not used any more, if its log has enough entries, as
+ * `has_enough_to_pack` of `lua/shared/conversation.lua` decides in Redis.
+ */
+export function scheduleIdlePacking(db: MemoryDatabase, conversation: MemoryConversation): void {
+  const { log, packed } = conversation;
+  const entries = log.length - 1 - packed.reduce((sum, { from, to }) => sum + to - from + 1, 0);
+  if (!isWorthPacking({ entries, bytes: log.at(-1)?.total.bytes ?? 0 })) return;
+  schedulePacking(db, conversation, db.now() + PACK_AFTER_MS);
+}
+
 /** Packs log entries in memory, as one shard: notes which entries would be packed. Their bytes stay as they are. */
 export function openMemoryPackStore(db: MemoryDatabase): PackStore {
   return {

@@ -39,6 +39,8 @@ save_conversation()
 local to = conversation.head
 keep_answer(operation, string.format('%d %d', head + 1, to), operationMs, '')
 start_idle_ttl(conversation.ttl)
--- @include unpacked
-schedule_packing(now + PACK_AFTER_MS)
+if has_enough_to_pack() then
+  -- @include unpacked
+  schedule_packing(now + PACK_AFTER_MS)
+end
 return { 'appended', head + 1, to }

@@ -67,7 +67,9 @@ export function describePacking(given: Given): void {
 
   test('log entries may be packed an hour after the last turn or append, and at once after a new context version', async () => {
     const conversation = newConversation();
-    await answer(conversation, 't1');
+    for (const turn of ['t1', 't2', 't3', 't4']) await answer(conversation, turn);
+    expect(await given.harness().packableIn(conversation), '8 entries, of which the last stays').toBeUndefined();
+    await answer(conversation, 't5');
     expect(await packableIn(conversation)).toBe(HOUR_MS);
     const { store } = given.harness();
     const appended = await makeConversation(store, 20);

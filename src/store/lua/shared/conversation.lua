@@ -1,5 +1,5 @@
 -- Requires: key-names, sound. Defines: conversation, head_turn, steered_turns, next_turn, read_turn, read_conversation,
--- save_conversation.
+-- has_enough_to_pack, save_conversation.
 -- read_conversation sets the first four. `conversation` holds owner, epoch, end of the log, idle TTL, newest answered
 -- version and the time of the last settlement. `head_turn` is the id of the first turn of the mailbox. `steered_turns` are the ids of the turns whose
 -- messages went into the head turn. They stand directly behind it. `next_turn` is the id of the turn behind those.
@@ -41,6 +41,12 @@ local function read_conversation(is_head_whole)
     steered_turns[#steered_turns + 1] = next_turn
     next_turn = redis.call('LINDEX', mb, #steered_turns + 1)
   end
+end
+
+-- True if a pack of all unpacked entries but the last may save memory, as isWorthPacking in log-packing.ts says. A short
+-- conversation costs no entry in the list of unpacked ones.
+local function has_enough_to_pack()
+  return conversation.head - tonumber(value_of(record, 'packed') or 0) > 8 or conversation.bytes >= 4096
 end
 
 -- Stores the new end of the log, staged fields, and further fields (names and values), in one HSET.

@@ -70,9 +70,11 @@ local function pop_head(wake)
   redis.call('LPOP', mb)
   drop(record, 'owner', 'lease', 'attempts')
   if not next_turn then
-    -- @include unpacked
     unschedule(turn_member)
-    schedule_packing(now + PACK_AFTER_MS)
+    if has_enough_to_pack() then
+      -- @include unpacked
+      schedule_packing(now + PACK_AFTER_MS)
+    end
     return 0
   end
   wake_turn(wake)
