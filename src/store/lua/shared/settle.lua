@@ -34,8 +34,7 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   if value_of(hash, 'suspended') then
     -- @include waiting
     for _, name in ipairs(redis.call('HKEYS', hash.key)) do
-      local is_dropped = string.find(name, '^suspended') or string.find(name, '^wait')
-      if is_dropped then drop(hash, name) end
+      if string.find(name, '^suspended') or string.find(name, '^wait') then drop(hash, name) end
       if string.find(name, '^a:') then put(hash, name, '') end
     end
     forget_waiting(turn)
