@@ -55,6 +55,39 @@ describe('packs in Redis', () => {
     expect(await store.readLog(conversation, all)).toHaveLength(40);
   });
 
+  test.each([
+    [
+      'the last entry of the log',
+      async (conversation: ConversationRef) => {
+        const seqs = Array.from({ length: 10 }, (_, at) => String(31 + at));
+        await redis.hdel(keyspace.key(conversation, 'log'), ...seqs);
+        await redis.hset(keyspace.key(conversation, 'c'), 'head', 30);
+      },
+    ],
+    [
+      'the user message of the present turn',
+      async (conversation: ConversationRef) => {
+        await redis.hset(keyspace.turn(conversation, 't1'), 'state', 'running', 'inputSeq', 7);
+        await redis.rpush(keyspace.key(conversation, 'mb'), 't1');
+      },
+    ],
+  ])('a pack with an entry that has become %s meanwhile is not written', async (_, change) => {
+    const conversation = await makeSummarized();
+    const packed = await packDuring(conversation, () => change(conversation));
+    expect(packed.entries).toBe(0);
+    expect(await redis.exists(keyspace.key(conversation, 'pk'))).toBe(0);
+  });
+
+  test.each([
+    ['a new message', (conversation: ConversationRef) => store.append(appendOf(conversation, 40, 1))],
+    ['a new version', (conversation: ConversationRef) => redis.hset(keyspace.key(conversation, 'c'), 'version', 2)],
+  ])('%s while packing ends keeps the conversation due', async (_, change) => {
+    const conversation = await makeSummarized();
+    await packDuring(conversation, async () => void (await change(conversation)), 'end-packing');
+    const list = keyspace.unpacked(keyspace.shardOf(conversation));
+    expect(Number(await redis.zscore(list, `_|${conversation.id}`))).toBeLessThanOrEqual(Date.now());
+  });
+
   test('two processes that pack the same log at once pack each entry once', async () => {
     const conversation = await makeSummarized();
     const before = await store.readLog(conversation, all);
@@ -206,9 +239,13 @@ describe('packs in Redis', () => {
   });
 });
 
-/** Packs a log while `change` runs between the read of the entries and the write of their pack. */
-async function packDuring(conversation: ConversationRef, change: () => Promise<void>): Promise<PackedLog> {
-  const { sha } = new Script({ file: 'pack-log', args: () => [], decode: () => undefined }, keyspace);
+/** Packs a log while `change` runs directly before a script: by default the one that writes a pack. */
+async function packDuring(
+  conversation: ConversationRef,
+  change: () => Promise<void>,
+  file = 'pack-log',
+): Promise<PackedLog> {
+  const { sha } = new Script({ file, args: () => [], decode: () => undefined }, keyspace);
   const call = redis.call.bind(redis) as (command: string, args: Argument[]) => Promise<unknown>;
   const spied = vi.spyOn(redis, 'call') as unknown as MockInstance<typeof call>;
   spied.mockImplementation(async (command, args) => {

@@ -8,8 +8,6 @@ import { acceptAndClaim, claimHead, newConversation, textStep, turnFor } from '.
 import type { Given } from './fixture.ts';
 
 const HOUR_MS = PACK_AFTER_MS;
-/** Milliseconds that may pass between a write and the test's reading of it. */
-const SLACK_MS = 2_000;
 /** Calls after which each shard was looked at. */
 const ROUNDS = 32;
 
@@ -23,10 +21,10 @@ export function describePacking(given: Given): void {
     return false;
   }
 
-  /** Time until the conversation is due for packing, rounded up to whole units of `SLACK_MS`. */
+  /** Milliseconds until the conversation is due for packing, to the nearest minute. */
   async function packableIn(conversation: ConversationRef): Promise<number> {
     const due = (await given.harness().packableIn(conversation)) ?? Number.NaN;
-    return Math.ceil(due / SLACK_MS) * SLACK_MS + 0;
+    return Math.round(due / 60_000) * 60_000 + 0;
   }
 
   async function rest(conversation: ConversationRef): Promise<PackedLog> {
@@ -76,6 +74,8 @@ export function describePacking(given: Given): void {
     expect(await packableIn(appended)).toBe(HOUR_MS);
     await commit(appended, 10);
     expect(await packableIn(appended)).toBe(0);
+    await answer(appended, 't1');
+    expect(await packableIn(appended), 'an earlier time stays').toBe(0);
   });
 
   test('a conversation is taken for packing once it is due, and again only after 10 minutes', async () => {
@@ -111,6 +111,24 @@ export function describePacking(given: Given): void {
     await expect(readAll(conversation)).resolves.toEqual(before);
     expect(await packableIn(conversation)).toBe(HOUR_MS);
     expect(await store.recordStep(lease, textStep('model-1', state.head))).toMatchObject({ status: 'recorded' });
+  });
+
+  test.each([
+    [
+      'a turn waits in its mailbox',
+      (conversation: ConversationRef) => given.harness().store.accept(turnFor(conversation, 't1')),
+    ],
+    [
+      'a compaction pass is open',
+      (conversation: ConversationRef) =>
+        given.harness().store.requestPass({ conversation, reasons: ['manual'], passId: 'p1', wake: 'w1' }),
+    ],
+  ])('a conversation whose last entry is old is not idle while %s', async (_, occupy) => {
+    const conversation = await makeConversation(given.harness().store, 20);
+    await given.harness().rest(conversation);
+    await occupy(conversation);
+    expect((await given.harness().store.packLog(conversation)).entries).toBe(0);
+    expect(await packableIn(conversation)).toBe(HOUR_MS);
   });
 
   test('a conversation that was used meanwhile is due again an hour after its last entry', async () => {
