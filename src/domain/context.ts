@@ -3,6 +3,7 @@ import { excerptMessage } from './compaction/excerpt.ts';
 import { maskedItem } from './compaction/mask.ts';
 import { TurnfoldError } from './errors.ts';
 import type { LogEntry, Message, Weight } from './message.ts';
+import { joinRanges } from './seq-ranges.ts';
 import { forEachInSlices, runToEnd, type Sliced } from './sliced.ts';
 import type {
   ClippedSegment,
@@ -10,6 +11,7 @@ import type {
   ExcerptSegment,
   MaskedSegment,
   Segment,
+  SeqRange,
   Summary,
   SummarySegment,
   Version,
@@ -46,16 +48,10 @@ const WITHOUT_ENTRIES: ReadonlySet<Segment['kind']> = new Set(['summary', 'evict
 /**
  * Lists the ranges of log entries that must be read to build a context, in ascending order. Adjacent ranges are joined.
  */
-export function rangesToRead(version: Version, head: number): { from: number; to: number }[] {
-  const ranges: { from: number; to: number }[] = [];
+export function rangesToRead(version: Version, head: number): SeqRange[] {
   const tail = { kind: 'raw' as const, from: version.base + 1, to: head };
-  for (const { kind, from, to } of [...version.segments, tail]) {
-    if (WITHOUT_ENTRIES.has(kind) || to < from) continue;
-    const last = ranges.at(-1);
-    if (last?.to === from - 1) last.to = to;
-    else ranges.push({ from, to });
-  }
-  return ranges;
+  const read = [...version.segments, tail].filter(({ kind, from, to }) => !WITHOUT_ENTRIES.has(kind) && from <= to);
+  return joinRanges(read);
 }
 
 /**

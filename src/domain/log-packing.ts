@@ -1,4 +1,5 @@
 import { rangesToRead } from './context.ts';
+import { subtractRanges } from './seq-ranges.ts';
 import type { SeqRange, Version } from './version.ts';
 
 /** Milliseconds without a new log entry after which the log of a conversation is packed up to its last entry. */
@@ -38,17 +39,4 @@ export function choosePackable({ version, head, isIdle, inputSeq, packed }: Pack
   const last = Math.min(isIdle ? head : base, head - 1);
   const kept = [...rangesToRead(version, base), { from: inputSeq, to: inputSeq }];
   return subtractRanges({ from: 1, to: last }, [...kept, ...packed]);
-}
-
-/** Returns the parts of a range that are in none of the other ranges. */
-function subtractRanges({ from, to }: SeqRange, others: readonly SeqRange[]): SeqRange[] {
-  const left: SeqRange[] = [];
-  let next = from;
-  for (const other of others.toSorted((a, b) => a.from - b.from)) {
-    if (other.from > to) break;
-    if (other.from > next) left.push({ from: next, to: other.from - 1 });
-    next = Math.max(next, other.to + 1);
-  }
-  if (next <= to) left.push({ from: next, to });
-  return left;
 }

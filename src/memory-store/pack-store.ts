@@ -13,7 +13,7 @@ export function schedulePacking(db: MemoryDatabase, { ref }: MemoryConversation,
 }
 
 /**
- * Schedules the packing of a conversation that is not used any more, if its log has enough entries, as
+ * Schedules the packing of a conversation for the time when it is idle, if its log has enough entries, as
  * `has_enough_to_pack` of `lua/shared/conversation.lua` decides in Redis.
  */
 export function scheduleIdlePacking(db: MemoryDatabase, conversation: MemoryConversation): void {

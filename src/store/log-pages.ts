@@ -62,9 +62,10 @@ export function bindReadEntry(
   return async (conversation, seq) => {
     const [key, packs] = [keyspace.key(conversation, 'log'), keyspace.key(conversation, 'pk')];
     const text = await callStore(() => redis.hget(key, String(seq)));
+    if (text !== null) return decodeLogEntry(seq, text, key);
     const findPacked = findWith(readPage, new PackReader(redis, keyspace, conversation), conversation);
-    const found = text ?? (await findPacked([seq])).get(seq);
-    return found === undefined ? undefined : decodeLogEntry(seq, found, text === null ? packs : key);
+    const found = (await findPacked([seq])).get(seq);
+    return found === undefined ? undefined : decodeLogEntry(seq, found, packs);
   };
 }
 

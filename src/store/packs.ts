@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
+import { joinRanges } from '../domain/seq-ranges.ts';
 import type { SeqRange } from '../domain/version.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore, corruptRecord, MAX_SEQ, type Place } from './records.ts';
@@ -40,12 +41,7 @@ export async function unpack(place: Place, value: Buffer): Promise<string[]> {
 
 /** Names a pack by the seqs of its entries: `2-9,11-30`. */
 export function namePack(seqs: readonly number[]): string {
-  const ranges: { from: number; to: number }[] = [];
-  for (const seq of seqs) {
-    const last = ranges.at(-1);
-    if (last?.to === seq - 1) last.to = seq;
-    else ranges.push({ from: seq, to: seq });
-  }
+  const ranges = joinRanges(seqs.map((seq) => ({ from: seq, to: seq })));
   return ranges.map(({ from, to }) => (from === to ? String(from) : `${from}-${to}`)).join(',');
 }
 

@@ -2,6 +2,7 @@ import { buildInSlices } from '../context.ts';
 import { diffInSlices } from '../diff.ts';
 import { partsOf } from '../evidence/fragments.ts';
 import type { LogEntry } from '../message.ts';
+import { joinRanges } from '../seq-ranges.ts';
 import type { Sliced } from '../sliced.ts';
 import {
   type Segment,
@@ -127,17 +128,6 @@ function countShown({ segments, base }: Version, head: number): number {
     (count, { kind, from, to }) => count + (kind === 'evicted' ? 0 : kind === 'summary' ? 1 : to - from + 1),
     Math.max(0, head - base),
   );
-}
-
-/** Joins adjacent ranges. They are separate because the parent shows them in different ways. */
-function joinRanges(ranges: readonly SeqRange[]): SeqRange[] {
-  const joined: { from: number; to: number }[] = [];
-  for (const { from, to } of ranges) {
-    const last = joined.at(-1);
-    if (last?.to === from - 1) last.to = to;
-    else joined.push({ from, to });
-  }
-  return joined;
 }
 
 /**

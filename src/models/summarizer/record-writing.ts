@@ -1,5 +1,6 @@
 import type { EarlierSummary, SummaryRequest } from '../../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import { subtractRanges } from '../../domain/seq-ranges.ts';
 import type { SeqRange } from '../../domain/version.ts';
 import { findAnswerFault, type SummarySource } from './answer-check.ts';
 import { readAnswerSections, withoutTags } from './answer-sections.ts';
@@ -170,7 +171,7 @@ export class RecordWriting {
 
   async #split(records: readonly EarlierSummary[], maxTokens: number): Promise<TranscriptPart[]> {
     const { counter, request } = this.#options;
-    const stretches = findUncovered(
+    const stretches = subtractRanges(
       request.range,
       records.map(({ covers }) => covers),
     );
@@ -260,19 +261,4 @@ function coverOf(messages: readonly TranscriptMessage[]): SeqRange {
 function withoutFacts({ text, covers }: EarlierSummary): EarlierSummary {
   const sections = readSections(text);
   return { text: sections.size === 0 ? text : renderSections(sections), covers };
-}
-
-/**
- * Returns the parts of a range that are in none of the other ranges.
- * @param others in ascending order
- */
-function findUncovered({ from, to }: SeqRange, others: readonly SeqRange[]): SeqRange[] {
-  const stretches: SeqRange[] = [];
-  let next = from;
-  for (const other of others) {
-    if (other.from > next) stretches.push({ from: next, to: other.from - 1 });
-    next = other.to + 1;
-  }
-  if (next <= to) stretches.push({ from: next, to });
-  return stretches;
 }

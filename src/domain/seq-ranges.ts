@@ -1,0 +1,29 @@
+import type { SeqRange } from './version.ts';
+
+/** Joins each range with the one before it, if it begins directly behind that one. */
+export function joinRanges(ranges: Iterable<SeqRange>): SeqRange[] {
+  const joined: { from: number; to: number }[] = [];
+  for (const { from, to } of ranges) {
+    const last = joined.at(-1);
+    if (last?.to === from - 1) last.to = to;
+    else joined.push({ from, to });
+  }
+  return joined;
+}
+
+/**
+ * Returns what is left of a range without the other ranges.
+ * @param others in any order
+ * @returns ranges in ascending order
+ */
+export function subtractRanges({ from, to }: SeqRange, others: readonly SeqRange[]): SeqRange[] {
+  const left: SeqRange[] = [];
+  let next = from;
+  for (const other of others.toSorted((a, b) => a.from - b.from)) {
+    if (other.from > to) break;
+    if (other.from > next) left.push({ from: next, to: other.from - 1 });
+    next = Math.max(next, other.to + 1);
+  }
+  if (next <= to) left.push({ from: next, to });
+  return left;
+}
