@@ -13,8 +13,8 @@ export function schedulePacking(db: MemoryDatabase, { ref }: MemoryConversation,
 }
 
 /**
- * Schedules the packing of a conversation for the time when it is idle, if its log has enough entries, as
- * `has_enough_to_pack` of `lua/shared/conversation.lua` decides in Redis.
+ * Schedules the packing of a conversation for the time when it is idle, if its log has enough entries. In Redis,
+ * `has_enough_to_pack` of `lua/shared/conversation.lua` decides this.
  */
 export function scheduleIdlePacking(db: MemoryDatabase, conversation: MemoryConversation): void {
   const { log, packed } = conversation;

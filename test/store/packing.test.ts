@@ -103,11 +103,9 @@ describe('packs in Redis', () => {
     const whole = [{ from: 1, to: 900 }];
     const before = await store.readLog(conversation, whole);
     const read: number[] = [];
-    let isPacked = false;
-    const packing = store.packLog(conversation).finally(() => {
-      isPacked = true;
-    });
-    while (!isPacked) {
+    const ended = new AbortController();
+    const packing = store.packLog(conversation).finally(() => ended.abort());
+    while (!ended.signal.aborted) {
       expect(await store.readLog(conversation, whole)).toEqual(before);
       read.push(await redis.hlen(keyspace.key(conversation, 'pk')));
     }
