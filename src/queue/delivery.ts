@@ -3,6 +3,7 @@ import type { TurnHandler } from '../domain/ports/queue.ts';
 import { isNewerPayload, type JobDefinition, NEWER_PAYLOAD_DELAY_MS, NEWER_PAYLOAD_TRIES } from '../jobs/job.ts';
 import { LOWEST_PRIORITY } from '../jobs/queues.ts';
 import { wakeTurnJob } from '../jobs/wake-turn.ts';
+import type { TurnLanes } from './turn-lanes.ts';
 
 /** Handles one job of a queue. BullMQ stores the return value with the job. A thrown error fails the attempt. */
 export type Delivery = (job: Job<unknown>, token: string) => Promise<unknown>;
@@ -15,13 +16,18 @@ export interface DeliveryListeners {
 
 export type DropListener = (job: string, error: unknown) => void;
 
-/** Delivers the jobs that wake conversations with turns. */
-export function deliverTurns(handler: TurnHandler, listeners: Pick<DeliveryListeners, 'drop'>): Delivery {
+/** Delivers the jobs that wake conversations with turns. A full worker then goes on with due wakes, within the same job. */
+export function deliverTurns(
+  handler: TurnHandler,
+  listeners: Pick<DeliveryListeners, 'drop'>,
+  lanes?: Pick<TurnLanes, 'work'>,
+): Delivery {
   return async (job, token) => {
     const read = await readJob(wakeTurnJob, job, token, listeners);
     if (read.status === 'dropped') return;
     const result = await handler(read.task.conversation);
     if (result.status === 'postponed') await deliverAgain(job, token, Date.now() + result.delayMs);
+    await lanes?.work(job, handler);
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Queue } from 'bullmq';
-import type { QueueName } from '../jobs/queues.ts';
+import { QUEUES, type QueueName } from '../jobs/queues.ts';
 import { isOutage } from '../redis/errors.ts';
+import type { DueWakes } from './due-wakes.ts';
 import type { QueueConnection } from './queue-connection.ts';
 import type { QueueSet } from './queue-set.ts';
 import { readShardWaits, type ShardWait } from './shard-waits.ts';
@@ -14,19 +15,27 @@ export interface StateCount {
   readonly count: number;
 }
 
-/** Counts the jobs of each queue and state. Reads only the lengths of lists, so the cost does not grow with them. */
-export async function countJobs(queues: QueueSet): Promise<StateCount[]> {
+/**
+ * Counts the jobs of each queue and state. A due wake of a turn counts as a waiting job. Reads only the lengths of lists, so the
+ * cost does not grow with them.
+ */
+export async function countJobs(queues: QueueSet, dueWakes: DueWakes): Promise<StateCount[]> {
   const counts = await Promise.all(
     [...queues.entries()].map(async ([queue, shards]) => {
       const perShard = await Promise.all(shards.map((shard) => shard.getJobCounts(...STATES)));
+      const due = queue === QUEUES.turn ? await Promise.all(shards.map((shard) => dueWakes.count(shard))) : [];
       return STATES.map((state) => ({
         queue,
         state,
-        count: perShard.reduce((total, shard) => total + (shard[state] ?? 0), 0),
+        count: addUp(perShard.map((shard) => shard[state] ?? 0)) + (state === 'waiting' ? addUp(due) : 0),
       }));
     }),
   );
   return counts.flat();
+}
+
+function addUp(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
 }
 
 /** State of one shard of a queue, as a report for operators. */
@@ -38,10 +47,14 @@ export interface QueueReport extends ShardWait {
   readonly workers: number | undefined;
 }
 
-export async function reportQueues(queues: QueueSet, redis: QueueConnection): Promise<QueueReport[]> {
+export async function reportQueues(
+  queues: QueueSet,
+  redis: QueueConnection,
+  dueWakes: DueWakes,
+): Promise<QueueReport[]> {
   const shards = new Map(queues.entries());
   const database = databaseOf(redis);
-  const waits = await readShardWaits(queues, redis);
+  const waits = await readShardWaits(queues, redis, dueWakes);
   return await Promise.all(
     waits.map(async (wait) => {
       const queue = shards.get(wait.queue)?.[wait.shard] as Queue;

@@ -41,7 +41,11 @@ export class QueueSet {
 
   /** Returns the queue for the jobs of a conversation. All jobs of a conversation are in the same shard. */
   of(name: QueueName, { tenant, id }: ConversationRef): Queue {
-    const queue = this.#queues.get(name)?.[crc32(`${tenant}/${id}`) % this.#shards];
+    return this.at(name, crc32(`${tenant}/${id}`) % this.#shards);
+  }
+
+  at(name: QueueName, shard: number): Queue {
+    const queue = this.#queues.get(name)?.[shard];
     if (queue === undefined) throw new Error(`the queue ${name} is not open in this process`);
     return queue;
   }
@@ -56,7 +60,7 @@ export class QueueSet {
 }
 
 /** Reports errors of a queue or a worker. Outages of Redis are reported by the connection itself. */
-export function reportErrors(name: QueueName, onError: QueueErrorListener): (error: Error) => void {
+export function reportErrors(name: QueueName, onError: QueueErrorListener): (error: unknown) => void {
   return (error) => {
     if (!isOutage(error)) onError(error, name);
   };

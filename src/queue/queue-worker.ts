@@ -195,7 +195,12 @@ export class Intake {
   }
 
   get couldTakeMore(): boolean {
-    return this.#inFlight < this.#concurrency;
+    return this.room > 0;
+  }
+
+  /** Number of further jobs that the worker could run now. */
+  get room(): number {
+    return this.#concurrency - this.#inFlight;
   }
 
   /** ms since the worker last took or finished a job. If it took none yet, ms since the start of the worker. */

@@ -5,11 +5,13 @@ import type { InboxHandler, PassHandler, SummarizationHandler, TurnHandler } fro
 import { INBOX_LIMITS, INBOX_QUEUE, QUEUES, type QueueName } from '../jobs/queues.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { type Delivery, type DeliveryListeners, deliverTurns } from './delivery.ts';
+import { DueWakes } from './due-wakes.ts';
 import { deliverPasses, deliverSummarizations } from './fan-out.ts';
 import { deliverInbox } from './inbox-delivery.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
-import { QueueSet } from './queue-set.ts';
+import { QueueSet, reportErrors } from './queue-set.ts';
 import { Intake, openQueueWorker } from './queue-worker.ts';
+import { TurnLanes } from './turn-lanes.ts';
 
 export interface QueueRole<Handler> {
   readonly handler: Handler;
@@ -117,6 +119,9 @@ interface OpenedWorker {
   readonly intake: Intake;
 }
 
+/** Returns how the jobs of one shard are delivered. `serve` is called with the worker of that shard. */
+type DeliveryFor = (intake: Intake) => { readonly deliver: Delivery; readonly serve?: (worker: Worker) => void };
+
 function openWorkers(options: QueueWorkersOptions, connection: QueueConnection): OpenedWorker[] {
   const { roles, shards, namespace, onError, onReclaim, onDrop } = options;
   const { turn, compaction, summarization, inbox } = roles;
@@ -125,28 +130,37 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
     report: (error) => onError(error, name),
     drop: (job, error) => onDrop?.(name, job, error),
   });
-  const open = (name: QueueName, role: { readonly concurrency: number }, deliver: Delivery): OpenedWorker[] => {
+  const open = (name: QueueName, role: { readonly concurrency: number }, deliverTo: DeliveryFor): OpenedWorker[] => {
     return shareOut(role.concurrency, shards, first).map((concurrency, shard) => {
       const intake = new Intake({ queue: name, shard, concurrency });
-      const counted = intake.count(deliver);
-      const served = { name, shard, namespace, connection, concurrency, deliver: counted };
+      const { deliver, serve } = deliverTo(intake);
+      const served = { name, shard, namespace, connection, concurrency, deliver: intake.count(deliver) };
       const onDropped = listenersOf(name).drop;
       const worker = openQueueWorker({ ...served, onError, onDrop: onDropped, ...(onReclaim && { onReclaim }) });
+      serve?.(worker);
       return { worker, intake };
     });
   };
   const workers: OpenedWorker[] = [];
   if (turn !== undefined) {
-    workers.push(...open(QUEUES.turn, turn, deliverTurns(turn.handler, listenersOf(QUEUES.turn))));
+    const name = QUEUES.turn;
+    const queues = new QueueSet({ connection, names: [name], shards, namespace, onError });
+    const dueWakes = new DueWakes(connection);
+    const report = reportErrors(name, onError);
+    const deliverTo: DeliveryFor = (intake) => {
+      const lanes = new TurnLanes({ dueWakes, queue: queues.at(name, intake.shard), intake, report });
+      return { deliver: deliverTurns(turn.handler, listenersOf(name), lanes), serve: (worker) => lanes.serve(worker) };
+    };
+    workers.push(...open(name, turn, deliverTo));
   }
   if (compaction !== undefined) {
     const children = new QueueSet({ connection, names: [QUEUES.summarization], shards, namespace, onError });
     const deliver = deliverPasses(compaction.handler, children, listenersOf(QUEUES.compaction));
-    workers.push(...open(QUEUES.compaction, compaction, deliver));
+    workers.push(...open(QUEUES.compaction, compaction, () => ({ deliver })));
   }
   if (summarization !== undefined) {
     const deliver = deliverSummarizations(summarization.handler, listenersOf(QUEUES.summarization));
-    workers.push(...open(QUEUES.summarization, summarization, deliver));
+    workers.push(...open(QUEUES.summarization, summarization, () => ({ deliver })));
   }
   if (inbox !== undefined) workers.push(openInbox(options, connection, inbox));
   return workers;

@@ -1,6 +1,7 @@
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { QueueName } from '../jobs/queues.ts';
+import { QUEUES, type QueueName } from '../jobs/queues.ts';
+import type { DueWakes } from './due-wakes.ts';
 import type { QueueSet } from './queue-set.ts';
 
 /** How long jobs wait for a worker in one shard of a queue. */
@@ -21,12 +22,17 @@ export type QueueReader = Pick<Redis, 'hmget' | 'lrange' | 'xrevrange' | 'zrange
  * queues. The worst case measured took 85 ms of a core: 48 queues with 16 priorities each, and no job with a known
  * time. Times come from the clocks of the adding process, of Redis and of this process.
  */
-export async function readShardWaits(queues: QueueSet, redis: QueueReader): Promise<ShardWait[]> {
+export async function readShardWaits(
+  queues: QueueSet,
+  redis: QueueReader,
+  dueWakes: DueWakes,
+): Promise<ShardWait[]> {
   const now = Date.now();
   return await Promise.all(
     [...queues.entries()].flatMap(([queue, shards]) =>
       shards.map(async (jobs, shard) => {
-        const since = await readOldestSince(jobs, redis, now);
+        const withoutJob = queue === QUEUES.turn ? dueWakes.readOldestSince(jobs) : undefined;
+        const since = findEarliest(await Promise.all([readOldestSince(jobs, redis, now), withoutJob]));
         return { queue, shard, waitMs: since === undefined ? undefined : Math.max(0, now - since) };
       }),
     ),

@@ -1,18 +1,17 @@
 import { once } from 'node:events';
 import { TurnfoldError } from '../domain/errors.ts';
-import type { WakeKind, WakeQueue } from '../domain/ports/queue.ts';
-import type { JobDefinition, WakeTask } from '../jobs/job.ts';
-import { HIGHEST_PRIORITY, QUEUES } from '../jobs/queues.ts';
-import { wakePassJob } from '../jobs/wake-pass.ts';
-import { wakeTurnJob } from '../jobs/wake-turn.ts';
+import type { WakeQueue } from '../domain/ports/queue.ts';
+import { DEFAULT_PRIORITY, QUEUES } from '../jobs/queues.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { nameRedisError } from '../redis/errors.ts';
+import { DueWakes } from './due-wakes.ts';
 import { type InboxReport, reportInbox } from './inbox-report.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
 import { type QueueHour, readHour } from './queue-hour.ts';
 import { countJobs, type QueueReport, reportQueues, type StateCount } from './queue-reports.ts';
 import { QueueSet } from './queue-set.ts';
 import { readShardWaits, type ShardWait } from './shard-waits.ts';
+import { describeWakeJob, jobIdOf, WAKE_JOBS } from './wake-jobs.ts';
 
 export interface WakeQueueOptions extends RedisLocation {
   readonly shards: number;
@@ -44,8 +43,6 @@ export interface BoardQueue {
   readonly queue: object;
 }
 
-const JOB_OF = { turn: wakeTurnJob, pass: wakePassJob } satisfies Record<WakeKind, JobDefinition<WakeTask>>;
-
 /**
  * A wake job in one of these states will still be delivered. An active wake job is not counted, because its worker may
  * be dead.
@@ -71,23 +68,22 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
   const { shards, namespace, onError, failsFast = false } = options;
   const connection = openQueueConnection(options);
   const queues = new QueueSet({ connection, names: Object.values(QUEUES), shards, namespace, onError, failsFast });
+  const dueWakes = new DueWakes(connection);
   const call = failsFast ? callWithinBudget : callNamed;
   return {
-    wake(kind, conversation, wake, { priority, traceParent } = {}) {
-      const job = JOB_OF[kind];
+    wake(kind, conversation, wake, { priority = DEFAULT_PRIORITY, traceParent } = {}) {
+      const queue = queues.of(WAKE_JOBS[kind].queue, conversation);
       return call(connection, async () => {
-        await queues.of(job.queue, conversation).add(job.name, job.write({ conversation, traceParent }), {
-          jobId: jobIdOf(wake),
-          priority: Math.max(HIGHEST_PRIORITY, priority ?? job.priority),
-          // BullMQ ignores a new job whose id belongs to a finished job, so finished wakes are removed.
-          removeOnComplete: true,
-          removeOnFail: true,
-        });
+        const mayBeDue = kind === 'turn' && priority === DEFAULT_PRIORITY;
+        if (mayBeDue && (await dueWakes.put(queue, { conversation, wake }))) return;
+        const { name, data, opts } = describeWakeJob({ kind, conversation, wake, priority, traceParent });
+        await queue.add(name, data, opts);
       });
     },
     isPending(kind, conversation, wake) {
       return call(connection, async () => {
-        const queue = queues.of(JOB_OF[kind].queue, conversation);
+        const queue = queues.of(WAKE_JOBS[kind].queue, conversation);
+        if (kind === 'turn' && (await dueWakes.has(queue, { conversation, wake }))) return true;
         if (!PENDING_STATES.has(await queue.getJobState(jobIdOf(wake)))) return false;
         // BullMQ adds the same marker with each job. Idle workers wait for the marker, and one worker removes it. The error
         // of a full Redis is ignored, because the answer is known.
@@ -95,9 +91,9 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
         return true;
       });
     },
-    countJobs: () => callWithinBudget(connection, () => countJobs(queues)),
-    readShardWaits: () => callWithinBudget(connection, () => readShardWaits(queues, connection)),
-    reportQueues: () => callWithinBudget(connection, () => reportQueues(queues, connection), REPORT_MS),
+    countJobs: () => callWithinBudget(connection, () => countJobs(queues, dueWakes)),
+    readShardWaits: () => callWithinBudget(connection, () => readShardWaits(queues, connection, dueWakes)),
+    reportQueues: () => callWithinBudget(connection, () => reportQueues(queues, connection, dueWakes), REPORT_MS),
     readHour: () => callWithinBudget(connection, () => readHour(queues, Date.now())),
     reportInbox: () => callWithinBudget(connection, () => reportInbox({ connection, namespace, onError }), REPORT_MS),
     listQueues: () => [...queues.entries()].flatMap(([, all]) => all.map((queue, shard) => ({ shard, queue }))),
@@ -106,11 +102,6 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
       connection.disconnectAll();
     },
   };
-}
-
-/** BullMQ refuses ids of digits only, so every id gets a prefix. */
-function jobIdOf(wake: string): string {
-  return `w-${wake}`;
 }
 
 type Call = <T>(connection: QueueConnection, run: () => Promise<T>) => Promise<T>;

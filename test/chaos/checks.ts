@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Message } from '../../src/domain/message.ts';
 import type { Segment } from '../../src/domain/version.ts';
 import { QUEUES, queuePrefix } from '../../src/jobs/queues.ts';
-import { readConversation, readReady, type StoredConversation } from './read-database.ts';
+import { readConversation, readQuarantined, readReady, type StoredConversation } from './read-database.ts';
 import type { AcceptedTurn } from './traffic.ts';
 
 /** A broken rule. */
@@ -156,6 +156,10 @@ export async function readFindings(redis: Redis, shards: number, accepted: reado
     const [, , conversation = ''] = member.split('|');
     findings.push({ rule: 'no work is left', conversation, detail: `due entry ${member}` });
   }
+  for (const [name, why] of await readQuarantined(redis, shards)) {
+    const [, , , conversation = ''] = name.split('|');
+    findings.push({ rule: 'no record is unreadable', conversation, detail: `${name}: ${why}` });
+  }
   findings.push(...(await checkQueues(redis)));
   return { conversations, findings };
 }
@@ -170,6 +174,8 @@ async function checkQueues(connection: Redis): Promise<Finding[]> {
       if (count > 0)
         findings.push({ rule: 'no job is left', conversation: '', detail: `${count} ${state} in ${name}` });
     }
+    const due = await connection.zcard(queue.toKey('due'));
+    if (due > 0) findings.push({ rule: 'no job is left', conversation: '', detail: `${due} due wakes in ${name}` });
   }
   return findings;
 }

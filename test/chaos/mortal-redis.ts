@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,6 +35,10 @@ export class MortalRedis {
     return redis;
   }
 
+  get folder(): string {
+    return this.#folder;
+  }
+
   get url(): string {
     return `redis://127.0.0.1:${this.port}`;
   }
@@ -41,6 +46,7 @@ export class MortalRedis {
   async start(): Promise<void> {
     const own = ['--bind', '127.0.0.1', '--port', String(this.port), '--dir', this.#folder, '--save', ''];
     const durable = ['--appendonly', 'yes', '--appendfsync', this.#fsync, '--maxmemory-policy', 'noeviction'];
+    this.#cutHalfTransaction();
     const server = spawn(BINARY, [...own, ...durable], { stdio: 'ignore' });
     this.#server = server;
     const end = (): void => void server.kill('SIGKILL');
@@ -59,10 +65,21 @@ export class MortalRedis {
     }
   }
 
-  /** Keeps the data after the server has stopped. Returns its folder. */
-  keepData(): string {
+  /**
+   * A server that was killed may have written only a part of a script's writes. Redis then cuts the file behind the last whole
+   * command, and not before the script. The next start runs that part, which breaks any data (valkey-io/valkey#4342). The
+   * tool of Redis cuts before the script. A machine without the tool goes on without it.
+   */
+  #cutHalfTransaction(): void {
+    const manifest = join(this.#folder, 'appendonlydir/appendonly.aof.manifest');
+    if (!existsSync(manifest)) return;
+    const { status, stdout } = spawnSync('redis-check-aof', ['--fix', manifest], { input: 'y\n', encoding: 'utf8' });
+    if (status !== 0 && status !== null) throw new Error(`redis-check-aof failed: ${stdout}`);
+  }
+
+  /** Keeps the data after the server has stopped. */
+  keepData(): void {
     this.#isKept = true;
-    return this.#folder;
   }
 
   async kill(): Promise<void> {

@@ -69,3 +69,10 @@ export async function readReady(redis: Redis, shards: number): Promise<string[]>
   const sets = await Promise.all(keys.map((key) => redis.zrange(key, '0', '-1')));
   return sets.flat();
 }
+
+/** Names of the records that were set aside, each with the reason. */
+export async function readQuarantined(redis: Redis, shards: number): Promise<[string, string][]> {
+  const keyspace = new Keyspace(shards);
+  const sets = await Promise.all(keyspace.shardNumbers().map((shard) => redis.hgetall(keyspace.quarantined(shard))));
+  return sets.flatMap((set) => Object.entries(set));
+}

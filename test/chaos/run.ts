@@ -85,7 +85,10 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       ...pool.crashes.map((detail) => ({ rule: 'no worker ends by itself', conversation: '', detail })),
       ...checkPaid(paidAgain, faults.counts),
     ];
-    if (findings.length > 0) log(`the data of Redis: ${redis.keepData()}`);
+    if (findings.length > 0) {
+      redis.keepData();
+      log(`the data of Redis: ${redis.folder}`);
+    }
     return {
       seed,
       seconds: Math.round((Date.now() - startMs) / 1_000),

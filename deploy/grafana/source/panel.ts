@@ -4,6 +4,7 @@ export type Unit =
   | 's'
   | 'percentunit'
   | 'bytes'
+  | 'Bps'
   | 'currencyUSD'
   | 'turns/s'
   | 'passes/s'

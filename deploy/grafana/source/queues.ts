@@ -85,13 +85,13 @@ const PRESSURE: readonly Panel[] = [
   }),
 ];
 
-const ERASES: readonly Panel[] = [
+const OLD_CONVERSATIONS: readonly Panel[] = [
   graph({
     title: 'Conversations erased',
     description:
       'Conversations erased because the conversationTtl of their policy passed. Erases by callers are left out.',
     unit: 'events/s',
-    width: 12,
+    width: 8,
     queries: [{ expr: rate(METRICS.conversationsExpired), legend: 'erased' }],
   }),
   graph({
@@ -99,9 +99,17 @@ const ERASES: readonly Panel[] = [
     description:
       'Time by which the oldest idle conversation has outlived its idle TTL. Growth means that sweeps are too slow or missing.',
     unit: 's',
-    width: 12,
+    width: 8,
     thresholds: [{ from: 3_600, color: 'red' }],
     queries: [{ expr: shared(GAUGES.oldestOverdueErase), legend: 'age' }],
+  }),
+  graph({
+    title: 'Old messages packed',
+    description:
+      'Bytes of old messages a second that were compressed in Redis, before and after. Without old messages there are none.',
+    unit: 'Bps',
+    width: 8,
+    queries: [{ expr: rate(METRICS.logBytesPacked, { by: ['size'] }), legend: '{{size}}' }],
   }),
 ];
 
@@ -180,7 +188,7 @@ export const QUEUES: Dashboard = {
     { title: 'Are there enough workers?', panels: VERDICT },
     { title: 'Content of the queues', panels: DEPTHS },
     { title: 'Load of workers and Redis', panels: PRESSURE },
-    { title: 'Conversations with an idle TTL', panels: ERASES },
+    { title: 'Old conversations', panels: OLD_CONVERSATIONS },
     { title: 'Redis', panels: REDIS },
     { title: 'Workers', panels: WORKERS },
   ],
