@@ -2,6 +2,7 @@ import type { ConversationRef } from '../domain/ids.ts';
 import { readUlidTime } from '../domain/ulid.ts';
 import { DEFAULT_PRIORITY } from '../jobs/queues.ts';
 import type { QueueConnection } from './queue-connection.ts';
+import { TickBatch } from './tick-batch.ts';
 
 /** The wake of a turn that waits without a job. */
 export interface DueWake {
@@ -21,18 +22,30 @@ export interface QueueKeys {
   toKey(type: string): string;
 }
 
-/** Number of waiting jobs from which a further wake needs no job. While so many jobs wait, no worker has room. */
+/**
+ * Number of waiting jobs from which a further wake needs no job. While so many jobs wait, no worker has room. Jobs with a larger
+ * priority number do not count, because they run later than the wake.
+ */
 const CROWD = 8;
 
+/** BullMQ's score of a prioritized job is the job's priority multiplied by this, plus a counter. */
+export const PRIORITY_SCORE = 2 ** 32;
+/** Scores below this are those of jobs that do not run later than a wake. */
+const LATER = `(${(DEFAULT_PRIORITY + 1) * PRIORITY_SCORE}`;
+
+/** Name of the sorted set. No job can have this key, because the id of a job has no colon. */
+const DUE = 'due:wakes';
+
 /**
- * Adds a wake to the sorted set if enough jobs wait. Its score is the one that BullMQ would give a job now, so that wakes and
+ * Adds wakes to the sorted set if enough jobs wait. Their score is the one that BullMQ would give a job now, so that wakes and
  * jobs have one order. Wakes of the same score are in the order of their ids, which are ULIDs.
- * KEYS: due, prioritized, counter of jobs with a priority. ARGV: member, priority, CROWD. Reply: 1 | 0 if few jobs wait
+ * KEYS: due, prioritized, counter of jobs with a priority. ARGV: LATER, CROWD, first score of the priority, members
+ * Reply: 1 | 0 if few jobs wait
  */
 const PUT = `
-if redis.call('ZCARD', KEYS[2]) < tonumber(ARGV[3]) then return 0 end
-local place = ARGV[2] * 0x100000000 + (redis.call('GET', KEYS[3]) or 0) % 0x100000000
-redis.call('ZADD', KEYS[1], 'NX', string.format('%.0f', place), ARGV[1])
+if redis.call('ZCOUNT', KEYS[2], '-inf', ARGV[1]) < tonumber(ARGV[2]) then return 0 end
+local score = string.format('%.0f', ARGV[3] + (redis.call('GET', KEYS[3]) or 0) % 0x100000000)
+for at = 4, #ARGV do redis.call('ZADD', KEYS[1], 'NX', score, ARGV[at]) end
 return 1`;
 
 /**
@@ -63,15 +76,15 @@ return 0`;
 
 /** The scripts above as methods of a connection, which `defineCommand` of ioredis adds. */
 interface DueCommands {
-  putDueWake(due: string, prioritized: string, counter: string, ...args: (string | number)[]): Promise<number>;
+  putDueWakes(...keysAndArgs: (string | number)[]): Promise<number>;
   takeDueWakes(...keysAndArgs: (string | number)[]): Promise<[number, ...string[]]>;
   findDueWake(due: string, prioritized: string, member: string): Promise<number>;
 }
 
 /**
  * Wakes of turns that wait in a sorted set beside BullMQ's jobs, in the same order as jobs. They exist only while workers
- * have no room: a worker that ends a conversation then takes the next wake and keeps its job. The life of a job costs Redis
- * more than a whole turn, a wake in the set costs a tenth of that.
+ * have no room: a worker that ends a conversation then takes the next wake and keeps its job, because a job costs
+ * Redis far more than a member of a set.
  *
  * Only wakes of the default priority are put here. Each key has the hash tag of its queue shard.
  */
@@ -80,9 +93,10 @@ export class DueWakes {
   /** Queues in which enough jobs waited when this process last looked. */
   readonly #crowded = new WeakSet<QueueKeys>();
   readonly #looking = new WeakSet<QueueKeys>();
+  readonly #batches = new WeakMap<QueueKeys, TickBatch<DueWake, boolean>>();
 
   constructor(connection: QueueConnection) {
-    connection.defineCommand('putDueWake', { numberOfKeys: 3, lua: PUT });
+    connection.defineCommand('putDueWakes', { numberOfKeys: 3, lua: PUT });
     connection.defineCommand('takeDueWakes', { numberOfKeys: 5, lua: TAKE });
     connection.defineCommand('findDueWake', { numberOfKeys: 2, lua: FIND });
     this.#redis = connection as QueueConnection & DueCommands;
@@ -97,33 +111,42 @@ export class DueWakes {
       this.#look(queue);
       return false;
     }
-    const keys = ['due', 'prioritized', 'pc'] as const;
-    const [due, prioritized, counter] = keys.map((key) => queue.toKey(key)) as [string, string, string];
-    const isPut = await this.#redis.putDueWake(due, prioritized, counter, writeMember(wake), DEFAULT_PRIORITY, CROWD);
+    let batch = this.#batches.get(queue);
+    if (batch === undefined) {
+      batch = new TickBatch((wakes) => this.#putAll(queue, wakes));
+      this.#batches.set(queue, batch);
+    }
+    return await batch.add(wake);
+  }
+
+  async #putAll(queue: QueueKeys, wakes: readonly DueWake[]): Promise<boolean[]> {
+    const keys = [DUE, 'prioritized', 'pc'].map((key) => queue.toKey(key));
+    const base = DEFAULT_PRIORITY * PRIORITY_SCORE;
+    const isPut = await this.#redis.putDueWakes(...keys, LATER, CROWD, base, ...wakes.map(writeMember));
     if (isPut === 0) this.#crowded.delete(queue);
-    return isPut === 1;
+    return wakes.map(() => isPut === 1);
   }
 
   /** Takes up to `most` wakes. `getJobs`: true if the caller adds a job for each. */
   async take(queue: QueueKeys, most: number, { getJobs }: { readonly getJobs: boolean }): Promise<TakenWakes> {
-    const keys = ['due', 'wait', 'prioritized', 'meta', 'metrics:completed'].map((key) => queue.toKey(key));
+    const keys = [DUE, 'wait', 'prioritized', 'meta', 'metrics:completed'].map((key) => queue.toKey(key));
     const [left, ...members] = await this.#redis.takeDueWakes(...keys, most, getJobs ? 0 : 1);
     return { wakes: members.map(readMember).filter((wake) => wake !== undefined), left };
   }
 
   /** True if the wake waits here, and a job will lead a worker to it. */
   async has(queue: QueueKeys, wake: DueWake): Promise<boolean> {
-    const reply = await this.#redis.findDueWake(queue.toKey('due'), queue.toKey('prioritized'), writeMember(wake));
+    const reply = await this.#redis.findDueWake(queue.toKey(DUE), queue.toKey('prioritized'), writeMember(wake));
     return reply === 1;
   }
 
   async count(queue: QueueKeys): Promise<number> {
-    return await this.#redis.zcard(queue.toKey('due'));
+    return await this.#redis.zcard(queue.toKey(DUE));
   }
 
   /** Returns the time when the first wake was created, in ms since epoch by the clock of its process. */
   async readOldestSince(queue: QueueKeys): Promise<number | undefined> {
-    const [first] = await this.#redis.zrange(queue.toKey('due'), '0', '0');
+    const [first] = await this.#redis.zrange(queue.toKey(DUE), '0', '0');
     const wake = first === undefined ? undefined : readMember(first);
     return wake && readUlidTime(wake.wake);
   }
@@ -133,7 +156,7 @@ export class DueWakes {
     if (this.#looking.has(queue)) return;
     this.#looking.add(queue);
     this.#redis
-      .zcard(queue.toKey('prioritized'))
+      .zcount(queue.toKey('prioritized'), '-inf', LATER)
       .then((waiting) => void (waiting >= CROWD && this.#crowded.add(queue)))
       .catch(() => undefined)
       .finally(() => this.#looking.delete(queue));

@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { QUEUES, type QueueName } from '../jobs/queues.ts';
-import type { DueWakes } from './due-wakes.ts';
+import { type DueWakes, PRIORITY_SCORE } from './due-wakes.ts';
 import type { QueueSet } from './queue-set.ts';
 
 /** How long jobs wait for a worker in one shard of a queue. */
@@ -22,11 +22,7 @@ export type QueueReader = Pick<Redis, 'hmget' | 'lrange' | 'xrevrange' | 'zrange
  * queues. The worst case measured took 85 ms of a core: 48 queues with 16 priorities each, and no job with a known
  * time. Times come from the clocks of the adding process, of Redis and of this process.
  */
-export async function readShardWaits(
-  queues: QueueSet,
-  redis: QueueReader,
-  dueWakes: DueWakes,
-): Promise<ShardWait[]> {
+export async function readShardWaits(queues: QueueSet, redis: QueueReader, dueWakes: DueWakes): Promise<ShardWait[]> {
   const now = Date.now();
   return await Promise.all(
     [...queues.entries()].flatMap(([queue, shards]) =>
@@ -73,8 +69,6 @@ async function readDueSince(jobs: Queue, redis: QueueReader, now: number): Promi
 
 /** Maximum priorities that are read per queue. Each priority costs one round trip to Redis. */
 const MAX_PRIORITIES = 16;
-/** BullMQ's score of a prioritized job is the job's priority multiplied by this, plus a counter. */
-const PRIORITY_SCORE = 2 ** 32;
 /** Maximum jobs that are read per priority, in case the first job has no known time. */
 const MAX_HEADS = 8;
 

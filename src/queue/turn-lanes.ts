@@ -2,6 +2,7 @@ import type { Job, Queue, Worker } from 'bullmq';
 import type { TurnHandler } from '../domain/ports/queue.ts';
 import type { DueWake, DueWakes } from './due-wakes.ts';
 import type { Intake } from './queue-worker.ts';
+import { TickBatch } from './tick-batch.ts';
 import { describeWakeJob } from './wake-jobs.ts';
 
 /** ms between two looks for wakes while a worker has room. */
@@ -26,6 +27,8 @@ export interface TurnLanesOptions {
  */
 export class TurnLanes {
   readonly #options: TurnLanesOptions;
+  /** Takes one wake for each delivery that has ended its conversation. */
+  readonly #next = new TickBatch((ended: readonly undefined[]) => this.#take(ended.length, { getJobs: false }));
   #worker: Worker | undefined;
   /** True if wakes may be due. A worker of an idle queue does not look after each job. */
   #mayBeDue = true;
@@ -50,7 +53,7 @@ export class TurnLanes {
   async work(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void> {
     this.#mayBeDue ||= (job.processedOn ?? job.timestamp) - job.timestamp > CROWDED_MS;
     for (;;) {
-      const [due] = this.#mayBeDue ? await this.#take(1, { getJobs: false }) : [];
+      const due = this.#mayBeDue ? await this.#next.add(undefined) : undefined;
       if (due === undefined) return;
       const result = await handler(due.conversation);
       if (result.status === 'postponed') return await this.#addJobs([due], result.delayMs);

@@ -174,7 +174,7 @@ async function checkQueues(connection: Redis): Promise<Finding[]> {
       if (count > 0)
         findings.push({ rule: 'no job is left', conversation: '', detail: `${count} ${state} in ${name}` });
     }
-    const due = await connection.zcard(queue.toKey('due'));
+    const due = await connection.zcard(queue.toKey('due:wakes'));
     if (due > 0) findings.push({ rule: 'no job is left', conversation: '', detail: `${due} due wakes in ${name}` });
   }
   return findings;

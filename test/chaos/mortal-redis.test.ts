@@ -1,4 +1,4 @@
-import { truncate, stat } from 'node:fs/promises';
+import { stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';

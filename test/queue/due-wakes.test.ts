@@ -18,7 +18,7 @@ function namesOf(count: number, prefix = 'c'): string[] {
 }
 
 function countDue(fixture: Fixture): Promise<number> {
-  return fixture.connect().zcard(fixture.openRaw('turn').toKey('due'));
+  return fixture.connect().zcard(fixture.openRaw('turn').toKey('due:wakes'));
 }
 
 test('while eight jobs wait, further wakes wait without a job, and all are delivered once and in order', async () => {
@@ -213,7 +213,7 @@ test('a member that another program wrote is removed, and stops no wake', async 
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(30));
-  await fixture.connect().zadd(fixture.openRaw('turn').toKey('due'), 1, 'no wake', 2, 'w|_|a:b', 3, '||');
+  await fixture.connect().zadd(fixture.openRaw('turn').toKey('due:wakes'), 1, 'no wake', 2, 'w|_|a:b', 3, '||');
   const seen: string[] = [];
   await fixture.openWorkers(turnRole(({ id }) => seen.push(id))).start();
 
