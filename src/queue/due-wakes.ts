@@ -116,7 +116,7 @@ export class DueWakes {
       batch = new TickBatch((wakes) => this.#putAll(queue, wakes));
       this.#batches.set(queue, batch);
     }
-    return await batch.add(wake);
+    return (await batch.add(wake)) ?? false;
   }
 
   async #putAll(queue: QueueKeys, wakes: readonly DueWake[]): Promise<boolean[]> {

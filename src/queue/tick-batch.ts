@@ -1,6 +1,6 @@
 interface Call<Item, Reply> {
   readonly item: Item;
-  readonly resolve: (reply: Reply) => void;
+  readonly resolve: (reply: Reply | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -9,13 +9,14 @@ export class TickBatch<Item, Reply> {
   readonly #run: (items: readonly Item[]) => Promise<readonly Reply[]>;
   #calls: Call<Item, Reply>[] = [];
 
-  /** @param run returns a reply for each item, in their order */
+  /** @param run returns replies in the order of the items, and may return fewer */
   constructor(run: (items: readonly Item[]) => Promise<readonly Reply[]>) {
     this.#run = run;
   }
 
-  add(item: Item): Promise<Reply> {
-    const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+  /** Returns the reply for this item, or undefined if there is none. */
+  add(item: Item): Promise<Reply | undefined> {
+    const { promise, resolve, reject } = Promise.withResolvers<Reply | undefined>();
     if (this.#calls.length === 0) setImmediate(() => void this.#flush());
     this.#calls.push({ item, resolve, reject });
     return promise;
@@ -26,7 +27,7 @@ export class TickBatch<Item, Reply> {
     this.#calls = [];
     try {
       const replies = await this.#run(calls.map(({ item }) => item));
-      for (const [index, { resolve }] of calls.entries()) resolve(replies[index] as Reply);
+      for (const [index, { resolve }] of calls.entries()) resolve(replies[index]);
     } catch (error) {
       for (const { reject } of calls) reject(error);
     }

@@ -31,7 +31,7 @@ export class TurnLanes {
   readonly #next = new TickBatch((ended: readonly undefined[]) => this.#take(ended.length, { getJobs: false }));
   #worker: Worker | undefined;
   /** True if wakes may be due. A worker of an idle queue does not look after each job. */
-  #mayBeDue = true;
+  #mayBeDue = false;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 

@@ -1,6 +1,13 @@
-import { expect, test } from 'vitest';
+import { EventEmitter } from 'node:events';
+import type { Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
 import type { TurnHandler } from '../../src/domain/ports/queue.ts';
 import { UlidSource } from '../../src/domain/ulid.ts';
+import { DueWakes } from '../../src/queue/due-wakes.ts';
+import { openQueueConnection } from '../../src/queue/queue-connection.ts';
+import { Intake } from '../../src/queue/queue-worker.ts';
+import { TurnLanes } from '../../src/queue/turn-lanes.ts';
 import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
 import { conversation, countAll, type Fixture, turnRole, useFixture } from './fixture.ts';
 
@@ -15,6 +22,12 @@ async function addWakes(wakes: OpenWakeQueue, names: readonly string[]): Promise
 
 function namesOf(count: number, prefix = 'c'): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}${String(index).padStart(3, '0')}`);
+}
+
+/** Number of scripts that Redis has run for any client. */
+async function countScripts(redis: Redis): Promise<number> {
+  const stats = await redis.info('commandstats');
+  return [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
 }
 
 function countDue(fixture: Fixture): Promise<number> {
@@ -112,22 +125,67 @@ test('a paused queue gives no due wakes, and gives them after it was resumed', a
   const wakes = fixture.openWakes();
   const raw = fixture.openRaw('turn');
   const seen: string[] = [];
-  const first = Promise.withResolvers<void>();
+  const paused = Promise.withResolvers<void>();
   await addWakes(wakes, namesOf(40));
   const role = turnRole(async ({ id }) => {
     seen.push(id);
-    if (seen.length === 1) await raw.pause();
-    if (seen.length === 1) first.resolve();
+    if (id !== 'c020') return;
+    await raw.pause();
+    paused.resolve();
   });
   await fixture.openWorkers(role).start();
-  await first.promise;
+  await paused.promise;
   await expect.poll(() => raw.getActiveCount(), SOON).toBe(0);
-  expect(seen).toEqual(['c000']);
-  expect(await countAll(wakes)).toBe(39);
+  expect(seen).toEqual(namesOf(21));
+  expect(await countAll(wakes)).toBe(19);
 
   await raw.resume();
   await expect.poll(() => seen.length, SOON).toBe(40);
   expect(seen).toEqual(namesOf(40));
+});
+
+test('the job of a dead worker runs before the due wakes that are left', async () => {
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  const raw = fixture.openRaw('turn');
+  await addWakes(wakes, namesOf(30));
+  const seen: string[] = [];
+  const role = turnRole(async ({ id }) => {
+    seen.push(id);
+    if (id === 'c020') await raw.add('turn', { v: 1, tenant: '_', id: 'reclaimed' });
+  });
+  await fixture.openWorkers(role).start();
+
+  await expect.poll(() => seen.length, SOON).toBe(31);
+  expect(seen.indexOf('reclaimed')).toBe(21);
+});
+
+test('a repeated wake keeps its place among due wakes', async () => {
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  await addWakes(wakes, namesOf(20));
+  await wakes.wake('turn', conversation('other'), 'wake-other', { priority: 20 });
+  await addWakes(wakes, ['c015']);
+  const seen: string[] = [];
+  await fixture.openWorkers(turnRole(({ id }) => seen.push(id))).start();
+
+  await expect.poll(() => seen.length, SOON).toBe(21);
+  expect(seen).toEqual([...namesOf(20), 'other']);
+});
+
+test('once few jobs wait, a wake gets a job again', async () => {
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  await addWakes(wakes, namesOf(20));
+  expect(await countDue(fixture)).toBeGreaterThan(0);
+  const workers = fixture.openWorkers(turnRole());
+  await workers.start();
+  await expect.poll(() => countAll(wakes), SOON).toBe(0);
+  await workers.close();
+
+  await addWakes(wakes, ['next']);
+  expect(await countDue(fixture)).toBe(0);
+  expect(await fixture.openRaw('turn').getPrioritizedCount()).toBe(1);
 });
 
 test('a due wake is pending while a job waits. Without such a job it is removed, so that the sweeper adds a job', async () => {
@@ -182,31 +240,133 @@ test('a worker that closes takes no more due wakes, and another worker gets them
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(30));
-  const { handler, held, open } = holdAll();
-  const closing = fixture.openWorkers({ turn: { handler, concurrency: 1 } });
-  await closing.start();
-  await expect.poll(() => held, SOON).toEqual(['c000']);
-  const closed = closing.close();
-  open();
-  expect(await closed).toBe('closed');
-  expect(held).toEqual(['c000']);
-
   const seen: string[] = [];
+  let closed: Promise<unknown> | undefined;
+  const closing = fixture.openWorkers(
+    turnRole(({ id }) => {
+      seen.push(id);
+      if (id === 'c020') closed = closing.close();
+    }),
+  );
+  await closing.start();
+  await expect.poll(() => closed, SOON).toBeDefined();
+  expect(await closed).toBe('closed');
+  expect(seen).toEqual(namesOf(21));
+
   await fixture.openWorkers(turnRole(({ id }) => seen.push(id), 4)).start();
-  await expect.poll(() => [...seen].sort(), SOON).toEqual(namesOf(30).slice(1));
+  await expect.poll(() => seen.toSorted(), SOON).toEqual(namesOf(30));
+});
+
+/** Lanes of a worker whose room never changes. Jobs that they add stay in the queue. */
+function openLanes(fixture: Fixture, concurrency: number) {
+  const connection = openQueueConnection({ url: fixture.url, onError: () => undefined });
+  onTestFinished(() => connection.disconnectAll());
+  const queue = fixture.openRaw('turn');
+  const intake = new Intake({ queue: 'turn', shard: 0, concurrency });
+  const report = (error: unknown): void => void fixture.errors.push({ error, where: 'turn' });
+  const lanes = new TurnLanes({ dueWakes: new DueWakes(connection), queue, intake, report });
+  const worker = new EventEmitter();
+  lanes.serve(worker as unknown as Worker);
+  return { lanes, worker, queue };
+}
+
+test('a worker with room looks again until no wake is due, also if other workers took its jobs', async () => {
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  const { worker, queue } = openLanes(fixture, 5);
+  await addWakes(wakes, namesOf(CROWD + 13));
+  const due = await countDue(fixture);
+  await queue.drain(); // as if other workers had taken the jobs
+  worker.emit('drained');
+
+  await expect.poll(() => queue.getPrioritizedCount(), SOON).toBe(due);
+  expect(await countDue(fixture)).toBe(0);
+  // BullMQ counts these jobs when they end.
+  expect(await fixture.connect().exists(queue.toKey('metrics:completed'))).toBe(0);
+});
+
+test('a delivery looks for due wakes only while some may be due, or if its job has waited', async () => {
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  const { lanes, queue } = openLanes(fixture, 5);
+  const redis = fixture.connect();
+  const seen: string[] = [];
+  const work = (waitedMs: number): Promise<void> =>
+    lanes.work({ timestamp: 1_000, processedOn: 1_000 + waitedMs }, ({ id }) => {
+      seen.push(id);
+      return Promise.resolve({ status: 'done' });
+    });
+  await addWakes(wakes, namesOf(CROWD + 10));
+  const due = await countDue(fixture);
+  await queue.drain();
+
+  await work(1);
+  expect(seen).toEqual([]);
+  await work(100);
+  expect(seen).toEqual(namesOf(CROWD + 10).slice(-due));
+  const before = await countScripts(redis);
+  await work(1);
+  expect(await countScripts(redis)).toBe(before);
 });
 
 test('due wakes count as waiting jobs, as jobs that ended, and by the time of their ids', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(CROWD + 1));
-  const minuteAgo = new UlidSource({ now: () => Date.now() - 60_000 }, (bytes) => bytes.fill(7));
-  await wakes.wake('turn', conversation('old'), minuteAgo.next());
-  expect(await countDue(fixture)).toBeGreaterThan(0);
+  const hourAgo = Date.now() - 3_600_000;
+  const source = new UlidSource({ now: () => hourAgo }, (bytes) => bytes.fill(7));
+  await wakes.wake('turn', conversation('old'), source.next());
+  expect(await countDue(fixture)).toBe(1);
 
   const counts = await wakes.countJobs();
-  const waiting = counts.filter(({ queue, state }) => queue === 'turn' && ['waiting', 'prioritized'].includes(state));
-  expect(waiting.reduce((sum, { count }) => sum + count, 0)).toBe(CROWD + 2);
+  expect(counts).toContainEqual({ queue: 'turn', state: 'waiting', count: 1 });
+  expect(counts).toContainEqual({ queue: 'turn', state: 'prioritized', count: CROWD + 1 });
+  const waits = await wakes.readShardWaits();
+  expect(waits.find(({ queue }) => queue === 'turn')?.waitMs).toBeGreaterThanOrEqual(3_600_000);
+
+  await fixture.openWorkers(turnRole()).start();
+  await expect.poll(() => countAll(wakes), SOON).toBe(0);
+  const hour = await wakes.readHour();
+  expect(hour.find(({ queue }) => queue === 'turn')?.finished.reduce((sum, count) => sum + count)).toBe(CROWD + 2);
+});
+
+test('jobs that run later than a wake make no queue crowded', async () => {
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  for (const name of namesOf(20, 'q')) await wakes.wake('turn', conversation(name), `own-${name}`, { priority: 11 });
+  await addWakes(wakes, namesOf(7));
+  expect(await countDue(fixture)).toBe(0);
+  await addWakes(wakes, namesOf(20));
+  expect(await countDue(fixture)).toBeGreaterThan(0);
+});
+
+test('wakes of one pass of the event loop are put together, and each is delivered once', async () => {
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  await addWakes(wakes, namesOf(10));
+  const redis = fixture.connect();
+  const before = await countScripts(redis);
+  await Promise.all(namesOf(200, 'd').map((name) => wakes.wake('turn', conversation(name), `wake-${name}`)));
+  expect((await countScripts(redis)) - before).toBeLessThan(20);
+
+  const seen: string[] = [];
+  await fixture.openWorkers(turnRole(({ id }) => seen.push(id), 10)).start();
+  await expect.poll(() => [...seen].sort(), SOON).toEqual([...namesOf(10), ...namesOf(200, 'd')]);
+});
+
+test('a worker goes on with due wakes after its connections were cut', async () => {
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  const redis = fixture.connect();
+  await addWakes(wakes, namesOf(60));
+  const seen: string[] = [];
+  const role = turnRole(async ({ id }) => {
+    seen.push(id);
+    if (seen.length % 20 === 0) await redis.call('CLIENT', ['KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
+  });
+  await fixture.openWorkers(role).start();
+
+  await expect.poll(() => new Set(seen).size, SOON).toBe(60);
 });
 
 test('a member that another program wrote is removed, and stops no wake', async () => {
