@@ -68,12 +68,3 @@ function writeHalf(value: number): string {
 function writePair(value: number): string {
   return PAIRS[value] ?? '';
 }
-
-const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
-const TIME_DIGITS = 10;
-
-/** Returns the time of a ULID in ms since epoch, or undefined for another text. */
-export function readUlidTime(id: string): number | undefined {
-  if (!ULID.test(id)) return undefined;
-  return [...id.slice(0, TIME_DIGITS)].reduce((time, digit) => time * DIGITS.length + DIGITS.indexOf(digit), 0);
-}

@@ -1,5 +1,4 @@
 import type { ConversationRef } from '../domain/ids.ts';
-import { readUlidTime } from '../domain/ulid.ts';
 import { DEFAULT_PRIORITY } from '../jobs/queues.ts';
 import type { QueueConnection } from './queue-connection.ts';
 import { TickBatch } from './tick-batch.ts';
@@ -30,38 +29,43 @@ const CROWD = 8;
 
 /** BullMQ's score of a prioritized job is the job's priority multiplied by this, plus a counter. */
 export const PRIORITY_SCORE = 2 ** 32;
-/** Scores below this are those of jobs that do not run later than a wake. */
-const LATER = `(${(DEFAULT_PRIORITY + 1) * PRIORITY_SCORE}`;
+/** The jobs of the priority of wakes have a score from `FIRST` and below `LATER`. */
+const FIRST = DEFAULT_PRIORITY * PRIORITY_SCORE;
+const LATER = FIRST + PRIORITY_SCORE;
 
 /** Name of the sorted set. No job can have this key, because the id of a job has no colon. */
 const DUE = 'due:wakes';
 
 /**
- * Adds wakes to the sorted set if enough jobs wait. Their score is the one that BullMQ would give a job now, so that wakes and
- * jobs have one order. Wakes of the same score are in the order of their ids, which are ULIDs.
- * KEYS: due, prioritized, counter of jobs with a priority. ARGV: LATER, CROWD, first score of the priority, members
- * Reply: 1 | 0 if few jobs wait
+ * Adds wakes to the sorted set, by the time in ms, if enough jobs wait. A wake that is known keeps its place.
+ * KEYS: due, prioritized. ARGV: LATER, CROWD, members. Reply: 1 | 0 if few jobs wait
  */
 const PUT = `
-if redis.call('ZCOUNT', KEYS[2], '-inf', ARGV[1]) < tonumber(ARGV[2]) then return 0 end
-local score = string.format('%.0f', ARGV[3] + (redis.call('GET', KEYS[3]) or 0) % 0x100000000)
-for at = 4, #ARGV do redis.call('ZADD', KEYS[1], 'NX', score, ARGV[at]) end
+if redis.call('ZCOUNT', KEYS[2], '-inf', '(' .. ARGV[1]) < tonumber(ARGV[2]) then return 0 end
+local clock = redis.call('TIME')
+local now = string.format('%.0f', clock[1] * 1000 + math.floor(clock[2] / 1000))
+for at = 3, #ARGV do redis.call('ZADD', KEYS[1], 'NX', now, ARGV[at]) end
 return 1`;
 
 /**
- * Takes the first wakes, but none that a job must precede. Jobs of dead workers (in the list `wait`) precede all others.
- * A paused queue gives none. BullMQ counts the jobs that end, so wakes that get no job are added to that count.
- * KEYS: due, wait, prioritized, meta, count of completed jobs. ARGV: most wakes, 1 if they get no job
+ * Takes the first wakes. Jobs with a better priority come before all wakes, and so do jobs of dead workers, which are in the list
+ * `wait`. A paused queue gives no wake. Of jobs and wakes, the callers get as large a share as both have of what waits. So both
+ * wait equally long on average. The fraction of a wake is rounded up or down by the microseconds of the clock.
+ * BullMQ counts the jobs that end, so wakes that get no job are added to that count.
+ * KEYS: due, wait, prioritized, meta, count of completed jobs. ARGV: FIRST, LATER, number of callers, 1 if they add no jobs
  * Reply: number of wakes that are left, then members
  */
 const TAKE = `
 local left = redis.call('ZCARD', KEYS[1])
-if left == 0 or redis.call('HEXISTS', KEYS[4], 'paused') == 1 or redis.call('LLEN', KEYS[2]) > 0 then return { left } end
-local first = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')[2]
-local taken = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', first and '(' .. first or '+inf', 'LIMIT', 0, ARGV[1])
-if #taken == 0 then return { left } end
+local is_paused = left > 0 and redis.call('HEXISTS', KEYS[4], 'paused') == 1
+if left == 0 or is_paused or redis.call('LLEN', KEYS[2]) > 0 then return { left } end
+if redis.call('ZCOUNT', KEYS[3], '-inf', '(' .. ARGV[1]) > 0 then return { left } end
+local jobs = redis.call('ZCOUNT', KEYS[3], ARGV[1], '(' .. ARGV[2])
+local share = ARGV[3] * left / (left + jobs) + redis.call('TIME')[2] % 1000 / 1000
+if share < 1 then return { left } end
+local taken = redis.call('ZRANGE', KEYS[1], 0, math.min(math.floor(share), tonumber(ARGV[3])) - 1)
 redis.call('ZREM', KEYS[1], unpack(taken))
-if ARGV[2] == '1' then redis.call('HINCRBY', KEYS[5], 'count', #taken) end
+if ARGV[4] == '1' then redis.call('HINCRBY', KEYS[5], 'count', #taken) end
 return { left - #taken, unpack(taken) }`;
 
 /**
@@ -82,7 +86,7 @@ interface DueCommands {
 }
 
 /**
- * Wakes of turns that wait in a sorted set beside BullMQ's jobs, in the same order as jobs. They exist only while workers
+ * Wakes of turns that wait in a sorted set beside BullMQ's jobs. They exist only while workers
  * have no room: a worker that ends a conversation then takes the next wake and keeps its job, because a job costs
  * Redis far more than a member of a set.
  *
@@ -96,7 +100,7 @@ export class DueWakes {
   readonly #batches = new WeakMap<QueueKeys, TickBatch<DueWake, boolean>>();
 
   constructor(connection: QueueConnection) {
-    connection.defineCommand('putDueWakes', { numberOfKeys: 3, lua: PUT });
+    connection.defineCommand('putDueWakes', { numberOfKeys: 2, lua: PUT });
     connection.defineCommand('takeDueWakes', { numberOfKeys: 5, lua: TAKE });
     connection.defineCommand('findDueWake', { numberOfKeys: 2, lua: FIND });
     this.#redis = connection as QueueConnection & DueCommands;
@@ -120,9 +124,8 @@ export class DueWakes {
   }
 
   async #putAll(queue: QueueKeys, wakes: readonly DueWake[]): Promise<boolean[]> {
-    const keys = [DUE, 'prioritized', 'pc'].map((key) => queue.toKey(key));
-    const base = DEFAULT_PRIORITY * PRIORITY_SCORE;
-    const isPut = await this.#redis.putDueWakes(...keys, LATER, CROWD, base, ...wakes.map(writeMember));
+    const keys = [DUE, 'prioritized'].map((key) => queue.toKey(key));
+    const isPut = await this.#redis.putDueWakes(...keys, LATER, CROWD, ...wakes.map(writeMember));
     if (isPut === 0) this.#crowded.delete(queue);
     return wakes.map(() => isPut === 1);
   }
@@ -130,7 +133,7 @@ export class DueWakes {
   /** Takes up to `most` wakes. `getJobs`: true if the caller adds a job for each. */
   async take(queue: QueueKeys, most: number, { getJobs }: { readonly getJobs: boolean }): Promise<TakenWakes> {
     const keys = [DUE, 'wait', 'prioritized', 'meta', 'metrics:completed'].map((key) => queue.toKey(key));
-    const [left, ...members] = await this.#redis.takeDueWakes(...keys, most, getJobs ? 0 : 1);
+    const [left, ...members] = await this.#redis.takeDueWakes(...keys, FIRST, LATER, most, getJobs ? 0 : 1);
     return { wakes: members.map(readMember).filter((wake) => wake !== undefined), left };
   }
 
@@ -144,11 +147,10 @@ export class DueWakes {
     return await this.#redis.zcard(queue.toKey(DUE));
   }
 
-  /** Returns the time when the first wake was created, in ms since epoch by the clock of its process. */
+  /** Returns since when the first wake waits, in ms since epoch by the clock of Redis. */
   async readOldestSince(queue: QueueKeys): Promise<number | undefined> {
-    const [first] = await this.#redis.zrange(queue.toKey(DUE), '0', '0');
-    const wake = first === undefined ? undefined : readMember(first);
-    return wake && readUlidTime(wake.wake);
+    const [, since] = await this.#redis.zrange(queue.toKey(DUE), '0', '0', 'WITHSCORES');
+    return since === undefined ? undefined : Number(since);
   }
 
   /** Counts the waiting jobs, with at most one command in flight. The answer only saves work, so an error is ignored. */
@@ -156,7 +158,7 @@ export class DueWakes {
     if (this.#looking.has(queue)) return;
     this.#looking.add(queue);
     this.#redis
-      .zcount(queue.toKey('prioritized'), '-inf', LATER)
+      .zcount(queue.toKey('prioritized'), '-inf', `(${LATER}`)
       .then((waiting) => void (waiting >= CROWD && this.#crowded.add(queue)))
       .catch(() => undefined)
       .finally(() => this.#looking.delete(queue));

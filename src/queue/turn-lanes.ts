@@ -11,8 +11,8 @@ const LOOK_MS = 250;
 /** A job that has waited for longer, in ms, was in a crowded queue. */
 const CROWDED_MS = 10;
 
-/** Number of jobs that are added at once. */
-const MOST_JOBS = 500;
+/** Maximum number of wakes that are taken at once. */
+const MOST_WAKES = 500;
 
 export interface TurnLanesOptions {
   readonly dueWakes: DueWakes;
@@ -28,7 +28,9 @@ export interface TurnLanesOptions {
 export class TurnLanes {
   readonly #options: TurnLanesOptions;
   /** Takes one wake for each delivery that has ended its conversation. */
-  readonly #next = new TickBatch((ended: readonly undefined[]) => this.#take(ended.length, { getJobs: false }));
+  readonly #next = new TickBatch((ended: readonly undefined[]) =>
+    this.#take(Math.min(ended.length, MOST_WAKES), { getJobs: false }),
+  );
   #worker: Worker | undefined;
   /** True if wakes may be due. A worker of an idle queue does not look after each job. */
   #mayBeDue = false;
@@ -69,7 +71,7 @@ export class TurnLanes {
   async #look(): Promise<void> {
     this.#timer = undefined;
     this.#lookedAt = performance.now();
-    const room = Math.min(this.#options.intake.room, MOST_JOBS);
+    const room = Math.min(this.#options.intake.room, MOST_WAKES);
     const due = room === 0 ? [] : await this.#take(room, { getJobs: true });
     if (due.length > 0) await this.#addJobs(due).catch(this.#options.report);
     if (this.#mayBeDue && room > 0) this.#lookSoon();

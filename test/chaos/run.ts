@@ -99,6 +99,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       provider: { faults: provider.faults, refusals: provider.refusals },
       summaries: { paid: provider.paid.size, paidAgain },
       recoveries: reports.recoveries,
+      notices: reports.notices,
       quietMs: Date.now() - quietSinceMs,
       findings,
     };

@@ -24,6 +24,8 @@ function reportEvent(event: WorkerEvent): void {
     case 'worker_failed':
       if (event.turn !== undefined) report({ type: event.type, key: `${event.conversation}/${event.turn}` });
       return;
+    case 'worker_lost':
+      return report({ type: event.type, livedMs: event.livedMs });
     case 'pass_ended':
       return report({ type: event.type, outcome: event.outcome, reasons: event.reasons });
     default:

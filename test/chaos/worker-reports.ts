@@ -10,7 +10,8 @@ export interface WorkerReport {
     | 'turn_settled'
     | 'lease_lost'
     | 'worker_failed'
-    | 'pass_ended';
+    | 'pass_ended'
+    | 'worker_lost';
   /** Milliseconds since epoch. */
   readonly at: number;
   /** `conversation/turn` */
@@ -20,9 +21,11 @@ export interface WorkerReport {
   readonly outcome?: string;
   /** Reasons of a pass. */
   readonly reasons?: readonly string[];
+  /** Milliseconds between the start of a lost worker and its last renewal, by the clock of Redis. */
+  readonly livedMs?: number;
 }
 
-/** Milliseconds from the kill of a worker to the next claim of a turn that the worker owned. */
+/** Milliseconds from the kill of a worker to what came of it. */
 export interface Recoveries {
   readonly count: number;
   readonly p50: number;
@@ -53,6 +56,10 @@ export class WorkerReports {
   readonly #owners = new Map<string, number>();
   readonly #orphans = new Map<string, number>();
   readonly #recoveries: number[] = [];
+  readonly #startedAt = new Map<number, number>();
+  readonly #notices: number[] = [];
+  /** Killed workers that no other worker has noticed yet. */
+  readonly #unnoticed = new Map<number, number>();
   /** Claims of each turn, oldest first. */
   readonly #claims = new Map<string, Claim[]>();
   /** Turns whose worker was fenced, and the time of the last report in ms since epoch. */
@@ -60,7 +67,8 @@ export class WorkerReports {
   readonly #faults: { readonly from: number; readonly to: number }[] = [];
 
   /** @param worker number of the process, unique in the run */
-  add(worker: number, { type, at, key = '', why, outcome = '', reasons = [] }: WorkerReport): void {
+  add(worker: number, report: WorkerReport): void {
+    const { type, at, key = '', why, outcome = '', reasons = [] } = report;
     this.lastAt = Date.now();
     switch (type) {
       case 'turn_claimed': {
@@ -85,12 +93,17 @@ export class WorkerReports {
         this.passes[outcome] = (this.passes[outcome] ?? 0) + 1;
         if (reasons.includes('hard_limit') || reasons.includes('overflow')) this.hardPasses += 1;
         return;
+      case 'worker_lost':
+        this.#noteNotice(report);
+        return;
       case 'started':
+        this.#startedAt.set(worker, at);
     }
   }
 
   /** Call after the last report of the worker was added. */
   noteDeath(worker: number, at: number): void {
+    this.#unnoticed.set(worker, at);
     for (const [key, owner] of this.#owners) {
       if (owner !== worker) continue;
       this.#owners.delete(key);
@@ -127,10 +140,25 @@ export class WorkerReports {
     if (claim !== undefined) claim.end = end;
   }
 
+  /** A report names no process, so the lost worker is the killed one that lived for about as long. */
+  #noteNotice({ at, livedMs = 0 }: WorkerReport): void {
+    const lived = (worker: number, diedAt: number): number => diedAt - (this.#startedAt.get(worker) ?? diedAt);
+    for (const [worker, diedAt] of this.#unnoticed) {
+      if (Math.abs(lived(worker, diedAt) - livedMs) > SAME_LIFE_MS) continue;
+      this.#unnoticed.delete(worker);
+      this.#notices.push(at - diedAt);
+      return;
+    }
+  }
+
+  /** From a kill to the next claim of each turn that the worker owned. */
   get recoveries(): Recoveries {
-    const sorted = this.#recoveries.toSorted((a, b) => a - b);
-    const at = (share: number): number => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
-    return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) };
+    return describe(this.#recoveries);
+  }
+
+  /** From a kill to its notice by another worker. A worker that was killed at its start is not noticed. */
+  get notices(): Recoveries {
+    return describe(this.#notices);
   }
 
   /**
@@ -148,4 +176,13 @@ export class WorkerReports {
       yield { rule: 'a repeated settlement gets the first reply', conversation, detail };
     }
   }
+}
+
+/** Largest difference in ms between two measures of the life of one worker. */
+const SAME_LIFE_MS = 1_500;
+
+function describe(times: readonly number[]): Recoveries {
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
+  return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) };
 }

@@ -200,5 +200,10 @@ export const SHARED_GAUGES = {
     'Keys that Redis has evicted since it started. Every evicted key is lost data.',
   ),
   /** Metric name of BullMQ's own exporter, so that existing dashboards work. */
-  jobs: gauge('bullmq_job_count', 'Jobs in the queues by state. A wake of a turn that waits without a job counts as waiting.', 'queue', 'state'),
+  jobs: gauge(
+    'bullmq_job_count',
+    'Jobs in the queues by state. A wake of a turn that waits without a job counts as waiting.',
+    'queue',
+    'state',
+  ),
 };
