@@ -128,7 +128,8 @@ function inspect(db: MemoryDatabase, kind: 'turn' | 'pass', ref: ConversationRef
     db.ready.set(member, found.untilMs);
     return { status: 'quiet' };
   }
-  return { status: 'lapsed', ...(found.wake !== undefined && { recordedWake: found.wake }) };
+  const { hadWorker, wake } = found;
+  return { status: 'lapsed', hadWorker, ...(wake !== undefined && { recordedWake: wake }) };
 }
 
 /** Ends the leases of a gone worker, as `lua/lapse-leases.lua` does in Redis. */
@@ -169,6 +170,7 @@ function dropClaims({ summaryRecords }: MemoryConversation, owners: string): boo
 
 interface Deadline {
   readonly untilMs: number;
+  readonly hadWorker: boolean;
   readonly wake: string | undefined;
 }
 
@@ -178,12 +180,15 @@ function findTurn(db: MemoryDatabase, ref: ConversationRef): Deadline | undefine
   if (conversation === undefined || head === undefined) return undefined;
   const isWaiting = head.state === 'waiting' && head.waiting?.isOver === false;
   const waitsUntil = isWaiting ? (head.waiting?.until ?? 0) : 0;
-  return { untilMs: Math.max(conversation.leaseUntil ?? 0, waitsUntil), wake: conversation.wake };
+  const { leaseUntil, wake } = conversation;
+  return { untilMs: Math.max(leaseUntil ?? 0, waitsUntil), hadWorker: leaseUntil !== undefined, wake };
 }
 
 function findPass(db: MemoryDatabase, ref: ConversationRef): Deadline | undefined {
   const pass = db.find(ref)?.pass;
-  return pass && { untilMs: Math.max(pass.leaseUntil ?? 0, pass.parked?.untilMs ?? 0), wake: pass.wake };
+  if (pass === undefined) return undefined;
+  const { leaseUntil, parked, wake } = pass;
+  return { untilMs: Math.max(leaseUntil ?? 0, parked?.untilMs ?? 0), hadWorker: leaseUntil !== undefined, wake };
 }
 
 function promote(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: string): boolean {

@@ -22,7 +22,7 @@ export interface QueueKeys {
 }
 
 /**
- * Number of waiting jobs from which a further wake needs no job. While so many jobs wait, no worker has room. Jobs with a larger
+ * Number of waiting jobs from which a further wake needs no job. While so many jobs wait, it is likely that no worker has room. Jobs with a larger
  * priority number do not count, because they run later than the wake.
  */
 const CROWD = 8;
@@ -69,12 +69,12 @@ if ARGV[4] == '1' then redis.call('HINCRBY', KEYS[5], 'count', #taken) end
 return { left - #taken, unpack(taken) }`;
 
 /**
- * Finds a wake. If no job waits, perhaps no worker will look for wakes. So the wake is removed, and the caller adds a job.
- * KEYS: due, prioritized. ARGV: member. Reply: 1 | 0 if the wake is not there, or was removed
+ * Finds a wake. If no job waits or runs, perhaps no worker will look for wakes. So the wake is removed, and the caller adds a job.
+ * KEYS: due, prioritized, active. ARGV: member. Reply: 1 | 0 if the wake is not there, or was removed
  */
 const FIND = `
 if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
-if redis.call('ZCARD', KEYS[2]) > 0 then return 1 end
+if redis.call('ZCARD', KEYS[2]) > 0 or redis.call('LLEN', KEYS[3]) > 0 then return 1 end
 redis.call('ZREM', KEYS[1], ARGV[1])
 return 0`;
 
@@ -82,7 +82,7 @@ return 0`;
 interface DueCommands {
   putDueWakes(...keysAndArgs: (string | number)[]): Promise<number>;
   takeDueWakes(...keysAndArgs: (string | number)[]): Promise<[number, ...string[]]>;
-  findDueWake(due: string, prioritized: string, member: string): Promise<number>;
+  findDueWake(...keysAndArgs: string[]): Promise<number>;
 }
 
 /**
@@ -102,7 +102,7 @@ export class DueWakes {
   constructor(connection: QueueConnection) {
     connection.defineCommand('putDueWakes', { numberOfKeys: 2, lua: PUT });
     connection.defineCommand('takeDueWakes', { numberOfKeys: 5, lua: TAKE });
-    connection.defineCommand('findDueWake', { numberOfKeys: 2, lua: FIND });
+    connection.defineCommand('findDueWake', { numberOfKeys: 3, lua: FIND });
     this.#redis = connection as QueueConnection & DueCommands;
   }
 
@@ -139,8 +139,8 @@ export class DueWakes {
 
   /** True if the wake waits here, and a job will lead a worker to it. */
   async has(queue: QueueKeys, wake: DueWake): Promise<boolean> {
-    const reply = await this.#redis.findDueWake(queue.toKey(DUE), queue.toKey('prioritized'), writeMember(wake));
-    return reply === 1;
+    const keys = [DUE, 'prioritized', 'active'].map((key) => queue.toKey(key));
+    return (await this.#redis.findDueWake(...keys, writeMember(wake))) === 1;
   }
 
   async count(queue: QueueKeys): Promise<number> {

@@ -130,10 +130,15 @@ class SteadyWorker extends Worker<unknown> {
     return super.createJob(isJson(json.data) ? json : { ...json, data: JSON_NULL }, jobId);
   }
 
-  /** Takes the next job. If another field of that job is not JSON, removes the job and takes the one after it. */
+  /**
+   * Takes the next job. If another field of that job is not JSON, removes the job and takes the one after it. The event `drained`
+   * of BullMQ comes only if the worker had a job before. Here it comes each time no job is found.
+   */
   protected override async moveToActive(token: string, name?: string): Promise<Job<unknown>> {
     try {
-      return await super.moveToActive(token, name);
+      const job: Job<unknown> | undefined = await super.moveToActive(token, name);
+      if (job === undefined) this.emit('drained');
+      return job as Job<unknown>;
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       await this.#removeTaken(token);

@@ -5,11 +5,13 @@ import type { Intake } from './queue-worker.ts';
 import { TickBatch } from './tick-batch.ts';
 import { describeWakeJob } from './wake-jobs.ts';
 
-/** ms between two looks for wakes while a worker has room. */
+/** ms after which a worker looks for wakes again. */
 const LOOK_MS = 250;
 
-/** A job that has waited for longer, in ms, was in a crowded queue. */
+/** A job that has waited for longer, in ms, was in a crowded queue. Without a clock in common, the worker looks later. */
 const CROWDED_MS = 10;
+/** ms for which a job goes on with other conversations. Its end is counted then, and delayed jobs come into the queue. */
+const LANE_MS = 30_000;
 
 /** Maximum number of wakes that are taken at once. */
 const MOST_WAKES = 500;
@@ -32,8 +34,9 @@ export class TurnLanes {
     this.#take(Math.min(ended.length, MOST_WAKES), { getJobs: false }),
   );
   #worker: Worker | undefined;
-  /** True if wakes may be due. A worker of an idle queue does not look after each job. */
+  /** True if wakes may be due. A worker with room does not look after each job. */
   #mayBeDue = false;
+  #tookAt = Number.NEGATIVE_INFINITY;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 
@@ -42,8 +45,8 @@ export class TurnLanes {
   }
 
   /**
-   * Looks for wakes when the worker has found no more jobs. Only a crowded queue gets due wakes, so each of them is older than
-   * such a moment.
+   * Looks for wakes each time the worker has found no job. A worker with room finds none soon after the last job was taken, and
+   * only a crowded queue gets due wakes.
    */
   serve(worker: Worker): void {
     this.#worker = worker;
@@ -51,10 +54,13 @@ export class TurnLanes {
     worker.on('closing', () => clearTimeout(this.#timer));
   }
 
-  /** Handles due wakes until the worker closes, or none is due, or a job must come first. */
+  /** Handles due wakes until the worker closes, or none is due, or a job must come first, or for long enough. */
   async work(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void> {
-    this.#mayBeDue ||= (job.processedOn ?? job.timestamp) - job.timestamp > CROWDED_MS;
-    for (;;) {
+    const startedAt = performance.now();
+    const waitedMs = (job.processedOn ?? job.timestamp) - job.timestamp;
+    this.#mayBeDue ||=
+      waitedMs > CROWDED_MS || startedAt - this.#tookAt > LOOK_MS || !this.#options.intake.couldTakeMore;
+    while (performance.now() - startedAt < LANE_MS) {
       const due = this.#mayBeDue ? await this.#next.add(undefined) : undefined;
       if (due === undefined) return;
       const result = await handler(due.conversation);
@@ -70,6 +76,7 @@ export class TurnLanes {
   /** Adds a job for each due wake for which the worker has room, and looks again later if more are due. */
   async #look(): Promise<void> {
     this.#timer = undefined;
+    if (this.#isClosing) return;
     this.#lookedAt = performance.now();
     const room = Math.min(this.#options.intake.room, MOST_WAKES);
     const due = room === 0 ? [] : await this.#take(room, { getJobs: true });
@@ -80,15 +87,21 @@ export class TurnLanes {
   /** Takes no wake while the worker closes. An error takes none, too: a lost wake is found by the sweeper. */
   async #take(most: number, options: { readonly getJobs: boolean }): Promise<readonly DueWake[]> {
     const { dueWakes, queue, report } = this.#options;
-    if (this.#worker?.closing !== undefined) return [];
+    if (this.#isClosing) return [];
+    this.#tookAt = performance.now();
     try {
       const { wakes, left } = await dueWakes.take(queue, most, options);
       this.#mayBeDue = left > 0;
       return wakes;
     } catch (error) {
       report(error);
+      this.#mayBeDue = true;
       return [];
     }
+  }
+
+  get #isClosing(): boolean {
+    return this.#worker?.closing !== undefined;
   }
 
   async #addJobs(due: readonly DueWake[], delayMs = 0): Promise<void> {

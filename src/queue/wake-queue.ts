@@ -71,7 +71,7 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
   const dueWakes = new DueWakes(connection);
   const call = failsFast ? callWithinBudget : callNamed;
   return {
-    wake(kind, conversation, wake, { priority = DEFAULT_PRIORITY, traceParent } = {}) {
+    wake(kind, conversation, wake, { priority = WAKE_JOBS[kind].priority, traceParent } = {}) {
       const queue = queues.of(WAKE_JOBS[kind].queue, conversation);
       return call(connection, async () => {
         const mayBeDue = kind === 'turn' && priority === DEFAULT_PRIORITY;

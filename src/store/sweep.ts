@@ -156,9 +156,10 @@ const inspectScript: ScriptDefinition<[conversation: ConversationRef, kind: Kind
   file: 'inspect',
   args: ([, kind]) => [kind],
   decode: (reply) => {
-    const answer = reply as ['quiet'] | ['lapsed', string];
+    const answer = reply as ['quiet'] | ['lapsed', string, 0 | 1];
     if (answer[0] === 'quiet') return { status: 'quiet' };
-    return { status: 'lapsed', ...(answer[1] !== '' && { recordedWake: answer[1] }) };
+    const [status, recordedWake, hadWorker] = answer;
+    return { status, hadWorker: hadWorker === 1, ...(recordedWake !== '' && { recordedWake }) };
   },
 };
 

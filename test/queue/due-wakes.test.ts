@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { TurnHandler } from '../../src/domain/ports/queue.ts';
 import { DueWakes } from '../../src/queue/due-wakes.ts';
 import { openQueueConnection } from '../../src/queue/queue-connection.ts';
@@ -312,7 +312,7 @@ test('a worker with room looks again until no wake is due, also if other workers
   expect(await fixture.connect().exists(queue.toKey('metrics:completed'))).toBe(0);
 });
 
-test('a delivery looks for due wakes only while some may be due, or if its job has waited', async () => {
+test('a delivery of a worker with room looks for due wakes if its job has waited, or once in a while', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { lanes, queue } = openLanes(fixture, 5);
@@ -323,17 +323,42 @@ test('a delivery looks for due wakes only while some may be due, or if its job h
       seen.push(id);
       return Promise.resolve({ status: 'done' });
     });
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  await work(1); // the first delivery always looks
   await addWakes(wakes, namesOf(CROWD + 10));
-  const due = await countDue(fixture);
+  const due = namesOf(CROWD + 10).slice(-(await countDue(fixture)));
   await queue.drain();
 
   await work(1);
   expect(seen).toEqual([]);
   await work(100);
-  expect(seen).toEqual(namesOf(CROWD + 10).slice(-due));
+  expect(seen).toEqual(due);
   const before = await countScripts(redis);
   await work(1);
   expect(await countScripts(redis)).toBe(before);
+  vi.advanceTimersByTime(251);
+  await work(1);
+  expect(await countScripts(redis)).toBe(before + 1);
+});
+
+test('a delivery of a full worker always looks for due wakes, and ends its job after half a minute', async () => {
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  const { lanes, queue } = openLanes(fixture, 0);
+  await addWakes(wakes, namesOf(CROWD + 10));
+  await queue.drain();
+  const due = await countDue(fixture);
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let seen = 0;
+  await lanes.work({ timestamp: 1_000, processedOn: 1_001 }, () => {
+    seen += 1;
+    vi.advanceTimersByTime(11_000);
+    return Promise.resolve({ status: 'done' });
+  });
+  expect(seen).toBe(3);
+  expect(await countDue(fixture)).toBe(due - 3);
 });
 
 test('due wakes count as waiting jobs, as jobs that ended, and by the time since when they wait', async () => {

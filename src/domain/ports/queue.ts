@@ -16,13 +16,14 @@ export interface WakeOptions {
  */
 export interface WakeQueue {
   /**
-   * Adds a job that wakes a worker. Adding the same job twice adds it once.
+   * Adds a job that wakes a worker, or a due wake if enough jobs wait. Adding the same wake twice adds it once.
    * @param wake id of the job, which the store has recorded
    */
   wake(kind: WakeKind, conversation: ConversationRef, wake: string, options?: WakeOptions): Promise<void>;
   /**
-   * Checks whether a wake job still waits in the queue, prioritized or delayed. Running jobs and jobs that wait for
-   * child jobs do not count. If the job waits, the queue signals an idle worker again, because the first worker may have died.
+   * Checks whether a wake still waits in the queue, prioritized, delayed or due. Running jobs and jobs that wait for
+   * child jobs do not count. A due wake that no worker would find is removed. If the job waits, the queue signals an idle
+   * worker again, because the first worker may have died.
    */
   isPending(kind: WakeKind, conversation: ConversationRef, wake: string): Promise<boolean>;
 }

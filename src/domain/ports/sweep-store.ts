@@ -48,7 +48,12 @@ export type SweepDecision =
    * No worker owns the due work, and its queue job is possibly lost. The sweeper checks whether the job is in the
    * queue.
    */
-  | { readonly status: 'lapsed'; readonly recordedWake?: string }
+  | {
+      readonly status: 'lapsed';
+      /** True if a worker has lost its lease of the work. False if no worker has begun. */
+      readonly hadWorker: boolean;
+      readonly recordedWake?: string;
+    }
   /** A worker owns the due work, or the work waits, or nothing is left to do. The sweeper does nothing. */
   | { readonly status: 'quiet' };
 

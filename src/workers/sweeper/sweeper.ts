@@ -3,6 +3,7 @@ import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import type { IdSource } from '../../domain/ports/clock.ts';
 import type { WakeKind, WakeQueue } from '../../domain/ports/queue.ts';
 import type { DueEntry, Sweep, SweepStore } from '../../domain/ports/sweep-store.ts';
+import { BEGUN_PRIORITY } from '../../jobs/queues.ts';
 import { quarantineCorrupt } from '../quarantine.ts';
 import type { Timers } from '../timers.ts';
 import { EntryLanes } from './entry-lanes.ts';
@@ -125,9 +126,9 @@ async function handleEntry(ports: SweeperPorts, entry: DueEntry): Promise<boolea
   const decision =
     kind === 'turn' ? await ports.sweep.inspectTurn(conversation) : await ports.sweep.inspectPass(conversation);
   if (decision.status === 'quiet') return false;
-  const { recordedWake } = decision;
+  const { recordedWake, hadWorker } = decision;
   if (recordedWake !== undefined && (await ports.wakes.isPending(kind, conversation, recordedWake))) return false;
   if (!(await ports.sweep.recordWake(entry, wake))) return false;
-  await ports.wakes.wake(kind, conversation, wake);
+  await ports.wakes.wake(kind, conversation, wake, hadWorker ? { priority: BEGUN_PRIORITY } : {});
   return true;
 }

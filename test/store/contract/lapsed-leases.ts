@@ -37,8 +37,8 @@ export function describeLapsedLeases(given: Given): void {
     const { store, dueIn, conversation } = await claimBoth(gone);
     const { conversation: kept } = await claimBoth(other);
     expect(await lapse(gone)).toEqual(bothOf(conversation));
-    expect(await store.inspectTurn(conversation)).toMatchObject({ status: 'lapsed' });
-    expect(await store.inspectPass(conversation)).toMatchObject({ status: 'lapsed' });
+    expect(await store.inspectTurn(conversation)).toMatchObject({ status: 'lapsed', hadWorker: true });
+    expect(await store.inspectPass(conversation)).toMatchObject({ status: 'lapsed', hadWorker: true });
     for (const entry of ['t', 'p'] as const) expect(await dueIn(conversation, entry)).toBeLessThanOrEqual(1_000);
     expect(await store.inspectTurn(kept)).toEqual({ status: 'quiet' });
     expect(await store.inspectPass(kept)).toEqual({ status: 'quiet' });

@@ -92,7 +92,11 @@ export function describePassEnd(given: Given): void {
       const { lease } = await claimPass(store, conversation);
       const end = endOf({ outcome });
       expect(await store.endPass(lease, end)).toEqual({ status: 'ended', wakeTurn: end.wakeTurn });
-      expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: end.wakeTurn });
+      expect(await store.inspectTurn(conversation)).toEqual({
+        status: 'lapsed',
+        hadWorker: false,
+        recordedWake: end.wakeTurn,
+      });
       expect(await store.claim(conversation, 'o', 'w')).toMatchObject({
         status: 'claimed',
         turn: { attempt: 1, waited: { for: 'compaction', isFulfilled: SETTLED.includes(outcome.kind) } },

@@ -125,8 +125,8 @@ export function describeSweepStore(given: Given): void {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1', { wake: 'w1' }));
     await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w2' });
-    expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w1' });
-    expect(await store.inspectPass(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w2' });
+    expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', hadWorker: false, recordedWake: 'w1' });
+    expect(await store.inspectPass(conversation)).toEqual({ status: 'lapsed', hadWorker: false, recordedWake: 'w2' });
   });
 
   test('inspectTurn and inspectPass report quiet while a worker has the lease, and lapsed once the lease has ended', async () => {
@@ -143,7 +143,7 @@ export function describeSweepStore(given: Given): void {
       expect(await inspect(conversation)).toEqual({ status: 'quiet' });
       expectAbout((await dueIn(conversation, entry)) ?? 0, 8_000);
       await lapseLease(kind, conversation);
-      expect(await inspect(conversation)).toMatchObject({ status: 'lapsed' });
+      expect(await inspect(conversation)).toMatchObject({ status: 'lapsed', hadWorker: true });
     }
   });
 
@@ -175,7 +175,7 @@ export function describeSweepStore(given: Given): void {
     expect(await sweep()).toEqual([{ kind: 'pass', conversation }]);
     expect(await store.inspectPass(conversation)).toMatchObject({ status: 'lapsed' });
     expect(await store.recordWake({ kind: 'pass', conversation }, 'w9')).toBe(true);
-    expect(await store.inspectPass(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w9' });
+    expect(await store.inspectPass(conversation)).toEqual({ status: 'lapsed', hadWorker: true, recordedWake: 'w9' });
     expect(await store.claimPass(conversation, 'o', 'w9', 'w')).toMatchObject({ pass: { attempt: 2 } });
   });
 
@@ -198,7 +198,7 @@ export function describeSweepStore(given: Given): void {
     expectAbout(await pushOut(conversation, 't'), 2_000);
     for (let sent = 0; sent < 2; sent += 1) {
       expect(await store.recordWake({ kind: 'turn', conversation }, 'w9')).toBe(true);
-      expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w9' });
+      expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', hadWorker: false, recordedWake: 'w9' });
     }
     expectAbout((await given.harness().dueIn(conversation, 't')) ?? 0, 2_000);
   });
@@ -222,7 +222,7 @@ export function describeSweepStore(given: Given): void {
       expect(await store.promoteScheduled(conversation, 'a', 'w1'), 'I5').toEqual({ needsWake: true });
       expect(await store.readTurn(conversation, 'a')).toMatchObject({ state: 'queued' });
     }
-    expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w1' });
+    expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', hadWorker: false, recordedWake: 'w1' });
     expect(await dueIn(conversation, { scheduled: 'a' })).toBeUndefined();
     expectAbout((await dueIn(conversation, 't')) ?? 0, 5_000);
     expect(await store.promoteScheduled(conversation, 'b', 'w2')).toEqual({ needsWake: false });

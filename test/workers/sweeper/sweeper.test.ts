@@ -3,6 +3,7 @@ import { nameConversation } from '../../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { SweepStore } from '../../../src/domain/ports/sweep-store.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
+import { BEGUN_PRIORITY, DEFAULT_PRIORITY } from '../../../src/jobs/queues.ts';
 import { idleMember } from '../../../src/store/keys.ts';
 import { createSweeper } from '../../../src/workers/sweeper/sweeper.ts';
 import { FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from '../compaction/fixture.ts';
@@ -83,6 +84,32 @@ it('the sweeper wakes a turn when the lease of its dead worker has lapsed', asyn
   expect(await world.sweeper.sweepOnce()).toBe(1);
   await world.turn(ref);
   expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed' });
+});
+
+it('the sweeper wakes a turn that a dead worker had begun before turns that no worker has begun', async () => {
+  const priorities: (number | undefined)[] = [];
+  const world = await openQueued('turn', {
+    wrap: (ports) => ({
+      ...ports,
+      wakes: {
+        isPending: (...wake) => ports.wakes.isPending(...wake),
+        wake: (kind, conversation, wake, options) => {
+          priorities.push(options?.priority);
+          return ports.wakes.wake(kind, conversation, wake, options);
+        },
+      },
+    }),
+  });
+  world.queue.clear();
+  world.db.advance(GRACE_MS);
+  await world.sweeper.sweepOnce();
+  world.queue.take();
+  await world.store.claim(ref, 'dead', 'w');
+  world.db.advance(TURN_LIMITS.leaseMs + GRACE_MS);
+  await world.sweeper.sweepOnce();
+
+  expect(priorities).toEqual([undefined, BEGUN_PRIORITY]);
+  expect(BEGUN_PRIORITY).toBeLessThan(DEFAULT_PRIORITY);
 });
 
 it('the sweeper wakes a waiting turn only at the turn’s deadline', async () => {

@@ -239,6 +239,7 @@ it('a full Redis that refuses the wake of the next turn is no failure, because t
   expect(world.eventsOf('turn_settled')).toMatchObject([{ turn: 't1', code: 'poison' }]);
   expect(await openMemorySweepStore(world.db).inspectTurn(ref)).toEqual({
     status: 'lapsed',
+    hadWorker: false,
     recordedWake: world.db.find(ref)?.wake,
   });
 });

@@ -1,5 +1,5 @@
 -- Requires: keys, ready. Defines: find_lapsed. If a turn or pass has work but no worker, returns its recorded wake, or
--- ''. Otherwise returns nothing. The entry in `ready` is then rescheduled if a worker has a lease, a wait has time
+-- '', and 1 if a worker has lost its lease, else 0. Otherwise returns nothing. The entry in `ready` is then rescheduled if a worker has a lease, a wait has time
 -- left, or a pass waits for child jobs. An entry without work is removed instead.
 local function find_lapsed_turn()
   local turn = redis.call('LINDEX', mb, 0)
@@ -11,7 +11,7 @@ local function find_lapsed_turn()
     untilMs = math.max(untilMs, number_of(turn_prefix .. turn, 'waitUntil', wait_until))
   end
   if untilMs > now then return schedule(turn_member, untilMs) end
-  return wake or ''
+  return wake or '', lease and 1 or 0
 end
 
 local function find_lapsed_pass()
@@ -19,7 +19,7 @@ local function find_lapsed_pass()
   if not passId or redis.call('EXISTS', gone) == 1 then return unschedule(pass_member) end
   local untilMs = math.max(tonumber(lease or 0), tonumber(parked_until or 0))
   if untilMs > now then return schedule(pass_member, untilMs) end
-  return wake or ''
+  return wake or '', lease and 1 or 0
 end
 
 local function find_lapsed(kind)
