@@ -3,7 +3,6 @@ import type { TurnHandler } from '../domain/ports/queue.ts';
 import { isNewerPayload, type JobDefinition, NEWER_PAYLOAD_DELAY_MS, NEWER_PAYLOAD_TRIES } from '../jobs/job.ts';
 import { LOWEST_PRIORITY } from '../jobs/queues.ts';
 import { wakeTurnJob } from '../jobs/wake-turn.ts';
-import type { TurnLanes } from './turn-lanes.ts';
 
 /** Handles one job of a queue. BullMQ stores the return value with the job. A thrown error fails the attempt. */
 export type Delivery = (job: Job<unknown>, token: string) => Promise<unknown>;
@@ -16,11 +15,17 @@ export interface DeliveryListeners {
 
 export type DropListener = (job: string, error: unknown) => void;
 
+/** Conversations that are handled within the job of another one. */
+export interface Lanes {
+  /** Resolves when the job is to end. */
+  work(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void>;
+}
+
 /** Delivers the jobs that wake conversations with turns. A full worker then goes on with due wakes, within the same job. */
 export function deliverTurns(
   handler: TurnHandler,
   listeners: Pick<DeliveryListeners, 'drop'>,
-  lanes?: Pick<TurnLanes, 'work'>,
+  lanes?: Lanes,
 ): Delivery {
   return async (job, token) => {
     const read = await readJob(wakeTurnJob, job, token, listeners);

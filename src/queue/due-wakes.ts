@@ -40,43 +40,46 @@ const DUE = 'due:wakes';
  * Adds wakes to the sorted set, by the time in ms, if enough jobs wait. A wake that is known keeps its place.
  * KEYS: due, prioritized. ARGV: LATER, CROWD, members. Reply: 1 | 0 if few jobs wait
  */
-const PUT = `
-if redis.call('ZCOUNT', KEYS[2], '-inf', '(' .. ARGV[1]) < tonumber(ARGV[2]) then return 0 end
-local clock = redis.call('TIME')
-local now = string.format('%.0f', clock[1] * 1000 + math.floor(clock[2] / 1000))
-for at = 3, #ARGV do redis.call('ZADD', KEYS[1], 'NX', now, ARGV[at]) end
-return 1`;
+const PUT = [
+  "if redis.call('ZCOUNT', KEYS[2], '-inf', '(' .. ARGV[1]) < tonumber(ARGV[2]) then return 0 end",
+  "local clock = redis.call('TIME')",
+  "local now = string.format('%.0f', clock[1] * 1000 + math.floor(clock[2] / 1000))",
+  "for at = 3, #ARGV do redis.call('ZADD', KEYS[1], 'NX', now, ARGV[at]) end",
+  'return 1',
+].join('\n');
 
 /**
  * Takes the first wakes. Jobs with a better priority come before all wakes, and so do jobs of dead workers, which are in the list
- * `wait`. A paused queue gives no wake. Of jobs and wakes, the callers get as large a share as both have of what waits. So both
+ * `wait`. A paused queue gives no wake. Wakes get the share of the callers that they have of all that waits. So jobs and wakes
  * wait equally long on average. The fraction of a wake is rounded up or down by the microseconds of the clock.
  * BullMQ counts the jobs that end, so wakes that get no job are added to that count.
  * KEYS: due, wait, prioritized, meta, count of completed jobs. ARGV: FIRST, LATER, number of callers, 1 if they add no jobs
  * Reply: number of wakes that are left, then members
  */
-const TAKE = `
-local left = redis.call('ZCARD', KEYS[1])
-local is_paused = left > 0 and redis.call('HEXISTS', KEYS[4], 'paused') == 1
-if left == 0 or is_paused or redis.call('LLEN', KEYS[2]) > 0 then return { left } end
-if redis.call('ZCOUNT', KEYS[3], '-inf', '(' .. ARGV[1]) > 0 then return { left } end
-local jobs = redis.call('ZCOUNT', KEYS[3], ARGV[1], '(' .. ARGV[2])
-local share = ARGV[3] * left / (left + jobs) + redis.call('TIME')[2] % 1000 / 1000
-if share < 1 then return { left } end
-local taken = redis.call('ZRANGE', KEYS[1], 0, math.min(math.floor(share), tonumber(ARGV[3])) - 1)
-redis.call('ZREM', KEYS[1], unpack(taken))
-if ARGV[4] == '1' then redis.call('HINCRBY', KEYS[5], 'count', #taken) end
-return { left - #taken, unpack(taken) }`;
+const TAKE = [
+  "local left = redis.call('ZCARD', KEYS[1])",
+  "local is_paused = left > 0 and redis.call('HEXISTS', KEYS[4], 'paused') == 1",
+  "if left == 0 or is_paused or redis.call('LLEN', KEYS[2]) > 0 then return { left } end",
+  "if redis.call('ZCOUNT', KEYS[3], '-inf', '(' .. ARGV[1]) > 0 then return { left } end",
+  "local jobs = redis.call('ZCOUNT', KEYS[3], ARGV[1], '(' .. ARGV[2])",
+  "local share = ARGV[3] * left / (left + jobs) + redis.call('TIME')[2] % 1000 / 1000",
+  'if share < 1 then return { left } end',
+  "local taken = redis.call('ZRANGE', KEYS[1], 0, math.floor(share) - 1)",
+  "redis.call('ZREM', KEYS[1], unpack(taken))",
+  "if ARGV[4] == '1' then redis.call('HINCRBY', KEYS[5], 'count', #taken) end",
+  'return { left - #taken, unpack(taken) }',
+].join('\n');
 
 /**
  * Finds a wake. If no job waits or runs, perhaps no worker will look for wakes. So the wake is removed, and the caller adds a job.
  * KEYS: due, prioritized, active. ARGV: member. Reply: 1 | 0 if the wake is not there, or was removed
  */
-const FIND = `
-if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
-if redis.call('ZCARD', KEYS[2]) > 0 or redis.call('LLEN', KEYS[3]) > 0 then return 1 end
-redis.call('ZREM', KEYS[1], ARGV[1])
-return 0`;
+const FIND = [
+  "if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end",
+  "if redis.call('ZCARD', KEYS[2]) > 0 or redis.call('LLEN', KEYS[3]) > 0 then return 1 end",
+  "redis.call('ZREM', KEYS[1], ARGV[1])",
+  'return 0',
+].join('\n');
 
 /** The scripts above as methods of a connection, which `defineCommand` of ioredis adds. */
 interface DueCommands {
@@ -87,8 +90,8 @@ interface DueCommands {
 
 /**
  * Wakes of turns that wait in a sorted set beside BullMQ's jobs. They exist only while workers
- * have no room: a worker that ends a conversation then takes the next wake and keeps its job, because a job costs
- * Redis far more than a member of a set.
+ * have no room. A worker that ends a conversation then takes the next wake and keeps its job. A job costs Redis far more than a
+ * member of a set.
  *
  * Only wakes of the default priority are put here. Each key has the hash tag of its queue shard.
  */

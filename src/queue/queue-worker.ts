@@ -136,9 +136,9 @@ class SteadyWorker extends Worker<unknown> {
    */
   protected override async moveToActive(token: string, name?: string): Promise<Job<unknown>> {
     try {
-      const job: Job<unknown> | undefined = await super.moveToActive(token, name);
-      if (job === undefined) this.emit('drained');
-      return job as Job<unknown>;
+      const job = await super.moveToActive(token, name);
+      if (!(job as Job<unknown> | undefined)) this.emit('drained');
+      return job;
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       await this.#removeTaken(token);

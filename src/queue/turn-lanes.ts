@@ -1,5 +1,6 @@
 import type { Job, Queue, Worker } from 'bullmq';
 import type { TurnHandler } from '../domain/ports/queue.ts';
+import type { Lanes } from './delivery.ts';
 import type { DueWake, DueWakes } from './due-wakes.ts';
 import type { Intake } from './queue-worker.ts';
 import { TickBatch } from './tick-batch.ts';
@@ -27,7 +28,7 @@ export interface TurnLanesOptions {
  * Gives due wakes to one worker of one queue shard. A delivery that has ended its conversation takes the next wake, and keeps its
  * job. If the worker still has room, it adds jobs for due wakes instead, because any worker may run a job.
  */
-export class TurnLanes {
+export class TurnLanes implements Lanes {
   readonly #options: TurnLanesOptions;
   /** Takes one wake for each delivery that has ended its conversation. */
   readonly #next = new TickBatch((ended: readonly undefined[]) =>

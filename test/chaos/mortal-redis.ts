@@ -9,6 +9,7 @@ import { Redis } from 'ioredis';
 import { findFreePort } from './ports.ts';
 
 const BINARY = 'redis-server';
+const REPAIR = 'redis-check-aof';
 const READY_MS = 60_000;
 
 export const hasRedisServer = spawnSync(BINARY, ['--version']).status === 0;
@@ -73,7 +74,7 @@ export class MortalRedis {
   #cutHalfTransaction(): void {
     const manifest = join(this.#folder, 'appendonlydir/appendonly.aof.manifest');
     if (!existsSync(manifest)) return;
-    const { status, stdout } = spawnSync('redis-check-aof', ['--fix', manifest], { input: 'y\n', encoding: 'utf8' });
+    const { status, stdout } = spawnSync(REPAIR, ['--fix', manifest], { input: 'y\n', encoding: 'utf8' });
     if (status !== 0 && status !== null) throw new Error(`redis-check-aof failed: ${stdout}`);
   }
 

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { TurnHandler } from '../../src/domain/ports/queue.ts';
 import { DueWakes } from '../../src/queue/due-wakes.ts';
 import { openQueueConnection } from '../../src/queue/queue-connection.ts';
-import { Intake } from '../../src/queue/queue-worker.ts';
+import { Intake, openQueueWorker } from '../../src/queue/queue-worker.ts';
 import { TurnLanes } from '../../src/queue/turn-lanes.ts';
 import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
 import { conversation, countAll, type Fixture, turnRole, useFixture } from './fixture.ts';
@@ -78,6 +78,65 @@ test('callers get a share of wakes as large as that of wakes in all that waits',
   expect(await take(500)).toEqual([left - 3, 0]);
 });
 
+test('a caller gets a wake or none by chance, as often as by its share', async () => {
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  const { dueWakes, queue } = openLanes(fixture, 5);
+  await addWakes(wakes, namesOf(5));
+  const redis = fixture.connect();
+  let taken = 0;
+  for (let draw = 0; draw < 200; draw += 1) {
+    await redis.zadd(queue.toKey('due:wakes'), ...namesOf(5).flatMap((name, at) => [at, `wake-${name}|_|${name}`]));
+    taken += (await dueWakes.take(queue, 1, { getJobs: true })).wakes.length;
+  }
+  expect(taken).toBeGreaterThan(50);
+  expect(taken).toBeLessThan(150);
+});
+
+test('no wake is taken from a paused queue, or while a job of a dead worker or of a better priority waits', async () => {
+  const fixture = useFixture();
+  const { dueWakes, queue } = openLanes(fixture, 5);
+  const redis = fixture.connect();
+  await redis.zadd(queue.toKey('due:wakes'), 1, 'w|_|c1');
+  const take = () => dueWakes.take(queue, 5, { getJobs: true });
+  const none = { wakes: [], left: 1 };
+
+  await queue.pause();
+  expect(await take()).toEqual(none);
+  await queue.resume();
+  await queue.add('turn', {}, { jobId: 'reclaimed' });
+  expect(await take()).toEqual(none);
+  await queue.drain();
+  await queue.add('turn', {}, { jobId: 'urgent', priority: 9 });
+  expect(await take()).toEqual(none);
+  await queue.drain();
+  expect(await take()).toEqual({ wakes: [{ wake: 'w', conversation: conversation('c1') }], left: 0 });
+});
+
+test('a worker says each time that it found no job, also if it had none before', async () => {
+  const fixture = useFixture();
+  const connection = openQueueConnection({ url: fixture.url, onError: () => undefined });
+  const place = { name: 'turn', shard: 0, namespace: fixture.namespace, connection, concurrency: 1 } as const;
+  const marker = fixture.openRaw('turn').toKey('marker');
+  const redis = fixture.connect();
+  const ignore = (): void => undefined;
+  const worker = openQueueWorker({ ...place, deliver: () => Promise.resolve(), onError: ignore, onDrop: ignore });
+  onTestFinished(async () => {
+    await worker.close();
+    connection.disconnectAll();
+  });
+  let times = 0;
+  worker.on('drained', () => {
+    times += 1;
+  });
+  void worker.run();
+  for (let round = 0; round < 3; round += 1) {
+    const before = times;
+    await redis.zadd(marker, 0, '0');
+    await expect.poll(() => times, SOON).toBeGreaterThan(before);
+  }
+});
+
 test('jobs with a better priority, and jobs of dead workers, run before due wakes', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
@@ -132,7 +191,7 @@ test('a worker with room takes due wakes at once, although other workers are ful
 
   await fixture.openWorkers({ turn: { handler: free.handler, concurrency: 60 } }).start();
   await expect.poll(() => free.held.length, SOON).toBe(50);
-  expect([...free.held].sort()).toEqual(namesOf(50));
+  expect(free.held.toSorted()).toEqual(namesOf(50));
   full.open();
   free.open();
 });
@@ -144,7 +203,7 @@ test('workers with room for some of the due wakes share them, and no wake waits 
   const roles = [holdAll(), holdAll(), holdAll()];
   for (const { handler } of roles) await fixture.openWorkers({ turn: { handler, concurrency: 20 } }).start();
 
-  await expect.poll(() => roles.flatMap(({ held }) => held).sort(), SOON).toEqual(namesOf(60));
+  await expect.poll(() => roles.flatMap(({ held }) => held).toSorted(), SOON).toEqual(namesOf(60));
   for (const role of roles) role.open();
 });
 
@@ -154,7 +213,9 @@ test('a paused queue gives no due wakes, and gives them after it was resumed', a
   const raw = fixture.openRaw('turn');
   const seen: string[] = [];
   const paused = Promise.withResolvers<void>();
-  await addWakes(wakes, namesOf(40));
+  await addWakes(wakes, namesOf(60));
+  await raw.drain();
+  const due = await countDue(fixture);
   const role = turnRole(async ({ id }) => {
     seen.push(id);
     if (seen.length !== 20) return;
@@ -165,17 +226,19 @@ test('a paused queue gives no due wakes, and gives them after it was resumed', a
   await paused.promise;
   await expect.poll(() => raw.getActiveCount(), SOON).toBe(0);
   expect(seen).toHaveLength(20);
-  expect(await countAll(wakes)).toBe(20);
+  expect(await countAll(wakes)).toBe(due - 20);
 
   await raw.resume();
-  await expect.poll(() => seen.toSorted(), SOON).toEqual(namesOf(40));
+  await expect.poll(() => seen.toSorted(), SOON).toEqual(namesOf(60).slice(-due));
 });
 
 test('the job of a dead worker runs before the due wakes that are left', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const raw = fixture.openRaw('turn');
-  await addWakes(wakes, namesOf(30));
+  await addWakes(wakes, namesOf(60));
+  await raw.drain();
+  const due = await countDue(fixture);
   const seen: string[] = [];
   const role = turnRole(async ({ id }) => {
     seen.push(id);
@@ -183,7 +246,7 @@ test('the job of a dead worker runs before the due wakes that are left', async (
   });
   await fixture.openWorkers(role).start();
 
-  await expect.poll(() => seen.length, SOON).toBe(31);
+  await expect.poll(() => seen.length, SOON).toBe(due + 1);
   expect(seen.indexOf('reclaimed')).toBe(20);
 });
 
@@ -226,6 +289,10 @@ test('a due wake is pending while a job waits. Without such a job it is removed,
 
   const due = await countDue(fixture);
   await raw.drain();
+  const redis = fixture.connect();
+  await redis.lpush(raw.toKey('active'), 'a job'); // its worker looks for wakes when it has ended the job
+  expect(await isPending('c029')).toBe(true);
+  await redis.del(raw.toKey('active'));
   expect(await isPending('c029')).toBe(false);
   expect(await countDue(fixture)).toBe(due - 1);
 });
@@ -244,7 +311,7 @@ test('a due wake that the worker postpones is delivered again', async () => {
 
   await expect.poll(() => seen.length, SOON).toBe(21);
   await expect.poll(() => countAll(wakes), SOON).toBe(0);
-  expect([...seen].sort()).toEqual([...namesOf(20), 'c015'].sort());
+  expect(seen.toSorted()).toEqual([...namesOf(20), 'c015'].toSorted());
 });
 
 test('an error of one due wake stops no other', async () => {
@@ -265,7 +332,9 @@ test('an error of one due wake stops no other', async () => {
 test('a worker that closes takes no more due wakes, and another worker gets them', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
-  await addWakes(wakes, namesOf(30));
+  await addWakes(wakes, namesOf(60));
+  await fixture.openRaw('turn').drain();
+  const due = namesOf(60).slice(-(await countDue(fixture)));
   const seen: string[] = [];
   let closed: Promise<unknown> | undefined;
   const closing = fixture.openWorkers(
@@ -280,7 +349,7 @@ test('a worker that closes takes no more due wakes, and another worker gets them
   expect(seen).toHaveLength(20);
 
   await fixture.openWorkers(turnRole(({ id }) => seen.push(id), 4)).start();
-  await expect.poll(() => seen.toSorted(), SOON).toEqual(namesOf(30));
+  await expect.poll(() => seen.toSorted(), SOON).toEqual(due);
 });
 
 /** Lanes of a worker whose room never changes. Jobs that they add stay in the queue. */
@@ -346,6 +415,7 @@ test('a delivery of a full worker always looks for due wakes, and ends its job a
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { lanes, queue } = openLanes(fixture, 0);
+  await lanes.work({ timestamp: 1_000, processedOn: 1_001 }, () => Promise.reject(new Error('no wake is due')));
   await addWakes(wakes, namesOf(CROWD + 10));
   await queue.drain();
   const due = await countDue(fixture);
@@ -401,7 +471,7 @@ test('wakes of one pass of the event loop are put together, and each is delivere
 
   const seen: string[] = [];
   await fixture.openWorkers(turnRole(({ id }) => seen.push(id), 10)).start();
-  await expect.poll(() => [...seen].sort(), SOON).toEqual([...namesOf(10), ...namesOf(200, 'd')]);
+  await expect.poll(() => seen.toSorted(), SOON).toEqual([...namesOf(10), ...namesOf(200, 'd')]);
 });
 
 test('a worker goes on with due wakes after its connections were cut', async () => {
