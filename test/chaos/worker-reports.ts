@@ -140,10 +140,10 @@ export class WorkerReports {
     if (claim !== undefined) claim.end = end;
   }
 
-  /** A report names no process, so the lost worker is the killed one that lived for about as long. */
+  /** A report names no process, so the lost worker is the last killed one that lived for about as long. */
   #noteNotice({ at, livedMs = 0 }: WorkerReport): void {
     const lived = (worker: number, diedAt: number): number => diedAt - (this.#startedAt.get(worker) ?? diedAt);
-    for (const [worker, diedAt] of this.#unnoticed) {
+    for (const [worker, diedAt] of [...this.#unnoticed].toReversed()) {
       if (Math.abs(lived(worker, diedAt) - livedMs) > SAME_LIFE_MS) continue;
       this.#unnoticed.delete(worker);
       this.#notices.push(at - diedAt);
