@@ -32,7 +32,7 @@ export function queuePrefix(shard: number, namespace = ''): string {
  */
 export const HIGHEST_PRIORITY = 1;
 export const DEFAULT_PRIORITY = 10;
-/** Priority of work that a dead worker had begun. It comes before work that no worker has begun. */
+/** Priority of work that a dead or stopped worker had begun. It comes before work that no worker has begun. */
 export const BEGUN_PRIORITY = DEFAULT_PRIORITY - 1;
 /** The largest priority number that BullMQ accepts. */
 export const LOWEST_PRIORITY = 2_097_151;

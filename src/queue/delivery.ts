@@ -1,7 +1,7 @@
 import { DelayedError, type Job } from 'bullmq';
 import type { TurnHandler } from '../domain/ports/queue.ts';
 import { isNewerPayload, type JobDefinition, NEWER_PAYLOAD_DELAY_MS, NEWER_PAYLOAD_TRIES } from '../jobs/job.ts';
-import { LOWEST_PRIORITY } from '../jobs/queues.ts';
+import { DEFAULT_PRIORITY, LOWEST_PRIORITY } from '../jobs/queues.ts';
 import { wakeTurnJob } from '../jobs/wake-turn.ts';
 
 /** Handles one job of a queue. BullMQ stores the return value with the job. A thrown error fails the attempt. */
@@ -21,7 +21,7 @@ export interface Lanes {
   work(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void>;
 }
 
-/** Delivers the jobs that wake conversations with turns. A full worker then goes on with due wakes, within the same job. */
+/** Delivers the jobs that wake conversations with turns. A job may then go on with due wakes. */
 export function deliverTurns(
   handler: TurnHandler,
   listeners: Pick<DeliveryListeners, 'drop'>,
@@ -30,6 +30,8 @@ export function deliverTurns(
   return async (job, token) => {
     const read = await readJob(wakeTurnJob, job, token, listeners);
     if (read.status === 'dropped') return;
+    // A worker that has room at its start takes jobs of any priority. But due wakes come before those of a worse one.
+    if (job.priority > DEFAULT_PRIORITY) await lanes?.work(job, handler);
     const result = await handler(read.task.conversation);
     if (result.status === 'postponed') await deliverAgain(job, token, Date.now() + result.delayMs);
     await lanes?.work(job, handler);

@@ -49,9 +49,10 @@ const PUT = [
 ].join('\n');
 
 /**
- * Takes the first wakes. Jobs with a better priority come before all wakes, and so do jobs of dead workers, which are in the list
- * `wait`. A paused queue gives no wake. Wakes get the share of the callers that they have of all that waits. So jobs and wakes
- * wait equally long on average. The fraction of a wake is rounded up or down by the microseconds of the clock.
+ * Takes the first wakes. Some jobs come before all wakes, and each has a caller for itself. These are jobs with a better priority,
+ * and jobs of dead workers, which are in the list `wait`. A paused queue gives no wake. Wakes get the share of the other callers
+ * that they have of all that waits. So jobs and wakes wait equally long on average. The fraction of a wake is rounded up or down
+ * by the microseconds of the clock.
  * BullMQ counts the jobs that end, so wakes that get no job are added to that count.
  * KEYS: due, wait, prioritized, meta, count of completed jobs. ARGV: FIRST, LATER, number of callers, 1 if they add no jobs
  * Reply: number of wakes that are left, then members
@@ -59,10 +60,10 @@ const PUT = [
 const TAKE = [
   "local left = redis.call('ZCARD', KEYS[1])",
   "local is_paused = left > 0 and redis.call('HEXISTS', KEYS[4], 'paused') == 1",
-  "if left == 0 or is_paused or redis.call('LLEN', KEYS[2]) > 0 then return { left } end",
-  "if redis.call('ZCOUNT', KEYS[3], '-inf', '(' .. ARGV[1]) > 0 then return { left } end",
+  "local callers = ARGV[3] - redis.call('LLEN', KEYS[2]) - redis.call('ZCOUNT', KEYS[3], '-inf', '(' .. ARGV[1])",
+  'if left == 0 or is_paused or callers <= 0 then return { left } end',
   "local jobs = redis.call('ZCOUNT', KEYS[3], ARGV[1], '(' .. ARGV[2])",
-  "local share = ARGV[3] * left / (left + jobs) + redis.call('TIME')[2] % 1000 / 1000",
+  "local share = callers * left / (left + jobs) + redis.call('TIME')[2] % 1000 / 1000",
   'if share < 1 then return { left } end',
   "local taken = redis.call('ZRANGE', KEYS[1], 0, math.floor(share) - 1)",
   "redis.call('ZREM', KEYS[1], unpack(taken))",
@@ -89,8 +90,8 @@ interface DueCommands {
 }
 
 /**
- * Wakes of turns that wait in a sorted set beside BullMQ's jobs. They exist only while workers
- * have no room. A worker that ends a conversation then takes the next wake and keeps its job. A job costs Redis far more than a
+ * Wakes of turns that wait in a sorted set beside BullMQ's jobs. They exist while workers have no
+ * room. A worker that ends a conversation then takes the next wake and keeps its job. A job costs Redis far more than a
  * member of a set.
  *
  * Only wakes of the default priority are put here. Each key has the hash tag of its queue shard.

@@ -71,8 +71,7 @@ export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
       const connection = openQueueConnection(options);
       const opened = openOrCut(options, connection);
       intakes.push(...opened.map(({ intake }) => intake));
-      const workers = opened.map(({ worker }) => worker);
-      running = new RunningWorkers(workers, connection, options.onError);
+      running = new RunningWorkers(opened, connection, options.onError);
       await running.waitUntilReady();
     },
     async close() {
@@ -117,10 +116,11 @@ function openOrCut(...parts: Parameters<typeof openWorkers>): OpenedWorker[] {
 interface OpenedWorker {
   readonly worker: Worker;
   readonly intake: Intake;
+  readonly lanes?: TurnLanes | undefined;
 }
 
-/** Returns how the jobs of one shard are delivered. `serve` is called with the worker of that shard. */
-type DeliveryFor = (intake: Intake) => { readonly deliver: Delivery; readonly serve?: (worker: Worker) => void };
+/** Returns how the jobs of one shard are delivered. */
+type DeliveryFor = (intake: Intake) => { readonly deliver: Delivery; readonly lanes?: TurnLanes };
 
 function openWorkers(options: QueueWorkersOptions, connection: QueueConnection): OpenedWorker[] {
   const { roles, shards, namespace, onError, onReclaim, onDrop } = options;
@@ -133,12 +133,12 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
   const open = (name: QueueName, role: { readonly concurrency: number }, deliverTo: DeliveryFor): OpenedWorker[] => {
     return shareOut(role.concurrency, shards, first).map((concurrency, shard) => {
       const intake = new Intake({ queue: name, shard, concurrency });
-      const { deliver, serve } = deliverTo(intake);
+      const { deliver, lanes } = deliverTo(intake);
       const served = { name, shard, namespace, connection, concurrency, deliver: intake.count(deliver) };
       const onDropped = listenersOf(name).drop;
       const worker = openQueueWorker({ ...served, onError, onDrop: onDropped, ...(onReclaim && { onReclaim }) });
-      serve?.(worker);
-      return { worker, intake };
+      lanes?.serve(worker);
+      return { worker, intake, lanes };
     });
   };
   const workers: OpenedWorker[] = [];
@@ -149,7 +149,7 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
     const report = reportErrors(name, onError);
     const deliverTo: DeliveryFor = (intake) => {
       const lanes = new TurnLanes({ dueWakes, queue: queues.at(name, intake.shard), intake, report });
-      return { deliver: deliverTurns(turn.handler, listenersOf(name), lanes), serve: (worker) => lanes.serve(worker) };
+      return { deliver: deliverTurns(turn.handler, listenersOf(name), lanes), lanes };
     };
     workers.push(...open(name, turn, deliverTo));
   }
@@ -197,11 +197,14 @@ const GIVE_UP_MS = 1_500;
 /** The BullMQ workers of a process, from the moment they take jobs until they are cut off. Owns their connection. */
 class RunningWorkers {
   readonly #workers: readonly Worker[];
+  readonly #lanes: readonly TurnLanes[];
   readonly #connection: QueueConnection;
   readonly #runs: Promise<unknown>;
 
-  constructor(workers: readonly Worker[], connection: QueueConnection, onError: QueueErrorListener) {
+  constructor(opened: readonly OpenedWorker[], connection: QueueConnection, onError: QueueErrorListener) {
+    const workers = opened.map(({ worker }) => worker);
     this.#workers = workers;
+    this.#lanes = opened.flatMap(({ lanes }) => lanes ?? []);
     this.#connection = connection;
     this.#runs = Promise.all(
       workers.map((worker) => worker.run().catch((error: unknown) => onError(error, worker.name))),
@@ -224,7 +227,8 @@ class RunningWorkers {
    */
   async close(deadlineMs: number): Promise<CloseOutcome> {
     const ended = new AbortController();
-    const closed = Promise.allSettled(this.#workers.map((worker) => worker.close())).then(() => 'closed' as const);
+    const ends = [...this.#workers, ...this.#lanes].map((part) => part.close());
+    const closed = Promise.allSettled(ends).then(() => 'closed' as const);
     const deadline = sleep(deadlineMs, 'deadline' as const, { signal: ended.signal });
     deadline.catch(() => undefined); // the signal is aborted below, which rejects this promise
     const lost = untilLost(this.#connection, ended.signal).then(() => 'deadline' as const);

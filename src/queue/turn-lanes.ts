@@ -40,6 +40,7 @@ export class TurnLanes implements Lanes {
   #tookAt = Number.NEGATIVE_INFINITY;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
+  #look: Promise<void> = Promise.resolve();
 
   constructor(options: TurnLanesOptions) {
     this.#options = options;
@@ -69,13 +70,20 @@ export class TurnLanes implements Lanes {
     }
   }
 
+  /** Resolves when no look is in progress. The worker must be closing. */
+  async close(): Promise<void> {
+    await this.#look;
+  }
+
   #lookSoon(): void {
     const waitMs = Math.max(0, this.#lookedAt + LOOK_MS - performance.now());
-    this.#timer ??= setTimeout(() => void this.#look(), waitMs).unref();
+    this.#timer ??= setTimeout(() => {
+      this.#look = this.#lookNow();
+    }, waitMs).unref();
   }
 
   /** Adds a job for each due wake for which the worker has room, and looks again later if more are due. */
-  async #look(): Promise<void> {
+  async #lookNow(): Promise<void> {
     this.#timer = undefined;
     if (this.#isClosing) return;
     this.#lookedAt = performance.now();

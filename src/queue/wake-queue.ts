@@ -83,8 +83,8 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
     isPending(kind, conversation, wake) {
       return call(connection, async () => {
         const queue = queues.of(WAKE_JOBS[kind].queue, conversation);
-        if (kind === 'turn' && (await dueWakes.has(queue, { conversation, wake }))) return true;
-        if (!PENDING_STATES.has(await queue.getJobState(jobIdOf(wake)))) return false;
+        const isDue = kind === 'turn' && (await dueWakes.has(queue, { conversation, wake }));
+        if (!isDue && !PENDING_STATES.has(await queue.getJobState(jobIdOf(wake)))) return false;
         // BullMQ adds the same marker with each job. Idle workers wait for the marker, and one worker removes it. The error
         // of a full Redis is ignored, because the answer is known.
         await connection.zadd(queue.toKey('marker'), 0, '0').catch(() => undefined);

@@ -1,14 +1,15 @@
 import { EventEmitter } from 'node:events';
-import type { Worker } from 'bullmq';
+import type { Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { TurnHandler } from '../../src/domain/ports/queue.ts';
+import { deliverTurns } from '../../src/queue/delivery.ts';
 import { DueWakes } from '../../src/queue/due-wakes.ts';
 import { openQueueConnection } from '../../src/queue/queue-connection.ts';
 import { Intake, openQueueWorker } from '../../src/queue/queue-worker.ts';
 import { TurnLanes } from '../../src/queue/turn-lanes.ts';
 import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
-import { conversation, countAll, type Fixture, turnRole, useFixture } from './fixture.ts';
+import { conversation, countAll, type Fixture, startOwnRedis, turnRole, useFixture } from './fixture.ts';
 
 const SOON = { timeout: 60_000, interval: 20 };
 /** Number of waiting jobs from which a wake gets no job. */
@@ -98,19 +99,22 @@ test('no wake is taken from a paused queue, or while a job of a dead worker or o
   const { dueWakes, queue } = openLanes(fixture, 5);
   const redis = fixture.connect();
   await redis.zadd(queue.toKey('due:wakes'), 1, 'w|_|c1');
-  const take = () => dueWakes.take(queue, 5, { getJobs: true });
+  const take = (callers: number) => dueWakes.take(queue, callers, { getJobs: true });
   const none = { wakes: [], left: 1 };
 
   await queue.pause();
-  expect(await take()).toEqual(none);
+  expect(await take(5)).toEqual(none);
   await queue.resume();
   await queue.add('turn', {}, { jobId: 'reclaimed' });
-  expect(await take()).toEqual(none);
+  expect(await take(1)).toEqual(none);
   await queue.drain();
   await queue.add('turn', {}, { jobId: 'urgent', priority: 9 });
-  expect(await take()).toEqual(none);
+  expect(await take(1)).toEqual(none);
+  // The second caller is free.
+  expect(await take(2)).toEqual({ wakes: [{ wake: 'w', conversation: conversation('c1') }], left: 0 });
+  await redis.zadd(queue.toKey('due:wakes'), 1, 'w|_|c1');
   await queue.drain();
-  expect(await take()).toEqual({ wakes: [{ wake: 'w', conversation: conversation('c1') }], left: 0 });
+  expect(await take(1)).toEqual({ wakes: [{ wake: 'w', conversation: conversation('c1') }], left: 0 });
 });
 
 test('a worker says each time that it found no job, also if it had none before', async () => {
@@ -250,6 +254,49 @@ test('the job of a dead worker runs before the due wakes that are left', async (
   expect(seen.indexOf('reclaimed')).toBe(20);
 });
 
+test('a job of a worse priority goes on with due wakes before its own conversation, too', async () => {
+  const calls: string[] = [];
+  const note = (call: string): void => void calls.push(call);
+  const handler: TurnHandler = ({ id }) => {
+    note(id);
+    return Promise.resolve({ status: 'done' });
+  };
+  const lanes = { work: () => Promise.resolve(note('due wakes')) };
+  const deliver = deliverTurns(handler, { drop: () => undefined }, lanes);
+  const jobOf = (id: string, priority: number) =>
+    ({ data: { v: 1, tenant: '_', id }, priority, attemptsStarted: 1 }) as unknown as Job;
+  for (const priority of [1, 10, 11]) await deliver(jobOf(`p${priority}`, priority), 'token');
+
+  expect(calls).toEqual(['p1', 'due wakes', 'p10', 'due wakes', 'due wakes', 'p11', 'due wakes']);
+});
+
+test('the sweeper’s question for a due wake signals an idle worker', async () => {
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  const redis = fixture.connect();
+  const raw = fixture.openRaw('turn');
+  await addWakes(wakes, namesOf(20));
+  await redis.del(raw.toKey('marker'));
+  expect(await wakes.isPending('turn', conversation('c019'), 'wake-c019')).toBe(true);
+  expect(await redis.exists(raw.toKey('marker'))).toBe(1);
+});
+
+test('a close waits until the jobs of a look were added', async () => {
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  const { lanes, worker, queue } = openLanes(fixture, 5);
+  await addWakes(wakes, namesOf(CROWD + 5));
+  await queue.drain();
+  const due = await countDue(fixture);
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  worker.emit('drained');
+  vi.advanceTimersByTime(251);
+  await lanes.close();
+  expect(await countDue(fixture)).toBe(Math.max(0, due - 5));
+  expect(await queue.getPrioritizedCount()).toBe(Math.min(5, due));
+});
+
 test('a repeated wake keeps its place among due wakes', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
@@ -384,8 +431,8 @@ test('a worker with room looks again until no wake is due, also if other workers
 test('a delivery of a worker with room looks for due wakes if its job has waited, or once in a while', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
-  const { lanes, queue } = openLanes(fixture, 5);
-  const redis = fixture.connect();
+  const { lanes, queue, dueWakes } = openLanes(fixture, 5);
+  const take = vi.spyOn(dueWakes, 'take');
   const seen: string[] = [];
   const work = (waitedMs: number): Promise<void> =>
     lanes.work({ timestamp: 1_000, processedOn: 1_000 + waitedMs }, ({ id }) => {
@@ -403,12 +450,12 @@ test('a delivery of a worker with room looks for due wakes if its job has waited
   expect(seen).toEqual([]);
   await work(100);
   expect(seen).toEqual(due);
-  const before = await countScripts(redis);
+  take.mockClear();
   await work(1);
-  expect(await countScripts(redis)).toBe(before);
+  expect(take).not.toHaveBeenCalled();
   vi.advanceTimersByTime(251);
   await work(1);
-  expect(await countScripts(redis)).toBe(before + 1);
+  expect(take).toHaveBeenCalledOnce();
 });
 
 test('a delivery of a full worker always looks for due wakes, and ends its job after half a minute', async () => {
@@ -460,8 +507,9 @@ test('jobs that run later than a wake make no queue crowded', async () => {
   expect(await countDue(fixture)).toBeGreaterThan(0);
 });
 
-test('wakes of one pass of the event loop are put together, and each is delivered once', async () => {
-  const fixture = useFixture();
+test('wakes of one pass of the event loop are put together, and each is delivered once', async (context) => {
+  const { url } = await startOwnRedis(context);
+  const fixture = useFixture({ url });
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(10));
   const redis = fixture.connect();
@@ -474,8 +522,9 @@ test('wakes of one pass of the event loop are put together, and each is delivere
   await expect.poll(() => seen.toSorted(), SOON).toEqual([...namesOf(10), ...namesOf(200, 'd')]);
 });
 
-test('a worker goes on with due wakes after its connections were cut', async () => {
-  const fixture = useFixture();
+test('a worker goes on with due wakes after its connections were cut', async (context) => {
+  const { url } = await startOwnRedis(context);
+  const fixture = useFixture({ url });
   const wakes = fixture.openWakes();
   const redis = fixture.connect();
   await addWakes(wakes, namesOf(60));

@@ -5,6 +5,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { LOST_AFTER_MS } from '../../src/domain/ports/presence-store.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { eventually, type Fixture, openFixture, SHARDS, settled } from './fixture.ts';
+import { startHidingProxy } from './hiding-proxy.ts';
 
 const keyspace = new Keyspace(SHARDS);
 const conversation = { tenant: '_', id: 'c1' };
@@ -27,12 +28,12 @@ async function startHolding({ redisUrl }: Fixture, ownUrl = redisUrl): Promise<C
 }
 
 /** A turn that is in the middle of a model call of one worker process, and another worker process that has no work. */
-async function holdTurn(ownUrlOf = (url: string) => url) {
+async function holdTurn(ownUrlOf = (url: string): string | Promise<string> => url) {
   const fixture = await openFixture();
   onTestFinished(() => fixture.close());
   const { redis, redisUrl } = fixture;
   await redis.call('ACL', 'SETUSER', USER, 'on', 'nopass', '~*', '&*', '+@all', '-client|list');
-  const victim = await startHolding(fixture, ownUrlOf(redisUrl));
+  const victim = await startHolding(fixture, await ownUrlOf(redisUrl));
   await fixture.enqueue(conversation.id, 't1', 'hello');
   await eventually(
     () => redis.llen('calls'),
@@ -107,4 +108,34 @@ it('another worker continues the turn of a killed worker after its lease if the 
   await kill(victim);
   await finish();
   expect(new Set(await calls()).size).toBe(2);
+});
+
+it.each(['refuses', 'empties'] as const)(
+  'another worker continues the turn of a killed worker after its lease behind a proxy that %s the list of clients',
+  async (hiding) => {
+    const { victim, redis, key, finish, calls } = await holdTurn(async (url) => {
+      const proxy = await startHidingProxy(url, hiding);
+      onTestFinished(() => proxy.close());
+      return proxy.url;
+    });
+    expect(await redis.get(key), 'no connection is known').toBe('');
+    await kill(victim);
+    await finish();
+    expect(new Set(await calls()).size).toBe(2);
+  },
+);
+
+it('a worker behind a proxy that hides its clients keeps its turn while other workers look for dead ones', async () => {
+  const { redis, key, extendLease, finish, calls } = await holdTurn(async (url) => {
+    const proxy = await startHidingProxy(url, 'empties');
+    onTestFinished(() => proxy.close());
+    return proxy.url;
+  });
+  await extendLease();
+  for (let renewal = 0; renewal < 5; renewal += 1) {
+    await redis.pexpire(key, LOST_AFTER_MS / 2);
+    await vi.waitFor(async () => expect(await redis.pttl(key)).toBeGreaterThan(LOST_AFTER_MS / 2), PATIENT);
+  }
+  await finish();
+  expect(await calls()).toHaveLength(1);
 });

@@ -2,9 +2,10 @@ import type { StepState } from '../../domain/conversation.ts';
 import { type ErrorCode, findWriteRefusal } from '../../domain/errors.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import { idleTtlOf } from '../../domain/policy.ts';
-import type { WakeQueue } from '../../domain/ports/queue.ts';
+import type { WakeOptions, WakeQueue } from '../../domain/ports/queue.ts';
 import { type ClaimedTurn, isLost, type StepOutcome, type TurnSettlement } from '../../domain/ports/turn-store.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
+import { BEGUN_PRIORITY } from '../../jobs/queues.ts';
 import { type LeaseKeeper, writeUnderLease } from './lease-keeper.ts';
 import { LostTurn } from './turn-errors.ts';
 import type { TurnPorts } from './turn-ports.ts';
@@ -104,7 +105,7 @@ async function handBack(
   const released = await turns.release(lease, wake);
   if (isLost(released)) throw new LostTurn(released.status);
   onEvent({ type: 'lease_returned', what: 'turn', ...nameConversation(conversation), turn, isCutOff });
-  await wakeUnlessFull(wakes, conversation, wake);
+  await wakeUnlessFull(wakes, conversation, wake, { priority: BEGUN_PRIORITY });
 }
 
 /**
@@ -115,9 +116,10 @@ export async function wakeUnlessFull(
   wakes: Pick<WakeQueue, 'wake'>,
   conversation: ConversationRef,
   wake: string,
+  options: WakeOptions = {},
 ): Promise<void> {
   try {
-    await wakes.wake('turn', conversation, wake);
+    await wakes.wake('turn', conversation, wake, options);
   } catch (error) {
     if (findWriteRefusal(error) === undefined) throw error;
   }
