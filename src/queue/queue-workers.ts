@@ -191,6 +191,9 @@ function openInbox(
   return { worker, intake };
 }
 
+/** ms for which a close waits until due wakes that were just taken are jobs. */
+const LAST_LOOK_MS = 200;
+
 /** ms without Redis after which a close stops waiting. Reconnects are a second apart. */
 const GIVE_UP_MS = 1_500;
 
@@ -227,12 +230,14 @@ class RunningWorkers {
    */
   async close(deadlineMs: number): Promise<CloseOutcome> {
     const ended = new AbortController();
-    const ends = [...this.#workers, ...this.#lanes].map((part) => part.close());
-    const closed = Promise.allSettled(ends).then(() => 'closed' as const);
+    const closed = Promise.allSettled(this.#workers.map((worker) => worker.close())).then(() => 'closed' as const);
     const deadline = sleep(deadlineMs, 'deadline' as const, { signal: ended.signal });
     deadline.catch(() => undefined); // the signal is aborted below, which rejects this promise
     const lost = untilLost(this.#connection, ended.signal).then(() => 'deadline' as const);
     const outcome = await Promise.race([closed, deadline, lost]);
+    // A look that is cut off loses wakes, which the sweeper then finds. Redis may be frozen, so this wait is short.
+    const looks = Promise.all(this.#lanes.map((lanes) => lanes.close()));
+    if (outcome === 'closed') await Promise.race([looks, sleep(LAST_LOOK_MS, undefined, { ref: false })]);
     ended.abort();
     this.#connection.disconnectAll();
     return outcome;
