@@ -31,7 +31,8 @@ test('a worker takes readable jobs at once while 5,000 jobs of a newer release a
     ahead.push((served.get(`c${number}`) ?? 0) - before);
     before = await countDeliveries();
   }
-  expect(await queue.getJobCountByTypes('delayed', 'prioritized', 'active'), 'all are left').toBe(ids.length);
+  // The job of the last readable wake may still be active.
+  await expect.poll(() => queue.getJobCountByTypes('delayed', 'prioritized', 'active')).toBe(ids.length);
   // Some newer jobs are delivered between the count and the wake, and some were in flight. If all jobs had the same
   // priority, it would be thousands.
   const few = ids.length / 10;
