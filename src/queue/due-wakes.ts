@@ -3,7 +3,7 @@ import { DEFAULT_PRIORITY } from '../jobs/queues.ts';
 import type { QueueConnection } from './queue-connection.ts';
 import { TickBatch } from './tick-batch.ts';
 
-/** The wake of a turn that waits without a job. */
+/** A wake in the sorted set of wakes that have no job. */
 export interface DueWake {
   readonly conversation: ConversationRef;
   /** Id of the wake, as the store has recorded it. */

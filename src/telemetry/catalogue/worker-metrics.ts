@@ -202,7 +202,7 @@ export const SHARED_GAUGES = {
   /** Metric name of BullMQ's own exporter, so that existing dashboards work. */
   jobs: gauge(
     'bullmq_job_count',
-    'Jobs in the queues by state. A wake of a turn that waits without a job counts as waiting.',
+    'Jobs in the queues by state. A due wake, which has no job, counts as a waiting job.',
     'queue',
     'state',
   ),
