@@ -90,9 +90,9 @@ interface DueCommands {
 }
 
 /**
- * Wakes of turns that wait in a sorted set beside BullMQ's jobs. They exist while workers have no
- * room. A worker that ends a conversation then takes the next wake and keeps its job. A job costs Redis far more than a
- * member of a set.
+ * The sorted set of due wakes of each queue shard. A due wake names a conversation with a turn, and has no job. It is put there
+ * while many jobs wait. A delivery that has ended its conversation takes the next due wake and keeps its job. A job costs Redis
+ * far more than a member of a set.
  *
  * Only wakes of the default priority are put here. Each key has the hash tag of its queue shard.
  */
