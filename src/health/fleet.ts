@@ -48,6 +48,14 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { url, tls, queueShards, onError } = options;
   const inspection = await openInspection({ url, tls });
   const wakes = openWakeQueue({ url, tls, shards: queueShards, onError, failsFast: true });
+  const close = async (): Promise<void> => {
+    inspection.close();
+    await wakes.close();
+  };
+  await wakes.connect().catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
   const waits = new Map<string, WaitHistory>();
   const read = keepFor(options.keptMs ?? KEPT_MS, () => readFleet(options, { inspection, wakes, waits }));
   const looks = setInterval(() => void read().catch(onError), LOOK_MS).unref();
@@ -56,8 +64,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     read,
     async close() {
       clearInterval(looks);
-      inspection.close();
-      await wakes.close();
+      await close();
     },
   };
 }

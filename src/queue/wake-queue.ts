@@ -32,6 +32,8 @@ export interface OpenWakeQueue extends WakeQueue {
   readHour(): Promise<QueueHour[]>;
   /** Reports the state of the inbox for the command `doctor`, within ten seconds. */
   reportInbox(): Promise<InboxReport>;
+  /** Waits at most a second for the first connect. Without it, a call of one of `listQueues` may fail. */
+  connect(): Promise<void>;
   /** The queues themselves, for a dashboard. They close with this object. */
   listQueues(): BoardQueue[];
   close(): Promise<void>;
@@ -96,6 +98,7 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
     reportQueues: () => callWithinBudget(connection, () => reportQueues(queues, connection, dueWakes), REPORT_MS),
     readHour: () => callWithinBudget(connection, () => readHour(queues, Date.now())),
     reportInbox: () => callWithinBudget(connection, () => reportInbox({ connection, namespace, onError }), REPORT_MS),
+    connect: () => callWithinBudget(connection, async () => undefined),
     listQueues: () => [...queues.entries()].flatMap(([, all]) => all.map((queue, shard) => ({ shard, queue }))),
     async close() {
       await queues.close();

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Queue } from 'bullmq';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Fleet, openFleet } from '../../src/health/fleet.ts';
 import { authenticateByKey } from '../../src/http/bearer-keys.ts';
 import { BOARD_PATH, type QueueBoardOptions, withQueueBoard } from '../../src/http/queue-board.ts';
@@ -9,15 +10,18 @@ let http: HttpFixture;
 let fleet: Fleet;
 beforeAll(async () => {
   http = await openHttpFixture();
-  const onError = () => undefined;
-  const options = { shards: SHARDS, queueShards: 1, inbox: false, stuckMs: 60_000, grafanaUrl: undefined, onError };
-  fleet = await openFleet({ url: http.url, ...options });
+  fleet = await openOwnFleet();
   await http.client.enqueueTurn({ conversation: 'c', agent: 'talker', turn: 't1', input: 'hello' });
 });
 afterAll(async () => {
   await fleet.close();
   await http.close();
 });
+
+async function openOwnFleet(): Promise<Fleet> {
+  const options = { shards: SHARDS, queueShards: 1, inbox: false, stuckMs: 60_000, grafanaUrl: undefined };
+  return await openFleet({ url: http.url, ...options, onError: () => undefined });
+}
 
 function openBoard(options: Partial<QueueBoardOptions> = {}) {
   const served = { queues: fleet.queues, allowsChanges: false, onError: () => undefined, ...options };
@@ -53,6 +57,13 @@ test('the dashboard, its files and its data come from its own path, under the po
   ]);
   expect(data.queues[0]?.counts).toMatchObject({ prioritized: 1 });
   expect(await (await ask('/v1/usage')).text()).toBe('behind');
+});
+
+test('the first request to the dashboard finds its queues connected', async () => {
+  const fresh = await openOwnFleet();
+  onTestFinished(() => fresh.close());
+  const counts = fresh.queues.map(({ queue }) => (queue as Queue).getJobCounts('active'));
+  expect(await Promise.all(counts)).toEqual(fresh.queues.map(() => ({ active: 0 })));
 });
 
 test('the dashboard changes nothing unless changes are allowed', async () => {

@@ -176,6 +176,11 @@ export async function eventually<T>(read: () => Promise<T> | T, check: (seen: T)
 export function eventsOf<Type extends WorkerEvent['type']>(
   { events }: RunningWorkers,
   type: Type,
+  conversation?: string,
 ): Extract<WorkerEvent, { type: Type }>[] {
-  return events.filter((event): event is Extract<WorkerEvent, { type: Type }> => event.type === type);
+  return events.filter(
+    (event): event is Extract<WorkerEvent, { type: Type }> =>
+      event.type === type &&
+      (conversation === undefined || ('conversation' in event && event.conversation === conversation)),
+  );
 }

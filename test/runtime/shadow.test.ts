@@ -25,7 +25,10 @@ async function compactTwice(conversation: string, shadow?: PolicyInput): Promise
       messages: [asked, said, said, asked, said, said, asked, said],
     });
     await eventually(
-      async () => ({ state: await fixture.client.describe(conversation), ended: eventsOf(workers, 'pass_ended') }),
+      async () => ({
+        state: await fixture.client.describe(conversation),
+        ended: eventsOf(workers, 'pass_ended', conversation),
+      }),
       ({ state, ended }) => {
         expect(ended.length).toBeGreaterThanOrEqual(passes);
         expect(state.passId).toBeUndefined();
