@@ -59,9 +59,9 @@ const PUT = [
  */
 const TAKE = [
   "local left = redis.call('ZCARD', KEYS[1])",
-  "local is_paused = left > 0 and redis.call('HEXISTS', KEYS[4], 'paused') == 1",
+  "if left == 0 or redis.call('HEXISTS', KEYS[4], 'paused') == 1 then return { left } end",
   "local callers = ARGV[3] - redis.call('LLEN', KEYS[2]) - redis.call('ZCOUNT', KEYS[3], '-inf', '(' .. ARGV[1])",
-  'if left == 0 or is_paused or callers <= 0 then return { left } end',
+  'if callers <= 0 then return { left } end',
   "local jobs = redis.call('ZCOUNT', KEYS[3], ARGV[1], '(' .. ARGV[2])",
   "local share = callers * left / (left + jobs) + redis.call('TIME')[2] % 1000 / 1000",
   'if share < 1 then return { left } end',

@@ -88,9 +88,16 @@ export class TurnLanes implements Lanes {
     if (this.#isClosing) return;
     this.#lookedAt = performance.now();
     const room = Math.min(this.#options.intake.room, MOST_WAKES);
-    const due = room === 0 ? [] : await this.#take(room, { getJobs: true });
+    const due = room === 0 || (await this.#knowsNone()) ? [] : await this.#take(room, { getJobs: true });
     if (due.length > 0) await this.#addJobs(due).catch(this.#options.report);
     if (this.#mayBeDue && room > 0) this.#lookSoon();
+  }
+
+  /** An idle worker asks with one plain command, because the script would run several. */
+  async #knowsNone(): Promise<boolean> {
+    if (this.#mayBeDue) return false;
+    const { dueWakes, queue } = this.#options;
+    return (await dueWakes.count(queue).catch(() => undefined)) === 0;
   }
 
   /** Takes no wake while the worker closes. An error takes none, too: a lost wake is found by the sweeper. */
