@@ -51,10 +51,11 @@ function openCrew() {
     };
   };
   const lost = (): string[] => events.flatMap((event) => (event.type === 'worker_lost' ? [event.worker] : []));
-  const disconnectAll = (): void => {
-    for (const worker of ['a', 'b']) shared.disconnect(worker);
+  const disconnect = (workers: readonly string[]): void => {
+    for (const worker of workers) shared.disconnect(worker);
   };
-  return { timers, hire, lost, ended, events, disconnectAll, setAway: (away: boolean) => (isAway = away) };
+  const disconnectAll = (): void => disconnect(['a', 'b', 'late']);
+  return { timers, hire, lost, ended, events, disconnect, disconnectAll, setAway: (away: boolean) => (isAway = away) };
 }
 
 it('the leases of a worker that died end soon, and one other worker reports the dead worker', async () => {
@@ -106,6 +107,54 @@ it('a worker finds no other worker gone or lost after an outage of Redis that al
   await timers.advance(3 * LOST_AFTER_MS);
   expect(lost()).toEqual([]);
   expect(ended).toEqual([]);
+});
+
+it('the leases of a dead worker end soon although all connections are cut every other second', async () => {
+  const { timers, hire, ended, disconnectAll } = openCrew();
+  await hire('a');
+  await hire('b');
+  const dead = await hire('dead');
+  await timers.advance(40_000);
+  await dead.die();
+  for (let cut = 0; cut < 2; cut += 1) {
+    disconnectAll();
+    await timers.advance(1_900);
+  }
+  expect(new Set(ended)).toEqual(new Set(['dead']));
+});
+
+it('after a cut of all connections, another worker has a second to connect again', async () => {
+  const { timers, hire, ended, disconnectAll } = openCrew();
+  await hire('a');
+  const late = await hire('late');
+  await timers.advance(40_000);
+  await late.freeze();
+  disconnectAll();
+  await timers.advance(1_200);
+  expect(ended).toEqual([]);
+  await timers.advance(SOON_MS);
+  expect(ended).toEqual(['late']);
+});
+
+it.each([
+  ['that cut the connections of all workers', ['a', 'late']],
+  ['that cut only the connections of others', ['late']],
+])('a further cut does not shorten the time in which workers may connect after an outage %s', async (_, cut) => {
+  const { timers, hire, ended, disconnect, setAway } = openCrew();
+  await hire('a');
+  const late = await hire('late');
+  await timers.advance(40_000);
+  setAway(true);
+  await late.freeze();
+  disconnect(cut);
+  await timers.advance(10_000);
+  setAway(false);
+  await timers.advance(600);
+  disconnect(['a', 'late']);
+  await timers.advance(1_700);
+  expect(ended).toEqual([]);
+  await timers.advance(SOON_MS);
+  expect(ended).toEqual(['late']);
 });
 
 it('a worker finds another worker that died during an outage of Redis', async () => {
