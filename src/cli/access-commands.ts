@@ -49,6 +49,6 @@ function addWebhookCommands(program: Command, runner: CommandRunner): void {
     .description('remove a webhook with its unsent events')
     .action(runner.onRedis(async () => (await import('./commands/webhooks.ts')).removeWebhook, { id: 'webhook' }));
   withJsonOption(webhooks.command('retry <webhook>'))
-    .description('send to a webhook again that was set aside')
+    .description('send events again to a webhook that was set aside after failures')
     .action(runner.onRedis(async () => (await import('./commands/webhooks.ts')).retryWebhook, { id: 'webhook' }));
 }

@@ -111,7 +111,7 @@ export function addCheckCommands(program: Command, runner: CommandRunner): void 
     .option('--agents <file>', 'module that exports `agents`, to report models that are retired soon')
     .action(runner.local(async () => (await import('./commands/doctor.ts')).runDoctor));
   const quarantine = withJsonOption(program.command('quarantine'), 'JSON lines')
-    .description('list unreadable Redis records that were set aside, or release one')
+    .description('list quarantined Redis records, and restore or drop one')
     .action(runner.local(async () => (await import('./commands/doctor.ts')).showQuarantined));
   quarantine
     .command('restore <shard> <name>')
@@ -126,7 +126,7 @@ export function addCheckCommands(program: Command, runner: CommandRunner): void 
 
 function addConfigCommands(config: Command, runner: CommandRunner): void {
   withJsonOption(config.command('check'))
-    .description('report every setting, policy and agent that a worker would reject (exit code 1 if there is one)')
+    .description('report every setting, policy and agent that a worker would refuse (exit code 1 if there is one)')
     .option('--policy <file>', 'policy file (YAML)')
     .option('--shadow <file>', 'second policy file (YAML) that workers measure and never commit')
     .option('--agents <file>', 'module that exports `agents`')

@@ -65,7 +65,7 @@ export function readClientOptions(options: ClientOptions) {
     encodingOf,
     onError,
     deadlineMs: failFast ? 0 : deadlineMs,
-    // With a timeout of 0 ms, the Redis command WAIT would block forever, so the schema rejects 0.
+    // With a timeout of 0 ms, the Redis command WAIT would block forever, so the schema refuses 0.
     durability: durability === undefined ? undefined : parseInput(durabilitySchema, durability, 'durability'),
   };
 }

@@ -100,7 +100,7 @@ export interface EnqueueInput {
    */
   readonly priority?: number | undefined;
   /**
-   * The turn is refused if this many turns of the conversation are queued already (1,000). Scheduled turns are not
+   * The turn is refused if this many turns of the conversation are queued, running or waiting (1,000). Scheduled turns are not
    * counted, and are never refused when due.
    */
   readonly maxQueuedTurns?: number | undefined;

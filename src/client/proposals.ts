@@ -185,7 +185,7 @@ async function describeProposal(
 }
 
 /**
- * Rejects edits of message ranges that have no summary, before the decision is stored. If the proposal can no longer be
+ * Refuses edits of message ranges that have no summary, before the decision is stored. If the proposal can no longer be
  * read, this check is skipped.
  */
 function checkRanges({ proposal }: WaitingProposal, edited: readonly string[]): void {

@@ -131,7 +131,7 @@ function refuseTurn(
     case 'full': {
       const { queued } = refused;
       const why =
-        `${queued} turns are queued already, and maxQueuedTurns is ${maxQueuedTurns}. ` +
+        `${queued} turns are queued, running or waiting, and maxQueuedTurns is ${maxQueuedTurns}. ` +
         'Try again once turns have settled';
       return fieldError('mailbox_full', 'conversation', why, { details: { queued } });
     }

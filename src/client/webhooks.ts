@@ -46,7 +46,7 @@ export interface Webhooks {
   list(input?: { readonly tenant?: string | undefined }): Promise<WebhookView[]>;
   /** Removes a webhook with its unsent events. */
   remove(id: string): Promise<void>;
-  /** Sends to a webhook again that was set aside, beginning with its first unsent event, within about a minute. */
+  /** Sends events again to a webhook that was set aside. Begins with the first unsent event, within about a minute. */
   retry(id: string): Promise<WebhookView>;
 }
 

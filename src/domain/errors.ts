@@ -24,14 +24,20 @@ export const ERROR_CODES = {
   operation_conflict: 'caller',
   /** The conversation belongs to another agent than the one named in the request. */
   agent_conflict: 'caller',
-  /** The conversation already has `maxQueuedTurns` unsettled turns. Try again when some of them have settled. */
+  /**
+   * `maxQueuedTurns` turns of the conversation are queued, running or waiting. Scheduled turns do not count. Try again when
+   * some turns have settled.
+   */
   mailbox_full: 'caller',
   /**
    * A turn of the conversation runs or waits, so appending messages, restoring a version or a turn with `onBusy: reject`
    * is not possible now.
    */
   conversation_busy: 'caller',
-  /** The conversation changed since the caller read it. Or the answered call does not belong to a waiting turn. */
+  /**
+   * The call does not fit the present state: the data changed since the caller read it, or what is to be created exists, or what
+   * is to be changed has ended. The message names the cause.
+   */
   conflict: 'caller',
   /** The proposed compaction was replaced or no longer fits the log. Read the current proposal first. */
   proposal_stale: 'caller',
@@ -62,7 +68,7 @@ export const ERROR_CODES = {
   fenced: 'worker',
   /** The turn names an agent that the worker does not know. */
   unknown_agent: 'turn',
-  /** Three workers in a row claimed the turn, and each died or failed before it recorded an outcome. */
+  /** At least three claims of the turn ended without an outcome. In the last one, the worker ran nothing else. */
   poison: 'turn',
   /** The turn needs more model and tool calls than the agent's `maxSteps`. */
   step_limit: 'turn',

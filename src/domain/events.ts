@@ -16,8 +16,8 @@ export interface EventScope extends NamedConversation {
 }
 
 /**
- * How a model call ended. `lost`: aborted, because another worker took over the conversation. `stopped`: aborted,
- * because the worker shut down.
+ * How a model call ended. `lost`: aborted, because the worker lost the lease, or the turn was canceled or erased.
+ * `stopped`: aborted, because the worker shut down.
  */
 export const MODEL_OUTCOMES = [
   'answered',
@@ -92,7 +92,7 @@ type ModelEvent =
       readonly purpose: 'turn' | 'summary';
       /** Id of the called model. For a list of fallback models: all their ids (`a|b`), even if the call fails. */
       readonly model: string;
-      /** Model of the fallback list that answered. Its prices apply. */
+      /** Model of the fallback list that answered. The cost is computed with the highest prices of the list. */
       readonly answeredBy?: string;
       readonly outcome: ModelOutcome;
       readonly durationMs: number;
@@ -132,7 +132,8 @@ type ModelEvent =
     };
 
 /**
- * A worker abandoned its work, because another worker took over, the conversation was erased or the turn was canceled.
+ * A worker abandoned its work, because its lease expired, another worker took over, the conversation was erased or the turn
+ * was canceled.
  */
 type LossEvent = {
   readonly type: 'lease_lost';

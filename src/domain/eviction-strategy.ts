@@ -8,11 +8,11 @@ const count = z.number().int().min(0);
  */
 export type EvictionStrategy =
   | {
-      /** Share of the removable tokens that is evicted, oldest messages first. */
+      /** Share of the removable tokens that is evicted. The messages of least use to the agent go first, and of those the oldest. */
       readonly evict: number;
     }
   | {
-      /** Number of latest messages that the eviction keeps. */
+      /** Number of messages that the eviction leaves in the context. */
       readonly retain: number;
     }
   | {

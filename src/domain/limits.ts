@@ -117,7 +117,7 @@ export function scaleTokens(tokens: number, factor: number): number {
 }
 
 /**
- * Rejects a policy under which each compaction pass would immediately trigger the next. Runs when the policy is loaded.
+ * Refuses a policy under which each compaction pass would immediately trigger the next. Runs when the policy is loaded.
  * @throws invalid_policy with the calculation in its message
  */
 export function checkLimits(policy: Policy, limits: Limits, fixed: FixedWeight): void {

@@ -69,7 +69,7 @@ function examineValue(value: unknown, at: string): PolicyExamination {
 
 function examineCompact({ compact, ...others }: Record<string, unknown>, at: string): PolicyExamination {
   const strays = Object.keys(others).map((key) =>
-    refusal(joinKeys(at, key), 'is beside `compact`, move it under `compact`'),
+    refusal(joinKeys(at, key), 'is outside of `compact`. Move it under `compact`'),
   );
   const inner = examineValue(compact, joinKeys(at, 'compact'));
   return { ...inner, problems: [...strays, ...inner.problems] };

@@ -228,7 +228,10 @@ export const policyInputSchema = z.strictObject({
 
 export type PolicyInput = z.infer<typeof policyInputSchema>;
 
-/** Settings without a default. If such a setting is absent, its threshold or limit is off. */
+/**
+ * Settings without a fixed default. Without `maxTokens`, a pass aims at half of the usable window. Each other absent setting is
+ * off.
+ */
 type SettingWithoutDefault = 'maxTokens' | 'tokenThreshold' | 'turnThreshold' | 'messageThreshold' | 'conversationTtl';
 
 type Present<Settings> = { readonly [Name in keyof Settings]-?: NonNullable<Settings[Name]> };

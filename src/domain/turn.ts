@@ -249,6 +249,6 @@ export type TurnView<Value = unknown> =
 /** Failure of a turn after several workers died on it, the last one while it ran nothing else. */
 export const POISON_FAILURE: TurnFailure = {
   code: 'poison',
-  message: `The turn failed: ${TURN_LIMITS.maxAttempts} workers claimed it, and each died or failed without an outcome. The last one ran nothing else in its process. Read the logs of those workers.`,
+  message: `The turn failed: at least ${TURN_LIMITS.maxAttempts} claims of it ended without an outcome. In the last one, the worker ran nothing else in its process. Read the logs of those workers.`,
   details: { attempts: TURN_LIMITS.maxAttempts },
 };

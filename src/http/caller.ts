@@ -18,6 +18,12 @@ export interface Caller {
  */
 export type Authenticate = (request: Request) => Promise<Caller>;
 
+/** The problem of a request that names a tenant other than `reached`, the only one that it reaches. */
+export function foreignTenant(reached: string): HttpProblem {
+  const why = `this request reaches only the tenant ${reached}. Name that tenant, or use a key of the other one`;
+  return new HttpProblem('forbidden', why, { field: 'tenant' });
+}
+
 /**
  * Checks the tenant that a request names. A program with the wrong key then gets an error instead of another tenant's
  * conversations.
@@ -26,7 +32,7 @@ export type Authenticate = (request: Request) => Promise<Caller>;
 export function checkTenant(request: Request, { tenant }: Caller): void {
   const named = request.headers.get(TENANT_HEADER);
   if (named === null || named === tenant) return;
-  throw new HttpProblem('forbidden', 'the key of this request belongs to another tenant', { field: 'tenant' });
+  throw foreignTenant(tenant);
 }
 
 /**

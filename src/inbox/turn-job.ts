@@ -54,7 +54,8 @@ const DESCRIPTIONS: Readonly<Record<keyof EnqueueInput, string>> = {
   context: `Object of at most ${MAX_CONTEXT_BYTES} bytes as JSON for the agent's tools and system prompt, which the model never sees.`,
   delayMs: 'Time until the turn may start, in ms.',
   priority: 'Priority of the conversation in the queue of turns: 1 is first. Not possible with a delay.',
-  maxQueuedTurns: 'The job fails with mailbox_full if this many turns of the conversation are queued already.',
+  maxQueuedTurns:
+    'The job fails with mailbox_full if this many turns of the conversation are queued, running or waiting.',
   deadlineMs: 'Time in ms in which the turn must be settled. Time in the queue counts. After it, the turn fails.',
   maxTurnTokens: 'Maximum tokens of all model calls of the turn together.',
   onBusy:

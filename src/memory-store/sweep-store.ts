@@ -132,7 +132,7 @@ function inspect(db: MemoryDatabase, kind: 'turn' | 'pass', ref: ConversationRef
   return { status: 'lapsed', hadWorker, ...(wake !== undefined && { recordedWake: wake }) };
 }
 
-/** Ends the leases of a gone worker, as `lua/lapse-leases.lua` does in Redis. */
+/** Ends the leases of a dead worker, as `lua/lapse-leases.lua` does in Redis. */
 function lapseLeases(db: MemoryDatabase, worker: string): string[] {
   const due = [...db.ready].toSorted(([, a], [, b]) => a - b).map(([member]) => member);
   const lapsed = due.filter((member) => lapseLease(db, member, ownerPrefix(worker)));

@@ -142,7 +142,7 @@ function poison(db: MemoryDatabase, conversation: MemoryConversation, record: Me
   return { status: 'poison', turn, ...(popHead(db, conversation, wake) && { wake }) };
 }
 
-/** Gives a turn back when its worker stops, as `lua/release-turn.lua` does in Redis. */
+/** Gives a turn back to the queue, as `lua/release-turn.lua` does in Redis. */
 function release(db: MemoryDatabase, lease: TurnLease, wake: string): { readonly status: 'released' } | Lost {
   const owned = findOwned(db, lease);
   if ('status' in owned) {

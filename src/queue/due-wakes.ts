@@ -49,10 +49,10 @@ const PUT = [
 ].join('\n');
 
 /**
- * Takes the first wakes. Some jobs come before all wakes, and each has a caller for itself. These are jobs with a better priority,
- * and jobs of dead workers, which are in the list `wait`. A paused queue gives no wake. Wakes get the share of the other callers
- * that they have of all that waits. So jobs and wakes wait equally long on average. The fraction of a wake is rounded up or down
- * by the microseconds of the clock.
+ * Takes the first wakes. A paused queue gives no wake. Some jobs run before every wake: jobs with a smaller priority number, and
+ * jobs of dead workers, which are in the list `wait`. One caller is kept for each of them. The other callers are divided between
+ * wakes and jobs by their numbers, so that both wait equally long. For 10 callers, 30 wakes and 10 jobs, 7 or 8 wakes are taken:
+ * the microseconds of the clock decide.
  * BullMQ counts the jobs that end, so wakes that get no job are added to that count.
  * KEYS: due, wait, prioritized, meta, count of completed jobs. ARGV: FIRST, LATER, number of callers, 1 if they add no jobs
  * Reply: number of wakes that are left, then members

@@ -9,9 +9,9 @@ import { describeWakeJob } from './wake-jobs.ts';
 /** ms after which a worker looks for wakes again. */
 const LOOK_MS = 250;
 
-/** A job that has waited for longer, in ms, was in a crowded queue. Without a clock in common, the worker looks later. */
+/** A job that waited for longer, in ms, was in a crowded queue. If the clocks of two machines differ, the worker looks later. */
 const CROWDED_MS = 10;
-/** ms for which a job goes on with other conversations. Its end is counted then, and delayed jobs come into the queue. */
+/** ms for which a job goes on with other conversations. BullMQ counts jobs, and moves delayed ones, only when a job ends. */
 const LANE_MS = 30_000;
 
 /** Maximum number of wakes that are taken at once. */
@@ -47,8 +47,8 @@ export class TurnLanes implements Lanes {
   }
 
   /**
-   * Looks for wakes each time the worker has found no job. A worker with room finds none soon after the last job was taken, and
-   * only a crowded queue gets due wakes.
+   * Looks for wakes each time the worker has found no job. A worker with room asks for the next job as soon as it has taken one,
+   * so it soon finds that no job is left.
    */
   serve(worker: Worker): void {
     this.#worker = worker;
@@ -56,7 +56,7 @@ export class TurnLanes implements Lanes {
     worker.on('closing', () => clearTimeout(this.#timer));
   }
 
-  /** Handles due wakes until the worker closes, or none is due, or a job must come first, or for long enough. */
+  /** Handles due wakes for up to `LANE_MS`. Ends earlier if there is none to take, the worker closes, or a wake is postponed. */
   async work(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void> {
     const startedAt = performance.now();
     const waitedMs = (job.processedOn ?? job.timestamp) - job.timestamp;

@@ -87,8 +87,8 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
         const queue = queues.of(WAKE_JOBS[kind].queue, conversation);
         const isDue = kind === 'turn' && (await dueWakes.has(queue, { conversation, wake }));
         if (!isDue && !PENDING_STATES.has(await queue.getJobState(jobIdOf(wake)))) return false;
-        // BullMQ adds the same marker with each job. Idle workers wait for the marker, and one worker removes it. The error
-        // of a full Redis is ignored, because the answer is known.
+        // Idle workers wait for this marker, which BullMQ adds with each job. The worker that removed it may have died. The
+        // others would then notice the job only after seconds. The error of a full Redis is ignored, because the answer is known.
         await connection.zadd(queue.toKey('marker'), 0, '0').catch(() => undefined);
         return true;
       });

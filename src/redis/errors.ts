@@ -51,7 +51,7 @@ export function nameRedisError(cause: unknown): unknown {
   if (cause.message.startsWith('OOM')) {
     return new TurnfoldError(
       'redis_full',
-      'Redis refuses writes: its maxmemory is reached. Nothing was written. Raise the limit or free memory.',
+      'Redis refuses writes, because its maxmemory is reached. This write was not made. Raise maxmemory or free memory, then repeat the call with the same ids.',
       { cause },
     );
   }
@@ -164,21 +164,21 @@ const TLS_FAULTS: readonly (readonly [RegExp, RedisRefusal])[] = [
     /ERR_TLS_CERT_ALTNAME_INVALID|does not match certificate's altnames/,
     {
       message: 'its certificate is for another host name than the one in the URL',
-      hint: 'Write the name that it is for into the address, or into REDIS_SERVER_NAME (`redisTls.serverName`).',
+      hint: 'Use the host name of the certificate in REDIS_URL, or set REDIS_SERVER_NAME (`redisTls.serverName`) to that name.',
     },
   ],
   [
     /SELF_SIGNED_CERT|UNABLE_TO_(GET|VERIFY)|INVALID_PURPOSE|self-signed certificate|unable to (get|verify)|unsuitable certificate/,
     {
       message: 'its certificate is not signed by a trusted authority',
-      hint: 'Name its authority: REDIS_CA_FILE, or REDIS_CA (`redisTls.ca`).',
+      hint: 'Set REDIS_CA_FILE or REDIS_CA (`redisTls.ca`) to the certificate of the authority that signed it.',
     },
   ],
   [
     /ALERT_CERTIFICATE_REQUIRED|alert certificate required|ALERT_HANDSHAKE_FAILURE|alert handshake failure/,
     {
       message: 'it requires a client certificate',
-      hint: 'Set one and its key: REDIS_CERT_FILE and REDIS_KEY_FILE (`redisTls.cert`, `redisTls.key`).',
+      hint: 'Set REDIS_CERT_FILE (`redisTls.cert`) to a client certificate, and REDIS_KEY_FILE (`redisTls.key`) to its key.',
     },
   ],
   [

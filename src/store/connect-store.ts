@@ -37,7 +37,7 @@ export interface ConnectedStore {
   readonly store: Store;
   readonly notifications: EventNotifications;
   readonly streamNotices: StreamNotices;
-  /** Reads the memory use of Redis for gauges. Returns undefined if Redis has no memory limit. */
+  /** Reads the memory use of Redis. Returns undefined if no server has a memory limit, or if every server forbids INFO. */
   readonly readMemory: () => Promise<MemoryUse | undefined>;
   /**
    * Checks for the readiness probe that Redis accepts calls.

@@ -54,11 +54,11 @@ export function openPresence(redis: Redis, keyspace: Keyspace, worker: string): 
 
 /** A worker process in the list of running workers. */
 export interface ListedWorker extends WorkerPresence {
-  /** Time of the last renewal, in ms since epoch. For a worker that is lost, a time before which it was renewed. */
+  /** Time of the last renewal, in ms since epoch. For a lost worker, whose key has expired, a time that makes it count as lost. */
   readonly seenAt: number;
 }
 
-/** ms added to the listed age of a lost worker, so that the worker is lost at a slightly earlier time, too. */
+/** ms added to the age of a lost worker, so that a reader with a slightly earlier time also counts it as lost. */
 const MARGIN_MS = 1_000;
 /** Maximum workers that are listed, those with the latest renewals. */
 const MOST_WORKERS = 1_000;

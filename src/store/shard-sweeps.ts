@@ -68,7 +68,7 @@ export class ShardSweeps {
     });
   }
 
-  /** Ends the leases of a gone worker in all shards. A shard without an answer in time counts as failed. */
+  /** Ends the leases of a dead worker in all shards. A shard without an answer in time counts as failed. */
   async lapse(shards: readonly number[], worker: string): Promise<Sweep> {
     const silence = outageBecause('a shard did not answer');
     const replies = await Promise.all(

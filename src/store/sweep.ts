@@ -108,7 +108,7 @@ const sweepShardScript: ScriptDefinition<[shard: number, limit: number], ShardSw
   decode: (reply, [shard]) => decodeSweep(reply as SweepReply, shard),
 };
 
-/** Script that ends the leases of a gone worker in one shard. */
+/** Script that ends the leases of a dead worker in one shard. */
 const lapseLeasesScript: ScriptDefinition<[shard: number, worker: string], ShardSweep> = {
   file: 'lapse-leases',
   keys: ([shard], keyspace) => [keyspace.ready(shard)],

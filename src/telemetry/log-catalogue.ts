@@ -20,15 +20,25 @@ const SIZES = ['tokensBefore', 'tokensAfter', 'archived', 'sequences'] as const;
 /** Outcomes of a model call that are not failures of the model. */
 const QUIET: ReadonlySet<ModelOutcome> = new Set(['answered', 'lost', 'stopped']);
 
+const LOSSES = {
+  canceled: 'was canceled while it ran',
+  expired: 'was not renewed in time, so its lease expired. Another worker may continue it',
+  gone: 'was erased while it ran',
+  fenced: 'is owned by another worker',
+} as const;
+
+function describeLoss({ what, why = 'fenced' }: EventOf<'lease_lost'>): string {
+  return why === 'canceled' ? `${what} ${LOSSES[why]}` : `lease lost: ${what} ${LOSSES[why]}`;
+}
+
 /**
- * The log line of each worker event. Single steps are logged at `debug`. The end of a turn or compaction is logged at
- * `info` or above.
+ * The log line of each worker event. Single steps are logged at `debug`. The end of a turn is logged at `info`
+ * or above. A pass that changed nothing is logged at `debug`, unless it failed or gained too little.
  */
 const LOG_LINES: LogLines = {
   turn_claimed: ({ agent, attempt, waitMs }) => ({
     level: attempt > 1 ? 'warn' : 'debug',
-    message:
-      attempt > 1 ? 'turn claimed again: its previous worker neither settled it nor handed it back' : 'turn claimed',
+    message: attempt > 1 ? 'turn claimed again: earlier claims of it ended without a recorded outcome' : 'turn claimed',
     fields: { agent, attempt, waitMs },
   }),
   turn_settled: ({ outcome, code, durationMs }) => ({
@@ -112,10 +122,11 @@ const LOG_LINES: LogLines = {
         : 'context version not committed: its messages break a rule of the provider format',
     fields: { version, codes, why: message, form },
   }),
-  lease_lost: ({ what, why }) =>
-    why === 'canceled'
-      ? { level: 'info', message: `${what} was canceled while it ran`, fields: { why } }
-      : { level: 'warn', message: `lease lost: ${what} is owned by another worker, or was erased`, fields: { why } },
+  lease_lost: (event) => ({
+    level: event.why === 'canceled' ? 'info' : 'warn',
+    message: describeLoss(event),
+    fields: { why: event.why },
+  }),
   write_deferred: ({ write, code }) => ({
     level: 'warn',
     message: 'write deferred: redis refuses writes, the worker retries',
@@ -130,7 +141,7 @@ const LOG_LINES: LogLines = {
     level: 'info',
     message: isCutOff
       ? `${what} handed back: its call was aborted at the shutdown deadline`
-      : `${what} handed back between two steps: the worker is stopping`,
+      : `${what} handed back between two steps: the worker stops, or a turn must run alone in its process`,
     fields: { isCutOff },
   }),
   job_reclaimed: ({ queue }) => ({

@@ -71,7 +71,7 @@ export class Deliverer {
     this.#skipsLeft = isOwner ? 0 : SKIPPED_LOOKS;
     if (!isOwner) return;
     if (clock.now() - this.#listedAt >= SETTINGS_MS) await this.#listWebhooks();
-    // Without webhooks, one process reads Redis once a second, and no more.
+    // Without webhooks, no shard is read.
     if (this.#statuses.size === 0 || this.#waiting.length > 0) return;
     const claimedAt = clock.now();
     const claimed = await Promise.all(store.webhookShards.map((shard) => store.claimDeliveries(shard, CLAIMED)));

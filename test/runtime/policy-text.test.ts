@@ -25,7 +25,7 @@ describe('an error about a policy spells the setting as the policy text does, an
     ['summarizer:\n  prompt: 7', 'summarizer', 'policy:1: summarizer: '],
     ['\n\nmin_sequence_tokns: 3', 'min_sequence_tokns', 'policy:3: min_sequence_tokns: a policy has no such setting'],
     ['max_tokens: 3\nmaxTokens: 4', 'max_tokens', 'policy:1: max_tokens: set twice, as maxTokens and'],
-    ['max_tokens: 3\ncompact: {}', 'max_tokens', 'policy:1: max_tokens: is beside `compact`'],
+    ['max_tokens: 3\ncompact: {}', 'max_tokens', 'policy:1: max_tokens: is outside of `compact`'],
     ['max_tokens: [', 'policy', 'policy: '],
     ['- max_tokens', '', 'policy: expected an object with settings'],
   ])('the error about the policy text %j spells the setting as the text does: %s', (yaml, field, message) => {

@@ -129,9 +129,15 @@ describe('log catalogue', () => {
   });
 
   test('the lost lease of a canceled turn is logged at level info, other lost leases as warnings', () => {
-    const lines = logAll('debug', samples.lease_lost, { ...samples.lease_lost, why: 'canceled' });
+    const lost = samples.lease_lost;
+    const lines = logAll('debug', lost, { ...lost, why: 'expired' }, { ...lost, why: 'canceled' });
     expect(lines.map(({ level, why, msg }) => [level, why, msg])).toEqual([
-      ['warn', 'fenced', 'lease lost: turn is owned by another worker, or was erased'],
+      ['warn', 'fenced', 'lease lost: turn is owned by another worker'],
+      [
+        'warn',
+        'expired',
+        'lease lost: turn was not renewed in time, so its lease expired. Another worker may continue it',
+      ],
       ['info', 'canceled', 'turn was canceled while it ran'],
     ]);
   });

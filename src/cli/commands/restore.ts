@@ -63,7 +63,7 @@ async function readLimit(
 ): Promise<number | undefined> {
   if (agents === undefined) {
     if (policy === undefined) return undefined;
-    throw fieldError('invalid_input', '--policy', 'needs --agents');
+    throw fieldError('invalid_input', '--policy', 'also needs --agents <module>');
   }
   const state = await client.describe(name);
   const agent = (await loadAgents(agents, output)).find((found) => found.name === state.agent);

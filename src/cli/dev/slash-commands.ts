@@ -53,6 +53,6 @@ async function compact({ client, output }: ClientContext, conversation: string):
   const versions = await client.versions(conversation);
   const newest = versions.at(-1);
   if (newest === undefined || versions.length <= before)
-    output.line('no new version: the pass found nothing to compact');
+    output.line(`no new version within ${PASS_WAIT_MS / 1_000} s: the pass changed nothing, failed or still runs`);
   else output.line(`version ${newest.number}: ${newest.tokensBefore} → ${newest.tokensAfter} tokens`);
 }

@@ -50,7 +50,7 @@ export type SweepDecision =
    */
   | {
       readonly status: 'lapsed';
-      /** True if a worker has lost its lease of the work. False if no worker has begun. */
+      /** True if a worker had begun, and its lease has lapsed. False if no worker has begun. */
       readonly hadWorker: boolean;
       readonly recordedWake?: string;
     }

@@ -59,7 +59,11 @@ async function createTurn(backend: Backend, request: CreateRequest, key: string 
   const previous = request.previous && (await readPrevious(backend, request.previous));
   const agent = request.agent ?? previous?.agent ?? backend.agent;
   if (previous !== undefined && agent !== previous.agent) {
-    throw fieldError('agent_conflict', 'model', `the previous response is by ${previous.agent}`);
+    throw fieldError(
+      'agent_conflict',
+      'model',
+      `the previous response is by the agent ${previous.agent}. Send model ${previous.agent}, or begin a new conversation`,
+    );
   }
   const conversation =
     previous === undefined

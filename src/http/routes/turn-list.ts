@@ -3,7 +3,8 @@ import type { EnqueueAnswer } from '../../client/index.ts';
 import { turnListSchema } from '../../client/input.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { turnListAnswerSchema } from '../answers/turns.ts';
-import { explainError, HttpProblem, type Problem } from '../problem.ts';
+import { foreignTenant } from '../caller.ts';
+import { explainError, type Problem } from '../problem.ts';
 import { type Call, defineRoute } from '../route.ts';
 
 /** Accepts turns of several conversations. The list in the answer has the order of the request. */
@@ -22,16 +23,15 @@ export const enqueueTurns = defineRoute({
   result: turnListAnswerSchema,
   handle: async (call) => {
     const { client, caller, body } = call;
-    const foreign = new HttpProblem('forbidden', 'the key of this request belongs to another tenant', {
-      field: 'tenant',
-    });
     const isOwn = (turn: unknown): boolean =>
       !isMapping(turn) || turn['tenant'] === undefined || turn['tenant'] === caller.tenant;
     const own = body.turns.filter(isOwn);
     const answers = (await client.enqueueTurns(own.map((turn) => bindTenant(turn, caller.tenant)))).values();
     const turns = body.turns.map((turn) => {
       const answer = isOwn(turn) ? answers.next().value : undefined;
-      return answer === undefined ? { problem: explain(call, foreign) } : describeAnswer(call, answer);
+      return answer === undefined
+        ? { problem: explain(call, foreignTenant(caller.tenant)) }
+        : describeAnswer(call, answer);
     });
     return { body: { turns } };
   },

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Ends the packing of a conversation's log. If log or version have changed since the caller read them, the conversation only
--- stays due. When nothing is left to pack, small keys give back memory: a table that has shrunk, and what Redis reserved
--- for the next events.
+-- stays due. When nothing is left to pack, a small log and a short event stream are replaced by copies. A copy lacks the memory
+-- that Redis has reserved.
 -- ARGV: last seq of the log and live version that the caller knows, ms until the conversation is due again or '' if nothing is
 -- left to pack
 -- Reply: 1

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- Gives one worker a lease for work that one worker does for all, unless another worker has the lease. With 0 ms the
+-- Gives the owner a lease under which one worker works for all workers, unless another worker has the lease. With 0 ms the
 -- lease is given back. The script runs on a full Redis: gauges must report that Redis is full, and a sweep makes room.
 -- KEYS: lease. ARGV: owner, leaseMs
 -- Reply: the time in ms if the owner has the lease now, else 0
 -- @include clock
 local owner, leaseMs = ARGV[1], tonumber(ARGV[2])
--- A lease without an expiry would never lapse. One of another type lapses.
+-- A lease without an expiry would never lapse. A key of another type is in the way until it expires.
 if redis.call('PTTL', KEYS[1]) == -1 then redis.call('UNLINK', KEYS[1]) end
 local holder = redis.pcall('GET', KEYS[1])
 if holder and holder ~= owner then return 0 end

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Gives the running turn back when its worker stops. The claim does not count as an attempt (I9), and the turn is due at
--- once. The script runs on a full Redis, because a stopping worker cannot try later.
+-- Gives the running turn back when its worker stops, or when a turn must run alone in its process. The claim does not count as
+-- an attempt (I9), and the turn is due at once. The script runs on a full Redis, because a stopping worker cannot try later.
 -- ARGV: turn, owner, epoch, wake that the caller adds next
 -- Reply: 'released' | a loss by find_loss
 -- @include keys

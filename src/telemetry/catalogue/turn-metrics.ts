@@ -26,7 +26,7 @@ export const TURN_METRICS = {
   ),
   turnReclaims: counter(
     'turnfold_turn_reclaims_total',
-    'Turns claimed again because their worker died, froze or lost Redis. Orderly stops do not count.',
+    'Claims of turns of which an earlier claim ended without an outcome, because its worker died, froze or lost Redis.',
   ),
   turnSuspensions: counter(
     'turnfold_turn_suspensions_total',

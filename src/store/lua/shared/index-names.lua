@@ -1,5 +1,5 @@
--- Requires: key-names. Defines: key_of. The index `ix` of a conversation lists its keys of which it may have many. A name is
--- that of the key without tenant and conversation: `t:<turn>`, `out:<turn>`, `sum:<hash>`, `op:<operation>`. Short names let
+-- Requires: key-names. Defines: key_of. The index `ix` of a conversation lists its turns, streams, summaries and operations.
+-- A name is that of the key without tenant and conversation: `t:<turn>`, `out:<turn>`, `sum:<hash>`, `op:<operation>`. Short names let
 -- Redis keep a small hash compact: 37 bytes a turn, where whole names in a set took 104.
 local own_prefix, own_id = string.match(c, '^({%w+}:[^:]+:)c:(.+)$')
 

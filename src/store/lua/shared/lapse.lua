@@ -1,5 +1,5 @@
 -- Requires: keys, ready. Defines: find_lapsed. If a turn or pass has work but no worker, returns its recorded wake
--- or ''. The second value is 1 if a worker has lost its lease, else 0. Otherwise returns nothing. The entry in `ready` is
+-- or ''. The second value is 1 if the lease of a worker has lapsed, else 0. Otherwise returns nothing. The entry in `ready` is
 -- then rescheduled if a worker has a lease, a wait has time left, or a pass waits for child jobs. An entry without work is
 -- removed instead.
 local function find_lapsed_turn()

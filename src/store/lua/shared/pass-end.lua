@@ -6,8 +6,8 @@
 local SETTLES_SIZE = { committed = true, approved = true, none = true, no_gain = true, infeasible = true }
 
 -- Ends a compaction pass: removes its entry in `ready` (I6) and wakes a turn that waits for it. Thresholds of turns and
--- messages count from this end, unless the pass had no reason to compact. Otherwise frequent evaluations would keep those
--- thresholds from being reached. The parameter `ttl` is `new_ttl` of start_idle_ttl. Returns 1 if a turn waited: the caller
+-- messages count from this end, unless the outcome is `no_reason` or `thinking`. Otherwise frequent evaluations would keep
+-- those thresholds from being reached. The parameter `ttl` is `new_ttl` of start_idle_ttl. Returns 1 if a turn waited: the caller
 -- adds `wake`.
 local function end_pass(passId, outcome, wake, ttl)
   answer_decision(outcome .. ' ' .. (redis.call('HGET', c, 'version') or '0'))

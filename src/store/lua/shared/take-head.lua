@@ -43,7 +43,8 @@ local function check_input(turn)
   inputs[turn] = input
 end
 
--- Appends the turn's user message to the log at its first claim, or for another turn. `owner`: of the first claim, else nil.
+-- Appends the turn's user message to the log: at its first claim, or when the turn is steered into another one or replaced by
+-- it. `owner`: of the first claim, else nil.
 -- Returns the message, or nil if the message is in the log already.
 local function enter_input(turn, closing, owner)
   local hash, field, input = read_turn(turn), 'i:' .. turn, inputs[turn]
