@@ -59,7 +59,7 @@ beforeAll(async () => {
   server = await startChatServer(client, AGENT);
   proxy = await FaultyHttpProxy.listen(server.url, FAULTS, random.fork());
   browser = await openBrowser(chromium ?? '');
-}, 60_000);
+});
 afterAll(async () => {
   over.abort();
   await browser?.close();
@@ -68,7 +68,7 @@ afterAll(async () => {
   await client?.close();
   await workers?.stop();
   await redis?.stop();
-}, 60_000);
+});
 
 /** Repeats a fault until the test is over. */
 async function repeat(everyMs: number, inject: () => unknown): Promise<void> {

@@ -45,6 +45,5 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
       }
       expect(known.compacted).toBeGreaterThanOrEqual(known.window);
     },
-    120_000,
   );
 });

@@ -140,5 +140,4 @@ test.skipIf(!existsSync(tracePath('tau_airline')))(
     expect(countHeld('window')).toBeGreaterThan(100);
     expect(countHeld('compacted')).toBeGreaterThanOrEqual(countHeld('window'));
   },
-  60_000,
 );

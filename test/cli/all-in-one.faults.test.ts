@@ -18,35 +18,27 @@ async function openShared(agent: string) {
   return { url, client, run };
 }
 
-test.each([[['demo']], [['dev']]])(
-  '%j refuses to start on a Redis that has turns of unknown agents',
-  async (args) => {
-    const { client, run } = await openShared('support');
-    const ended = await run(...args);
-    expect(ended).toMatchObject({ code: 1, state: 'queued' });
-    expect(ended.stderr).toContain('invalid_config: REDIS_URL: the database has turns for support.');
-    expect(ended.stderr).toContain('To see what waits, run: turnfold describe c1');
-    await client.close();
-  },
-  60_000,
-);
+test.each([[['demo']], [['dev']]])('%j refuses to start on a Redis that has turns of unknown agents', async (args) => {
+  const { client, run } = await openShared('support');
+  const ended = await run(...args);
+  expect(ended).toMatchObject({ code: 1, state: 'queued' });
+  expect(ended.stderr).toContain('invalid_config: REDIS_URL: the database has turns for support.');
+  expect(ended.stderr).toContain('To see what waits, run: turnfold describe c1');
+  await client.close();
+});
 
-test.each([[['demo', '--json']], [['dev']]])(
-  '%j ignores the turns of an interrupted demo',
-  async (args) => {
-    const { client, run } = await openShared(`${DEMO_PREFIX}x`);
-    expect(await run(...args)).toMatchObject({ code: 0 });
-    await client.close();
-  },
-  60_000,
-);
+test.each([[['demo', '--json']], [['dev']]])('%j ignores the turns of an interrupted demo', async (args) => {
+  const { client, run } = await openShared(`${DEMO_PREFIX}x`);
+  expect(await run(...args)).toMatchObject({ code: 0 });
+  await client.close();
+});
 
 test('dev refuses a database with other turn workers, and runs open turns of its own agents otherwise', async () => {
   const { url, client, run } = await openShared('workspace');
   expect(await run('dev')).toMatchObject({ code: 0 });
   const agents = [createWorkspaceAgent(process.cwd())];
   const workers = await startWorkers({ redisUrl: url, agents, roles: ['turn'], shutdownMs: 2_000 });
-  expect(await client.result('c1', 't1', { waitMs: 20_000 })).toMatchObject({ state: 'completed' });
+  expect(await client.result('c1', 't1', { waitMs: 60_000 })).toMatchObject({ state: 'completed' });
   const ended = await run('dev');
   expect(ended.code).toBe(1);
   expect(ended.stderr).toContain('invalid_config: REDIS_URL: 1 other turn workers are connected');
@@ -54,4 +46,4 @@ test('dev refuses a database with other turn workers, and runs open turns of its
   expect(elsewhere).toMatchObject({ code: 0 });
   await workers.close();
   await client.close();
-}, 60_000);
+});

@@ -4,7 +4,7 @@ import { scriptedModel } from '../../src/models/scripted.ts';
 import { useOwnWorkers } from './own-workers.ts';
 import { readJsonLines } from './run-turnfold.ts';
 
-const WAIT = { waitMs: 20_000 };
+const WAIT = { waitMs: 60_000 };
 
 let isBroken = true;
 

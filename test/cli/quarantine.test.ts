@@ -45,4 +45,4 @@ test('the quarantine commands list unreadable records, restore one and delete an
   const missing = await runTurnfold(['quarantine', 'drop', '3', 'ready|x'], { env });
   expect(missing.code).toBe(1);
   expect(missing.stderr).toContain('not_found');
-}, 60_000);
+});

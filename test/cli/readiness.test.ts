@@ -61,7 +61,7 @@ test('a worker that waits for Redis at its start is alive and not ready, and exi
   expect(JSON.stringify(answer)).not.toContain('s3cret');
   expect((await fetch(`${pages}/metrics`)).status).toBe(503);
   expect(await worker.stop()).toBe(0);
-}, 60_000);
+});
 
 test('a worker reports ready only while Redis is usable, and reports alive in any state of Redis', async () => {
   const redis = await openOwnRedis();
@@ -72,11 +72,9 @@ test('a worker reports ready only while Redis is usable, and reports alive in an
   admin.on('error', () => undefined);
   onTestFinished(() => admin.disconnect());
   await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
-  expect(await ask(`${pages}/ready`)).toMatchObject(
-    notReady('redis', expect.stringContaining('allkeys-lru')) as object,
-  );
+  await untilReady(pages, notReady('redis', expect.stringContaining('allkeys-lru')));
   await admin.config('SET', 'maxmemory-policy', 'noeviction');
-  expect(await ask(`${pages}/ready`)).toMatchObject(READY);
+  await untilReady(pages, READY);
 
   process.kill(redis.pid, 'SIGSTOP');
   try {
@@ -93,7 +91,7 @@ test('a worker reports ready only while Redis is usable, and reports alive in an
     notReady('redis', expect.stringMatching(/redis_unavailable|the check did not finish in time/)),
   );
   expect(await ask(`${pages}/health`)).toEqual(ALIVE);
-}, 60_000);
+});
 
 test('a worker with free capacity is not ready while a job waits too long in its queue', async () => {
   const redis = await openOwnRedis();
@@ -110,9 +108,9 @@ test('a worker with free capacity is not ready while a job waits too long in its
   await client.enqueueTurn({ conversation: 'c1', agent: 'workspace', turn: 't1', input: 'hello' });
   await untilReady(pages, notReady('intake', expect.stringContaining('queue turn has waited')));
   await queue.resume();
-  expect(await client.result('c1', 't1', { waitMs: 20_000 })).toMatchObject({ state: 'completed' });
+  expect(await client.result('c1', 't1', { waitMs: 60_000 })).toMatchObject({ state: 'completed' });
   await untilReady(pages, READY);
-}, 60_000);
+});
 
 test('a worker at full concurrency stays ready, however long other turns wait', async () => {
   const redis = await openOwnRedis();
@@ -127,10 +125,10 @@ test('a worker at full concurrency stays ready, however long other turns wait', 
   const acceptedAt = Date.now();
   // Twice TURNFOLD_STUCK_MS: nothing signals that a worker stayed ready.
   await expect.poll(() => Date.now() - acceptedAt, { timeout: 60_000 }).toBeGreaterThan(2_000);
-  expect(await ask(`${pages}/ready`)).toMatchObject(READY);
+  await untilReady(pages, READY);
   model.release();
-  expect(await client.result('c2', 't1', { waitMs: 20_000 })).toMatchObject({ state: 'completed' });
-}, 60_000);
+  expect(await client.result('c2', 't1', { waitMs: 60_000 })).toMatchObject({ state: 'completed' });
+});
 
 test('SIGTERM during a turn makes the worker unready at once, and the turn finishes', async () => {
   const redis = await openOwnRedis();
@@ -140,7 +138,7 @@ test('SIGTERM during a turn makes the worker unready at once, and the turn finis
   onTestFinished(() => client.close());
   await client.enqueueTurn({ conversation: 'c1', agent: 'held', turn: 't1', input: 'hello' });
   await model.untilCalled(1);
-  expect(await ask(`${pages}/ready`)).toMatchObject(READY);
+  await untilReady(pages, READY);
   worker.process.kill('SIGTERM');
   await untilReady(pages, notReady('stop', expect.stringContaining('is stopping')));
   expect(await ask(`${pages}/health`)).toEqual(ALIVE);
@@ -148,4 +146,4 @@ test('SIGTERM during a turn makes the worker unready at once, and the turn finis
   model.release();
   expect(await worker.untilExit()).toBe(0);
   expect(await client.result('c1', 't1')).toMatchObject({ state: 'completed', answer: { content: 'ok' } });
-}, 60_000);
+});

@@ -69,14 +69,13 @@ describe('a command with an unconfirmed write', () => {
       expect(await turnfold(...again.split(' '))).toEqual({ code: 0, stdout: `${id}  ${outcome}\n`, stderr: '' });
       expect(await own.client.proposal(id)).toMatchObject({ proposal: next, isDecided: false });
     },
-    60_000,
   );
 
   test('restore and rollback with an unconfirmed write print a command that creates no second version', async () => {
     const id = 'u-restore';
     await own.client.append({ conversation: id, agent: 'reviewed', messages: [{ role: 'user', content: 'hello' }] });
     await own.client.enqueueTurn({ conversation: id, agent: 'reviewed', turn: 't1', input: 'hello' });
-    await own.client.result(id, 't1', { waitMs: 20_000 });
+    await own.client.result(id, 't1', { waitMs: 60_000 });
     const restored = await runUnconfirmed('restore', id, '--version', '0', '--keep');
     expect(restored).toMatch(/^restore u-restore --version 0 --keep --operation \S+$/);
     expect((await turnfold(...restored.split(' '))).stdout).toMatch(/^u-restore {2}version 1 /);
@@ -84,7 +83,7 @@ describe('a command with an unconfirmed write', () => {
     expect(rolledBack).toMatch(/^rollback u-restore t1 --operation \S+$/);
     expect((await turnfold(...rolledBack.split(' '))).stdout).toMatch(/^u-restore {2}version 2 /);
     expect(await own.client.versions(id)).toHaveLength(2);
-  }, 60_000);
+  });
 
   test('enqueue with an unconfirmed write prints a shell-quoted command that creates no second turn', async () => {
     const again = await runUnconfirmed('enqueue', 'u-turn', "it's here", '--agent', 'reviewed', '--tenant', 'acme');
@@ -92,7 +91,7 @@ describe('a command with an unconfirmed write', () => {
       /^enqueue u-turn 'it'\\''s here' --tenant acme --agent reviewed --turn (\S+)$/.exec(again) ?? [];
     const args = ['enqueue', 'u-turn', "it's here", '--tenant', 'acme', '--agent', 'reviewed', '--turn', turn];
     expect((await turnfold(...args, '--json')).stdout).toContain('"isNew":false');
-  }, 60_000);
+  });
 
   test('the error of an unconfirmed write contains an id only if the person typed that id', async () => {
     const typed = ['enqueue', 'u-named', 'hi', '--agent', 'reviewed', '--turn', 't9'];
@@ -121,15 +120,11 @@ describe('a command with an unconfirmed write', () => {
     ['fork', '', ['fork', 'u-same', 'u-other', '--head', '1']],
     ['cancel', 'turn: t1: ', ['cancel', 'u-same', 't1']],
     ['erase', 'conversation: u-same: ', ['erase', 'u-same', '--yes']],
-  ])(
-    '%s with an unconfirmed write prints the same command to repeat',
-    async (_, named, args) => {
-      isBroken = true;
-      await own.client.enqueueTurn({ conversation: 'u-same', agent: 'reviewed', turn: 't1', input: 'hello' });
-      await own.client.result('u-same', 't1', { waitMs: 20_000 });
-      isBroken = false;
-      expect(await readUnconfirmed(args)).toEqual({ named, command: args.join(' ') });
-    },
-    60_000,
-  );
+  ])('%s with an unconfirmed write prints the same command to repeat', async (_, named, args) => {
+    isBroken = true;
+    await own.client.enqueueTurn({ conversation: 'u-same', agent: 'reviewed', turn: 't1', input: 'hello' });
+    await own.client.result('u-same', 't1', { waitMs: 60_000 });
+    isBroken = false;
+    expect(await readUnconfirmed(args)).toEqual({ named, command: args.join(' ') });
+  });
 });

@@ -74,4 +74,4 @@ test('rolling restarts of workers fail no turn whose model call outlasts them, a
   expect(codes).toContain(CUT_OFF);
   // A worker without a turn at its SIGTERM exits with 0.
   expect(codes.filter((code) => code !== 0 && code !== CUT_OFF)).toEqual([]);
-}, 180_000);
+});

@@ -26,7 +26,7 @@ test('enqueue gives a turn a delay, a deadline, a token limit and a treatment wh
   expect(capped.stdout).toContain('token_limit');
   const quick = await enqueue('o3', '--priority', '1', '--wait', '60');
   expect(readJsonLines(quick.stdout)).toMatchObject([{ state: 'completed' }]);
-}, 60_000);
+});
 
 test.each([
   ['--on-busy', ['--on-busy', 'wait']],
@@ -46,4 +46,4 @@ test('redrive takes a priority for the new turn, which a compaction does not hav
   const again = await turnfold('redrive', 'o5', 't1', '--priority', '1', '--wait', '60');
   expect(again).toMatchObject({ code: 0, stdout: 'heard\n' });
   expect((await turnfold('redrive', 'o5', '--priority', '1')).stderr).toContain('--priority');
-}, 60_000);
+});

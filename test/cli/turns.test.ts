@@ -48,7 +48,7 @@ describe('result and answer', () => {
       code: 0,
       stdout: 'heard: a parcel\n',
     });
-  }, 60_000);
+  });
 
   test('answer reads the tool result from a file, and --error marks the result as an error', async () => {
     await ask('a2', 'elsewhere');
@@ -57,24 +57,20 @@ describe('result and answer', () => {
     expect(readJsonLines(brought.stdout)).toEqual([
       { tenant: '_', conversation: 'a2', turn: 't1', outcome: 'answered' },
     ]);
-    await own.client.result('a2', 't1', { waitMs: 20_000 });
+    await own.client.result('a2', 't1', { waitMs: 60_000 });
     expect((await own.client.log('a2')).at(2)?.message).toMatchObject({ content: 'no such parcel', isError: true });
-  }, 60_000);
+  });
 
   test.each([
     ['--approve', [], 'heard: it ran'],
     ['--deny', ['too late today'], 'too late today'],
-  ])(
-    'answer %s decides on a call that needs approval',
-    async (option, more, said) => {
-      const conversation = `guarded${option}`;
-      await ask(conversation, 'guarded');
-      expect(await turnfold('answer', conversation, 't1', 'c2_0', option, ...more)).toMatchObject({ code: 0 });
-      const { answer } = await own.client.result(conversation, 't1', { waitMs: 20_000 });
-      expect(answer?.content).toContain(said);
-    },
-    60_000,
-  );
+  ])('answer %s decides on a call that needs approval', async (option, more, said) => {
+    const conversation = `guarded${option}`;
+    await ask(conversation, 'guarded');
+    expect(await turnfold('answer', conversation, 't1', 'c2_0', option, ...more)).toMatchObject({ code: 0 });
+    const { answer } = await own.client.result(conversation, 't1', { waitMs: 60_000 });
+    expect(answer?.content).toContain(said);
+  });
 
   test('answer fails without a result or decision, and with contradicting options', async () => {
     for (const options of [[], ['--approve', '--deny'], ['--approve', '--error']]) {
@@ -83,7 +79,7 @@ describe('result and answer', () => {
     }
     const settled = await turnfold('answer', 'a1', 't9', 'c2_0', '--approve');
     expect(settled.stderr).toContain('not_found: ');
-  }, 60_000);
+  });
 });
 
 test('cancel settles a waiting turn, and exits with 1 for a completed turn', async () => {
@@ -92,9 +88,9 @@ test('cancel settles a waiting turn, and exits with 1 for a completed turn', asy
   expect(await own.client.result('k1', 't1')).toMatchObject({ state: 'canceled' });
   await ask('k2', 'guarded');
   await own.client.answer('k2', 't1', { c2_0: { approved: true } });
-  await own.client.result('k2', 't1', { waitMs: 20_000 });
+  await own.client.result('k2', 't1', { waitMs: 60_000 });
   expect(await turnfold('cancel', 'k2', 't1')).toMatchObject({ code: 1, stdout: 't1  completed\n' });
-}, 60_000);
+});
 
 describe('turns', () => {
   const later = { delayMs: 3_600_000 };
@@ -122,7 +118,7 @@ describe('turns', () => {
     expect(readJsonLines(json.stdout)).toEqual(turns.map((turn) => ({ tenant: '_', conversation: 'o1', ...turn })));
     const [state] = readJsonLines((await turnfold('describe', 'o1', '--json')).stdout);
     expect(state).toMatchObject({ openTurns: { turns: [{ turn: 't1' }], mailbox: 2, scheduled: 1 } });
-  }, 60_000);
+  });
 
   test('turns lists at most --limit turns of one tenant', async () => {
     const conversation = 'o2';
@@ -146,7 +142,7 @@ describe('turns', () => {
     expect((await turnfold('describe', 'o2', '--tenant', 'acme')).stdout).toMatch(/^ {2}turn +none open$/m);
     expect((await turnfold('turns', 'o2')).stderr).toContain('not_found: conversation: ');
     expect((await turnfold('turns', 'o2', '--limit', '0')).stderr).toContain('invalid_input: --limit: ');
-  }, 60_000);
+  });
 });
 
 describe('lists over all conversations', () => {
@@ -172,7 +168,7 @@ describe('lists over all conversations', () => {
       stderr: 'no turns wait for a tool result or an approval\n',
     });
     expect((await turnfold('waiting', '--for', 'luck')).stderr).toContain('invalid_input: --for: ');
-  }, 60_000);
+  });
 
   test('conversations prints a table of at most 100 columns, or pages with --after', async () => {
     const tenant = 'pages';
@@ -194,7 +190,7 @@ describe('lists over all conversations', () => {
     );
     expect(ids.toSorted()).toEqual(['01ARZ3NDEKTSV4RRFFQ69G5FAV', 'b', 'c']);
     expect((await turnfold('conversations', '--state', 'asleep')).stderr).toContain('invalid_input: --state: ');
-  }, 60_000);
+  });
 });
 
 test('erase of a missing conversation prints a note and exits with 0', async () => {
@@ -226,7 +222,7 @@ test('erase of a missing conversation prints a note and exits with 0', async () 
     stdout: '{"tenant":"_","conversation":"nobody","removedKeys":0}\n',
     stderr: '',
   });
-}, 60_000);
+});
 
 test('describe prints the state of a conversation, and erase --yes removes the conversation', async () => {
   await ask('d1', 'elsewhere');
@@ -244,7 +240,7 @@ test('describe prints the state of a conversation, and erase --yes removes the c
     [''],
   ]);
   await own.client.answer('d1', 't1', { c2_0: { content: 'a parcel' } });
-  await own.client.result('d1', 't1', { waitMs: 20_000 });
+  await own.client.result('d1', 't1', { waitMs: 60_000 });
   expect((await turnfold('describe', 'd1')).stdout).toMatch(
     /^ {2}idle TTL +3600 s without work, then the conversation is erased$/m,
   );
@@ -255,4 +251,4 @@ test('describe prints the state of a conversation, and erase --yes removes the c
     stdout: expect.stringMatching(/^d1 {2}erased \(/),
   });
   expect((await turnfold('describe', 'd1')).stderr).toContain('not_found: ');
-}, 60_000);
+});

@@ -11,7 +11,7 @@ import { useOwnWorkers } from './own-workers.ts';
 import { readJsonLines, runTurnfold, writeTemporary } from './run-turnfold.ts';
 
 const SOURCE = new URL('../../src', import.meta.url).pathname;
-const WAIT = { waitMs: 20_000 };
+const WAIT = { waitMs: 60_000 };
 
 /** Calls the tool that the input names, or fails at the input `fail`. */
 const agent: Agent = {

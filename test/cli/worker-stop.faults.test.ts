@@ -42,8 +42,8 @@ test('a worker that gets SIGTERM finishes its current turn and starts no other t
   expect(await client.result('c2', 't1')).toMatchObject({ state: 'queued' });
 
   startWorker(redis, model, 20_000);
-  expect(await client.result('c2', 't1', { waitMs: 20_000 })).toMatchObject({ state: 'completed' });
-}, 60_000);
+  expect(await client.result('c2', 't1', { waitMs: 60_000 })).toMatchObject({ state: 'completed' });
+});
 
 test('a turn that outlasts the deadline of SIGTERM is handed back, and another worker continues it at once', async () => {
   const redis = await openOwnRedis();
@@ -61,7 +61,7 @@ test('a turn that outlasts the deadline of SIGTERM is handed back, and another w
   expect(await client.result('c1', 't1', { waitMs: 30_000 })).toMatchObject({ state: 'completed' });
   expect(model.calls()).toBe(2);
   expect(await client.log('c1')).toHaveLength(2);
-}, 60_000);
+});
 
 test('after SIGTERM, a worker whose answer a full Redis refuses hands the turn back at the deadline and exits with 75', async () => {
   const redis = await openOwnRedis();
@@ -83,7 +83,7 @@ test('after SIGTERM, a worker whose answer a full Redis refuses hands the turn b
   expect(await next.untilLogged('turn_claimed')).toMatchObject({ attempt: 1 });
   expect(await client.result('c1', 't1', { waitMs: 30_000 })).toMatchObject({ state: 'completed' });
   expect(model.calls()).toBe(2);
-}, 60_000);
+});
 
 test.each([
   // A lost Redis ends the worker long before this deadline of ten minutes.
@@ -104,5 +104,4 @@ test.each([
     model.release();
     expect(await stopped).toEqual({ code: 75, outcome: 'deadline' });
   },
-  60_000,
 );

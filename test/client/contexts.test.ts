@@ -92,7 +92,7 @@ describe('a conversation with versions', () => {
 
   test('a turn after a compaction sends the compacted context to the model', async () => {
     const { turn } = await fixture.client.enqueueTurn({ conversation, agent, input: 'hello' });
-    const view = await fixture.client.result(conversation, turn, { waitMs: 20_000 });
+    const view = await fixture.client.result(conversation, turn, { waitMs: 60_000 });
     expect(view.answer?.content).toBe('heard hello');
     const live = (await fixture.client.versions(conversation)).at(-1);
     expect(view.requestTokens[0]).toBeLessThan(live?.tokensBefore ?? 0);

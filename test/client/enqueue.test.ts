@@ -106,7 +106,7 @@ test('a delay may be ten years, and a turn without a delay may have a priority',
   const far = { conversation: 'far', agent, input: 'x', turn: 't1', delayMs: 315_360_000_000 };
   expect(await fixture.client.enqueueTurn(far)).toMatchObject({ state: 'scheduled' });
   const { turns } = await fixture.client.openTurns('far');
-  expect(new Date(turns[0]?.dueAt ?? 0).getFullYear()).toBe(new Date().getFullYear() + 10);
+  expect(turns[0]?.dueAt).toBeGreaterThan(Date.now() + far.delayMs - 3_600_000);
   const now = { conversation: 'far', agent, input: 'x', turn: 't2', delayMs: 0, priority: 1 };
   expect(await fixture.client.enqueueTurn(now)).toMatchObject({ state: 'queued' });
 });

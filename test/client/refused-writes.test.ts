@@ -74,7 +74,7 @@ test('enqueueTurn and append succeed if Redis refuses only the job that wakes a 
   // The sweeper finds turns without a wake.
   const { turn } = await fixture.client.enqueueTurn({ conversation: 'c5', agent, input: 'y' });
   await fixture.startWorkers();
-  const view = await fixture.client.result('c5', turn, { waitMs: 20_000 });
+  const view = await fixture.client.result('c5', turn, { waitMs: 60_000 });
   expect(view.answer?.content).toBe('heard y');
   expect((await fixture.client.log('c5')).map(({ message }) => message.content)).toStrictEqual([
     'x',

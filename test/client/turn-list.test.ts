@@ -104,7 +104,7 @@ test('workers answer all turns of enqueueTurns, those of a conversation in order
   await fixture.startWorkers();
   await fixture.client.enqueueTurns(inputs);
   for (const { conversation, turn } of inputs) {
-    expect(await fixture.client.result(conversation, turn, { waitMs: 20_000 })).toMatchObject({ state: 'completed' });
+    expect(await fixture.client.result(conversation, turn, { waitMs: 60_000 })).toMatchObject({ state: 'completed' });
   }
   const log = await fixture.client.log('run-0');
   expect(log.filter(({ message }) => message.role === 'user').map(({ message }) => message.content)).toEqual([

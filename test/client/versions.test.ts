@@ -21,7 +21,7 @@ async function contents(conversation: string, at?: { version?: number; head?: nu
 
 async function ask(conversation: string, input: string, turn?: string): Promise<string | undefined> {
   const enqueued = await fixture.client.enqueueTurn({ conversation, agent, input, ...(turn && { turn }) });
-  return (await fixture.client.result(conversation, enqueued.turn, { waitMs: 20_000 })).answer?.content;
+  return (await fixture.client.result(conversation, enqueued.turn, { waitMs: 60_000 })).answer?.content;
 }
 
 describe('restore', () => {
@@ -144,7 +144,10 @@ describe('rollBackTurn', () => {
     const { client } = fixture;
     const running = await client.enqueueTurn({ conversation, agent, input: 'hold' });
     const waiting = await client.enqueueTurn({ conversation, agent, input: 'next', turn: 'next' });
-    await vi.waitFor(async () => expect((await client.result(conversation, running.turn)).state).toBe('running'));
+    await vi.waitFor(
+      async () => expect((await client.result(conversation, running.turn)).state).toBe('running'),
+      60_000,
+    );
     await expect(client.rollBackTurn(conversation, running.turn)).rejects.toMatchObject({ code: 'turn_running' });
     await client.cancel(conversation, waiting.turn);
     await expect(client.rollBackTurn(conversation, 'next')).rejects.toMatchObject({ code: 'conflict', field: 'turn' });
@@ -153,7 +156,7 @@ describe('rollBackTurn', () => {
       code: 'conversation_busy',
     });
     gate.resolve();
-    await client.result(conversation, running.turn, { waitMs: 20_000 });
+    await client.result(conversation, running.turn, { waitMs: 60_000 });
     expect((await client.rollBackTurn(conversation, running.turn)).archived).toBe(2);
     expect(await contents(conversation)).toStrictEqual([]);
   });

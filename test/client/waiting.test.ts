@@ -15,7 +15,7 @@ const clerk: Agent = {
   policy: {},
   tools: [
     { name: 'ask', description: 'answered from outside', input },
-    { name: 'soon', description: 'answered from outside within a second', input, answerWithinMs: 1_000 },
+    { name: 'soon', description: 'answered from outside within seconds', input, answerWithinMs: 4_000 },
     { name: 'refund', description: 'has to be allowed', input, needsApproval: true, run: async () => 'paid back' },
   ],
   model: scriptedModel({
@@ -75,7 +75,7 @@ describe('a turn that waits for a decision', () => {
   test('a stream reports a wait once, between the text before and after the wait', async () => {
     await fixture.client.enqueueTurn({ conversation: 'w-stream', agent: 'clerk', input: 'refund', turn: 't1' });
     const parts: TurnPart[] = [];
-    for await (const part of fixture.client.stream('w-stream', 't1', { waitMs: 20_000 })) {
+    for await (const part of fixture.client.stream('w-stream', 't1', { waitMs: 60_000 })) {
       parts.push(part);
       if (part.type !== 'wait') continue;
       expect(part.waiting).toMatchObject({ for: 'approval', calls: [REFUND] });
@@ -114,13 +114,13 @@ describe('a turn that waits for a decision', () => {
 test('a tool call gets a timeout result at its deadline, and the turn keeps waiting for its other call', async () => {
   await ask('w-deadlines', 'soon,ask');
   const first = (await fixture.client.result('w-deadlines', 't1')).waiting;
-  expect(first?.calls.map(({ until }) => until - (first?.since ?? 0))).toEqual([1_000, 604_800_000]);
+  expect(first?.calls.map(({ until }) => until - (first?.since ?? 0))).toEqual([4_000, 604_800_000]);
   const calls = async () => (await fixture.client.result('w-deadlines', 't1')).waiting?.calls;
   await expect.poll(calls, WAIT).toEqual([first?.calls[1]]);
   const results = (await fixture.client.log('w-deadlines')).filter(({ message }) => message.role === 'tool');
   expect(results).toMatchObject([{ message: { toolCallId: 'c2_0', content: expect.stringMatching(/^timeout: /) } }]);
   await fixture.client.answer('w-deadlines', 't1', { c2_1: { content: 'blue' } });
-  const { answer } = await fixture.client.result('w-deadlines', 't1', { waitMs: 20_000 });
+  const { answer } = await fixture.client.result('w-deadlines', 't1', { waitMs: 60_000 });
   expect(answer?.content).toMatch(/^timeout: .* \| blue$/);
 });
 

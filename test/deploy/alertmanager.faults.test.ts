@@ -101,7 +101,6 @@ describe('alertmanager.yml', () => {
         { alertname: 'TurnfoldTurnsWaiting', job: 'turnfold', severity: 'page' },
       ]);
     },
-    60_000,
   );
 });
 

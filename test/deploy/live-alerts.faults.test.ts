@@ -123,4 +123,4 @@ it('alerts report killed workers but not stopped ones, and page a person after t
   // The three that were killed: the one that stopped has had longer to be missed than any of them.
   const [count] = await prometheus.query('sum(turnfold_workers_lost_total)');
   expect(count?.value[1]).toBe('3');
-}, 240_000);
+});

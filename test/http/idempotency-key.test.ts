@@ -78,7 +78,8 @@ const repeatable: Readonly<Record<string, () => Promise<Repeatable>>> = {
   approveProposal: async () => {
     const path = await propose('approve');
     const [summary] = (await http.client.proposal('approve'))?.summaries ?? [];
-    return { path: `${path}/approve`, body: {}, others: [{ edits: { [summary?.range ?? '']: 'Edited.' } }] };
+    const others = [{ waitMs: 60_000, edits: { [summary?.range ?? '']: 'Edited.' } }];
+    return { path: `${path}/approve`, body: { waitMs: 60_000 }, others };
   },
   rejectProposal: async () => {
     const path = `${await propose('reject')}/reject`;

@@ -6,7 +6,7 @@ import { type HttpFixture, openHttpFixture, outline, send } from './fixture.ts';
 
 let http: HttpFixture;
 beforeAll(async () => {
-  http = await openHttpFixture({ limits: { maxBodyBytes: 4_000, bodyTimeoutMs: 200, maxDepth: 20 } });
+  http = await openHttpFixture({ limits: { maxBodyBytes: 4_000, maxDepth: 20 } });
 });
 afterAll(() => http.close());
 
@@ -76,7 +76,11 @@ test.each([
 
 /** Sends bytes as they are, and returns the answer as text. */
 async function sendRaw(...pieces: readonly string[]): Promise<string> {
-  const { hostname, port } = new URL(http.baseUrl);
+  return await sendRawTo(http.baseUrl, pieces);
+}
+
+async function sendRawTo(url: string, pieces: readonly string[]): Promise<string> {
+  const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   for (const piece of pieces) socket.write(piece);
   return await text(socket);
@@ -92,7 +96,10 @@ test('headers above the limit get 431 as a problem, and bytes that are not HTTP 
 
 test('a body that does not arrive in time gets 408', async () => {
   const head = `POST ${TURNS} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n`;
-  expect(await sendRaw(`${head}connection: close\r\n\r\n`, '{"agent"')).toMatch(/^HTTP\/1\.1 408 [^]*request_timeout/);
+  const { url, stop } = await http.serve({ limits: { bodyTimeoutMs: 200 } });
+  const answer = await sendRawTo(url, [`${head}connection: close\r\n\r\n`, '{"agent"']);
+  expect(answer).toMatch(/^HTTP\/1\.1 408 [^]*request_timeout/);
+  await stop();
 });
 
 test('web pages of other origins are refused, unless CORS allows their origin', async () => {

@@ -45,7 +45,7 @@ test('a server that stops ends each stream as its protocol says, prints nothing,
   );
   const waiting = post(`${url}/v1/responses`, { input: 'hold stop' }).then((response) => response.json());
   await Promise.all(streaming.map(({ promise }) => promise));
-  await expect.poll(async () => (await http.client.conversations({})).conversations.length).toBe(4);
+  await expect.poll(async () => (await http.client.conversations({ state: 'running' })).conversations.length).toBe(4);
   const ended = Promise.allSettled([chat, run, created, waiting]);
   await stop();
   const [cut, failed, error, state] = await ended;

@@ -52,4 +52,4 @@ test('the turn of an inbox job is accepted once if workers are killed before and
     delayed: 0,
     failed: 0,
   });
-}, 150_000);
+});

@@ -73,5 +73,5 @@ describe('a given Redis with a password', () => {
     expect(String(wrong)).not.toContain('wrongword');
     const none = provideRedis({ redisUrl: server.url });
     await expect(none).rejects.toMatchObject({ code: 'redis_denied', message: expect.stringContaining('NOAUTH') });
-  }, 120_000);
+  });
 });

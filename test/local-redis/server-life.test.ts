@@ -18,7 +18,7 @@ beforeAll(async () => {
   const found = await findServerFolder(home);
   if ('obstacle' in found) obstacle = found.obstacle;
   else env = makeEnv(home, found.folder);
-}, 120_000);
+});
 afterAll(() => removeFolder(home));
 beforeEach(({ skip }) => skip(obstacle !== undefined, obstacle));
 

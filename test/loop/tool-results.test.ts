@@ -23,19 +23,15 @@ test.each([
   ['of blanks', ' '],
   ['of lines', 'The quick brown fox jumps over the lazy dog.\n'],
   ['of Chinese', '好'],
-])(
-  'clipping a tool result of 64 MiB %s blocks the event loop for less than the limit',
-  async (_name, piece) => {
-    const text = fill(piece);
-    let content = '';
-    const held = await holdsShortly(async () => {
-      ({ content } = await clipResult(counter, text, bounds));
-    });
-    expect(content).toContain('the rest is not kept');
-    expect(held).toMatchObject({ isShort: true });
-  },
-  60_000,
-);
+])('clipping a tool result of 64 MiB %s blocks the event loop for less than the limit', async (_name, piece) => {
+  const text = fill(piece);
+  let content = '';
+  const held = await holdsShortly(async () => {
+    ({ content } = await clipResult(counter, text, bounds));
+  });
+  expect(content).toContain('the rest is not kept');
+  expect(held).toMatchObject({ isShort: true });
+});
 
 test('clipping a tool result of 64 MiB costs about as much as clipping one of 1 MiB', async () => {
   const timeClip = async (text: string): Promise<number> => {
@@ -62,4 +58,4 @@ test('a short token count ends before ten clips of large tool results that start
   expect(await counter.count('A short message of another conversation.')).toBe(7);
   expect(ended).toBe(0);
   await Promise.all(clips);
-}, 60_000);
+});

@@ -102,7 +102,7 @@ test.for([
 
   const startedAt = performance.now();
   expect(await workers.close()).toBe('deadline');
-  expect(performance.now() - startedAt).toBeLessThan(3_000 * machineFactor());
+  expect(performance.now() - startedAt).toBeLessThan(20_000 * machineFactor());
 });
 
 test('queue workers that start while Redis is down wait for Redis and then take the waiting jobs', async (context) => {

@@ -29,4 +29,4 @@ test('the queue delivers a wake job again after its worker was killed, even afte
   await expect.poll(() => seen, { timeout: 30_000, interval: 50 }).toEqual(['c1']);
   expect(fixture.reclaims).toEqual(['turn']); // Only the second reclaim: the first one was reported to the process that died in the second crash.
   expect(fixture.errors).toEqual([]);
-}, 75_000);
+});

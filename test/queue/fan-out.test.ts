@@ -76,7 +76,6 @@ test.each([0, 1, 5, 200, 1_200])(
     expect(await countKeys(fixture)).toBe(0);
     expect(fixture.errors).toEqual([]);
   },
-  120_000,
 );
 
 test('a delivered summarization job contains its whole task and no other data', async () => {

@@ -7,6 +7,8 @@ import { findClosedPort } from '../local-redis/fixture.ts';
 import { machineFactor } from '../setup/machine-factor.ts';
 import { conversation, freeze, startOwnRedis, useFixture } from './fixture.ts';
 
+/** A call without a time limit would wait for Redis for minutes. */
+const LATE_MS = 10_000;
 const SOON = { timeout: 60_000, interval: 50 };
 const c1: ConversationRef = conversation('c1');
 
@@ -29,20 +31,20 @@ test('the first call of a client waits until the client is connected to Redis', 
   expect(await wakes.isPending('turn', c1, 'w1')).toBe(true);
 });
 
-test('every call of a client fails within two seconds if no Redis server listens', async () => {
+test('every call of a client fails soon if no Redis server listens', async () => {
   const fixture = useFixture({ url: `redis://127.0.0.1:${await findClosedPort()}` });
   const wakes = fixture.openWakes({ failsFast: true });
   for (const _ of [1, 2, 3]) {
     const failed = await failWake(wakes);
     expect(failed).toMatchObject(UNAVAILABLE);
-    expect(failed.tookMs).toBeLessThan(2_000 * machineFactor());
+    expect(failed.tookMs).toBeLessThan(LATE_MS * machineFactor());
   }
 
   // One outage gives one report, however often the client tries to reconnect.
   expect(fixture.errors).toMatchObject([{ where: 'connection', error: { code: 'redis_unavailable' } }]);
 });
 
-test('a call of a connected client fails within two seconds when Redis dies', async (context) => {
+test('a call of a connected client fails soon when Redis dies', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture(redis);
   const wakes = fixture.openWakes({ failsFast: true });
@@ -54,12 +56,12 @@ test('a call of a connected client fails within two seconds when Redis dies', as
 
   for (const failed of [first, second]) {
     expect(failed).toMatchObject(UNAVAILABLE);
-    expect(failed.tookMs).toBeLessThan(2_000 * machineFactor());
+    expect(failed.tookMs).toBeLessThan(LATE_MS * machineFactor());
   }
 });
 
 test.for(['before', 'after'])(
-  'a client’s call fails within two seconds if Redis froze %s the client’s first call, and succeeds when Redis answers again',
+  'a client’s call fails soon if Redis froze %s the client’s first call, and succeeds when Redis answers again',
   async (when, context) => {
     const redis = await startOwnRedis(context);
     const thawEarly = when === 'before' ? freeze(redis.pid) : undefined;
@@ -69,7 +71,7 @@ test.for(['before', 'after'])(
 
     const failed = await failWake(wakes);
     expect(failed).toMatchObject(UNAVAILABLE);
-    expect(failed.tookMs).toBeLessThan(2_000 * machineFactor());
+    expect(failed.tookMs).toBeLessThan(LATE_MS * machineFactor());
     thaw();
     const isBack = () =>
       wakes.wake('turn', c1, 'w2').then(

@@ -23,5 +23,4 @@ test.each(['data', 'opts', 'progress'])(
     expect(await redis.exists(queue.toKey('w-bad'))).toBe(0);
     expect(seen).toEqual(['c1']);
   },
-  90_000,
 );

@@ -6,6 +6,8 @@ import { Keyspace } from '../../src/store/keys.ts';
 import { hasServer, type Server, startReplicated, until } from './servers.ts';
 
 const TIMEOUT_MS = 300;
+/** For calls that must succeed on a slow machine. */
+const PATIENT: Durability = { replicas: 1, timeoutMs: 3_000 };
 const turn = { conversation: 'c', agent: 'guide', input: 'hello' };
 let master: Server;
 let replica: Server;
@@ -34,7 +36,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
   }
 
   test('the client reports an accepted turn and an append as done once the replica has them', async () => {
-    const client = await open();
+    const client = await open(PATIENT);
     const keys = async (): Promise<string[]> => (await replica.redis.keys('*:_:c:*')).toSorted();
     expect(await client.enqueueTurn({ ...turn, turn: 'one' })).toMatchObject({ state: 'queued', isNew: true });
     expect(await keys()).toEqual([expect.stringMatching(/:c:c$/)]);
@@ -46,7 +48,8 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
   test('while the replica is frozen, the client reports an accepted turn as unsure, also when the call is repeated', async () => {
     const client = await open();
     // All connections have written, but none of them wrote this turn.
-    await Promise.all(Array.from({ length: 8 }, (_, at) => client.enqueueTurn({ ...turn, conversation: `w${at}` })));
+    const writes = Array.from({ length: 8 }, (_, at) => client.enqueueTurn({ ...turn, conversation: `w${at}` }));
+    await Promise.allSettled(writes);
     replica.signal('SIGSTOP');
     const unsure = { code: 'accepted_unsure', field: 'turn', details: { turn: 'one', wanted: { replicas: 1 } } };
     for (let times = 0; times < 6; times += 1) {
@@ -84,7 +87,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
   });
 
   test('after a server lost its cached scripts, the client sends the scripts again and still waits for the replica', async () => {
-    const client = await open();
+    const client = await open(PATIENT);
     await client.enqueueTurn(turn);
     await master.redis.script('FLUSH');
     await client.enqueueTurn({ ...turn, conversation: 'again' });
@@ -97,7 +100,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
   });
 
   test('an erase of several batches completes on a full Redis although it waits for replicas', async () => {
-    const client = await open();
+    const client = await open(PATIENT);
     await client.enqueueTurn({ ...turn, conversation: 'full' });
     const keyspace = new Keyspace(4);
     const ref = { tenant: '_', id: 'full' };

@@ -40,10 +40,11 @@ describe.skipIf(!hasServer)('Sentinels (skipped where PATH has no server)', () =
       login: ':pw',
       query: '?sentinelUsername=look&sentinelPassword=seen',
     },
-  ])('a client connects over Sentinels $name', { timeout: 30_000 }, async ({ args, login, query }) => {
+  ])('a client connects over Sentinels $name', async ({ args, login, query }) => {
     const [, password] = args;
     const where = await start(args, password);
-    await expect(connect(`redis+sentinel://${login}@${where}${query}`)).resolves.toBe('connected');
+    const url = `redis+sentinel://${login}@${where}${query}`;
+    await expect.poll(() => connect(url).catch(String), { timeout: 60_000 }).toBe('connected');
   });
 
   test.each(['', '?sentinelPassword=wrong'])(

@@ -25,7 +25,7 @@ async function startAndConnect() {
   const store = await connectStore({ url: cluster.url, shards: 16 });
   onTestFinished(() => store.close());
   expect(await ping(store)).toBe('answered');
-  expect(await checkRedis(store)).toMatchObject({ state: 'ok' });
+  await expect.poll(() => checkRedis(store), SOON).toMatchObject({ state: 'ok' });
   await cluster.expectDeaths();
   const aliveUrl = `redis+cluster://${[kept, other].map(({ master }) => `127.0.0.1:${master.port}`).join(',')}`;
   return { store, lost, kept, other, aliveUrl, node: `127.0.0.1:${lost.master.port}` };
@@ -41,7 +41,10 @@ async function checkRedis({ checkServer }: ConnectedStore): Promise<unknown> {
     loop: { worstMs: 0 },
     stuckMs: 60_000,
   });
-  const [redis] = await createReadiness(checks.filter(({ name }) => name === 'redis'))();
+  const [redis] = await createReadiness(
+    checks.filter(({ name }) => name === 'redis'),
+    10_000,
+  )();
   return redis;
 }
 
@@ -55,6 +58,8 @@ async function expectMissing({ store, node }: Awaited<ReturnType<typeof startAnd
   expect(await checkRedis(store)).toMatchObject({ state: 'wrong', what: expect.stringContaining(node) });
   expect(await ping(store)).toBe(`redis_unavailable Redis does not answer: ${node}`);
 }
+
+const SOON = { timeout: 60_000 };
 
 const runDoctor = (url: string): Promise<Finding[]> =>
   runDoctorChecks({
@@ -142,6 +147,6 @@ describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', 
 
     lost.master.signal('SIGCONT');
     await until('the master answers again', async () => (await ping(store)) === 'answered');
-    expect(await checkRedis(store)).toMatchObject({ state: 'ok' });
+    await expect.poll(() => checkRedis(store), SOON).toMatchObject({ state: 'ok' });
   });
 });

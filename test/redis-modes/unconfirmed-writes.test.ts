@@ -39,7 +39,7 @@ async function enqueue(client: OpenClient, conversation: string, input: string, 
 
 async function ask(client: OpenClient, conversation: string, input: string, more = {}): Promise<void> {
   await enqueue(client, conversation, input, more);
-  await client.result(conversation, 't', { waitMs: 20_000 });
+  await client.result(conversation, 't', { waitMs: 60_000 });
 }
 
 async function propose(client: OpenClient, conversation: string): Promise<void> {
@@ -107,7 +107,7 @@ const WRITES: readonly Write[] = [
     field: 'turn',
     answer: 'answered',
     readEffect: async (client, conversation) => {
-      const { answer } = await client.result(conversation, 't', { waitMs: 20_000 });
+      const { answer } = await client.result(conversation, 't', { waitMs: 60_000 });
       return [answer?.content, await countLog(client, conversation)];
     },
     once: ['the answer', 4],
@@ -166,7 +166,7 @@ const WRITES: readonly Write[] = [
     name: 'approve',
     prepare: propose,
     call: async (client, conversation, id) =>
-      client.approve(conversation, await proposalOf(client, conversation), { ...operationOption(id), waitMs: 20_000 }),
+      client.approve(conversation, await proposalOf(client, conversation), { ...operationOption(id), waitMs: 60_000 }),
     field: 'operation',
     answer: { state: 'approved', version: 1 },
     readEffect: countVersions,
@@ -176,7 +176,7 @@ const WRITES: readonly Write[] = [
     name: 'reject',
     prepare: propose,
     call: async (client, conversation, id) =>
-      client.reject(conversation, await proposalOf(client, conversation), { ...operationOption(id), waitMs: 20_000 }),
+      client.reject(conversation, await proposalOf(client, conversation), { ...operationOption(id), waitMs: 60_000 }),
     field: 'operation',
     answer: { state: 'rejected' },
     readEffect: countVersions,

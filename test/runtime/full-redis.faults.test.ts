@@ -63,7 +63,7 @@ it('a turn whose tools end while Redis is full continues with their results afte
     { write: 'step', code: 'redis_full' },
   ]);
   expect(eventsOf(workers, 'lease_lost')).toEqual([]);
-}, 90_000);
+});
 
 /** A turn of two parallel calls, which have ended and whose results a full Redis refuses. */
 async function holdResults(retry: 'safe' | 'never') {
@@ -111,7 +111,7 @@ it('a stopping worker writes the tool results that a full Redis refused if Redis
   });
   expect(eventsOf(next, 'turn_claimed')).toMatchObject([{ attempt: 1 }]);
   expect(countRuns(), 'no tool runs again').toBe(2);
-}, 90_000);
+});
 
 it.each([
   ['safe', 4, /^result of run 3, result of run 4$/],
@@ -133,7 +133,6 @@ it.each([
     expect(eventsOf(next, 'turn_claimed')).toMatchObject([{ attempt: 1 }]);
     expect(countRuns()).toBe(runs);
   },
-  90_000,
 );
 
 /**
@@ -189,5 +188,4 @@ it.each(['pass_fanned_out', 'model_called'] as const)(
     expect(calls).toBe(2);
     expect(eventsOf(workers, 'pass_ended')).toMatchObject([{ outcome: 'committed', strategy: 'summarize' }]);
   },
-  120_000,
 );

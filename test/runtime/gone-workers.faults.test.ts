@@ -16,6 +16,8 @@ const SILENT_MS = 3_000;
 /** User that may not list clients. */
 const USER = 'no-clients';
 const PATIENT = { timeout: 60_000, interval: 50 };
+/** Looks often enough to see a key within 100 ms after its renewal. */
+const RENEWED = { timeout: 60_000, interval: 5 };
 
 /** Starts a worker process whose model calls last until `go`. */
 async function startHolding({ redisUrl }: Fixture, ownUrl = redisUrl): Promise<ChildProcess> {
@@ -41,6 +43,11 @@ async function holdTurn(ownUrlOf = (url: string): string | Promise<string> => ur
   );
   const owner = (await redis.hget(RECORD, 'owner')) ?? '';
   const key = keyspace.worker(owner.slice(0, owner.indexOf('-')));
+  // Only the victim runs, so it sweeps.
+  const sweeper = await eventually(
+    () => redis.get(keyspace.sweeping()),
+    (found) => expect(found).not.toBeNull(),
+  );
   await startHolding(fixture);
   /** Makes the lease so long that only the presence of its worker can end it. */
   const extendLease = (): Promise<number> => redis.hset(RECORD, 'lease', Date.now() + LONG_MS);
@@ -49,7 +56,7 @@ async function holdTurn(ownUrlOf = (url: string): string | Promise<string> => ur
     expect(await settled(fixture, conversation.id, 't1')).toMatchObject({ state: 'completed' });
   };
   const calls = (): Promise<string[]> => redis.lrange('calls', '0', '-1');
-  return { ...fixture, victim, key, extendLease, finish, calls };
+  return { ...fixture, victim, key, sweeper, extendLease, finish, calls };
 }
 
 async function kill(worker: ChildProcess): Promise<void> {
@@ -66,10 +73,7 @@ it('another worker continues the turn of a killed worker, although the lease has
 });
 
 it('another worker continues the turns of a killed worker that had the lease to sweep', async () => {
-  const { victim, redis, extendLease, finish, calls } = await holdTurn();
-  // The victim started first, so it sweeps.
-  const sweeper = await redis.get(keyspace.sweeping());
-  expect(sweeper).not.toBeNull();
+  const { victim, redis, sweeper, extendLease, finish, calls } = await holdTurn();
   await kill(victim);
   await extendLease();
   await vi.waitFor(async () => expect(await redis.get(keyspace.sweeping())).not.toBe(sweeper), PATIENT);
@@ -93,6 +97,8 @@ it('a worker whose connections are cut again and again keeps its turn', async ()
   await extendLease();
   for (let cuts = 0; cuts < 5; cuts += 1) {
     const id = await redis.get(key);
+    // Without a renewal just before, a slow machine could leave the worker silent for so long that it counts as dead.
+    await vi.waitFor(async () => expect(await redis.pttl(key)).toBeGreaterThan(LOST_AFTER_MS - 100), RENEWED);
     await redis.call('CLIENT', 'KILL', 'ID', String(id));
     await vi.waitFor(async () => expect(await redis.get(key)).not.toBe(id), PATIENT);
   }

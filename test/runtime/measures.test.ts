@@ -46,9 +46,10 @@ test('a worker that stops hands the measuring lease (the right to show shared ga
 });
 
 test('a worker takes the measuring lease (the right to show shared gauges) once the lease of a dead worker has lapsed', async () => {
-  await fixture.redis.set('{tf}:measuring', 'a worker that died', 'PX', 1_500);
+  await fixture.redis.set('{tf}:measuring', 'a worker that died', 'PX', 600_000);
   const workers = await start();
   expect(await listShared(workers)).toEqual([]);
+  await fixture.redis.pexpire('{tf}:measuring', 1);
   await eventually(
     () => listShared(workers),
     (shown) => expect(shown).toEqual(ALL),

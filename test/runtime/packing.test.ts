@@ -24,7 +24,7 @@ it('a worker packs the log of an idle conversation, and turns, readers and comma
   const { client, redis } = fixture;
   for (let turn = 1; turn <= TURNS; turn += 1) {
     await fixture.enqueue('rested', `t${turn}`, `question ${turn}`);
-    await client.result('rested', `t${turn}`, { waitMs: 10_000 });
+    await client.result('rested', `t${turn}`, { waitMs: 60_000 });
   }
   const log = await client.log('rested');
   const before = await client.result('rested', 't1');
@@ -47,7 +47,7 @@ it('a worker packs the log of an idle conversation, and turns, readers and comma
   expect(await streamTurn('t2')).toEqual(streamed);
 
   await fixture.enqueue('rested', 'next', 'one more');
-  await client.result('rested', 'next', { waitMs: 10_000 });
+  await client.result('rested', 'next', { waitMs: 60_000 });
   expect(requests.at(-1)?.messages.map(({ content }) => content)).toEqual([
     ...log.map(({ message }) => message.content),
     last?.message.content,

@@ -35,7 +35,7 @@ it('a turn that kills its process at the same step fails as poison, and the next
   const ANSWERED = ['user', 'assistant', 'tool', 'assistant', 'tool', 'assistant'];
   expect(roles).toEqual(['user', ...ANSWERED, ...ANSWERED]);
   expect(eventsOf(living, 'turn_claimed').map(({ turn }) => turn)).toEqual(['t2', 't3']);
-}, 60_000);
+});
 
 it('a turn whose work throws unexpectedly fails as poison, and each attempt is reported with its ids', async () => {
   const fixture = await openFixture();
@@ -57,7 +57,7 @@ it('a turn whose work throws unexpectedly fails as poison, and each attempt is r
   expect(failure?.message).toMatch(/died or failed without an outcome\. .* Read the logs/);
   const told = { type: 'worker_failed', where: 'turn', ...nameConversation(REF), turn: 't1', error };
   expect(eventsOf(workers, 'worker_failed')).toEqual([told, told, told]);
-}, 60_000);
+});
 
 /** A profile that throws where it is read, once it is broken: nothing looks after that. */
 function breakable(profile: ModelProfile, error: Error) {

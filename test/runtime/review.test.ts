@@ -127,7 +127,10 @@ describe('a pass under review', () => {
   it('a proposed compaction without a decision expires when the sweeper finds it overdue', async () => {
     const running = await fixture.useWorkers(reviewedAgent([], { reviewTtl: 1_500 }));
     await fixture.appendSequences('r6');
-    await untilProposed('r6');
+    await eventually(
+      () => eventsOf(running, 'pass_proposed', 'r6'),
+      (proposed) => expect(proposed).toHaveLength(1),
+    );
     await eventually(
       () => eventsOf(running, 'pass_ended', 'r6'),
       (ended) => expect(ended).toMatchObject([{ outcome: 'expired' }]),
@@ -186,5 +189,5 @@ describe('the command line', () => {
     const rejected = await turnfold('reject', 'c2', '--reason', 'too short');
     expect(rejected).toEqual({ code: 0, stdout: 'c2  rejected\n', stderr: '' });
     expect((await turnfold('reject', 'c2')).stderr).toMatch(/^turnfold: not_found: conversation: no proposal waits /);
-  }, 60_000);
+  });
 });

@@ -97,4 +97,4 @@ it('a turn that runs its own compaction pass is answered, and its worker measure
   expect(eventsOf(workers, 'pass_ended')).toMatchObject([{ outcome: 'committed' }]);
   expect(eventsOf(workers, 'worker_failed')).toEqual([]);
   expect(eventsOf(workers, 'pass_shadowed')).toEqual([]);
-}, 60_000);
+});

@@ -46,5 +46,5 @@ test('a command that is followed by a disconnect in the same pass is still sent'
   onTestFinished(async () => void (await other.del(key)));
   redis.set(key, 'sent').catch(() => undefined);
   redis.disconnect();
-  await vi.waitFor(async () => expect(await other.get(key)).toBe('sent'));
+  await vi.waitFor(async () => expect(await other.get(key)).toBe('sent'), 60_000);
 });

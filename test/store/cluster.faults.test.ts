@@ -140,13 +140,13 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
       await vi.waitFor(async () => {
         await store.renewPresence(presence);
         expect(await redis.get(keyspace.worker(presence.worker))).toMatch(/^\d+$/);
-      });
+      }, 60_000);
     }
     await redis.pexpire(keyspace.worker('killed'), LOST_AFTER_MS - 1_500);
     expect(await one.store.findSilent(), 'still connected').toEqual([]);
     killed.redis.disconnect();
     await vi.waitFor(async () => {
       expect(await one.store.findSilent()).toMatchObject([{ worker: 'killed', state: 'gone' }]);
-    });
+    }, 60_000);
   });
 });

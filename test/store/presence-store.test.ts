@@ -63,7 +63,7 @@ function openRedisCrew() {
       const id = await connection?.client('ID');
       connection?.disconnect();
       const list = async (): Promise<unknown> => redis.call('CLIENT', 'LIST', 'ID', String(id));
-      await vi.waitFor(async () => expect(await list()).toBe(''));
+      await vi.waitFor(async () => expect(await list()).toBe(''), 60_000);
     },
   };
 }
@@ -76,6 +76,7 @@ describe.each(Object.entries(crews))('the presence of workers in %s', (_, open) 
     const [one, killed] = [hire('one'), hire('killed')];
     await killed.renewPresence(nameWorker('killed'));
     await disconnect('killed');
+    await age('killed', 0);
     expect(await one.findSilent(), 'not stale yet').toEqual([]);
     await age('killed', 1_500);
     await one.renewPresence(nameWorker('one'));
@@ -105,6 +106,7 @@ describe.each(Object.entries(crews))('the presence of workers in %s', (_, open) 
     await hire('late').renewPresence(nameWorker('late'));
     expect(await one.removeSilent('late')).toBe(false);
     await disconnect('late');
+    await age('late', 0);
     expect(await one.findSilent()).toEqual([]);
   });
 
@@ -140,7 +142,7 @@ describe('the presence of workers in Redis', () => {
     expect(await store.renewPresence(nameWorker('one'))).toBe(false);
     expect(await idOf()).toBe(String(await connection.client('ID')));
     await crew.redis.call('CLIENT', 'KILL', 'ID', String(await idOf()));
-    await vi.waitFor(async () => expect(await store.renewPresence(nameWorker('one'))).toBe(true));
+    await vi.waitFor(async () => expect(await store.renewPresence(nameWorker('one'))).toBe(true), 60_000);
     expect(await idOf()).toBe(String(await connection.client('ID')));
   });
 

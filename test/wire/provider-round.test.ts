@@ -111,7 +111,7 @@ describe.each(ROUTES)('$name', (route) => {
       }),
       SENT_RUNS,
     );
-  }, 60_000);
+  });
 
   test.skipIf(!hasTraces)(
     `the strict provider accepts the ${route.name} requests of recorded conversations, with all their contents (skipped without ../shared/traces)`,
@@ -128,6 +128,5 @@ describe.each(ROUTES)('$name', (route) => {
         expectAllContents(request);
       }
     },
-    60_000,
   );
 });

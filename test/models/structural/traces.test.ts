@@ -57,7 +57,6 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
         expect(text.isWellFormed()).toBe(true);
       }
     },
-    60_000,
   );
 
   test('structural summaries with a limit of a quarter of their source fill 92 % of it, and keep 78 % of the literals (ids, paths) in arguments', async () => {
@@ -76,7 +75,7 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
     expect(literals).toBeGreaterThan(1_000);
     expect(fill / sequences.length).toBeGreaterThan(0.92);
     expect(kept / literals).toBeGreaterThan(0.78);
-  }, 60_000);
+  });
 
   test('a second structural summary over twice the source keeps 66 % of the ids, paths and numbers of the first', async () => {
     let kept = 0;
@@ -96,5 +95,5 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
     }
     expect(literals).toBeGreaterThan(300);
     expect(kept / literals).toBeGreaterThan(0.66);
-  }, 60_000);
+  });
 });

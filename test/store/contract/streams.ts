@@ -49,7 +49,7 @@ export async function countNotices(
   const note = async (): Promise<void> => {
     await vi.waitFor(() => {
       if (heard === (counts.at(-1) ?? 0)) throw new Error('no notice yet');
-    });
+    }, 60_000);
     counts.push(heard);
   };
   await note();
