@@ -2,6 +2,7 @@ import { Cluster, type ClusterOptions, type Redis, type RedisOptions } from 'ior
 import type { RedisLocation } from '../redis/address.ts';
 import { BatchedRedis } from '../redis/batched-redis.ts';
 import { reportOutages } from '../redis/errors.ts';
+import { endForgottenCommands } from '../redis/forgotten-commands.ts';
 import { openRedis } from '../redis/open-redis.ts';
 
 /** Called for an error that belongs to no call. `where` is a queue's name, or `connection`. */
@@ -50,7 +51,7 @@ class QueueRedis extends BatchedRedis {
   readonly #copies: Redis[] = [];
 
   override duplicate(override?: Partial<RedisOptions>): Redis {
-    const copy = super.duplicate({ ...override, socketTimeout: BLOCKED_MS });
+    const copy = endForgottenCommands(super.duplicate({ ...override, socketTimeout: BLOCKED_MS }));
     copy.on('error', ignoreSameOutage);
     this.#copies.push(copy);
     return copy;
@@ -66,7 +67,8 @@ class QueueCluster extends Cluster {
 
   override duplicate(nodes?: Parameters<Cluster['duplicate']>[0], override: ClusterOptions = {}): Cluster {
     const redisOptions = { ...this.options.redisOptions, ...override.redisOptions, socketTimeout: BLOCKED_MS };
-    const copy = super.duplicate(nodes, { ...override, redisOptions } as Parameters<Cluster['duplicate']>[1]);
+    const options = { ...override, redisOptions } as Parameters<Cluster['duplicate']>[1];
+    const copy = endForgottenCommands(super.duplicate(nodes, options));
     copy.on('error', ignoreSameOutage);
     this.#copies.push(copy);
     return copy;

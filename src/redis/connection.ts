@@ -3,6 +3,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { type RedisLocation, readRedisAddress, usesTls } from './address.ts';
 import { nameRedisError, outage, type RedisRefusal, refusalError, reportOutages } from './errors.ts';
 import { findRefusal } from './find-refusal.ts';
+import { ABORTED, endForgottenCommands } from './forgotten-commands.ts';
 import { type NodeOptions, openRedis } from './open-redis.ts';
 
 export interface ConnectionOptions extends RedisLocation {
@@ -43,10 +44,11 @@ export function openConnection(options: ConnectionOptions): Redis {
 
 /** Opens another connection to the same Redis, with some options changed. */
 export function duplicateConnection(redis: Redis, options: NodeOptions): Redis {
-  if (!redis.isCluster) return redis.duplicate({ ...options, ...makeSilence(redis.options, options) });
+  if (!redis.isCluster)
+    return endForgottenCommands(redis.duplicate({ ...options, ...makeSilence(redis.options, options) }));
   const { lazyConnect, enableOfflineQueue, ...redisOptions } = options;
   const cluster = redis as unknown as Cluster;
-  return cluster.duplicate(undefined, {
+  const copy = cluster.duplicate(undefined, {
     ...(lazyConnect !== undefined && { lazyConnect }),
     ...(enableOfflineQueue !== undefined && { enableOfflineQueue }),
     // oxlint-disable-next-line typescript/no-unnecessary-type-assertion -- tsc rejects an undefined replyMapping without it
@@ -55,7 +57,8 @@ export function duplicateConnection(redis: Redis, options: NodeOptions): Redis {
       ...redisOptions,
       ...makeSilence(cluster.options.redisOptions, options),
     } as NodeOptions,
-  }) as unknown as Redis;
+  });
+  return endForgottenCommands(copy) as unknown as Redis;
 }
 
 /**
@@ -116,11 +119,6 @@ async function leaveRefused(redis: Redis, location: RedisLocation | undefined): 
   return refusal;
 }
 
-/**
- * Error that ioredis reports for the commands of a pipeline whose connection ended after some were answered. ioredis
- * does not send these commands again.
- */
-const ABORTED = 'Command aborted due to connection close';
 /** A call is sent again at most this many times, once per lost connection. */
 const MOST_RESENDS = 20;
 

@@ -9,6 +9,7 @@ import {
   usesTls,
 } from './address.ts';
 import { BatchedRedis } from './batched-redis.ts';
+import { endForgottenCommands } from './forgotten-commands.ts';
 import { failWhenSilent } from './silence.ts';
 import { makeTlsOptions } from './tls.ts';
 
@@ -64,6 +65,10 @@ export function openRedis(
   terms: ConnectionTerms,
   classes: ConnectionClasses = { Redis: BatchedRedis, Cluster },
 ): Redis | Cluster {
+  return endForgottenCommands(open(location, terms, classes));
+}
+
+function open(location: RedisLocation, terms: ConnectionTerms, classes: ConnectionClasses): Redis | Cluster {
   const { failsFast, isLazy: lazyConnect = false } = terms;
   const { aloneSilenceMs: socketTimeout = SILENCE_MS, failSilenceMs } = terms;
   const address = readAddress(location.url);
