@@ -2,12 +2,13 @@ import { parseArgs } from 'node:util';
 import { Queue, Worker } from 'bullmq';
 import { type OpenClient, openClient } from '../src/client/index.ts';
 import type { Agent } from '../src/domain/agent.ts';
+import type { ClaimedTurn } from '../src/domain/ports/turn-store.ts';
 import { scriptedModel } from '../src/models/scripted.ts';
 import { openConnection } from '../src/redis/connection.ts';
 import { startWorkers, type WorkersOptions } from '../src/runtime/start-workers.ts';
 import { openDatabase } from '../src/store/database.ts';
 import { openStore } from '../src/store/open-store.ts';
-import { acceptAndClaim, textStep } from '../test/store/samples.ts';
+import { claimHead, textStep, turnFor } from '../test/store/samples.ts';
 import { CpuMeter, type CpuUse, type RedisWork } from './cpu-meter.ts';
 import { openBenchRedis } from './redis.ts';
 import { sampleSize } from './sample-size.ts';
@@ -56,12 +57,16 @@ async function main(): Promise<void> {
   };
   try {
     const jobs: Measured[] = [];
-    const calls: Measured[] = [];
+    const calls = new Map<string, Measured[]>();
     const turns = SHAPES.map((): Measured[] => []);
     for (let run = 0; run < RUNS; run += 1) {
       const raw = await measure(() => measureJobs(redis.url, `raw-${run}`));
       jobs.push(raw);
-      calls.push(await measure(() => measureCalls(redis.url, run)));
+      await using store = await openCalls(redis.url, run);
+      for (const [name, call] of Object.entries(store.calls)) {
+        const measured = await measure(() => measureCall(call));
+        calls.set(name, [...(calls.get(name) ?? []), measured]);
+      }
       for (const [index, each] of SHAPES.entries()) {
         const measured = await measure(() => measureTurns(redis.url, { run, each }));
         turns[index]?.push(measured);
@@ -102,7 +107,7 @@ function summarize(turns: readonly Measured[], jobs: readonly Measured[]): Omit<
 function print(
   description: string,
   report: readonly Summary[],
-  { jobs, calls }: Readonly<Record<'jobs' | 'calls', readonly Measured[]>>,
+  { jobs, calls }: { readonly jobs: readonly Measured[]; readonly calls: ReadonlyMap<string, readonly Measured[]> },
 ): void {
   process.stdout.write(`${JOBS} no-op turns or jobs a run, ${description}\n`);
   for (const { each, turns, ratio, cpu, work } of report) {
@@ -114,7 +119,7 @@ function print(
     const perSecond = describeSpread(spreadOf(measured.map((one) => one.perSecond)), 0);
     process.stdout.write(`${name}: ${perSecond} a second\n  ${describeCpu(measured)}\n  ${describeWork(measured)}\n`);
   };
-  show('accept, claim and settlement, one turn a conversation, without a queue', calls);
+  for (const [name, measured] of calls) show(`${name}, without a queue`, measured);
   show('bullmq jobs', jobs);
 }
 
@@ -153,24 +158,44 @@ async function measureJobs(url: string, name: string): Promise<number> {
   return perSecond;
 }
 
-/** Runs what the store does for a turn, alone. No wake could be cheaper than none. */
-async function measureCalls(url: string, run: number): Promise<number> {
+/**
+ * What the store does for a turn, as calls that run one after the other for all turns. No wake could be cheaper than none. The
+ * first three have one turn a conversation. In the last, each conversation has a second turn.
+ */
+async function openCalls(url: string, run: number) {
   const redis = openConnection({ url });
   const store = openStore(redis, await openDatabase(redis, { shards: SHARDS }));
-  const startedAt = performance.now();
-  await runInFlight(
-    JOBS,
-    async (index) => {
-      const conversation = { tenant: '_', id: `s${run}-${index}` };
-      const { lease, conversation: state } = await acceptAndClaim(store, conversation, 't1');
-      const step = textStep('model-1', state.head);
-      await store.settle(lease, { state: 'completed', answerSeq: state.head + 1, step }, undefined);
+  const conversationOf = (index: number) => ({ tenant: '_', id: `s${run}-${index}` });
+  const claimed: ClaimedTurn[] = [];
+  const settle = async (index: number, { lease, conversation: { head } }: ClaimedTurn): Promise<void> => {
+    const step = textStep('model-1', head);
+    const reply = await store.settle(lease, { state: 'completed', answerSeq: head + 1, step }, undefined);
+    if (reply.status === 'settled' && reply.next !== undefined) claimed[index] = reply.next;
+  };
+  const accept = async (index: number, turn: string): Promise<void> =>
+    void (await store.accept(turnFor(conversationOf(index), turn)));
+  const claim = async (index: number): Promise<void> => {
+    claimed[index] = await claimHead(store, conversationOf(index));
+  };
+  const settleNext = async (index: number): Promise<void> => await settle(index, claimed[index] as ClaimedTurn);
+  return {
+    calls: {
+      'accept, first turn of a conversation': (index: number) => accept(index, 't1'),
+      'claim of a waiting turn': claim,
+      'last step and settlement': settleNext,
+      'accept, second turn of a conversation': (index: number) => accept(index, 't2'),
+      'accept, third turn, behind the second': (index: number) => accept(index, 't3'),
+      'claim behind one turn': claim,
+      'last step, settlement and claim of the next turn': settleNext,
     },
-    CONCURRENCY,
-  );
-  const perSecond = JOBS / ((performance.now() - startedAt) / 1_000);
-  redis.disconnect();
-  return perSecond;
+    [Symbol.asyncDispose]: async () => redis.disconnect(),
+  };
+}
+
+async function measureCall(call: (index: number) => Promise<void>): Promise<number> {
+  const startedAt = performance.now();
+  await runInFlight(JOBS, call, CONCURRENCY);
+  return JOBS / ((performance.now() - startedAt) / 1_000);
 }
 
 async function measureTurns(redisUrl: string, { run, each }: { run: number; each: number }): Promise<number> {

@@ -1,9 +1,8 @@
-import { Cluster, type ClusterOptions, type Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import type { RedisLocation } from '../redis/address.ts';
-import { BatchedRedis } from '../redis/batched-redis.ts';
 import { reportOutages } from '../redis/errors.ts';
-import { endForgottenCommands } from '../redis/forgotten-commands.ts';
 import { openRedis } from '../redis/open-redis.ts';
+import { prepareServers } from '../redis/server-connections.ts';
 
 /** Called for an error that belongs to no call. `where` is a queue's name, or `connection`. */
 export type QueueErrorListener = (error: unknown, where: string) => void;
@@ -47,11 +46,11 @@ export function openQueueConnection({ onError, failsFast = false, ...to }: Queue
 /** Socket timeout in ms of a duplicated connection. BullMQ sends blocking commands of at most ten seconds on it. */
 const BLOCKED_MS = 12_000;
 
-class QueueRedis extends BatchedRedis {
+class QueueRedis extends Redis {
   readonly #copies: Redis[] = [];
 
   override duplicate(override?: Partial<RedisOptions>): Redis {
-    const copy = endForgottenCommands(super.duplicate({ ...override, socketTimeout: BLOCKED_MS }));
+    const copy = prepareServers(super.duplicate({ ...override, socketTimeout: BLOCKED_MS }));
     copy.on('error', ignoreSameOutage);
     this.#copies.push(copy);
     return copy;
@@ -68,7 +67,7 @@ class QueueCluster extends Cluster {
   override duplicate(nodes?: Parameters<Cluster['duplicate']>[0], override: ClusterOptions = {}): Cluster {
     const redisOptions = { ...this.options.redisOptions, ...override.redisOptions, socketTimeout: BLOCKED_MS };
     const options = { ...override, redisOptions } as Parameters<Cluster['duplicate']>[1];
-    const copy = endForgottenCommands(super.duplicate(nodes, options));
+    const copy = prepareServers(super.duplicate(nodes, options));
     copy.on('error', ignoreSameOutage);
     this.#copies.push(copy);
     return copy;

@@ -3,8 +3,9 @@ import type { Cluster, Redis } from 'ioredis';
 import { type RedisLocation, readRedisAddress, usesTls } from './address.ts';
 import { nameRedisError, outage, type RedisRefusal, refusalError, reportOutages } from './errors.ts';
 import { findRefusal } from './find-refusal.ts';
-import { ABORTED, endForgottenCommands } from './forgotten-commands.ts';
+import { ABORTED } from './forgotten-commands.ts';
 import { type NodeOptions, openRedis } from './open-redis.ts';
+import { prepareServers } from './server-connections.ts';
 
 export interface ConnectionOptions extends RedisLocation {
   /**
@@ -44,8 +45,7 @@ export function openConnection(options: ConnectionOptions): Redis {
 
 /** Opens another connection to the same Redis, with some options changed. */
 export function duplicateConnection(redis: Redis, options: NodeOptions): Redis {
-  if (!redis.isCluster)
-    return endForgottenCommands(redis.duplicate({ ...options, ...makeSilence(redis.options, options) }));
+  if (!redis.isCluster) return prepareServers(redis.duplicate({ ...options, ...makeSilence(redis.options, options) }));
   const { lazyConnect, enableOfflineQueue, ...redisOptions } = options;
   const cluster = redis as unknown as Cluster;
   const copy = cluster.duplicate(undefined, {
@@ -58,7 +58,7 @@ export function duplicateConnection(redis: Redis, options: NodeOptions): Redis {
       ...makeSilence(cluster.options.redisOptions, options),
     } as NodeOptions,
   });
-  return endForgottenCommands(copy) as unknown as Redis;
+  return prepareServers(copy) as unknown as Redis;
 }
 
 /**

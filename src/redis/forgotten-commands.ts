@@ -1,4 +1,4 @@
-import { type Cluster, Command, type Redis } from 'ioredis';
+import { Command, type Redis } from 'ioredis';
 
 /** Message of the error that ioredis gives to a command whose connection ended, if it does not send the command again. */
 export const ABORTED = 'Command aborted due to connection close';
@@ -7,15 +7,8 @@ export const ABORTED = 'Command aborted due to connection close';
  * Ends commands that ioredis would forget. ioredis sends some commands before a connection is ready: CLIENT, INFO, and
  * those that Redis answers while it loads its data. If the connection ends before it is ready, ioredis (6.0.0) neither repeats nor
  * rejects these commands, so their callers would wait for ever. They get the error `ABORTED`.
- * @returns the connection
  */
-export function endForgottenCommands<Connection extends Redis | Cluster>(connection: Connection): Connection {
-  if (connection.isCluster) connection.on('+node', watchNode);
-  else watchNode(connection as Redis);
-  return connection;
-}
-
-function watchNode(redis: Redis): void {
+export function endForgottenCommands(redis: Redis): void {
   redis.on('close', () => {
     const { commandQueue, prevCommandQueue } = redis as Redis & { prevCommandQueue?: unknown };
     // The commands of a connection that was ready. ioredis sends them again.

@@ -1,4 +1,4 @@
-import { Cluster, type ClusterOptions, type Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
 import {
   REDIS_ADDRESS_FORMS,
@@ -8,8 +8,7 @@ import {
   readRedisAddress,
   usesTls,
 } from './address.ts';
-import { BatchedRedis } from './batched-redis.ts';
-import { endForgottenCommands } from './forgotten-commands.ts';
+import { prepareServers } from './server-connections.ts';
 import { failWhenSilent } from './silence.ts';
 import { makeTlsOptions } from './tls.ts';
 
@@ -63,9 +62,9 @@ const LOOKUP_MS = 500;
 export function openRedis(
   location: RedisLocation,
   terms: ConnectionTerms,
-  classes: ConnectionClasses = { Redis: BatchedRedis, Cluster },
+  classes: ConnectionClasses = { Redis, Cluster },
 ): Redis | Cluster {
-  return endForgottenCommands(open(location, terms, classes));
+  return prepareServers(open(location, terms, classes));
 }
 
 function open(location: RedisLocation, terms: ConnectionTerms, classes: ConnectionClasses): Redis | Cluster {

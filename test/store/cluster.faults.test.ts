@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import { type Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { forkConversation } from '../../src/client/forks.ts';
 import type { ClientPorts } from '../../src/client/ports.ts';
@@ -117,6 +117,18 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
         expect([copy?.entries, copy?.summaries]).toEqual([original?.entries, original?.summaries]);
       }
     }
+  });
+
+  test('commands of one pass of the event loop reach each node of a Cluster in one write', async () => {
+    const { nodes } = opened as RedisCluster;
+    const redis = openConnection({ url: `redis+cluster://${new URL(nodes[0] ?? '').host}` });
+    onTestFinished(() => redis.disconnect());
+    await redis.set('{a}', 'there');
+    const owner = (redis as unknown as Cluster).nodes('master').filter(({ stream }) => stream?.writable);
+    const writes = owner.flatMap(({ stream }) => [vi.spyOn(stream, '_write'), vi.spyOn(stream, '_writev' as '_write')]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await Promise.all(Array.from({ length: 50 }, () => redis.get('{a}')))).toEqual(Array(50).fill('there'));
+    expect(writes.reduce((sum, spy) => sum + spy.mock.calls.length, 0)).toBe(1);
   });
 
   test('in a Cluster, a worker finds another one whose connection to the node of the presence has ended', async () => {

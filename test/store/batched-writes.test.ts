@@ -1,11 +1,13 @@
 import { setImmediate as pass } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
-import { BatchedRedis } from '../../src/redis/batched-redis.ts';
+import { batchWrites } from '../../src/redis/batched-writes.ts';
 
 const COMMANDS = 100;
 
-async function connect(): Promise<BatchedRedis> {
-  const redis = new BatchedRedis(inject('redisUrl'));
+async function connect(): Promise<Redis> {
+  const redis = new Redis(inject('redisUrl'));
+  batchWrites(redis);
   onTestFinished(() => redis.disconnect());
   await redis.ping();
   await pass();
@@ -13,7 +15,7 @@ async function connect(): Promise<BatchedRedis> {
 }
 
 /** Counts the writes to a socket. Node hands one chunk to `_write`, and several at once to `_writev`. */
-function countWrites({ stream }: BatchedRedis): () => number {
+function countWrites({ stream }: Redis): () => number {
   const spies = [vi.spyOn(stream, '_write'), vi.spyOn(stream, '_writev' as '_write')];
   return () => spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
 }
@@ -42,7 +44,7 @@ test('commands that wait for the end of the pass are sent again after the connec
 
 test('a command that is followed by a disconnect in the same pass is still sent', async () => {
   const [redis, other] = [await connect(), await connect()];
-  const key = `batched-redis-${process.pid}`;
+  const key = `batched-writes-${process.pid}`;
   onTestFinished(async () => void (await other.del(key)));
   redis.set(key, 'sent').catch(() => undefined);
   redis.disconnect();
