@@ -3,19 +3,46 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { type OpenClient, openClient } from '../src/client/index.ts';
 import { isSettled } from '../src/domain/turn.ts';
+import { FaultyProxy } from '../test/chaos/faulty-proxy.ts';
 import { openBenchRedis } from './redis.ts';
 
+/**
+ * Measures how long turns wait after a fault of their worker: `node bench/failover.ts [--kills=100] [--fault=kill] [--json]`.
+ */
+const FAULTS = {
+  /** SIGKILL. */
+  kill: { signal: 'SIGKILL' },
+  /** SIGSTOP. The connection stays, so only the lease ends the ownership. */
+  freeze: { signal: 'SIGSTOP' },
+  /** The worker runs on, but has lost its network. Redis sees that the connection has ended. */
+  cut: { signal: undefined },
+} as const;
+
+const { values } = parseArgs({
+  options: {
+    smoke: { type: 'boolean', default: false },
+    kills: { type: 'string', default: '100' },
+    fault: { type: 'string', default: 'kill' },
+    json: { type: 'boolean', default: false },
+  },
+});
+const KILLS = Number(values.kills);
+if (!Object.hasOwn(FAULTS, values.fault)) throw new Error(`--fault: one of ${Object.keys(FAULTS).join(', ')}`);
+const FAULT = values.fault as keyof typeof FAULTS;
 const WORKERS = 3;
 const CONVERSATIONS = 60;
-const KILLS = Number(process.argv.find((argument) => argument.startsWith('--kills='))?.slice(8) ?? 100);
-/** True if workers are frozen (SIGSTOP) instead of killed, so that only the lease ends their ownership. */
-const FREEZES = process.argv.includes('--freeze');
 const KILL_EVERY_MS = 3_000;
 /** Maximum ms until another worker claims the turn. Only the lease of a frozen worker must lapse before. */
-const BOUND_MS = FREEZES ? 12_000 : 7_000;
+const BOUND_MS = FAULT === 'freeze' ? 12_000 : 7_000;
 const LONGEST_MS = 60_000;
+
+interface RunningWorker {
+  readonly process: ChildProcess;
+  readonly proxy: FaultyProxy;
+}
 
 interface Line {
   readonly type: 'started' | 'turn_claimed' | 'turn_settled';
@@ -56,9 +83,11 @@ class Observer {
   }
 }
 
-async function startWorker(redisUrl: string, observer: Observer): Promise<ChildProcess> {
+async function startWorker(redisUrl: string, observer: Observer): Promise<RunningWorker> {
   const script = fileURLToPath(new URL('./failover-worker.ts', import.meta.url));
-  const worker = spawn(process.execPath, [script, redisUrl], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const proxy = await FaultyProxy.listen(Number(new URL(redisUrl).port));
+  const url = FAULT === 'cut' ? proxy.url : redisUrl;
+  const worker = spawn(process.execPath, [script, url], { stdio: ['ignore', 'pipe', 'inherit'] });
   if (worker.stdout === null) throw new Error('the output of the worker process is not piped');
   const started = Promise.withResolvers<void>();
   createInterface({ input: worker.stdout }).on('line', (text) => {
@@ -67,7 +96,7 @@ async function startWorker(redisUrl: string, observer: Observer): Promise<ChildP
     observer.hear(worker, line);
   });
   await Promise.race([started.promise, once(worker, 'exit')]);
-  return worker;
+  return { process: worker, proxy };
 }
 
 /** Keeps each conversation busy with two unsettled turns, until `isOver` returns true. */
@@ -81,12 +110,14 @@ async function keepBusy(client: OpenClient, conversation: string, isOver: () => 
   }
 }
 
-/** Kills or freezes a worker. A frozen one is killed once other workers have its turns, because it must not continue. */
-async function strike(victim: ChildProcess, observer: Observer): Promise<void> {
+/** Harms a worker. One that lives is killed once other workers have its turns, because it must not continue. */
+async function strike({ process: victim, proxy }: RunningWorker, observer: Observer): Promise<void> {
   const exited = once(victim, 'close');
   const struckAt = Date.now();
-  victim.kill(FREEZES ? 'SIGSTOP' : 'SIGKILL');
-  if (FREEZES) {
+  const { signal } = FAULTS[FAULT];
+  if (signal === undefined) await proxy.close();
+  else victim.kill(signal);
+  if (signal !== 'SIGKILL') {
     observer.orphan(victim, struckAt);
     const until = struckAt + LONGEST_MS;
     while (observer.orphans.size > 0 && Date.now() < until) await sleep(100);
@@ -94,16 +125,17 @@ async function strike(victim: ChildProcess, observer: Observer): Promise<void> {
   }
   // Reads the last lines of the killed worker first, because a settled turn waits for no other worker.
   await exited;
-  if (!FREEZES) observer.orphan(victim, struckAt);
+  if (signal === 'SIGKILL') observer.orphan(victim, struckAt);
+  if (signal !== undefined) await proxy.close();
 }
 
 /** Strikes workers one after another, each while it runs turns, and starts a new worker each time. */
-async function killInTurns(workers: ChildProcess[], redisUrl: string, observer: Observer): Promise<void> {
+async function killInTurns(workers: RunningWorker[], redisUrl: string, observer: Observer): Promise<void> {
   for (let kill = 0; kill < KILLS; kill += 1) {
     // The pause varies, so that kills do not always meet the same point between two heartbeats.
     await sleep(KILL_EVERY_MS + ((kill * 337) % 1_000) - 500);
     const at = kill % WORKERS;
-    const victim = workers[at] as ChildProcess;
+    const victim = workers[at] as RunningWorker;
     await strike(victim, observer);
     workers[at] = await startWorker(redisUrl, observer);
     if (kill % 10 === 9) process.stderr.write(`${kill + 1} kills, ${observer.waitsMs.length} turns went on\n`);
@@ -133,7 +165,8 @@ async function main(): Promise<void> {
     await dropSettled(client, observer);
     report(observer, redis.description);
   } finally {
-    for (const worker of workers) worker.kill('SIGKILL');
+    for (const { process: worker } of workers) worker.kill('SIGKILL');
+    await Promise.all(workers.map(({ proxy }) => proxy.close()));
     await client.close();
     await redis.stop();
   }
@@ -143,13 +176,11 @@ function report({ waitsMs, orphans, settled }: Observer, where: string): void {
   const sorted = waitsMs.toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
   const figures = { kills: KILLS, turns: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1), stuck: orphans.size };
-  if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify({ ...figures, settled })}\n`);
+  if (values.json) process.stdout.write(`${JSON.stringify({ ...figures, settled })}\n`);
   else {
+    process.stdout.write(`${KILLS} × ${FAULT} among ${WORKERS} workers, ${CONVERSATIONS} conversations, ${where}\n`);
     process.stdout.write(
-      `${KILLS} ${FREEZES ? 'SIGSTOPs' : 'SIGKILLs'} among ${WORKERS} workers, ${CONVERSATIONS} conversations, ${where}\n`,
-    );
-    process.stdout.write(
-      `from the kill to the next claim, ms: p50 ${figures.p50}, p99 ${figures.p99}, max ${figures.max} ` +
+      `from the fault to the next claim, ms: p50 ${figures.p50}, p99 ${figures.p99}, max ${figures.max} ` +
         `(${figures.turns} turns, bound ${BOUND_MS}), ${figures.stuck} stuck, ${settled} settled\n`,
     );
   }

@@ -1,5 +1,5 @@
 /**
- * Measures what idle workers cost Redis: `node bench/idle.ts [--workers=1,4,16] [--seconds=10] [--json]`. Target: at most
+ * Measures what idle workers cost Redis: `node bench/idle.ts [--workers=1,16,64] [--seconds=10] [--json]`. Target: at most
  * 600 commands a second, however many workers. Commands inside scripts count.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -60,7 +60,7 @@ async function measure(workers: number, seconds: number): Promise<Row> {
 const { values } = parseArgs({
   options: {
     smoke: { type: 'boolean', default: false },
-    workers: { type: 'string', default: '1,4,16' },
+    workers: { type: 'string', default: '1,16,64' },
     seconds: { type: 'string', default: '10' },
     json: { type: 'boolean', default: false },
   },

@@ -38,7 +38,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   'rolling-restarts': [],
   'newer-payloads': [],
   'redis-kill': ['--kills=1'],
-  'long-turn': ['--calls=40', '--kills=0'],
+  'long-turn': ['--calls=40', '--kills=1'],
 };
 
 const { values, positionals: wanted } = parseArgs({

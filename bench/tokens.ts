@@ -70,8 +70,16 @@ const TEXTS: Readonly<Record<string, () => string>> = {
   chinese: () => `${readDiagnostics('zh-cn')}\n${readDiagnostics('zh-tw')}`,
   japanese: () => readDiagnostics('ja'),
   korean: () => readDiagnostics('ko'),
-  conversations: () => (readTraces() ?? []).join('\n'),
+  conversations: sampleTraces,
 };
+
+/** Takes whole texts from all recorded conversations, evenly spread over them. */
+function sampleTraces(): string {
+  const texts = readTraces() ?? [];
+  const size = texts.reduce((sum, { length }) => sum + length, 0);
+  const step = Math.max(1, Math.floor(size / UNITS));
+  return texts.filter((_, index) => index % step === 0).join('\n');
+}
 
 function readText(name: string): string {
   return (TEXTS[name]?.() ?? '').slice(0, UNITS);
@@ -164,8 +172,7 @@ async function main(): Promise<void> {
     return;
   }
   const rows: Row[] = [];
-  const measured = Object.keys(TEXTS).slice(0, sampleSize(Object.keys(TEXTS).length, 1));
-  for (const text of measured) if (readText(text) !== '') rows.push(...(await measureText(text)));
+  for (const text of Object.keys(TEXTS)) if (readText(text) !== '') rows.push(...(await measureText(text)));
   if (values.json) console.log(JSON.stringify({ encoding, rows }));
   else {
     console.log(`${encoding}, median (min–max) of ${values.runs} processes, ms`);

@@ -10,7 +10,8 @@ export type EnqueueAnswer =
   | { readonly status: 'refused'; readonly error: TurnfoldError };
 
 /**
- * Stores many turns durably. All scripts that accept turns are sent together, so the call takes about one round trip.
+ * Stores many turns durably. All scripts that accept turns are sent together, and then all wakes, so the call takes about two
+ * round trips.
  * Turns of one conversation keep the order of the list, and are therefore sent one after the other.
  * @returns the answer to each turn, in the order of the list. A refused turn does not stop the others.
  * @throws invalid_input if the list is no list or has too many turns

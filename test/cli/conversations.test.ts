@@ -7,7 +7,6 @@ import { importFile } from '../../src/cli/commands/transfer.ts';
 import type { TurnfoldClient } from '../../src/client/index.ts';
 import { createWorkspaceAgent } from '../../src/demo/workspace-agent.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { machineFactor } from '../setup/machine-factor.ts';
 import { useOwnWorkers } from './own-workers.ts';
 import {
   collectOutput,
@@ -280,18 +279,22 @@ describe('restore, rollback and fork', () => {
 });
 
 test('a command without Redis reports that it waits, then why it gives up, and its process ends at once', async () => {
-  const command = startTurnfold(['show', 'c1'], { REDIS_URL: 'redis://127.0.0.1:1' });
-  const end = endOf(command);
-  const lines = command.stderr === null ? undefined : createInterface({ input: command.stderr });
-  if (lines !== undefined) for (let line = 1; line <= 2; line += 1) await once(lines, 'line');
-  const saidAt = performance.now();
-  const run = await end;
-  // A connection that ioredis retries would keep the process alive for two more seconds.
-  expect(performance.now() - saidAt).toBeLessThan(1_000 * machineFactor());
-  expect(run).toMatchObject({ code: 1, stdout: '' });
-  expect(run.stderr).toMatch(
-    /^the Redis at redis:.*:1 does not answer, retrying for up to 5 s\nturnfold: redis_unavailable: .*ECONNREFUSED/,
-  );
+  // A connection that ioredis retries would keep the process alive for two more seconds, each time.
+  let endMs = Number.POSITIVE_INFINITY;
+  for (let tries = 0; tries < 3 && endMs >= 1_000; tries += 1) {
+    const command = startTurnfold(['show', 'c1'], { REDIS_URL: 'redis://127.0.0.1:1' });
+    const end = endOf(command);
+    const lines = command.stderr === null ? undefined : createInterface({ input: command.stderr });
+    if (lines !== undefined) for (let line = 1; line <= 2; line += 1) await once(lines, 'line');
+    const saidAt = performance.now();
+    const run = await end;
+    endMs = performance.now() - saidAt;
+    expect(run).toMatchObject({ code: 1, stdout: '' });
+    expect(run.stderr).toMatch(
+      /^the Redis at redis:.*:1 does not answer, retrying for up to 5 s\nturnfold: redis_unavailable: .*ECONNREFUSED/,
+    );
+  }
+  expect(endMs).toBeLessThan(1_000);
 });
 
 test.each([

@@ -66,9 +66,11 @@ async function expectSetAside(id: string, name: string): Promise<void> {
   const listed = await listQuarantined(fixture.redis, keyspace);
   const mine = listed.filter((record) => record.name.endsWith(`|${name}`));
   // Two workers may find the same record corrupt, and the doctor lists the later report.
-  const whys = workers.flatMap((one) => eventsOf(one, 'record_quarantined')).map(({ why }) => why);
   expect(mine, 'as the doctor reads it').toMatchObject([{ shard }]);
-  expect(whys).toContain(mine[0]?.why);
+  await eventually(
+    () => workers.flatMap((one) => eventsOf(one, 'record_quarantined')).map(({ why }) => why),
+    (whys) => expect(whys).toContain(mine[0]?.why),
+  );
 }
 
 async function expectServed(conversation: string): Promise<void> {

@@ -186,6 +186,9 @@ it.each(['pass_fanned_out', 'model_called'] as const)(
       40_000,
     );
     expect(calls).toBe(2);
-    expect(eventsOf(workers, 'pass_ended')).toMatchObject([{ outcome: 'committed', strategy: 'summarize' }]);
+    await eventually(
+      () => eventsOf(workers, 'pass_ended'),
+      (ended) => expect(ended).toMatchObject([{ outcome: 'committed', strategy: 'summarize' }]),
+    );
   },
 );

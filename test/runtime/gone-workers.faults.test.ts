@@ -2,8 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { openClient } from '../../src/client/index.ts';
 import { LOST_AFTER_MS } from '../../src/domain/ports/presence-store.ts';
+import { openConnection } from '../../src/redis/connection.ts';
 import { Keyspace } from '../../src/store/keys.ts';
+import { useServer } from '../redis-modes/fixture.ts';
+import { startSentinels } from '../redis-modes/sentinels.ts';
+import { hasServer } from '../redis-modes/servers.ts';
+import { startSixNodes } from '../redis-modes/six-nodes.ts';
+import { words } from './agents.ts';
 import { eventually, type Fixture, openFixture, SHARDS, settled } from './fixture.ts';
 import { startHidingProxy } from './hiding-proxy.ts';
 
@@ -20,9 +27,13 @@ const PATIENT = { timeout: 60_000, interval: 50 };
 const RENEWED = { timeout: 60_000, interval: 5 };
 
 /** Starts a worker process whose model calls last until `go`. */
-async function startHolding({ redisUrl }: Fixture, ownUrl = redisUrl): Promise<ChildProcess> {
+async function startHolding(
+  { redisUrl }: Pick<Fixture, 'redisUrl'>,
+  ownUrl = redisUrl,
+  roles = 'turn',
+): Promise<ChildProcess> {
   const script = fileURLToPath(new URL('./holding-worker.ts', import.meta.url));
-  const worker = spawn(process.execPath, [script, redisUrl, ownUrl], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const worker = spawn(process.execPath, [script, redisUrl, ownUrl, roles], { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void worker.kill('SIGKILL'));
   if (worker.stdout === null) throw new Error('the output is not piped');
   await once(worker.stdout, 'data');
@@ -145,3 +156,63 @@ it('a worker behind a proxy that hides its clients keeps its turn while other wo
   await finish();
   expect(await calls()).toHaveLength(1);
 });
+
+it('another worker writes the summary of a killed worker, although its claim and the wait of the pass have minutes left', async () => {
+  const fixture = await openFixture();
+  onTestFinished(() => fixture.close());
+  const { redis, client } = fixture;
+  const untilCalled = (count: number) =>
+    eventually(
+      () => redis.llen('calls'),
+      (calls) => expect(calls).toBe(count),
+    );
+  const roles = 'compaction,summarization';
+  const victim = await startHolding(fixture, fixture.redisUrl, roles);
+  const said = ['user', 'assistant', 'assistant'] as const;
+  const part = said.map((role) => ({ role, content: role === 'user' ? words(10) : words(400) }));
+  await client.append({ conversation: conversation.id, agent: 'guide', messages: [...part, ...part, ...part] });
+  await untilCalled(1);
+  await startHolding(fixture, fixture.redisUrl, roles);
+  await untilCalled(2);
+  const claims = await redis.keys('*:sum:*');
+  expect(claims).toHaveLength(2);
+  for (const claim of claims) await redis.pexpire(claim, LONG_MS);
+  const until = Date.now() + LONG_MS;
+  await redis.hset(keyspace.key(conversation, 'pass'), { lease: until, parkedUntil: until });
+  await kill(victim);
+  await redis.set('go', 1);
+  await fixture.untilCompacted(conversation.id);
+  const pids = await redis.lrange('calls', 0, '-1');
+  expect(pids.filter((pid) => pid !== String(victim.pid))).toHaveLength(2);
+});
+
+it.skipIf(!hasServer).each([
+  ['Sentinels', startSentinels],
+  ['a Cluster', startSixNodes],
+])(
+  'over %s, another worker continues the turn of a killed worker, although its lease has minutes left (skipped where PATH has no server)',
+  async (_, start) => {
+    const { url } = await start();
+    const { url: redisUrl, redis: notes } = await useServer();
+    const redis = openConnection({ url });
+    onTestFinished(() => redis.disconnect());
+    const client = await openClient({ redisUrl: url, shards: SHARDS });
+    onTestFinished(() => client.close());
+    const untilCalled = (count: number) =>
+      eventually(
+        () => notes.llen('calls'),
+        (calls) => expect(calls).toBe(count),
+      );
+    const victim = await startHolding({ redisUrl }, url);
+    await client.enqueueTurn({ conversation: conversation.id, agent: 'guide', turn: 't1', input: 'hello' });
+    await untilCalled(1);
+    await startHolding({ redisUrl }, url);
+    await redis.hset(RECORD, 'lease', Date.now() + LONG_MS);
+    await kill(victim);
+    await redis.hset(RECORD, 'lease', Date.now() + LONG_MS);
+    await untilCalled(2);
+    await notes.set('go', 1);
+    const settledTurn = client.result(conversation.id, 't1', { waitMs: 60_000 });
+    expect(await settledTurn).toMatchObject({ state: 'completed' });
+  },
+);

@@ -2,24 +2,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { scriptedModel } from '../../src/models/scripted.ts';
-import { startWorkers } from '../../src/runtime/start-workers.ts';
+import { startWorkers, type WorkerRole } from '../../src/runtime/start-workers.ts';
 import { SHARDS } from './fixture.ts';
 
-const [redisUrl = '', ownUrl = ''] = process.argv.slice(2);
+const [redisUrl = '', ownUrl = '', roles = 'turn'] = process.argv.slice(2);
 const redis = new Redis(redisUrl);
 
 const model = scriptedModel({
   decide: async () => {
     await redis.rpush('calls', process.pid);
     while ((await redis.exists('go')) === 0) await sleep(20);
-    return { content: 'done' };
+    // As an answer and as a summary.
+    return { content: '## Goal\nFind the word.\n## Next step\nSay it again.' };
   },
 });
 
+const policy = { messageThreshold: 8, retentionWindow: 2, summarizer: { models: ['scripted'] } };
+
 await startWorkers({
   redisUrl: ownUrl,
-  agents: [{ name: 'guide', system: '', model, tools: [], policy: {} }],
-  roles: ['turn'],
+  agents: [{ name: 'guide', system: '', model, tools: [], policy }],
+  roles: roles.split(',') as WorkerRole[],
   shards: SHARDS,
   concurrency: { turn: 8, compaction: 1, summarization: 1 },
 });

@@ -136,7 +136,10 @@ it('a worker plans a compaction pass again if the context version changed meanwh
   await fixture.untilCompacted('v1', 2);
 
   expect(eventsOf(compaction, 'pass_fanned_out', 'v1')).toMatchObject([{ jobs: 4 }, { jobs: 1, sequences: 4 }]);
-  expect(eventsOf(compaction, 'pass_ended', 'v1')).toMatchObject([{ outcome: 'committed', version: 2, sequences: 4 }]);
+  await eventually(
+    () => eventsOf(compaction, 'pass_ended', 'v1'),
+    (ended) => expect(ended).toMatchObject([{ outcome: 'committed', version: 2, sequences: 4 }]),
+  );
   const written = eventsOf(summarization, 'summary_ended', 'v1').map(({ outcome }) => outcome);
   expect(written).toEqual(Array.from({ length: 5 }, () => 'written'));
   const version = (await fixture.client.versions('v1')).at(-1);

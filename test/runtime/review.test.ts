@@ -81,7 +81,10 @@ describe('a pass under review', () => {
     const decision = await fixture.client.reject('r2', proposal, { reason: 'keep it', waitMs: WAIT_MS });
     expect(decision).toMatchObject({ state: 'rejected' });
     expect(await fixture.client.proposal('r2')).toBeUndefined();
-    expect(eventsOf(running, 'pass_ended', 'r2').at(-1)).toMatchObject({ outcome: 'rejected' });
+    await eventually(
+      () => eventsOf(running, 'pass_ended', 'r2'),
+      (ended) => expect(ended.at(-1)).toMatchObject({ outcome: 'rejected' }),
+    );
     await takeTurn('r2', 't1');
     await takeTurn('r2', 't2');
     expect((await fixture.client.describe('r2')).passId).toBeUndefined();
@@ -110,7 +113,10 @@ describe('a pass under review', () => {
     await untilProposed('r4');
     await takeTurn('r4', 't1', words(900));
     expect(await fixture.client.versions('r4')).toMatchObject([{ number: 1, cause: 'pass' }]);
-    expect(eventsOf(running, 'pass_ended', 'r4')).toMatchObject([{ outcome: 'committed' }]);
+    await eventually(
+      () => eventsOf(running, 'pass_ended', 'r4'),
+      (ended) => expect(ended).toMatchObject([{ outcome: 'committed' }]),
+    );
   });
 
   it('a restore supersedes a proposed compaction, and a late approval fails without effect', async () => {
