@@ -177,8 +177,7 @@ it('another worker writes the summary of a killed worker, although its claim and
   const claims = await redis.keys('*:sum:*');
   expect(claims).toHaveLength(2);
   for (const claim of claims) await redis.pexpire(claim, LONG_MS);
-  const until = Date.now() + LONG_MS;
-  await redis.hset(keyspace.key(conversation, 'pass'), { lease: until, parkedUntil: until });
+  await redis.hset(keyspace.key(conversation, 'pass'), 'parkedUntil', Date.now() + LONG_MS);
   await kill(victim);
   await redis.set('go', 1);
   await fixture.untilCompacted(conversation.id);
