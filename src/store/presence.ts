@@ -35,14 +35,17 @@ export function openPresence(redis: Redis, keyspace: Keyspace, worker: string): 
   const bind = scriptBinder(redis, keyspace);
   const begin = bind(beginPresenceScript);
   const end = bind(endPresenceScript);
+  const key = keyspace.worker(worker);
   let written: ListedConnection | undefined;
+  // After a cut of all connections, other workers soon look for the new connection of this worker.
+  redis.on('ready', () => void redis.pexpire(key, LOST_AFTER_MS).catch(() => undefined));
   return {
     renewPresence: async (presence) => {
+      // First, because on a new connection the rest takes several round trips.
+      const isKnown = (await callStore(() => redis.pexpire(key, LOST_AFTER_MS))) === 1;
       const connection = await callStore(() => own.read());
       const isSame = connection === written;
-      const key = keyspace.worker(presence.worker);
-      const isRenewed = isSame && (await callStore(() => redis.pexpire(key, LOST_AFTER_MS))) === 1;
-      if (!isRenewed) await begin(presence, connection?.id);
+      if (!isKnown || !isSame) await begin(presence, connection?.id);
       written = connection;
       return !isSame;
     },

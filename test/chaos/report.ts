@@ -22,6 +22,7 @@ export interface ChaosReport {
   readonly summaries: { readonly paid: number; readonly paidAgain: number };
   readonly recoveries: Recoveries;
   readonly notices: Recoveries;
+  readonly mistakenNotices: number;
   /** Milliseconds from the last fault until no work was left. */
   readonly quietMs: number;
   readonly findings: readonly Finding[];
@@ -30,7 +31,19 @@ export interface ChaosReport {
 const MAX_SHOWN = 20;
 
 export function describeReport(report: ChaosReport): string {
-  const { turns, failures, versions, passes, faults, provider, summaries, recoveries, notices, findings } = report;
+  const {
+    turns,
+    failures,
+    versions,
+    passes,
+    faults,
+    provider,
+    summaries,
+    recoveries,
+    notices,
+    mistakenNotices,
+    findings,
+  } = report;
   const list = (counts: Counts): string =>
     Object.entries(counts)
       .map(([name, count]) => `${count} ${name}`)
@@ -42,7 +55,7 @@ export function describeReport(report: ChaosReport): string {
     `passes: ${list(passes)}, ${report.hardPasses} of them hard`,
     `versions: ${list(versions)}. Summaries: ${summaries.paid}, ${summaries.paidAgain} paid for again`,
     `faults: ${list({ ...faults })}. Provider: ${list(provider)}`,
-    `from a kill to its notice: p50 ${seconds(notices.p50)}, p99 ${seconds(notices.p99)} (${notices.count} workers)`,
+    `from a kill to its notice: p50 ${seconds(notices.p50)}, p99 ${seconds(notices.p99)} (${notices.count} workers). Taken for dead by mistake: ${mistakenNotices}`,
     `from a kill to the next claim: p50 ${seconds(recoveries.p50)}, p99 ${seconds(recoveries.p99)}, max ${seconds(recoveries.max)} (${recoveries.count} turns)`,
     findings.length === 0 ? 'nothing found' : `${findings.length} findings`,
     ...findings.slice(0, MAX_SHOWN).map(({ rule, conversation, detail }) => `  ${rule}: ${conversation} ${detail}`),

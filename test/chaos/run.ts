@@ -100,6 +100,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       summaries: { paid: provider.paid.size, paidAgain },
       recoveries: reports.recoveries,
       notices: reports.notices,
+      mistakenNotices: reports.mistakenNotices,
       quietMs: Date.now() - quietSinceMs,
       findings,
     };

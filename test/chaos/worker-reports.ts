@@ -58,6 +58,9 @@ export class WorkerReports {
   readonly #recoveries: number[] = [];
   readonly #startedAt = new Map<number, number>();
   readonly #notices: number[] = [];
+  /** Number of living workers that were taken for dead. */
+  mistakenNotices = 0;
+  readonly #died = new Set<number>();
   /** Killed workers that no other worker has noticed yet. */
   readonly #unnoticed = new Map<number, number>();
   /** Claims of each turn, oldest first. */
@@ -104,6 +107,7 @@ export class WorkerReports {
   /** Call after the last report of the worker was added. */
   noteDeath(worker: number, at: number): void {
     this.#unnoticed.set(worker, at);
+    this.#died.add(worker);
     for (const [key, owner] of this.#owners) {
       if (owner !== worker) continue;
       this.#owners.delete(key);
@@ -149,6 +153,9 @@ export class WorkerReports {
       this.#notices.push(at - diedAt);
       return;
     }
+    const isAlive = ([worker, startedAt]: readonly [number, number]): boolean =>
+      !this.#died.has(worker) && Math.abs(at - startedAt - livedMs) <= SAME_LIFE_MS;
+    if ([...this.#startedAt].some(isAlive)) this.mistakenNotices += 1;
   }
 
   /** From a kill to the next claim of each turn that the worker owned. */

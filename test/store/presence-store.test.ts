@@ -141,7 +141,13 @@ describe('the presence of workers in Redis', () => {
     expect(await store.renewPresence(nameWorker('one'))).toBe(true);
     expect(await store.renewPresence(nameWorker('one'))).toBe(false);
     expect(await idOf()).toBe(String(await connection.client('ID')));
+    await crew.redis.pexpire(crew.keyspace.worker('one'), LOST_AFTER_MS / 2);
     await crew.redis.call('CLIENT', 'KILL', 'ID', String(await idOf()));
+    const restOf = async (): Promise<number> => await crew.redis.pttl(crew.keyspace.worker('one'));
+    await vi.waitFor(
+      async () => expect(await restOf(), 'before its next renewal').toBeGreaterThan(LOST_AFTER_MS / 2),
+      60_000,
+    );
     await vi.waitFor(async () => expect(await store.renewPresence(nameWorker('one'))).toBe(true), 60_000);
     expect(await idOf()).toBe(String(await connection.client('ID')));
   });
