@@ -62,11 +62,12 @@ async function main(): Promise<void> {
     for (let run = 0; run < RUNS; run += 1) {
       const raw = await measure(() => measureJobs(redis.url, `raw-${run}`));
       jobs.push(raw);
-      await using store = await openCalls(redis.url, run);
+      const store = await openCalls(redis.url, run);
       for (const [name, call] of Object.entries(store.calls)) {
         const measured = await measure(() => measureCall(call));
         calls.set(name, [...(calls.get(name) ?? []), measured]);
       }
+      await store.close();
       for (const [index, each] of SHAPES.entries()) {
         const measured = await measure(() => measureTurns(redis.url, { run, each }));
         turns[index]?.push(measured);
@@ -188,7 +189,11 @@ async function openCalls(url: string, run: number) {
       'claim behind one turn': claim,
       'last step, settlement and claim of the next turn': settleNext,
     },
-    [Symbol.asyncDispose]: async () => redis.disconnect(),
+    /** Removes the turns, which workers would continue otherwise. */
+    close: async (): Promise<void> => {
+      await redis.flushdb();
+      redis.disconnect();
+    },
   };
 }
 
