@@ -110,7 +110,7 @@ async function keepBusy(client: OpenClient, conversation: string, isOver: () => 
   }
 }
 
-/** Harms a worker. One that lives is killed once other workers have its turns, because it must not continue. */
+/** Harms a worker. A worker that lives is killed once other workers have its turns, because it must not continue. */
 async function strike({ process: victim, proxy }: RunningWorker, observer: Observer): Promise<void> {
   const exited = once(victim, 'close');
   const struckAt = Date.now();

@@ -160,7 +160,7 @@ async function measureJobs(url: string, name: string): Promise<number> {
 }
 
 /**
- * What the store does for a turn, as calls that run one after the other for all turns. No wake could be cheaper than none. The
+ * Opens the calls of the store for a turn. They run one after the other for all turns. No wake could be cheaper than none. The
  * first three have one turn a conversation. In the last, each conversation has a second turn.
  */
 async function openCalls(url: string, run: number) {

@@ -35,8 +35,8 @@ export const ERROR_CODES = {
    */
   conversation_busy: 'caller',
   /**
-   * The call does not fit the present state: the data changed since the caller read it, or what is to be created exists, or what
-   * is to be changed has ended. The message names the cause.
+   * The call does not fit the present state. The data may have changed since the caller read it. The target may exist
+   * already, or may have ended. The message names the cause.
    */
   conflict: 'caller',
   /** The proposed compaction was replaced or no longer fits the log. Read the current proposal first. */

@@ -3,8 +3,8 @@ import type { Redis } from 'ioredis';
 type Socket = Redis['stream'];
 
 /**
- * Makes a connection to a server send all commands of one pass of the event loop in one write to its socket, because each
- * write is a system call. The option `enableAutoPipelining` of ioredis also saves writes. But ioredis then makes a pipeline
+ * Makes a connection to a server send all commands of one pass of the event loop in one write to its socket. Each write is a
+ * system call. The option `enableAutoPipelining` of ioredis also saves writes. But ioredis then makes a pipeline
  * for each group of commands, and BullMQ cannot use the option.
  */
 export function batchWrites(redis: Redis): void {

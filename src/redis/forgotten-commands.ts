@@ -4,8 +4,8 @@ import { Command, type Redis } from 'ioredis';
 export const ABORTED = 'Command aborted due to connection close';
 
 /**
- * Ends commands that ioredis would forget. ioredis sends some commands before a connection is ready: CLIENT, INFO, and
- * those that Redis answers while it loads its data. If the connection ends before it is ready, ioredis (6.0.0) neither repeats nor
+ * Ends commands that ioredis would forget. Before a connection is ready, ioredis sends CLIENT, INFO, and
+ * commands that Redis answers while it loads its data. If the connection ends before it is ready, ioredis (6.0.0) neither repeats nor
  * rejects these commands, so their callers would wait for ever. They get the error `ABORTED`.
  */
 export function endForgottenCommands(redis: Redis): void {
