@@ -52,7 +52,7 @@ const FOUND_AT_ONCE: readonly Case[] = [
   [
     'a missing client certificate',
     /^it requires a client certificate$/,
-    /REDIS_CERT_FILE and REDIS_KEY_FILE/,
+    /REDIS_CERT_FILE .*REDIS_KEY_FILE/,
     async (own) => ({ url: (await startTls(own, { asksClients: true })).url, tls: { ca: own.cert } }),
   ],
   [

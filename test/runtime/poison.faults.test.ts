@@ -54,7 +54,7 @@ it('a turn whose work throws unexpectedly fails as poison, and each attempt is r
     await lapseLease(fixture);
   }
   const { failure } = await settled(fixture, REF.id, 't1');
-  expect(failure?.message).toMatch(/died or failed without an outcome\. .* Read the logs/);
+  expect(failure?.message).toMatch(/ended without an outcome\. .* Read the logs/);
   const told = { type: 'worker_failed', where: 'turn', ...nameConversation(REF), turn: 't1', error };
   expect(eventsOf(workers, 'worker_failed')).toEqual([told, told, told]);
 });
