@@ -18,7 +18,10 @@ export interface Caller {
  */
 export type Authenticate = (request: Request) => Promise<Caller>;
 
-/** The problem of a request that names a tenant other than `reached`, the only one that it reaches. */
+/**
+ * Makes the error for a request that names another tenant than its own.
+ * @param reached tenant of the request
+ */
 export function foreignTenant(reached: string): HttpProblem {
   const why = `this request reaches only the tenant ${reached}. Name that tenant, or use a key of the other one`;
   return new HttpProblem('forbidden', why, { field: 'tenant' });

@@ -11,7 +11,7 @@ export const ABORTED = 'Command aborted due to connection close';
 export function endForgottenCommands(redis: Redis): void {
   redis.on('close', () => {
     const { commandQueue, prevCommandQueue } = redis as Redis & { prevCommandQueue?: unknown };
-    // The commands of a connection that was ready. ioredis sends them again.
+    // If the connection was ready, ioredis keeps its commands here and sends them again.
     if (commandQueue === prevCommandQueue) return;
     for (let at = 0; at < commandQueue.length; at += 1) {
       const command: unknown = commandQueue.get(at)?.command;

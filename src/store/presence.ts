@@ -37,11 +37,11 @@ export function openPresence(redis: Redis, keyspace: Keyspace, worker: string): 
   const end = bind(endPresenceScript);
   const key = keyspace.worker(worker);
   let written: ListedConnection | undefined;
-  // After a cut of all connections, other workers soon look for the new connection of this worker.
+  // Until the id of a new connection is written, only the age of the key shows that this worker lives.
   redis.on('ready', () => void redis.pexpire(key, LOST_AFTER_MS).catch(() => undefined));
   return {
     renewPresence: async (presence) => {
-      // First, because on a new connection the rest takes several round trips.
+      // The key is renewed first. On a new connection, the rest takes several round trips.
       const isKnown = (await callStore(() => redis.pexpire(key, LOST_AFTER_MS))) === 1;
       const connection = await callStore(() => own.read());
       const isSame = connection === written;

@@ -88,7 +88,7 @@ function recordModelCall(instruments: Instruments, event: EventOf<'model_called'
   recordUsage(instruments, event);
 }
 
-/** Records tokens and cost under the model of a chain that answered. The cost has the highest prices of the chain. */
+/** Records tokens and cost under the fallback model that answered. The cost uses the highest prices of all fallback models. */
 function recordUsage(instruments: Instruments, event: EventOf<'model_called'>): void {
   const { purpose, answeredBy: model = event.model, tokens, inputTokens, outputTokens, cachedTokens, cost } = event;
   if (inputTokens !== undefined) instruments.modelTokens.inc({ purpose, model, direction: 'input' }, inputTokens);

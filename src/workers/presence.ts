@@ -17,8 +17,8 @@ const INTERRUPTED_AFTER_MS = 3 * RENEW_EVERY_MS;
  */
 const CONTACT_MS = 2_000;
 /**
- * The same after an interruption of at most `INTERRUPTED_AFTER_MS`. Other workers that were cut off, too, connect again within
- * 0.4 s then, and renew their keys within `RENEW_EVERY_MS` after that.
+ * ms of contact that are enough after an interruption of at most `INTERRUPTED_AFTER_MS`. Other workers that were cut off
+ * connect again within 0.4 s then, and renew their keys at once.
  */
 const SHORT_CONTACT_MS = 1_000;
 /**

@@ -5,7 +5,7 @@
 -- Reply: the time in ms if the owner has the lease now, else 0
 -- @include clock
 local owner, leaseMs = ARGV[1], tonumber(ARGV[2])
--- A lease without an expiry would never lapse. A key of another type is in the way until it expires.
+-- A lease without an expiry would never lapse. A key of another type blocks the lease until that key expires.
 if redis.call('PTTL', KEYS[1]) == -1 then redis.call('UNLINK', KEYS[1]) end
 local holder = redis.pcall('GET', KEYS[1])
 if holder and holder ~= owner then return 0 end

@@ -51,7 +51,7 @@ end
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', now, 'LIMIT', 0, ARGV[1])) do push(member) end
 take_idle(idle, due)
 
--- No worker reads the set `failed`. So each sweep checks some of its members for unknown forms. The time chooses the first one.
+-- No worker reads the set `failed`. So each sweep checks some of its members for unknown forms. The time decides where the check starts.
 local start = now % math.max(redis.call('ZCARD', failed), 1)
 for _, member in ipairs(redis.call('ZRANGE', failed, start, start + MOST_CHECKED - 1)) do
   if not read_member('failed', member) then quarantine_member('failed', member, 'the entry names no turn, pass or conversation') end
