@@ -38,6 +38,34 @@ test.each<readonly [end: string, report: Pick<WorkerReport, 'type' | 'why'> | un
   },
 );
 
+test('the chaos test does not count claims that were given back, as the store does not count them', () => {
+  const reports = claimThrice({ type: 'lease_lost', why: 'fenced' });
+  reports.add(4, { type: 'turn_claimed', at: 4, key: 'c1/t1' });
+  reports.add(4, { type: 'lease_returned', at: 4, key: 'c1/t1' });
+  expect(find({ code: 'poison', message: '' }, { reports })).toEqual([]);
+  reports.add(4, { type: 'turn_claimed', at: 5, key: 'c1/t1' });
+  expect(find({ code: 'poison', message: '' }, { reports })).toHaveLength(1);
+  reports.noteDeath(4, 6);
+  expect(find({ code: 'poison', message: '' }, { reports })).toEqual([]);
+});
+
+test('the chaos test measures no recovery of a turn that its worker had given back before its death', () => {
+  const reports = new WorkerReports();
+  reports.add(1, { type: 'turn_claimed', at: 1, key: 'c1/t1' });
+  reports.add(1, { type: 'lease_returned', at: 2, key: 'c1/t1' });
+  reports.noteDeath(1, 3);
+  reports.add(2, { type: 'turn_claimed', at: 4, key: 'c1/t1' });
+  expect(reports.recoveries.count).toBe(0);
+});
+
+test('the chaos test notes a lost lease for the older of two claims of one worker', () => {
+  const reports = claimThrice();
+  reports.add(1, { type: 'turn_claimed', at: 4, key: 'c1/t1' });
+  reports.add(1, { type: 'lease_lost', at: 5, key: 'c1/t1', why: 'fenced' });
+  reports.noteDeath(1, 6);
+  expect(reports.describeClaims('c1/t1')).toBe('worker 1 lost, worker 2 killed, worker 3 killed, worker 1 killed');
+});
+
 test('the chaos test accepts an outage as the end of a claim, as no worker reports it', () => {
   const reports = claimThrice();
   reports.noteFault(3, 4);

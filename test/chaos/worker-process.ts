@@ -16,6 +16,9 @@ function reportEvent(event: WorkerEvent): void {
     case 'turn_suspended':
     case 'turn_settled':
       return report({ type: event.type, key: `${event.conversation}/${event.turn}` });
+    case 'lease_returned':
+      if (event.what === 'turn') report({ type: event.type, key: `${event.conversation}/${event.turn}` });
+      return;
     case 'lease_lost':
       if (event.what === 'turn') {
         report({ type: event.type, key: `${event.conversation}/${event.turn}`, why: event.why });

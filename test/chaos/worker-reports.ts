@@ -8,6 +8,7 @@ export interface WorkerReport {
     | 'turn_claimed'
     | 'turn_suspended'
     | 'turn_settled'
+    | 'lease_returned'
     | 'lease_lost'
     | 'worker_failed'
     | 'pass_ended'
@@ -33,16 +34,18 @@ export interface Recoveries {
   readonly max: number;
 }
 
+const ENDS = { turn_suspended: 'left', turn_settled: 'left', lease_returned: 'returned', lease_lost: 'lost' } as const;
+
 interface Claim {
   readonly worker: number;
   /** Time of the report in ms since epoch. */
   readonly at: number;
   /**
    * `killed` and `lost` are consequences of an injected fault. `left` and `failed` are not: the turn was settled or suspended, or
-   * the worker had an unexpected error. A claim that ended by an outage of Redis is `unreported`. So is one whose worker lost its
-   * lease without noticing, and was killed later.
+   * the worker had an unexpected error. `returned` is no attempt: the worker gave the turn back. A claim that ended by an outage of
+   * Redis is `unreported`. So is one whose worker lost its lease without noticing, and was killed later.
    */
-  end: 'unreported' | 'killed' | 'lost' | 'left' | 'failed';
+  end: 'unreported' | 'killed' | 'lost' | 'returned' | 'left' | 'failed';
 }
 
 /** Collects what workers report: claims, losses and passes. */
@@ -84,10 +87,11 @@ export class WorkerReports {
       }
       case 'turn_suspended':
       case 'turn_settled':
+      case 'lease_returned':
       case 'lease_lost':
         if (why === 'fenced') this.#fenced.set(key, at);
-        this.#noteEnd(key, worker, type === 'lease_lost' ? 'lost' : 'left');
-        if (this.#owners.get(key) === worker) this.#owners.delete(key);
+        this.#noteEnd(key, worker, ENDS[type]);
+        if (this.#owners.get(key) === worker && !this.#hasClaim(key, worker)) this.#owners.delete(key);
         return;
       case 'worker_failed':
         this.#noteEnd(key, worker, 'failed');
@@ -126,7 +130,7 @@ export class WorkerReports {
    * it reports a claim, so there can be fewer claims than `count`.
    */
   wereLastClaimsHarmed(key: string, count: number): boolean {
-    const claims = this.#claims.get(key) ?? [];
+    const claims = (this.#claims.get(key) ?? []).filter(({ end }) => end !== 'returned');
     const first = Math.max(claims.length - count, claims.findLastIndex(({ end }) => end === 'left') + 1);
     return claims.every(({ end, at }, index) => {
       if (index < first || end === 'killed' || end === 'lost') return true;
@@ -139,9 +143,15 @@ export class WorkerReports {
     return (this.#claims.get(key) ?? []).map(({ worker, end }) => `worker ${worker} ${end}`).join(', ');
   }
 
+  /** A worker can claim a turn again before it notices that it has lost its lease. So a loss ends the older claim. */
   #noteEnd(key: string, worker: number, end: Claim['end']): void {
-    const claim = this.#claims.get(key)?.findLast((one) => one.worker === worker);
+    const open = this.#claims.get(key)?.filter((claim) => claim.worker === worker && claim.end === 'unreported');
+    const claim = end === 'lost' ? open?.[0] : open?.at(-1);
     if (claim !== undefined) claim.end = end;
+  }
+
+  #hasClaim(key: string, worker: number): boolean {
+    return this.#claims.get(key)?.some((claim) => claim.worker === worker && claim.end === 'unreported') ?? false;
   }
 
   /** A report names no process, so the lost worker is the last killed one that lived for about as long. */
