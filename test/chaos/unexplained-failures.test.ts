@@ -38,7 +38,7 @@ test.each<readonly [end: string, report: Pick<WorkerReport, 'type' | 'why'> | un
   },
 );
 
-test('the chaos test does not count claims that were given back, as the store does not count them', () => {
+test('the chaos test does not count a claim as an attempt if the worker gave the turn back', () => {
   const reports = claimThrice({ type: 'lease_lost', why: 'fenced' });
   reports.add(4, { type: 'turn_claimed', at: 4, key: 'c1/t1' });
   reports.add(4, { type: 'lease_returned', at: 4, key: 'c1/t1' });
@@ -49,7 +49,23 @@ test('the chaos test does not count claims that were given back, as the store do
   expect(find({ code: 'poison', message: '' }, { reports })).toEqual([]);
 });
 
-test('the chaos test measures no recovery of a turn that its worker had given back before its death', () => {
+test('the chaos test does not excuse an unexpected error by a later death of the worker', () => {
+  const reports = new WorkerReports();
+  reports.add(1, { type: 'turn_claimed', at: 1, key: 'c1/t1' });
+  reports.add(1, { type: 'worker_failed', at: 2, key: 'c1/t1' });
+  reports.noteDeath(1, 3);
+  expect(find({ code: 'poison', message: '' }, { reports })).toHaveLength(1);
+});
+
+test('the chaos test does not excuse a claim by a fault that came after the next claim', () => {
+  const reports = new WorkerReports();
+  for (const worker of [1, 2]) reports.add(worker, { type: 'turn_claimed', at: worker, key: 'c1/t1' });
+  reports.add(2, { type: 'lease_returned', at: 3, key: 'c1/t1' });
+  reports.noteFault(4, 5);
+  expect(find({ code: 'poison', message: '' }, { reports })).toHaveLength(1);
+});
+
+test('the chaos test measures no recovery for the turns that a killed worker gave back before', () => {
   const reports = new WorkerReports();
   reports.add(1, { type: 'turn_claimed', at: 1, key: 'c1/t1' });
   reports.add(1, { type: 'lease_returned', at: 2, key: 'c1/t1' });
@@ -58,7 +74,7 @@ test('the chaos test measures no recovery of a turn that its worker had given ba
   expect(reports.recoveries.count).toBe(0);
 });
 
-test('the chaos test notes a lost lease for the older of two claims of one worker', () => {
+test('the chaos test ends the older of two claims of one worker when the worker reports a lost lease', () => {
   const reports = claimThrice();
   reports.add(1, { type: 'turn_claimed', at: 4, key: 'c1/t1' });
   reports.add(1, { type: 'lease_lost', at: 5, key: 'c1/t1', why: 'fenced' });

@@ -17,11 +17,10 @@ function reportEvent(event: WorkerEvent): void {
     case 'turn_settled':
       return report({ type: event.type, key: `${event.conversation}/${event.turn}` });
     case 'lease_returned':
-      if (event.what === 'turn') report({ type: event.type, key: `${event.conversation}/${event.turn}` });
-      return;
     case 'lease_lost':
       if (event.what === 'turn') {
-        report({ type: event.type, key: `${event.conversation}/${event.turn}`, why: event.why });
+        const why = event.type === 'lease_lost' ? event.why : undefined;
+        report({ type: event.type, key: `${event.conversation}/${event.turn}`, why });
       }
       return;
     case 'worker_failed':

@@ -34,7 +34,14 @@ export interface Recoveries {
   readonly max: number;
 }
 
-const ENDS = { turn_suspended: 'left', turn_settled: 'left', lease_returned: 'returned', lease_lost: 'lost' } as const;
+/** End of a claim by the report that shows the end. */
+const ENDS = {
+  turn_suspended: 'left',
+  turn_settled: 'left',
+  lease_returned: 'returned',
+  lease_lost: 'lost',
+  worker_failed: 'failed',
+} as const;
 
 interface Claim {
   readonly worker: number;
@@ -56,7 +63,7 @@ export class WorkerReports {
   hardPasses = 0;
   /** Time of the last report, in ms since epoch. */
   lastAt = Date.now();
-  readonly #owners = new Map<string, number>();
+  /** Turns whose worker was killed, and the time of the kill in ms since epoch. */
   readonly #orphans = new Map<string, number>();
   readonly #recoveries: number[] = [];
   readonly #startedAt = new Map<number, number>();
@@ -81,7 +88,6 @@ export class WorkerReports {
         const killedAt = this.#orphans.get(key);
         if (killedAt !== undefined) this.#recoveries.push(at - killedAt);
         this.#orphans.delete(key);
-        this.#owners.set(key, worker);
         this.#claims.set(key, [...(this.#claims.get(key) ?? []), { worker, at, end: 'unreported' }]);
         return;
       }
@@ -89,12 +95,9 @@ export class WorkerReports {
       case 'turn_settled':
       case 'lease_returned':
       case 'lease_lost':
+      case 'worker_failed':
         if (why === 'fenced') this.#fenced.set(key, at);
         this.#noteEnd(key, worker, ENDS[type]);
-        if (this.#owners.get(key) === worker && !this.#hasClaim(key, worker)) this.#owners.delete(key);
-        return;
-      case 'worker_failed':
-        this.#noteEnd(key, worker, 'failed');
         return;
       case 'pass_ended':
         this.passes[outcome] = (this.passes[outcome] ?? 0) + 1;
@@ -112,11 +115,11 @@ export class WorkerReports {
   noteDeath(worker: number, at: number): void {
     this.#unnoticed.set(worker, at);
     this.#died.add(worker);
-    for (const [key, owner] of this.#owners) {
-      if (owner !== worker) continue;
-      this.#owners.delete(key);
+    for (const [key, claims] of this.#claims) {
+      const last = claims.at(-1);
+      if (last?.worker !== worker || last.end !== 'unreported') continue;
+      last.end = 'killed';
       this.#orphans.set(key, at);
-      this.#noteEnd(key, worker, 'killed');
     }
   }
 
@@ -130,12 +133,14 @@ export class WorkerReports {
    * it reports a claim, so there can be fewer claims than `count`.
    */
   wereLastClaimsHarmed(key: string, count: number): boolean {
-    const claims = (this.#claims.get(key) ?? []).filter(({ end }) => end !== 'returned');
-    const first = Math.max(claims.length - count, claims.findLastIndex(({ end }) => end === 'left') + 1);
-    return claims.every(({ end, at }, index) => {
-      if (index < first || end === 'killed' || end === 'lost') return true;
-      const until = claims[index + 1]?.at ?? this.lastAt;
-      return end === 'unreported' && this.#faults.some(({ from, to }) => from <= until && to >= at);
+    const all = this.#claims.get(key) ?? [];
+    const attempts = all
+      .slice(all.findLastIndex(({ end }) => end === 'left') + 1)
+      .filter(({ end }) => end !== 'returned');
+    return attempts.slice(-count).every((claim) => {
+      if (claim.end === 'killed' || claim.end === 'lost') return true;
+      const until = all[all.indexOf(claim) + 1]?.at ?? this.lastAt;
+      return claim.end === 'unreported' && this.#faults.some(({ from, to }) => from <= until && to >= claim.at);
     });
   }
 
@@ -143,15 +148,11 @@ export class WorkerReports {
     return (this.#claims.get(key) ?? []).map(({ worker, end }) => `worker ${worker} ${end}`).join(', ');
   }
 
-  /** A worker can claim a turn again before it notices that it has lost its lease. So a loss ends the older claim. */
+  /** A worker can claim a turn again before the worker notices that its lease was lost. So a loss ends the older claim. */
   #noteEnd(key: string, worker: number, end: Claim['end']): void {
-    const open = this.#claims.get(key)?.filter((claim) => claim.worker === worker && claim.end === 'unreported');
-    const claim = end === 'lost' ? open?.[0] : open?.at(-1);
+    const open = this.#claims.get(key)?.filter((claim) => claim.worker === worker && claim.end === 'unreported') ?? [];
+    const claim = end === 'lost' ? open[0] : open.at(-1);
     if (claim !== undefined) claim.end = end;
-  }
-
-  #hasClaim(key: string, worker: number): boolean {
-    return this.#claims.get(key)?.some((claim) => claim.worker === worker && claim.end === 'unreported') ?? false;
   }
 
   /** A report names no process, so the lost worker is the last killed one that lived for about as long. */
