@@ -7,7 +7,7 @@ import { operationId } from '../domain/operation.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { AppendResult } from '../domain/ports/context-store.ts';
 import { agentConflict, beingCopied, checkDurability, nameRepeatable } from './client-errors.ts';
-import { requestEvaluation } from './compaction.ts';
+import { type NewPass, namePass, requestEvaluation } from './compaction.ts';
 import { type AppendInput, appendSchema, weighMessage } from './input.ts';
 import { nameCall, operationConflict } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
@@ -35,7 +35,7 @@ const NO_HEAD = -1;
 export async function appendMessages(ports: ClientPorts, input: AppendInput): Promise<Appended> {
   const { conversation: id, tenant, operation: given, ...rest } = parseInput(appendSchema, input);
   const operation = nameCall(ports, given, ['append', rest]);
-  const append = { ...rest, conversation: { tenant, id }, operation };
+  const append = { ...rest, conversation: { tenant, id }, operation, firstPass: namePass(ports) };
   const run = (): Promise<Acknowledged<AppendResult>> =>
     nameRepeatable({ field: 'operation', id: operationId(operation) }, () => tryAppend(ports, append));
   let result = await run();
@@ -50,14 +50,15 @@ interface CheckedAppend {
   readonly agent: string;
   readonly messages: readonly Message[];
   readonly expectedHead?: number | undefined;
+  readonly firstPass: NewPass;
 }
 
 async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<Acknowledged<AppendResult>> {
-  const { conversation, operation, agent, messages } = append;
+  const { conversation, operation, agent, messages, firstPass } = append;
   const state = await ports.contexts.readConversation(conversation);
   const expectedHead = append.expectedHead ?? state?.head ?? 0;
   const before = state?.openCalls ?? [];
-  const target = { conversation, operation, agent, expectedHead };
+  const target = { conversation, operation, agent, expectedHead, firstPass };
   let adopted: AdoptedMessages;
   try {
     adopted = adoptMessages(messages, expectedHead + 1, before);
@@ -86,7 +87,7 @@ async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<Ack
 
 async function concludeAppend(
   ports: ClientPorts,
-  { conversation, operation }: CheckedAppend,
+  { conversation, operation, firstPass }: CheckedAppend,
   result: Acknowledged<AppendResult>,
 ): Promise<Appended> {
   if (result.status === 'other_agent') throw agentConflict(conversation, result.agent);
@@ -112,7 +113,7 @@ async function concludeAppend(
   }
   // The messages are already in the log. If the request for a threshold check fails, the caller must not get an error,
   // because the caller would append the messages again.
-  await requestEvaluation(ports, conversation).catch(ports.onError);
+  await requestEvaluation(ports, conversation, firstPass).catch(ports.onError);
   checkDurability(result, { field: 'operation', id: operationId(operation) });
   return { from: result.from, to: result.to };
 }

@@ -215,7 +215,7 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     restore: (conversation, input) => restoreConversation(ports, conversation, input),
     rollBackTurn: (conversation, turn, input) => rollBackTurn(ports, conversation, turn, input),
     fork: (from, to, input) => forkConversation(ports, from, to, input),
-    compact: async (conversation) => await requestCompaction(ports, readConversationName(conversation), true),
+    compact: async (conversation) => await requestCompaction(ports, readConversationName(conversation)),
     proposal: (conversation) => readProposal(ports, conversation),
     approve: (conversation, proposal, input) => approveProposal(ports, conversation, proposal, input),
     reject: (conversation, proposal, input) => rejectProposal(ports, conversation, proposal, input),

@@ -8,6 +8,7 @@ import { restartIdleTtl } from './idle-ttl.ts';
 import { findAnswer } from './kept-answers.ts';
 import { appendToLog, moveCalls } from './log.ts';
 import { scheduleIdlePacking } from './pack-store.ts';
+import { createPass } from './pass-store.ts';
 
 /**
  * Opens the store of logs, context versions and texts in memory. The contract tests in test/store run against this store
@@ -66,7 +67,7 @@ function readRanges(
 }
 
 function append(db: MemoryDatabase, request: AppendRequest): AppendResult {
-  const { conversation: ref, operation, agent, expectedHead, messages, opens, closes } = request;
+  const { conversation: ref, operation, agent, expectedHead, messages, opens, closes, firstPass } = request;
   const found = db.isGone(ref) ? undefined : db.find(ref);
   const known = found && findAnswer(found.operations, operation, (kept) => ({ status: 'known' as const, ...kept }));
   if (known !== undefined) return known;
@@ -80,6 +81,8 @@ function append(db: MemoryDatabase, request: AppendRequest): AppendResult {
   const conversation = db.open(ref, agent);
   moveCalls(conversation, opens, closes);
   const to = appendToLog(conversation, db.copy(messages), db.now());
+  if (head === 0 && firstPass !== undefined && conversation.pass === undefined)
+    createPass(db, conversation, { ...firstPass, reasons: [] });
   conversation.operations.set(operation, { from: head + 1, to });
   restartIdleTtl(db, conversation);
   scheduleIdlePacking(db, conversation);

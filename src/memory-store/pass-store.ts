@@ -105,10 +105,18 @@ function requestPass(db: MemoryDatabase, request: PassRequest): PassRequestResul
     const status = pass.passId === passId ? 'requested' : 'joined';
     return { status, passId: pass.passId, needsWake: pass.wake === wake };
   }
-  const made = { passId, reasons: [...new Set(reasons)], refusedTokens, calibration, wake };
-  conversation.pass = { ...made, attempts: 0, requestedAt: db.now() };
-  db.ready.set(readyEntry('p', ref), db.now() + WAKE_GRACE_MS);
+  createPass(db, conversation, { passId, reasons: [...new Set(reasons)], refusedTokens, calibration, wake });
   return { status: 'requested', passId, needsWake: true };
+}
+
+/** Creates a pass in a conversation without an open pass, as `lua/shared/create-pass.lua` does in Redis. */
+export function createPass(
+  db: MemoryDatabase,
+  conversation: MemoryConversation,
+  made: Pick<MemoryPass, 'passId' | 'reasons' | 'refusedTokens' | 'calibration' | 'wake'>,
+): void {
+  conversation.pass = { ...made, attempts: 0, requestedAt: db.now() };
+  db.ready.set(readyEntry('p', conversation.ref), db.now() + WAKE_GRACE_MS);
 }
 
 function claimPass(

@@ -15,12 +15,14 @@ type Reply =
 
 export const appendScript: ScriptOf<ContextStore['append']> = {
   file: 'append-log',
-  args: ([{ operation, agent, expectedHead, opens, closes, messages }]) => [
+  args: ([{ operation, agent, expectedHead, opens, closes, messages, firstPass }]) => [
     operation,
     agent,
     STORE_SCHEMA,
     expectedHead,
     OPERATION_MS,
+    firstPass?.passId ?? '',
+    firstPass?.wake ?? '',
     opens.length,
     ...opens.map(encodeOpenCall),
     closes.length,

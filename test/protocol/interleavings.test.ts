@@ -16,14 +16,19 @@ const LARGE: ReadonlySet<string> = new Set(['two turns and a soft pass', 'a turn
 const SMALL = SCENARIOS.filter(({ name }) => !LARGE.has(name));
 /** Scenarios that are explored with every single fault. */
 const TINY = SMALL.filter(({ name }) => /two producers|service answers|restore/.test(name));
+/** Scenarios that are also explored with every death. Random walks did not find that a death left a conversation without idle TTL. */
+const DEADLY = SMALL.filter(({ name }) => name.includes('expiry'));
 const KINDS = ['lostWakes', 'lostReplies', 'deaths', 'gone'] as const;
+
+function oneOf(fault: (typeof KINDS)[number]): Faults {
+  return { ...NO_FAULTS, [fault]: 1, all: 1 };
+}
 
 describe('every order of calls keeps I1 to I7 and settles each turn once and in order', () => {
   it.each([
     ...SMALL.map((scenario) => ({ ...scenario, fault: 'fault' as const, faults: NO_FAULTS })),
-    ...TINY.flatMap((scenario) =>
-      KINDS.map((fault) => ({ ...scenario, fault, faults: { ...NO_FAULTS, [fault]: 1, all: 1 } })),
-    ),
+    ...TINY.flatMap((scenario) => KINDS.map((fault) => ({ ...scenario, fault, faults: oneOf(fault) }))),
+    ...DEADLY.map((scenario) => ({ ...scenario, fault: 'deaths' as const, faults: oneOf('deaths') })),
   ])(
     'every order of store calls keeps the invariants in the scenario $name, with at most one fault of: $fault',
     async ({ faults, ...scenario }) => {

@@ -5,6 +5,7 @@ import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { LogEntry, WeighedMessage } from '../message.ts';
 import type { SeqRange, Summary, Version } from '../version.ts';
+import type { PassRequest } from './pass-store.ts';
 import type { Forking, OtherPayload } from './version-store.ts';
 
 /** Reads conversations, logs and contexts for workers. */
@@ -44,6 +45,12 @@ export interface AppendRequest {
   readonly opens: readonly OpenCall[];
   /** Ids of tool calls for which the messages are results. */
   readonly closes: readonly string[];
+  /**
+   * Compaction pass that the append creates if the messages are the first of the log and no pass is open. Only the pass
+   * knows the policy of the conversation, and so its idle TTL. Without the pass, a conversation whose caller died after the
+   * append would never be erased.
+   */
+  readonly firstPass?: Pick<PassRequest, 'passId' | 'wake'> | undefined;
 }
 
 export type AppendResult =

@@ -1,7 +1,7 @@
 -- Appends messages to the log without a turn, for a caller with its own model loop. Refused while turns are queued or
 -- run, or if the log has grown since the caller read it.
--- ARGV: operation, agent, schema, last seq that the caller knows, operationMs; then counted lists: opened calls, ids of
--- answered calls, messages
+-- ARGV: operation, agent, schema, last seq that the caller knows, operationMs, id and wake of the pass for the first
+-- messages of a log or ''; then counted lists: opened calls, ids of answered calls, messages
 -- Reply: {'appended'|'known', from, to} | {'other_agent', agent} | {'forking', 1 if abandoned} | {'busy'} |
 -- {'conflict', head} | {'other_payload'}
 -- @include keys
@@ -15,6 +15,7 @@
 -- @include index
 -- @include operations
 local operation, agent, schema, expected, operationMs = take(), take(), take(), tonumber(take()), take()
+local passId, pass_wake = take(), take()
 local head = 0
 local is_gone = redis.call('EXISTS', gone) == 1
 -- After an erase the conversation is created again, so keys that are left of the erased conversation are ignored.
@@ -36,6 +37,11 @@ read_conversation()
 move_calls(take_list(), take_list())
 append_messages(ARGV, position + 1, '-')
 save_conversation()
+if head == 0 and passId ~= '' and redis.call('EXISTS', pass) == 0 then
+  -- @include open-passes
+  -- @include create-pass
+  create_pass(passId, pass_wake, 'reasons', '')
+end
 local to = conversation.head
 keep_answer(operation, string.format('%d %d', head + 1, to), operationMs, '')
 start_idle_ttl(conversation.ttl)

@@ -1,4 +1,4 @@
--- Requests a compaction pass: creates it with its entry in `ready` (I6), or adds reasons to the pass in progress. A hard
+-- Requests a compaction pass: creates the pass, or adds reasons to the pass in progress. A hard
 -- reason removes the proposal of that pass.
 -- ARGV: passId, wake, upper bound of the size that a provider refused or '', calibration of the caller or '', 1 if a reason is
 -- hard, reasons
@@ -8,6 +8,7 @@
 -- @include forking
 -- @include index
 -- @include review
+-- @include create-pass
 local passId, wake, refused, calibration, is_hard = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local schema, last_pass, forking, fork_until = unpack(redis.call('HMGET', c, 'schema', 'lastPass', 'forking', 'forkUntil'))
@@ -45,8 +46,5 @@ if present_pass then
   local status = present_pass == passId and 'requested' or 'joined'
   return { status, present_pass, recorded_wake == wake and 1 or 0 }
 end
-redis.call('HSET', pass, 'passId', passId, 'wake', wake, 'attempts', 0, 'requestedAt', string.format('%.0f', now))
-put(record, 'pass', passId)
-add_open_pass()
-schedule(pass_member, now + WAKE_GRACE_MS)
+create_pass(passId, wake)
 return { 'requested', passId, 1 }

@@ -6,6 +6,7 @@ import {
   claimPass,
   claimSummary,
   commitOf,
+  endOf,
   makeConversation,
   messagesOf,
   waitForPass,
@@ -53,6 +54,33 @@ export function describeContextStore(given: Given): void {
       entries,
       summaries: new Map(),
     });
+  });
+
+  test('an append of the first messages of a log creates a compaction pass, which the sweep finds if its wake is lost', async () => {
+    const { store, conversation } = given.nothing();
+    const firstPass = { passId: 'p1', wake: 'w1' };
+    const first = { ...appendOf(conversation, 0, 2), firstPass };
+    expect(await store.append(first)).toMatchObject({ status: 'appended' });
+    const lapsed = { status: 'lapsed', hadWorker: false, recordedWake: 'w1' };
+    expect(await store.inspectPass(conversation), 'the caller may die before its wake').toEqual(lapsed);
+    const request = { conversation, reasons: [], ...firstPass };
+    expect(await store.requestPass(request)).toEqual({ status: 'requested', passId: 'p1', needsWake: true });
+    const claimed = await store.claimPass(conversation, 'owner', 'job', 'w');
+    expect(claimed).toMatchObject({ status: 'claimed', pass: { lease: { passId: 'p1' }, reasons: [] } });
+    await store.endPass({ conversation, owner: 'owner', passId: 'p1' }, endOf());
+
+    await store.append(first);
+    await store.append({ ...appendOf(conversation, 2, 2), firstPass: { passId: 'p2', wake: 'w2' } });
+    expect(await store.inspectPass(conversation), 'neither a repeated nor a later append').toEqual({ status: 'quiet' });
+  });
+
+  test('an append of the first messages of a log joins the compaction pass that is requested already', async () => {
+    const { store, conversation } = given.nothing();
+    await store.accept({ ...turnFor(conversation, 't1'), delayMs: 60_000 });
+    await store.requestPass({ conversation, reasons: ['manual'], passId: 'p1', wake: 'w1' });
+    await store.append({ ...appendOf(conversation, 0, 2), firstPass: { passId: 'p2', wake: 'w2' } });
+    const claimed = await store.claimPass(conversation, 'owner', 'job', 'w');
+    expect(claimed).toMatchObject({ pass: { lease: { passId: 'p1' }, reasons: ['manual'] } });
   });
 
   test('a repeated append of messages changes nothing and gets the same reply as the first call', async () => {
