@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   checkHardLimit,
+  endBefore,
   evictNewer,
   findVersionBefore,
   keepBetween,
@@ -12,13 +13,12 @@ import { type ConversationState, NO_BACKOFF } from '../domain/conversation.ts';
 import type { Acknowledged } from '../domain/durability.ts';
 import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, idSchema } from '../domain/ids.ts';
-import { NO_WEIGHT } from '../domain/message.ts';
 import { operationId } from '../domain/operation.ts';
 import { parseInput } from '../domain/parse.ts';
 import { PASS_LIMITS } from '../domain/pass.ts';
 import type { VersionReplacementResult } from '../domain/ports/version-store.ts';
 import { isSettled } from '../domain/turn.ts';
-import { type Segment, type SeqRange, START_VERSION, type Version } from '../domain/version.ts';
+import { type Segment, START_VERSION, type Version } from '../domain/version.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import {
   beingCopied,
@@ -118,12 +118,11 @@ export async function rollBackTurn(
     change: async ({ versions, state: { head } }) => {
       const target = findVersionBefore(versions, first);
       if (target === undefined) throw versionGone(conversation, (versions[0]?.number ?? 1) - 1);
-      const [before] = await ports.contexts.readLog(conversation, [{ from: first - 1, to: first - 1 }]);
-      const between = keepBetween(
-        { head: target.base, total: target.baseTotal },
-        { head: first - 1, total: before?.total ?? NO_WEIGHT },
-      );
-      const gone = await evictFrom(ports, conversation, { from: first, to: head });
+      const entries = await ports.contexts.readLog(conversation, [{ from: first, to: head }]);
+      const before = endBefore(entries[0]);
+      if (before === undefined) throw noConversation(conversation);
+      const between = keepBetween({ head: target.base, total: target.baseTotal }, before);
+      const gone = await eventLoopShare.run(evictNewer(entries));
       return { cause: 'rollback', target, newer: [...between, ...gone], explained: ['turn_rolled_back'] };
     },
   });
@@ -203,15 +202,9 @@ async function newerThan(
   newer: RestoreInput['newer'],
 ): Promise<Segment[]> {
   if (newer === 'keep') return keepBetween({ head: base, total: baseTotal }, { head, total: size.headTotal });
-  return await evictFrom(ports, conversation, { from: base + 1, to: head });
-}
-
-async function evictFrom(
-  { contexts }: ClientPorts,
-  conversation: ConversationRef,
-  range: SeqRange,
-): Promise<Segment[]> {
-  return await eventLoopShare.run(evictNewer(await contexts.readLog(conversation, [range])));
+  return await eventLoopShare.run(
+    evictNewer(await ports.contexts.readLog(conversation, [{ from: base + 1, to: head }])),
+  );
 }
 
 async function findFirstSeq(ports: ClientPorts, conversation: ConversationRef, turn: string): Promise<number> {

@@ -27,3 +27,12 @@ export function subtractRanges({ from, to }: SeqRange, others: readonly SeqRange
   if (next <= to) left.push({ from: next, to });
   return left;
 }
+
+/**
+ * Both stores refuse the same ranges, so a test on either store finds a caller that reads before the first message.
+ * @throws RangeError for a range that begins before message 1
+ */
+export function checkRanges(ranges: readonly SeqRange[]): void {
+  const wrong = ranges.find(({ from }) => from < 1);
+  if (wrong !== undefined) throw new RangeError(`a range of messages must begin at 1 or later; got ${wrong.from}`);
+}

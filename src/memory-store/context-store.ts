@@ -1,5 +1,6 @@
 import { rangesToRead } from '../domain/context.ts';
 import type { AppendRequest, AppendResult, ContextReader, ContextStore } from '../domain/ports/context-store.ts';
+import { checkRanges } from '../domain/seq-ranges.ts';
 import { checkHead, START_VERSION, type Summary, shownKeys, type Version } from '../domain/version.ts';
 import { toConversationState } from './conversation-state.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
@@ -62,8 +63,9 @@ function readRanges(
   conversation: MemoryConversation | undefined,
   ranges: readonly { readonly from: number; readonly to: number }[],
 ) {
+  checkRanges(ranges);
   const log = conversation?.log ?? [];
-  return ranges.flatMap(({ from, to }) => log.slice(Math.max(0, from - 1), to));
+  return ranges.flatMap(({ from, to }) => log.slice(from - 1, to));
 }
 
 function append(db: MemoryDatabase, request: AppendRequest): AppendResult {

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { LogEntry } from '../domain/message.ts';
 import type { ContextStore } from '../domain/ports/context-store.ts';
+import { checkRanges } from '../domain/seq-ranges.ts';
 import type { SeqRange } from '../domain/version.ts';
 import type { Keyspace } from './keys.ts';
 import { decodeLogEntry } from './log.ts';
@@ -21,6 +22,7 @@ const PAGE_BYTES = 4_000_000;
 export function bindReadLog(redis: Redis, keyspace: Keyspace): ContextStore['readLog'] {
   const readPage = scriptBinder(redis, keyspace)(readLogScript);
   return async (conversation, ranges) => {
+    checkRanges(ranges);
     const [key, packs] = [keyspace.key(conversation, 'log'), keyspace.key(conversation, 'pk')];
     const findPacked = findWith(readPage, new PackReader(redis, keyspace, conversation), conversation);
     const entries: LogEntry[] = [];

@@ -115,6 +115,23 @@ test('onBusy rollback cancels the running turn, and the model sees nothing of it
   });
 });
 
+test('onBusy rollback behind the first turn of a conversation leaves an empty context for the new turn', async () => {
+  await hold('c-first');
+  expect(await ask('c-first', 'edited', 'rollback')).toMatchObject({ answer: { content: 'heard edited' } });
+  expect(await contextOf('c-first')).toEqual(['user: edited', 'assistant: heard edited']);
+  expect(await ask('c-first', 'later', 'enqueue')).toMatchObject({ answer: { content: 'heard edited, later' } });
+});
+
+test('two rollbacks in a row behind the first turn leave the messages of both canceled turns out of the context', async () => {
+  await hold('c-twice');
+  running.delete('c-twice');
+  const again = { conversation: 'c-twice', agent: 'talker', input: 'hold', turn: 'again', onBusy: 'rollback' } as const;
+  await fixture.client.enqueueTurn(again);
+  await expect.poll(() => running.has('c-twice'), { timeout: 60_000 }).toBe(true);
+  expect(await ask('c-twice', 'third', 'rollback')).toMatchObject({ answer: { content: 'heard third' } });
+  expect(await contextOf('c-twice')).toEqual(['user: third', 'assistant: heard third']);
+});
+
 test('onBusy steer puts the message into the running turn before its next model call, and both turns get the answer', async () => {
   const release = await hold('c-steer');
   const steer: EnqueueInput = { conversation: 'c-steer', agent: 'talker', input: 'also', turn: 's1', onBusy: 'steer' };

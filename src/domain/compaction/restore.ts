@@ -73,6 +73,11 @@ function hashesOf(
   return { policyHash, systemHash, toolsHash, pinsHash };
 }
 
+/** Returns the end that the log had before this entry. Undefined if the log does not hold the entry. */
+export function endBefore(entry: LogEntry | undefined): LogEnd | undefined {
+  return entry && { head: entry.seq - 1, total: subtractWeights(entry.total, entry) };
+}
+
 /**
  * Builds the raw segment between two places of a log, or none if they are the same place. The weight is their
  * difference, so that no entry needs to be read.

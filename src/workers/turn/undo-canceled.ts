@@ -1,4 +1,5 @@
 import {
+  endBefore,
   evictNewer,
   findVersionBefore,
   keepBetween,
@@ -7,7 +8,7 @@ import {
   weighOutside,
 } from '../../domain/compaction/restore.ts';
 import { NO_BACKOFF } from '../../domain/conversation.ts';
-import { NO_WEIGHT } from '../../domain/message.ts';
+import { TurnfoldError } from '../../domain/errors.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { TurnUndo } from '../../domain/ports/busy-turns.ts';
 import { type Segment, type SeqRange, START_VERSION } from '../../domain/version.ts';
@@ -15,7 +16,6 @@ import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { writeUnderLease } from './lease-keeper.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
-import { LostTurn } from './turn-errors.ts';
 
 /**
  * Removes the messages of turns that were canceled with `onBusy: 'rollback'` from the context, before the first step of
@@ -61,12 +61,14 @@ async function makeUndo(run: RunningTurn, undo: readonly SeqRange[]): Promise<Tu
     if (next.head > end.head) end = next;
   };
   for (const { from, to } of undo) {
-    const entries = await ports.contexts.readLog(conversation, [{ from: from - 1, to }]);
-    const last = entries.at(-1);
-    if (last === undefined) throw new LostTurn('gone');
-    const before = entries.find(({ seq }) => seq < from);
-    keepUntil({ head: from - 1, total: before?.total ?? NO_WEIGHT });
-    newer.push(...(await eventLoopShare.run(evictNewer(entries.filter(({ seq }) => seq >= from)))));
+    const entries = await ports.contexts.readLog(conversation, [{ from, to }]);
+    const [before, last] = [endBefore(entries[0]), entries.at(-1)];
+    if (before === undefined || last?.seq !== to) {
+      const why = `the log does not hold messages ${from} to ${to} of a turn that was rolled back`;
+      throw new TurnfoldError('not_found', why, { details: { from, to } });
+    }
+    keepUntil(before);
+    newer.push(...(await eventLoopShare.run(evictNewer(entries))));
     end = { head: to, total: last.total };
   }
   // A pass may have committed a version over later messages. The new version shows these messages as the log has them.

@@ -176,7 +176,7 @@ export function describeContextStore(given: Given): void {
     expect(source?.entries.map(({ message }) => message)).toEqual(messagesOf(5_000).map(({ message }) => message));
   });
 
-  test('readLog returns the messages of several ranges, and nothing for a range beyond the log’s end or an empty list of ranges', async () => {
+  test('readLog returns the messages of several ranges, nothing beyond the log’s end, and refuses a range that begins before the first message', async () => {
     const { store } = given.harness();
     const conversation = await makeConversation(store, 10);
     const ranges = [
@@ -186,6 +186,7 @@ export function describeContextStore(given: Given): void {
     expect((await store.readLog(conversation, ranges)).map(({ seq }) => seq)).toEqual([2, 3, 9, 10]);
     expect(await store.readLog(conversation, [])).toEqual([]);
     expect(await store.readLog(newConversation(), [{ from: 1, to: 5 }])).toEqual([]);
+    await expect(store.readLog(conversation, [{ from: 0, to: 5 }])).rejects.toThrow('must begin at 1 or later; got 0');
   });
 
   test('readText returns the full text of a clipped message by its hash, and a conversation before its first compaction lists no version', async () => {
