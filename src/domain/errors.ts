@@ -93,6 +93,8 @@ export const ERROR_CODES = {
   turn_timeout: 'turn',
   /** A model call, a tool call or a wait exceeded its time limit. */
   timeout: 'turn',
+  /** A defect of turnfold ended the work on the turn. The worker reports the error in its log. Redrive the turn after an upgrade. */
+  internal_error: 'turn',
   /**
    * The write succeeded but did not reach the required replicas and disks in time. `details` names the required and the
    * reached durability. Repeat the call with the same id until it succeeds.
@@ -198,4 +200,17 @@ export function findWriteRefusal(error: unknown): 'redis_full' | 'redis_unavaila
   if (isTurnfoldError(error, 'redis_full')) return 'redis_full';
   const takesNoWrites = isTurnfoldError(error, 'redis_unavailable') && error.details?.['takesNoWrites'] === true;
   return takesNoWrites ? 'redis_unavailable' : undefined;
+}
+
+/**
+ * True for an error of the service, such as a Redis that does not answer. The error says nothing about the work that it
+ * interrupted, and another try may succeed.
+ */
+export function isServiceError(error: unknown): error is TurnfoldError {
+  return isTurnfoldError(error) && ERROR_CODES[error.code] === 'service';
+}
+
+/** Returns the code under which work fails that threw this error. */
+export function failureCode(error: unknown): ErrorCode {
+  return isTurnfoldError(error) ? error.code : 'internal_error';
 }

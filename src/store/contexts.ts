@@ -53,17 +53,26 @@ interface VersionSnapshot {
 
 /**
  * Makes the function that reads a context. The function reads the last seq and the version together. The other parts of
- * a context never change, so they are read afterwards. If an erase, or the drop of that version, happens in between,
- * the context is undefined.
+ * a context never change, so they are read afterwards. If the live version was replaced and dropped in between, the
+ * function reads the next one. So an undefined context of the live version means that the conversation is gone.
  */
 export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader['readContext'] {
   const readSnapshot = scriptBinder(redis, keyspace)(readVersionScript);
   const readLog = bindReadLog(redis, keyspace);
   return async (conversation, at = {}) => {
-    const snapshot = await readSnapshot(conversation, at.version);
-    if (snapshot === undefined) return undefined;
+    for (;;) {
+      const snapshot = await readSnapshot(conversation, at.version);
+      const source = snapshot && (await readSource(conversation, snapshot, at.head));
+      if (snapshot === undefined || source !== undefined || at.version !== undefined) return source;
+    }
+  };
+
+  async function readSource(
+    conversation: ConversationRef,
+    snapshot: VersionSnapshot,
+    head = snapshot.head,
+  ): Promise<ContextSource | undefined> {
     const { version } = snapshot;
-    const head = at.head ?? snapshot.head;
     checkHead(head, snapshot);
     const ranges = rangesToRead(version, head);
     const [entries, summaries] = await Promise.all([
@@ -86,7 +95,7 @@ export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader
     const isWhole = shownKeys(version).every((key) => summaries.has(key));
     const isThere = isWhole || (await readSnapshot(conversation, version.number)) !== undefined;
     return isThere ? source : undefined;
-  };
+  }
 }
 
 const readVersionScript: ScriptDefinition<
@@ -95,7 +104,7 @@ const readVersionScript: ScriptDefinition<
 > = {
   file: 'read-version',
   args: ([, version]) => [version ?? ''],
-  decode: (reply, [conversation], keyspace) => {
+  decode: (reply, [conversation, wanted], keyspace) => {
     const found = reply as [number | null, number | null, string] | [];
     if (found.length === 0) return undefined;
     const [head, number, text] = found;
@@ -103,8 +112,9 @@ const readVersionScript: ScriptDefinition<
     if (!isSeq(head)) throw corruptRecord(key, 'head', 'the value must be the number of a message');
     if (!isSeq(number)) throw corruptRecord(key, 'version', 'the value must be the number of a version');
     if (number === START_VERSION.number) return { head, version: START_VERSION };
-    if (text === '') return undefined;
     const place = { key: keyspace.key(conversation, 'ver'), field: String(number) };
+    if (text === '' && wanted === undefined) throw corruptRecord(place.key, place.field, 'the live version is missing');
+    if (text === '') return undefined;
     const version = decodeVersion(place, text);
     if (version.base > head) {
       throw corruptRecord(

@@ -23,6 +23,12 @@ export class WorkerDeath {
     return this.#isDead;
   }
 
+  /** Dies now, inside an operation that a test replaced. */
+  happen(): never {
+    this.#isDead = true;
+    throw new Crash();
+  }
+
   async pass<T>(operation: () => Promise<T>): Promise<T> {
     if (this.#isDead) throw new Crash();
     this.#awaits += 1;
@@ -45,8 +51,12 @@ export function bindPort<Port extends object>(port: Port, death: () => WorkerDea
   });
 }
 
+/** True if an error is the death of a worker. */
+export function isCrash(error: unknown): boolean {
+  return (error instanceof BrokenDelivery ? error.cause : error) instanceof Crash;
+}
+
 /** For a `catch`: ignores the death of a worker, and throws every other error. */
 export function ignoreCrash(error: unknown): void {
-  const met = error instanceof BrokenDelivery ? error.cause : error;
-  if (!(met instanceof Crash)) throw error;
+  if (!isCrash(error)) throw error;
 }

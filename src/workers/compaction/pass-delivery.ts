@@ -1,3 +1,4 @@
+import { failureCode, isServiceError } from '../../domain/errors.ts';
 import { type ConversationRef, nameConversation, type TraceParent } from '../../domain/ids.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { ClaimedPass, PassClaimResult } from '../../domain/ports/pass-store.ts';
@@ -40,8 +41,10 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
         const parent = ports.tracing.current();
         return { status: 'parked', children: final.children.map((child) => ({ ...child, traceParent: parent })) };
       } catch (error) {
-        if (!(error instanceof StoppedWork)) throw error;
-        return await handBack(ports, pass);
+        if (error instanceof StoppedWork) return await handBack(ports, pass);
+        // The queue reports the first error. An error of this write has the same cause, or the lease was lost.
+        await endBroken(ports, pass, error).catch(() => undefined);
+        throw error;
       }
     });
   };
@@ -153,6 +156,15 @@ async function measure(
   const { conversation, passId } = pass.lease;
   const { snapshot, source, settled } = measured;
   await ports.shadow.measure({ conversation, passId, outcome, firstUserSeq, ...snapshot, source, settled });
+}
+
+/**
+ * Ends a pass whose work threw an unexpected error. The worker lives, so its claim must not count as the death of a
+ * worker (invariant I22). After an error of the service the pass is given back, and any other error fails the pass.
+ */
+async function endBroken(ports: CompactionPorts, pass: ClaimedPass, error: unknown): Promise<void> {
+  if (isServiceError(error)) await ports.passes.releasePass(pass.lease);
+  else await failPass({ ports, pass }, { code: failureCode(error), reasons: pass.reasons });
 }
 
 /**

@@ -9,6 +9,7 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
 import type { SoloHold } from '../solo-lock.ts';
 import { enterPlace, postpone, waitWithin } from '../work-place.ts';
+import { endBrokenTurn } from './broken-turn.ts';
 import { ContextCache } from './context-cache.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { PieceStream } from './piece-stream.ts';
@@ -92,15 +93,18 @@ export class TurnDelivery {
    * @returns the next turn, if it was claimed together with the settlement of this one
    */
   async #answerUnderLease(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
-    const { turns, timers, onEvent } = this.#ports;
+    const { turns, timers, clock, onEvent } = this.#ports;
     const { conversation, turn } = claimed.lease;
     this.#reportClaim(claimed);
+    const startedAt = clock.now();
     const keeper = new LeaseKeeper(claimed.lease, { turns, timers, ...this.#settings });
     try {
       return await this.#answerUntilStop(claimed, keeper);
     } catch (error) {
       if (error instanceof LostTurn)
         onEvent({ type: 'lease_lost', what: 'turn', ...nameConversation(conversation), turn, why: error.why });
+      // The delivery reports the first error. An error of this write has the same cause, or the lease was lost.
+      else await endBrokenTurn(this.#ports, { claimed, keeper, startedAt }, error).catch(() => undefined);
       throw error;
     } finally {
       keeper.stop();

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import { sequenceKey } from '../../../src/workers/compaction/sequence-summaries.ts';
+import { bindPort, isCrash, WorkerDeath } from '../worker-death.ts';
 import { FIVE_SEQUENCES, Fixture, type FixtureOptions, ref } from './fixture.ts';
 import type { Child } from './memory-queue.ts';
 
@@ -34,24 +35,27 @@ it('a compaction pass adds one summarization job per sequence of messages, under
 });
 
 it('a compaction pass records its plan before it adds summarization jobs', async () => {
+  let death = new WorkerDeath();
   const world = await openPass({
     wrap: (ports) => ({
       ...ports,
+      passes: bindPort(ports.passes, () => death),
       summaries: {
         ...ports.summaries,
         readSummaries: async () => {
           const { plan } = world.db.find(ref)?.pass ?? {};
           expect(plan).toMatchObject({ kind: 'summarize', sequences: SEQUENCES });
-          throw new Error('died here');
+          return death.happen();
         },
       },
     }),
   });
-  await expect(world.deliver()).rejects.toThrow('died here');
+  await expect(world.deliver()).rejects.toSatisfy(isCrash);
+  death = new WorkerDeath();
   // The next delivery continues with the recorded plan, although a new plan would be different now.
   await world.append('u20 a20 a580 u20 a20');
   world.db.advance(PASS_LIMITS.leaseMs + 1);
-  await expect(world.deliver('job2')).rejects.toThrow('died here');
+  await expect(world.deliver('job2')).rejects.toSatisfy(isCrash);
   expect.assertions(4);
 });
 

@@ -3,6 +3,7 @@ import { PLACEHOLDER } from '../../../src/domain/compaction/budget.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import type { Verdict } from '../../../src/domain/proposal.ts';
 import { hashSegments } from '../../../src/workers/content-hash.ts';
+import { bindPort, isCrash, WorkerDeath } from '../worker-death.ts';
 import { type AllPorts, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from './fixture.ts';
 
 const WEEK_MS = 604_800_000;
@@ -307,14 +308,15 @@ it('a worker refuses an approval if the proposed version with the newer messages
 });
 
 it('a second worker carries out an approval after the first worker died', async () => {
-  let isDead = false;
-  const die = async (): Promise<void> => {
-    if (isDead) throw new Error('dead');
-  };
-  const world = await propose({ wrap: (ports) => beforeCommit(ports, die) });
-  isDead = true;
-  await expect(approve(world)).rejects.toThrow('dead');
-  isDead = false;
+  let death = new WorkerDeath();
+  const die = async (): Promise<void> => death.happen();
+  const wrap = ({ passes, ...ports }: AllPorts): AllPorts => ({ ...ports, passes: bindPort(passes, () => death) });
+  let isMortal = true;
+  const world = await propose({
+    wrap: (ports) => wrap(beforeCommit(ports, async () => (isMortal ? die() : undefined))),
+  });
+  await expect(approve(world)).rejects.toSatisfy(isCrash);
+  [isMortal, death] = [false, new WorkerDeath()];
   world.queue.clear();
   await world.timers.advance(10_000);
   expect(await world.sweeper.sweepOnce()).toBe(1);

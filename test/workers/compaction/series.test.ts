@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
+import { TurnfoldError } from '../../../src/domain/errors.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
+import { bindPort, isCrash, WorkerDeath } from '../worker-death.ts';
 import { FIVE_SEQUENCES, Fixture, ref, words } from './fixture.ts';
 
 /** A summarizer that writes summaries of this many words. */
@@ -125,17 +127,45 @@ it('the turn threshold of a compaction pass counts no turn from before the last 
   expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_reason' });
 });
 
+/** A world whose passes read no context, because the read throws this error. */
+async function openBroken(error: Error): Promise<Fixture> {
+  const world = await Fixture.open({
+    wrap: (ports) => ({ ...ports, contexts: { ...ports.contexts, readContext: () => Promise.reject(error) } }),
+  });
+  await world.append(FIVE_SEQUENCES);
+  await world.waitForPass();
+  return world;
+}
+
+it('a compaction pass whose work throws an unexpected error fails at once with internal_error', async () => {
+  const world = await openBroken(new TypeError('x is not a function'));
+  await expect(world.deliver('job1')).rejects.toThrow('x is not a function');
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'failed', code: 'internal_error' }]);
+  expect(world.db.find(ref)?.pass).toBeUndefined();
+});
+
+it('a compaction pass that loses Redis is given back each time, and does not fail by the number of its claims', async () => {
+  const outage = new TurnfoldError('redis_unavailable', 'Redis does not answer');
+  const world = await openBroken(outage);
+  for (const job of ['job1', 'job2', 'job3', 'job4', 'job5']) await expect(world.deliver(job)).rejects.toBe(outage);
+  expect(world.eventsOf('pass_ended')).toEqual([]);
+  expect(world.db.find(ref)?.pass).toMatchObject({ attempts: 0 });
+});
+
 it('a compaction pass whose workers die before it has a plan fails at the fourth claim, and reports only known figures', async () => {
+  let death = new WorkerDeath();
   const world = await Fixture.open({
     wrap: (ports) => ({
       ...ports,
-      contexts: { ...ports.contexts, readContext: () => Promise.reject(new Error('broken')) },
+      passes: bindPort(ports.passes, () => death),
+      contexts: { ...ports.contexts, readContext: async () => death.happen() },
     }),
   });
   await world.append(FIVE_SEQUENCES);
   await world.waitForPass();
   for (const job of ['job1', 'job2', 'job3']) {
-    await expect(world.deliver(job)).rejects.toThrow('broken');
+    await expect(world.deliver(job)).rejects.toSatisfy(isCrash);
+    death = new WorkerDeath();
     expect(await world.deliver(`${job}b`), 'its lease stands').toEqual({ status: 'done' });
     world.db.advance(8_001);
   }

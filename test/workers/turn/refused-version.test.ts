@@ -3,6 +3,7 @@ import { nameConversation } from '../../../src/domain/ids.ts';
 import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
+import { bindPort, isCrash, WorkerDeath } from '../worker-death.ts';
 import { Fixture, ref } from './fixture.ts';
 
 const refused = new ModelError('invalid', 'messages.1: no result', {
@@ -246,15 +247,16 @@ it('a turn fails if the provider refuses the results of both compaction passes t
 it('a turn whose worker died after a rollback of the context waits for another compaction pass and is completed', async () => {
   const { world } = await waitForHardPass(refused, { content: 'three' });
   await world.endPass(1);
+  let death = new WorkerDeath();
   const turns = { ...world.ports.turns };
-  Object.assign(world.ports.turns, {
-    rollBackVersion: async (...args: Parameters<typeof turns.rollBackVersion>) => {
-      await turns.rollBackVersion(...args);
-      throw new Error('the worker is gone');
-    },
-  });
+  const rollBackVersion: typeof turns.rollBackVersion = async (...args) => {
+    await turns.rollBackVersion(...args);
+    return death.happen();
+  };
+  Object.assign(world.ports, { turns: bindPort({ ...turns, rollBackVersion }, () => death) });
   world.db.advance(1_000);
-  await expect(world.deliver()).rejects.toMatchObject({ cause: new Error('the worker is gone') });
+  await expect(world.deliver()).rejects.toSatisfy(isCrash);
+  death = new WorkerDeath();
   world.db.advance(10_000);
   await world.deliver();
   expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });

@@ -1,0 +1,31 @@
+import { failureCode, isServiceError, isTurnfoldError } from '../../domain/errors.ts';
+import { describeThrown } from '../../domain/thrown.ts';
+import { type EndedWork, type EndingPorts, endTurn, failTurn, type TurnEnd } from './turn-end.ts';
+
+/**
+ * Ends a turn whose work threw an unexpected error. The worker lives, so its claim must not count as the death of a
+ * worker (invariant I22). An error of the service, such as a Redis that refuses writes, may pass: the lease is given
+ * back without a wake, and the sweeper wakes the conversation again. Any other error is a defect that the next claim
+ * would meet again, so the turn fails with a code.
+ *
+ * If Redis refuses this write too, the lease lapses by its time.
+ */
+export async function endBrokenTurn(
+  ports: EndingPorts,
+  work: Omit<EndedWork, 'end' | 'mayClaimNext'>,
+  error: unknown,
+): Promise<void> {
+  const { claimed, keeper } = work;
+  keeper.abort(error);
+  if (isServiceError(error)) await ports.turns.release(claimed.lease, ports.ids.next());
+  else await endTurn(ports, { ...work, end: failAsBroken(error), mayClaimNext: false });
+}
+
+/** The failure is stored with the turn. An unknown error may quote contents, so only its name is stored. */
+function failAsBroken(error: unknown): TurnEnd {
+  const code = failureCode(error);
+  if (isTurnfoldError(error)) return failTurn(code, error.message, error.details);
+  const { name } = describeThrown(error);
+  const why = `an unexpected error (${name}) ended the work on the turn. The worker's log has the error`;
+  return failTurn(code, why, { error: name });
+}
