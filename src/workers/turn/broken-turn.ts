@@ -4,9 +4,9 @@ import { type EndedWork, type EndingPorts, endTurn, failTurn, type TurnEnd } fro
 
 /**
  * Ends a turn whose work threw an unexpected error. The worker lives, so its claim must not count as the death of a
- * worker (invariant I22). An error of the service, such as a Redis that refuses writes, may pass: the lease is given
- * back without a wake, and the sweeper wakes the conversation again. Any other error is a defect that the next claim
- * would meet again, so the turn fails with a code.
+ * worker (invariant I22). After an error of the service, such as an outage of Redis, the lease is given back without a
+ * wake. The sweeper then wakes the conversation. The next claim would meet any other error again, so the turn fails
+ * with a code.
  *
  * If Redis refuses this write too, the lease lapses by its time.
  */

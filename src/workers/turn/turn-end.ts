@@ -54,7 +54,10 @@ export function failTurn(
   return { kind: 'failed', failure: { code, message, ...(details === undefined ? {} : { details }) } };
 }
 
-export type EndingPorts = Pick<TurnPorts, 'turns' | 'agents' | 'wakes' | 'clock' | 'ids' | 'timers' | 'onEvent' | 'tracing'>;
+export type EndingPorts = Pick<
+  TurnPorts,
+  'turns' | 'agents' | 'wakes' | 'clock' | 'ids' | 'timers' | 'onEvent' | 'tracing'
+>;
 
 export interface EndedWork {
   readonly claimed: ClaimedTurn;
