@@ -200,9 +200,13 @@ function markPrefixes(
   );
 }
 
-/** Looks at the calls of the current tool loop. A user message directly behind results does not end a loop. */
+/**
+ * Looks at the calls of the current tool loop. User messages directly behind results do not end a loop, because Claude
+ * gets them in the message of the results.
+ */
 function findLacking(items: readonly ArrangedItem[]): LackingThinking {
-  const start = items.findLastIndex(({ kind }, index) => kind === 'user' && items[index - 1]?.kind !== 'result');
+  const isBehindAnswer = (index: number): boolean => (items[index - 1]?.kind ?? 'assistant') === 'assistant';
+  const start = items.findLastIndex(({ kind }, index) => kind === 'user' && isBehindAnswer(index));
   const calling = items.slice(start + 1).filter((item) => item.kind === 'assistant' && item.calls.length > 0);
   let lacks: LackingThinking = 'none';
   for (const item of calling as ArrangedAssistant[]) {

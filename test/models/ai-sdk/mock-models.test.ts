@@ -15,6 +15,7 @@ import { failureOf } from '../raw-server.ts';
 
 const user: Message = { role: 'user', content: 'Which files?' };
 const { id: _, ...profile } = PROFILE;
+const THINKING = { type: 'enabled', budgetTokens: 1_024 } as const;
 
 const usage = {
   inputTokens: { total: 100, noCache: 30, cacheRead: 60, cacheWrite: 10 },
@@ -289,7 +290,7 @@ describe('aiSdkModel', () => {
     ];
     const { model, calls } = mock([parts, text('A').concat(finish()), text('B').concat(finish())], {
       provider: 'anthropic.messages',
-      providerOptions: { anthropic: { thinking: { type: 'enabled', budgetTokens: 1_024 } } },
+      providerOptions: { anthropic: { thinking: THINKING } },
     });
     const history = answered(await model.generate(ask([user])));
     await model.generate(ask(history));
@@ -297,10 +298,28 @@ describe('aiSdkModel', () => {
     expect(
       calls.map(({ providerOptions, maxOutputTokens }) => [providerOptions?.['anthropic'], maxOutputTokens]),
     ).toEqual([
-      [{ thinking: { type: 'enabled', budgetTokens: 1_024 } }, 3_072],
-      [{ thinking: { type: 'enabled', budgetTokens: 1_024 } }, 3_072],
+      [{ thinking: THINKING }, 3_072],
+      [{ thinking: THINKING }, 3_072],
       [{ thinking: { type: 'disabled' } }, 4_096],
     ]);
+  });
+
+  it.each([
+    ['off while only user messages follow the results', [user, user], { type: 'disabled' }],
+    ['off while one user message follows the results', [user], { type: 'disabled' }],
+    ['on after an answer', [{ role: 'assistant', content: 'Done.' }, user, user], THINKING],
+  ] as const)('Claude’s thinking is %s of a tool loop that has no thinking', async (_, rest, thinking) => {
+    const { model, calls } = mock([text('A').concat(finish())], {
+      provider: 'anthropic.messages',
+      providerOptions: { anthropic: { thinking: THINKING } },
+    });
+    const called: Message = {
+      role: 'assistant',
+      content: '',
+      toolCalls: [{ id: 'c1', name: 'read', arguments: '{}' }],
+    };
+    await model.generate(ask([user, called, { role: 'tool', content: 'text', toolCallId: 'c1' }, ...rest]));
+    expect(calls[0]?.providerOptions?.['anthropic']).toEqual({ thinking });
   });
 
   it('settings, headers and options of the caller are in every request', async () => {
