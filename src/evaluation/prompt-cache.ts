@@ -43,6 +43,13 @@ export class PromptCache {
     this.#tokens = tokens;
   }
 
+  /** Adds a further part of the answer to the last request. */
+  addOutput(tokens: number): void {
+    const { output } = pricesAt(this.#prices, this.#tokens);
+    this.#withCache += tokens * output;
+    this.#withoutCache += tokens * output;
+  }
+
   #readTokens(items: readonly ContextItem[]): number {
     // The same list object means that messages were appended, but no new context version went live.
     if (items === this.#before) return this.#tokens;

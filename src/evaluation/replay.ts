@@ -14,7 +14,7 @@ import { RecallMeter, type RecallScore } from './recall.ts';
 
 /** Result of one conversation that was replayed under a policy. Token counts are estimates of whole requests. */
 export interface ReplayFigures {
-  /** Number of model requests: one before each assistant message. */
+  /** Number of model requests: one before each answer. Assistant messages in a row are one answer. */
   readonly requests: number;
   /** Number of requests whose upper bound exceeds the usable window. A provider could refuse these requests. */
   readonly overLimit: number;
@@ -88,7 +88,7 @@ export class Replay {
     const { conversation } = this.#passes;
     const { role, toolCalls } = weighed.message;
     if (role !== 'assistant') return await this.#append(weighed);
-    const asked = await this.#request(weighed);
+    const asked = await this.#startAnswer(weighed);
     // A compaction pass for which no turn waits runs beside the model call, so the pass does not see the answer.
     if (asked.length > 0) await this.#pass(asked);
     await this.#append(weighed);
@@ -133,6 +133,15 @@ export class Replay {
 
   get #tokens(): number {
     return contextSize(this.#passes.conversation.state.size, this.#prepared.overhead).tokens;
+  }
+
+  /** No request comes before a further part of an answer, because no model would have answered it. */
+  async #startAnswer(weighed: WeighedMessage): Promise<readonly Reason[]> {
+    const { last } = this.#passes.conversation;
+    const isFurtherPart = last?.message.role === 'assistant' && last.message.toolCalls === undefined;
+    if (!isFurtherPart) return await this.#request(weighed);
+    this.#cache?.addOutput(weighed.tokens);
+    return [];
   }
 
   /**

@@ -62,6 +62,21 @@ describe('a replay in JSON', () => {
     expect(await replayOne(messages, POLICY)).toMatchObject({ requests: 3, invalid: 2, compactions: 0 });
   });
 
+  test('replay counts assistant messages in a row as the answer to one request, and calls without results still as invalid', async () => {
+    const messages = [
+      user('go'),
+      says('first'),
+      says('second'),
+      ...toolTurns(1),
+      says('more'),
+      user('on'),
+      says('yes'),
+    ];
+    expect(await replayOne(messages, POLICY)).toMatchObject({ requests: 4, invalid: 0 });
+    const broken = [user('go'), calls('lost'), says('sorry')];
+    expect(await replayOne(broken, POLICY)).toMatchObject({ requests: 2, invalid: 1 });
+  });
+
   test('replay measures what the agent uses after a compaction, which the compacted context holds and a plain window of equal size lost', async () => {
     const path = 'src/billing/invoice-9913.ts';
     const messages = [
