@@ -69,6 +69,7 @@ const faultFiles = [...filesOf(['chaos', 'fuzz', 'protocol', 'redis-modes']), 't
 /** Properties that `npm test` tries a few times, and `npm run test:faults` again at length (test/setup/count-runs.ts). */
 const propertyFiles = [
   'test/wire/**/*.test.ts',
+  'test/models/ai-sdk/provider-round.test.ts',
   'test/cli-offline/compact-properties.test.ts',
   'test/ladder/ladder-properties.test.ts',
   'test/tokens/tiktoken-equality.test.ts',

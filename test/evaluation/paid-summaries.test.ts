@@ -9,7 +9,7 @@ const POLICIES = [
 ];
 /** Longest conversations of each file that are replayed. All of them take minutes. */
 const MAX_CONVERSATIONS = 1;
-const MAX_CHARS = 400_000;
+const MAX_CHARS = 300_000;
 
 function longestOf(conversations: readonly RecordedConversation[]): RecordedConversation[] {
   const charsOf = ({ messages }: RecordedConversation): number =>

@@ -17,7 +17,8 @@ import { countRuns } from '../setup/count-runs.ts';
 import { expectedContents, findLostText, readContents } from './contents.ts';
 import { histories, isOpenAtEndOnly } from './histories.ts';
 import { ROUTES, type Route } from './routes.ts';
-import { hasTraces, readConversations } from './traces.ts';
+import { sampleConversations } from './sampled-traces.ts';
+import { hasTraces } from './traces.ts';
 
 const RUNS = { numRuns: countRuns(300) };
 /** Fewer runs for the tests over HTTP. Each history gets its own server, because item ids repeat between histories. */
@@ -116,7 +117,7 @@ describe.each(ROUTES)('$name', (route) => {
   test.skipIf(!hasTraces)(
     `the strict provider accepts the ${route.name} requests of recorded conversations, with all their contents (skipped without ../shared/traces)`,
     () => {
-      for (const { id, messages } of readConversations()) {
+      for (const { id, messages } of sampleConversations()) {
         const request = {
           model: 'm',
           system: '',

@@ -24,7 +24,3 @@ export function readConversationFiles(): { readonly name: string; readonly conve
         .map((line, index) => readConversationLine(line, index + 1)),
     }));
 }
-
-export function readConversations(): RecordedConversation[] {
-  return readConversationFiles().flatMap(({ conversations }) => conversations);
-}

@@ -5,7 +5,8 @@ import type { Message } from '../../../src/domain/message.ts';
 import { startProvider } from '../../provider/provider.ts';
 import { countRuns } from '../../setup/count-runs.ts';
 import { histories } from '../../wire/histories.ts';
-import { hasTraces, readConversations } from '../../wire/traces.ts';
+import { sampleConversations } from '../../wire/sampled-traces.ts';
+import { hasTraces } from '../../wire/traces.ts';
 import { ask, PROFILE } from '../fixture.ts';
 import { AI_SDK_SUBJECTS } from './subjects.ts';
 
@@ -31,7 +32,7 @@ describe.each(AI_SDK_SUBJECTS)('$name', ({ name, format, connect }) => {
     async () => {
       await using provider = await startProvider({ answers: () => ({ text: 'Yes.' }), strict: lenient });
       const model = connect(provider, { profile });
-      for (const { id, messages } of readConversations()) {
+      for (const { id, messages } of sampleConversations()) {
         const answer = await model.generate(ask([...messages, PROBE], { system: '', tools: [] }));
         expect([id, answer.content]).toEqual([id, 'Yes.']);
       }

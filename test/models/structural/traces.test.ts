@@ -5,8 +5,9 @@ import { hasTraces, readSequences, type TraceSequence } from './traces.ts';
 
 const MIN_SOURCE_TOKENS = 256;
 const CAPS = inject('isThorough') ? [24, 60, 240, 2_000] : [24, 2_000];
-/** One sequence of so many is summarized. All of them take 40 s. */
+/** One sequence of so many is summarized, and no more of a file. All of them take a minute. */
 const SAMPLE = 3;
+const MOST_OF_A_FILE = 40;
 
 /** Finds literals in arguments with rules of the test's own. */
 const WORDS = /https?:\/\/[^\s"'`<>)\\\]}]+|[\w.@~#$%+-]*\/[\w.@/+-]+|[\w#@.-]+/g;
@@ -36,9 +37,14 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
 
   beforeAll(async () => {
     fixture = await openFixture();
-    sequences = readSequences()
-      .map((sequence) => ({ sequence, tokens: countSource(fixture.counter, sequence.messages) }))
-      .filter(({ tokens }, index) => tokens >= MIN_SOURCE_TOKENS && index % SAMPLE === 0);
+    const read = readSequences().filter((_, index) => index % SAMPLE === 0);
+    const bySource = Map.groupBy(read, ({ source }) => source).values();
+    sequences = [...bySource].flatMap((own) =>
+      own
+        .map((sequence) => ({ sequence, tokens: countSource(fixture.counter, sequence.messages) }))
+        .filter(({ tokens }) => tokens >= MIN_SOURCE_TOKENS)
+        .slice(0, MOST_OF_A_FILE),
+    );
   });
 
   test.each(CAPS)(

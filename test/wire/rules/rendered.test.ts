@@ -8,7 +8,8 @@ import { wireFormats } from '../../../src/wire/formats.ts';
 import { checkOrder, checkThinking } from '../../../src/wire/rules/version-checks.ts';
 import { countRuns } from '../../setup/count-runs.ts';
 import { histories } from '../histories.ts';
-import { hasTraces, readConversations } from '../traces.ts';
+import { sampleConversations } from '../sampled-traces.ts';
+import { hasTraces } from '../traces.ts';
 import { nameViolations } from './malformed-bodies.ts';
 import { mutations, sitesOf } from './mutations.ts';
 
@@ -37,7 +38,7 @@ describe.each(WIRE_FORMATS)('%s', (format: WireFormat) => {
   test.skipIf(!hasTraces)(
     `the ${format} request of a recorded conversation breaks no wire rule (skipped without ../shared/traces)`,
     () => {
-      for (const { id, messages } of readConversations()) {
+      for (const { id, messages } of sampleConversations()) {
         const sent = [...adoptMessages(messages, 1).messages, PROBE];
         const request = { model: 'm', system: '', tools: [], messages: sent, maxOutputTokens: 4_096 };
         const rendered = render(request);
