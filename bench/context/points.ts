@@ -14,11 +14,12 @@ const FOLDER = new URL('../../../shared/traces/', import.meta.url);
 const MIN_NEEDLES = 5;
 
 /** Kind of work. Means are taken over the points of a family, then over the families. */
-export const FAMILIES = ['service', 'shell', 'coding', 'chat'] as const;
+export const FAMILIES = ['service', 'shell', 'coding', 'chat', 'web'] as const;
 export type Family = (typeof FAMILIES)[number];
 
 const FAMILY_OF: readonly (readonly [RegExp, Family])[] = [
-  [/^tau|^fhir/, 'service'],
+  [/^tau|^fhir|^service/, 'service'],
+  [/^browser|^research/, 'web'],
   [/miniswe|sweagent/, 'shell'],
   [/^coding/, 'coding'],
   [/^chat/, 'chat'],
