@@ -16,7 +16,7 @@ import { RememberedCounts } from '../src/evaluation/remembered-counts.ts';
 import { Replay } from '../src/evaluation/replay.ts';
 import { wireFormats } from '../src/wire/formats.ts';
 import { type BenchRecording, FAMILIES, type Family, familyOf, readRecordings } from './context/points.ts';
-import { isSmoke } from './sample-size.ts';
+import { isSmoke, sampleSize } from './sample-size.ts';
 
 const MAX_TOKENS = 8_000;
 const THRESHOLD_SHARE = 1.3;
@@ -106,7 +106,8 @@ const { values } = parseArgs({
   },
 });
 const families = values.families.split(',') as Family[];
-const recordings = readRecordings().filter(({ group }) => families.includes(familyOf(group)));
+const chosen = readRecordings().filter(({ group }) => families.includes(familyOf(group)));
+const recordings = chosen.slice(0, sampleSize(chosen.length, 8));
 const turns = measureTurns(recordings);
 const rows: PrefixRow[] = [];
 for (const share of SHARES) rows.push(await measurePasses(recordings, share));

@@ -91,9 +91,11 @@ async function measure(file: string, maxTokens: number): Promise<Row> {
 }
 
 const files = existsSync(FOLDER) ? readdirSync(FOLDER).filter((name) => name.endsWith('.jsonl')) : [];
+/** A short file whose conversation is compacted several times. */
+const SMOKE_FILE = 'coding_forge.jsonl';
 const rows: Row[] = [];
 // The first run is not measured, so that the code is compiled before.
-const measured = files.slice(0, sampleSize(files.length, 1));
+const measured = isSmoke ? files.filter((name) => name === SMOKE_FILE) : files;
 for (const file of measured) await measure(file, BUDGETS[0] ?? 0);
 for (const maxTokens of BUDGETS) for (const file of measured) rows.push(await measure(file, maxTokens));
 const seconds = rows.reduce((sum, row) => sum + row.messages / row.messagesPerSecond, 0);
