@@ -12,7 +12,7 @@ import { readRecordings } from '../bench/context/points.ts';
 import { compareTables } from './use-weights/compare.ts';
 import { fitTable, heldOutTables, L2 } from './use-weights/fit-table.ts';
 import { HAND_SET } from './use-weights/hand-set.ts';
-import { digestOf, readSamples } from './use-weights/samples.ts';
+import { digestOf, FITTED_GROUPS, readSamples } from './use-weights/samples.ts';
 import { meanAuc } from './use-weights/scores.ts';
 import { writeTable } from './use-weights/table-file.ts';
 
@@ -21,7 +21,7 @@ const { values } = parseArgs({
   options: { check: { type: 'boolean', default: false }, compare: { type: 'boolean', default: false } },
 });
 
-const recordings = readRecordings();
+const recordings = readRecordings().filter(({ group }) => FITTED_GROUPS.includes(group));
 const samples = readSamples(recordings);
 if (values.compare) compareTables(samples, recordings);
 else {

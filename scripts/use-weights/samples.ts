@@ -11,6 +11,17 @@ import type { Recording } from '../../src/evaluation/quality/corpus.ts';
 import { findCuts } from '../../src/evaluation/quality/cut-points.ts';
 import { CommonTerms, termsOf } from './common-terms.ts';
 
+/** Files of recordings that the table is fitted to. Recordings of other files are held out. */
+export const FITTED_GROUPS: readonly string[] = [
+  'chat_aider',
+  'coding_forge',
+  'coding_miniswe',
+  'coding_pi',
+  'coding_sweagent',
+  'tau2_retail',
+  'tau_airline',
+];
+
 /** Shares of a recording's characters at which it is cut. */
 const SHARES = [0.4, 0.5, 0.65, 0.75];
 /** Messages after the cut in which a use counts. */

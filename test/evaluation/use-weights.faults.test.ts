@@ -2,11 +2,14 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { FITTED_GROUPS } from '../../scripts/use-weights/samples.ts';
 import { hasTraces, readConversationFiles } from '../wire/traces.ts';
 
 const table = readFileSync(new URL('../../src/domain/evidence/use-weights.ts', import.meta.url), 'utf8');
 const fitted = Number(/Recordings: (\d+) conversations/.exec(table)?.[1]);
-const found = readConversationFiles().flatMap(({ conversations }) => conversations).length;
+const found = readConversationFiles()
+  .filter(({ name }) => FITTED_GROUPS.includes(name))
+  .flatMap(({ conversations }) => conversations).length;
 
 test.skipIf(!hasTraces || found !== fitted)(
   'the weights in the code are those of a new fit (skipped without the recordings of the fit in ../shared/traces)',
