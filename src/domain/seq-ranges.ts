@@ -34,5 +34,5 @@ export function subtractRanges({ from, to }: SeqRange, others: readonly SeqRange
  */
 export function checkRanges(ranges: readonly SeqRange[]): void {
   const wrong = ranges.find(({ from }) => from < 1);
-  if (wrong !== undefined) throw new RangeError(`ranges[].from: must be 1 or more; got ${wrong.from}`);
+  if (wrong !== undefined) throw new RangeError(`ranges[].from: must be 1 or more, but is ${wrong.from}`);
 }

@@ -186,7 +186,7 @@ export function describeContextStore(given: Given): void {
     expect((await store.readLog(conversation, ranges)).map(({ seq }) => seq)).toEqual([2, 3, 9, 10]);
     expect(await store.readLog(conversation, [])).toEqual([]);
     expect(await store.readLog(newConversation(), [{ from: 1, to: 5 }])).toEqual([]);
-    await expect(store.readLog(conversation, [{ from: 0, to: 5 }])).rejects.toThrow('must be 1 or more; got 0');
+    await expect(store.readLog(conversation, [{ from: 0, to: 5 }])).rejects.toThrow('must be 1 or more, but is 0');
   });
 
   test('readText returns the full text of a clipped message by its hash, and a conversation before its first compaction lists no version', async () => {
