@@ -25,6 +25,8 @@ export interface Context {
   /** Sequence number of the last log entry in this context. */
   readonly head: number;
   readonly items: readonly ContextItem[];
+  /** As in the source. */
+  readonly inputs?: readonly number[];
 }
 
 /** Log entries and summaries from the store, from which a context is built. */
@@ -37,6 +39,11 @@ export interface ContextSource {
    */
   readonly entries: readonly LogEntry[];
   readonly summaries: ReadonlyMap<string, Summary>;
+  /**
+   * Sequence numbers of the running turn's user message, and of the messages that steered the turn. Absent if no turn
+   * runs, or if the message of the turn is not in the log yet.
+   */
+  readonly inputs?: readonly number[];
 }
 
 /** Number of context items that are built before the generator yields to the event loop. */
@@ -63,7 +70,7 @@ export function buildContext(source: ContextSource): Context {
 }
 
 /** Like `buildContext`, but yields regularly so that other work can run in between. */
-export function* buildInSlices({ version, head, entries, summaries }: ContextSource): Sliced<Context> {
+export function* buildInSlices({ version, head, entries, summaries, inputs }: ContextSource): Sliced<Context> {
   const log = new Map<number, LogEntry>();
   yield* forEachInSlices(entries, (entry) => log.set(entry.seq, entry));
   const items: ContextItem[] = [];
@@ -79,7 +86,7 @@ export function* buildInSlices({ version, head, entries, summaries }: ContextSou
       if (items.length % ITEMS_A_SLICE === 0) yield;
     }
   }
-  return { version, head, items };
+  return { version, head, items, ...(inputs && { inputs }) };
 }
 
 /** Builds the context item of one log entry: unchanged, masked or shortened, as its segment says. */

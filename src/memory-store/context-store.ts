@@ -8,6 +8,7 @@ import { eraseRecords } from './erase.ts';
 import { restartIdleTtl } from './idle-ttl.ts';
 import { findAnswer } from './kept-answers.ts';
 import { appendToLog, moveCalls } from './log.ts';
+import { headTurn, steeredTurns } from './mailbox.ts';
 import { scheduleIdlePacking } from './pack-store.ts';
 import { createPass } from './pass-store.ts';
 
@@ -46,12 +47,19 @@ function readContext(
   if (version === undefined) return undefined;
   const head = at.head ?? conversation.log.length;
   checkHead(head, { head: conversation.log.length, version });
+  const inputs = findInputs(conversation);
   return {
     version,
     head,
+    ...(inputs.length > 0 && { inputs }),
     entries: readRanges(conversation, rangesToRead(version, head)),
     summaries: findSummaries(conversation, version),
   };
+}
+
+/** Finds the messages of the running turn as `lua/read-version.lua` does in Redis. */
+function findInputs(conversation: MemoryConversation): number[] {
+  return [headTurn(conversation), ...steeredTurns(conversation)].flatMap((turn) => turn?.inputSeq ?? []);
 }
 
 function findSummaries(conversation: MemoryConversation | undefined, version: Version): Map<string, Summary> {

@@ -45,8 +45,8 @@ export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore
   };
 }
 
-/** Last seq of the log and one context version, read at the same moment. */
-interface VersionSnapshot {
+/** Last seq of the log, one context version and the inputs of the running turn, read at the same moment. */
+interface VersionSnapshot extends Pick<ContextSource, 'inputs'> {
   readonly head: number;
   readonly version: Version;
 }
@@ -72,14 +72,14 @@ export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader
     snapshot: VersionSnapshot,
     head = snapshot.head,
   ): Promise<ContextSource | undefined> {
-    const { version } = snapshot;
+    const { version, inputs } = snapshot;
     checkHead(head, snapshot);
     const ranges = rangesToRead(version, head);
     const [entries, summaries] = await Promise.all([
       readLog(conversation, ranges),
       readSummaries(redis, keyspace.key(conversation, 'txt'), version),
     ]);
-    const source: ContextSource = { version, head, entries, summaries };
+    const source: ContextSource = { version, head, entries, summaries, ...(inputs && { inputs }) };
     const expected = ranges.reduce((count, { from, to }) => count + to - from + 1, 0);
     if (entries.length < expected) {
       const again = await readSnapshot(conversation, version.number);
@@ -105,13 +105,15 @@ const readVersionScript: ScriptDefinition<
   file: 'read-version',
   args: ([, version]) => [version ?? ''],
   decode: (reply, [conversation, wanted], keyspace) => {
-    const found = reply as [number | null, number | null, string] | [];
+    const found = reply as [number | null, number | null, string, string[]] | [];
     if (found.length === 0) return undefined;
-    const [head, number, text] = found;
+    const [head, number, text, turns] = found;
     const key = keyspace.key(conversation, 'c');
     if (!isSeq(head)) throw corruptRecord(key, 'head', 'the value must be the number of a message');
     if (!isSeq(number)) throw corruptRecord(key, 'version', 'the value must be the number of a version');
-    if (number === START_VERSION.number) return { head, version: START_VERSION };
+    const inputs = readInputs(turns, (turn) => keyspace.turn(conversation, turn));
+    const read = { head, ...(inputs.length > 0 && { inputs }) };
+    if (number === START_VERSION.number) return { ...read, version: START_VERSION };
     const place = { key: keyspace.key(conversation, 'ver'), field: String(number) };
     if (text === '' && wanted === undefined) throw corruptRecord(place.key, place.field, 'the live version is missing');
     if (text === '') return undefined;
@@ -123,9 +125,19 @@ const readVersionScript: ScriptDefinition<
         `the version ends at message ${version.base}, but the log has only ${head} messages`,
       );
     }
-    return { head, version };
+    return { ...read, version };
   },
 };
+
+/** @param turns each turn, with the seq of its user message */
+function readInputs(turns: readonly string[], keyOf: (turn: string) => string): number[] {
+  return turns.flatMap((turn, at) => {
+    if (at % 2 === 1) return [];
+    const seq = Number(turns[at + 1]);
+    if (!isSeq(seq)) throw corruptRecord(keyOf(turn), 'inputSeq', 'the value must be the number of a message');
+    return [seq];
+  });
+}
 
 function isSeq(value: number | null): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_SEQ;

@@ -29,6 +29,7 @@ function cutLine(line: string, { excess = 0, excessBytes = 0, relax = false, spa
     layOutInSlices(items, complete, {
       firstUserSeq: first,
       lastModelSeq: findLastModelSeq(items),
+      inputs: new Set(),
     }),
   );
   const { droppable, others } = evictionCandidates(layout);
@@ -50,7 +51,7 @@ function cutLine(line: string, { excess = 0, excessBytes = 0, relax = false, spa
     };
     const rest = items.filter((item) => !gone().includes(item));
     const relaxed = runToEnd(
-      layOutInSlices(rest, complete, { firstUserSeq: first, lastModelSeq: findLastModelSeq(items) }),
+      layOutInSlices(rest, complete, { firstUserSeq: first, lastModelSeq: findLastModelSeq(items), inputs: new Set() }),
     );
     const second = cutFloor(relaxed, left);
     const went = rest.filter((_, position) => second.groups.has(relaxed.groupOf[position] as number));

@@ -29,6 +29,8 @@ export interface PassSetting {
   readonly reasons?: readonly Reason[];
   readonly model?: ModelWindow;
   readonly overhead?: RequestOverhead;
+  /** Seqs of the user messages of the running turn. */
+  readonly inputs?: readonly number[];
 }
 
 /** Counts four letters as one token. */
@@ -150,7 +152,7 @@ export function takePass(
 ): TakenPass {
   const first = story.entries.find((entry) => entry.message.role === 'user')?.seq;
   const request = {
-    ...requestOver(contextOfStory(story), setting),
+    ...requestOver({ ...contextOfStory(story), ...(setting.inputs && { inputs: setting.inputs }) }, setting),
     ...(first === undefined ? {} : { firstUserSeq: first }),
   };
   const plan = planPass(request);

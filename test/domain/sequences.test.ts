@@ -66,7 +66,11 @@ describe('ranges to summarize (sequences)', () => {
       fc.property(scenarios, (scenario) => {
         const { context, firstUserSeq } = firstRequest(scenario);
         const layout = runToEnd(
-          layOutInSlices(context.items, policy, { firstUserSeq, lastModelSeq: findLastModelSeq(context.items) }),
+          layOutInSlices(context.items, policy, {
+            firstUserSeq,
+            lastModelSeq: findLastModelSeq(context.items),
+            inputs: new Set(),
+          }),
         );
         const isKept = (position: number): boolean =>
           layout.protections[layout.groupOf[position] as number] !== undefined;
@@ -90,7 +94,11 @@ describe('ranges to summarize (sequences)', () => {
   const sequencesOf = (line: string, policy: PolicyInput): string[] => {
     const { context, policy: complete, firstUserSeq } = requestOver(contextOf(line), { policy });
     const layout = runToEnd(
-      layOutInSlices(context.items, complete, { firstUserSeq, lastModelSeq: findLastModelSeq(context.items) }),
+      layOutInSlices(context.items, complete, {
+        firstUserSeq,
+        lastModelSeq: findLastModelSeq(context.items),
+        inputs: new Set(),
+      }),
     );
     return runToEnd(
       findSequences(layout, complete, { isTokenBound: false, tailStart: layout.items.length, mayRelaxFloor: false }),

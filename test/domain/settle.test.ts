@@ -54,6 +54,7 @@ describe('summaries in a version', () => {
       archived: 4,
       explained: [],
       isFloorRelaxed: false,
+      isInputCut: false,
       prefix: { kept: { tokens: 20, bytes: 80 }, cheapest: { tokens: 20, bytes: 80 } },
       summaryKeys: ['text-3-4', 'text-6-7'],
       steps: [{ step: 'summarize', tokens: 140, bytes: 560 }],

@@ -10,7 +10,7 @@ import { firstRequest, scenarios } from './scenarios.ts';
 
 function layOut({ items }: Context, retentionWindow: number): Layout {
   const policy = completePolicy({ retentionWindow, keepFirstUser: false });
-  return runToEnd(layOutInSlices(items, policy, { lastModelSeq: findLastModelSeq(items) }));
+  return runToEnd(layOutInSlices(items, policy, { lastModelSeq: findLastModelSeq(items), inputs: new Set() }));
 }
 
 const tailOf = (line: string, maxTokens: number, { window = 0, mayRelaxFloor = false } = {}) =>

@@ -80,7 +80,7 @@ export const budgetInfeasibleSchema = z.object({
   fixed: tokens,
   /** Pinned texts of the policy and pinned messages. */
   pinned: tokens,
-  /** Open rounds, rounds with a result that the model has not read, and the last user message. */
+  /** Open rounds, rounds with a result that the model has not read, the last user message and the inputs of the turn. */
   open: tokens,
   /** Retention window and first user message, if they could not be removed. */
   floor: tokens,
@@ -104,7 +104,7 @@ export function explainInfeasible(
   const bound = (sum: number): number => Math.floor(scaleTokens(sum, overhead.calibration * limits.upperBoundFactor));
   const [system, pins] = [tokensOf('system', 'prefix'), tokensOf('pin')];
   const [live, retained] = [
-    tokensOf('open_round', 'unread', 'last_user', 'read_user'),
+    tokensOf('open_round', 'unread', 'last_user', 'input', 'read_user'),
     tokensOf('retention', 'first_user'),
   ];
   const placeholder = weighPlaceholder(layout.items);

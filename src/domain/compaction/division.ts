@@ -7,7 +7,7 @@ const tokens = z.number().int().nonnegative();
 export const budgetDivisionSchema = z.object({
   /** Tokens that the messages may have together. */
   budget: tokens,
-  /** System messages, pins, open rounds, unread results and the last user message. They come off first. */
+  /** System messages, pins, open rounds, unread results, and the inputs of the running turn. They come off first. */
   fixed: tokens,
   /** Users' words before the tail. */
   users: tokens,

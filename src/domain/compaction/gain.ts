@@ -13,6 +13,7 @@ import {
 } from './budget.ts';
 import { Ladder } from './ladder.ts';
 import { isFixed, type Layout } from './layout.ts';
+import { isInputCut } from './running-inputs.ts';
 import type { AcceptedSummary } from './summaries.ts';
 import type { CappedSequence } from './summary-caps.ts';
 import { hasHardReason } from './thresholds.ts';
@@ -52,8 +53,8 @@ function* savesEnough(request: PlanRequest, ladder: Ladder, sequences: readonly 
 }
 
 /**
- * Checks whether a hard pass reaches its budget with these summaries. The division assumes that unread messages can be
- * shortened, which pictures and calls cannot.
+ * Checks whether a hard pass reaches its budget with these summaries and whole inputs. The division assumes that unread
+ * messages can be shortened, which pictures and calls cannot.
  */
 function* fitsWithSummaries(
   request: PlanRequest,
@@ -64,7 +65,8 @@ function* fitsWithSummaries(
   const fixed = groupWeights.filter((_, group) => isFixed(protections[group]));
   const { tokens, bytes } = excessWeight(request, addWeights(weighItems([...fixed, ...summaries]), PLACEHOLDER));
   if (tokens === 0 && bytes === 0) return true;
-  return !(yield* settleLargest(request, sequences)).isOver;
+  const largest = yield* settleLargest(request, sequences);
+  return !largest.isOver && !isInputCut(request.context, largest.items);
 }
 
 function* settleLargest(request: PlanRequest, sequences: readonly CappedSequence[]): Sliced<Ladder> {

@@ -1,8 +1,7 @@
 import { type ContextItem, weighItems } from '../context.ts';
 import type { EvictionStrategy } from '../eviction-strategy.ts';
-import { findSupersededCalls } from '../evidence/superseded.ts';
 import type { Weight } from '../message.ts';
-import { forEachInSlices, type Sliced } from '../sliced.ts';
+import type { Sliced } from '../sliced.ts';
 import { excessWeight, mostItemTokens, type PlanRequest, weighSent } from './budget.ts';
 import { type ContextEvidence, readEvidence } from './context-evidence.ts';
 import { cutContext, cutFloor, evictionCandidates } from './eviction.ts';
@@ -16,11 +15,12 @@ import {
   type Layout,
   layOutAgain,
   layOutInSlices,
+  type Protection,
 } from './layout.ts';
-import { isMaskable } from './mask.ts';
-import { maskWithNotes } from './mask-notes.ts';
+import { maskOldResults } from './mask-notes.ts';
 import { maskOldPictures } from './mask-pictures.ts';
 import { findLandmarks } from './prefix.ts';
+import { isInputCut } from './running-inputs.ts';
 import { estimateShortened, isShortenable, type ShortenRequest, shortenLargest } from './shorten.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 import { hasHardReason, hasTokenReason } from './thresholds.ts';
@@ -36,9 +36,14 @@ export interface StepTaken extends Weight {
 /** Smallest sizes in the first clip of a message, and in the last clip, after everything removable is gone. */
 const WIDE_TOKENS = 64;
 const NARROW_TOKENS = 24;
+/** Share of the budget that the inputs of the running turn keep together, as long as anything else can be shortened. */
+const INPUT_SHARE = 0.6;
 /** Shares of the budget: a context is full enough from the first, and a strategy leaves the second filled. */
 const GOOD_FILL = 0.95;
 const MIN_FILL = 0.7;
+
+const isFree = (protection: Protection | undefined): boolean => protection === undefined;
+const isInput = (protection: Protection | undefined): boolean => protection === 'input';
 
 /**
  * The steps that make a context smaller, from the cheapest loss to the most expensive:
@@ -47,7 +52,7 @@ const MIN_FILL = 0.7;
  * 3. summarize: replace sequences by their summaries.
  * 4. clip: shorten the largest messages to what matters in them.
  * 5. evict: remove the groups that the agent will least likely need.
- * 6. relax: clip the floor, then remove its groups.
+ * 6. relax: clip the floor, then remove its groups. At last, clip the inputs of the running turn.
  *
  * Each step works on the result of the earlier ones. A step that would not make the context smaller is not taken. Steps
  * are generators, so that a worker can run a long pass in slices.
@@ -63,7 +68,7 @@ export class Ladder {
   readonly #removed = new RemovedGroups();
   /** Layout of the items, or of what they were before the last step. */
   #layout: Layout | undefined;
-  /** Items of the floor before the pass. True for the first user message. */
+  /** Items of the floor and inputs before the pass. True for the first user message. */
   #floor: ReadonlyMap<ContextItem, boolean> | undefined;
   #evidence: ContextEvidence | undefined;
 
@@ -110,13 +115,9 @@ export class Ladder {
     return tokens > 0 || bytes > 0;
   }
 
-  /** True if a message of the floor is no longer as it was. */
+  /** True if a message of the floor or an input is no longer as it was. */
   get isFloorRelaxed(): boolean {
     return isFloorChanged(this.#floor ?? new Map(), this.#items);
-  }
-
-  get #isHard(): boolean {
-    return hasHardReason(this.#request.reasons);
   }
 
   /** Takes the steps that need no choice. */
@@ -130,37 +131,48 @@ export class Ladder {
    * its extent in any case. Only a hard reason changes the floor.
    */
   *descend(strategy?: EvictionStrategy): Sliced<void> {
-    if (this.isOver) yield* this.#clip(WIDE_TOKENS, false);
+    if (this.isOver) yield* this.#clip(WIDE_TOKENS, isFree);
     if (this.isOver || strategy !== undefined) yield* this.#evict(strategy);
     // After the cut, a protected message may come first, which needs a placeholder.
     if (this.isOver) yield* this.#evict(undefined);
-    if (this.#isHard) yield* this.#cutFloor();
+    if (hasHardReason(this.#request.reasons)) yield* this.#cutFloor();
     if (strategy !== undefined && this.#spareTokens >= 0) return;
     yield* this.#giveBack();
   }
 
   *#cutFloor(): Sliced<void> {
-    if (this.isOver) yield* this.#clip(WIDE_TOKENS, true);
+    if (this.isOver) yield* this.#clip(WIDE_TOKENS, isFlexible);
     if (this.isOver) yield* this.#relax();
     if (this.isOver) yield* this.#relax();
-    if (this.isOver) yield* this.#clip(NARROW_TOKENS, true);
+    const share = INPUT_SHARE * (mostItemTokens(this.#request) ?? 0);
+    if (this.isOver) yield* this.#clip(Math.floor(share / Math.max(1, this.#landmarks.inputs.size)), isInput);
+    if (this.isOver) yield* this.#clip(NARROW_TOKENS, isFlexible);
+    if (this.isOver) yield* this.#clip(NARROW_TOKENS, isInput);
   }
 
   /** Gives back what fits again, because a later step removed more than the budget needed. */
   *#giveBack(): Sliced<void> {
     if (this.isOver) return;
+    // Nothing older returns before the inputs of the running turn are whole.
+    yield* this.#lengthen(({ from }) => this.#landmarks.inputs.has(from));
+    if (isInputCut(this.#request.context, this.#items)) return;
     this.#replaceLast(yield* this.#removed.putBack(this.#items, this.#request));
     yield;
-    yield* this.#refill();
-    this.#replaceLast(showWhole(this.#items, this.#whole, this.#request));
+    yield* this.#lengthen(() => true);
   }
 
   /** Makes shortened messages longer again, if a later step removed more than the budget needed. */
-  *#refill(): Sliced<void> {
+  *#lengthen(mayGrow: (item: ContextItem) => boolean): Sliced<void> {
+    yield* this.#refill(mayGrow);
+    const whole = new Map(this.#whole.entries().filter(([item]) => mayGrow(item)));
+    this.#replaceLast(showWhole(this.#items, whole, this.#request));
+  }
+
+  *#refill(mayGrow: (item: ContextItem) => boolean): Sliced<void> {
     const most = mostItemTokens(this.#request);
     const last = this.#steps.at(-1);
     if (most === undefined || last === undefined || this.isOver || this.weight.tokens >= GOOD_FILL * most) return;
-    const items = this.#items.map((item) => this.#whole.get(item) ?? item);
+    const items = this.#items.map((item) => (mayGrow(item) && this.#whole.get(item)) || item);
     const candidates = items.filter((item, position) => item !== this.#items[position]);
     if (candidates.length === 0) return;
     const excess = this.#excessOf(items, weighItems(items));
@@ -197,21 +209,9 @@ export class Ladder {
 
   /** Masks old results that a later one superseded, or all if the policy says so. Masks pictures after an overflow. */
   *#mask(): Sliced<void> {
-    const { reasons, weigh, isEstimate } = this.#request;
+    const { reasons, weigh } = this.#request;
     if (reasons.includes('overflow')) this.#take('mask', yield* maskOldPictures(yield* this.layOut(), weigh));
-    const { maskToolResults } = this.#request.policy;
-    const { groupOf, callOf, protections } = yield* this.layOut();
-    const isError = (position: number): boolean => this.#items[position]?.message.isError === true;
-    const superseded = yield* findSupersededCalls(callOf, isError);
-    if (superseded.size === 0 && !maskToolResults) return;
-    const chosen: number[] = [];
-    yield* forEachInSlices(this.#items, (item, position) => {
-      const isStale = maskToolResults || superseded.has(position);
-      const mayChange = protections[groupOf[position] as number] === undefined && item.segment === undefined;
-      if (isStale && mayChange && isMaskable(item)) chosen.push(position);
-    });
-    if (chosen.length === 0) return;
-    this.#take('mask', yield* maskWithNotes({ items: this.#items, callOf, chosen, isEstimate }, weigh));
+    this.#take('mask', yield* maskOldResults(yield* this.layOut(), this.#request));
     yield;
   }
 
@@ -220,7 +220,8 @@ export class Ladder {
    * @returns keys of the texts that were used
    */
   *summarize(summaries: readonly AcceptedSummary[], version: number): Sliced<string[]> {
-    const { items, used } = placeSummaries(yield* this.layOut(), summaries, { version, mayRelaxFloor: this.#isHard });
+    const mayRelaxFloor = hasHardReason(this.#request.reasons);
+    const { items, used } = placeSummaries(yield* this.layOut(), summaries, { version, mayRelaxFloor });
     yield;
     this.#take('summarize', items);
     yield;
@@ -246,12 +247,11 @@ export class Ladder {
   }
 
   /** Shortens the largest messages, while the budget needs it. */
-  *#clip(minTokens: number, isFloorIncluded: boolean): Sliced<void> {
+  *#clip(minTokens: number, mayClip: (protection: Protection | undefined) => boolean): Sliced<void> {
     const { groupOf, protections } = yield* this.layOut();
-    const candidates = this.#items.filter((item, position) => {
-      const protection = protections[groupOf[position] as number];
-      return isShortenable(item) && (protection === undefined || (isFloorIncluded && isFlexible(protection)));
-    });
+    const candidates = this.#items.filter(
+      (item, position) => isShortenable(item) && mayClip(protections[groupOf[position] as number]),
+    );
     if (candidates.length === 0) return;
     const shortened = yield* this.#shorten({ items: this.#items, candidates, excess: this.excess, minTokens });
     if (shortened.size === 0) return;
@@ -278,14 +278,13 @@ export class Ladder {
     return this.#evidence;
   }
 
-  *#remove(step: LadderStep, groups: ReadonlySet<number>): Sliced<boolean> {
-    if (groups.size === 0) return false;
+  *#remove(step: LadderStep, groups: ReadonlySet<number>): Sliced<void> {
+    if (groups.size === 0) return;
     const layout = yield* this.layOut();
     const left = this.#items.filter((_, position) => !groups.has(layout.groupOf[position] as number));
     yield;
-    if (!this.#take(step, left)) return false;
+    if (!this.#take(step, left)) return;
     if (step !== 'drop') yield* this.#removed.add(layout, groups, this.#floor ?? new Map());
-    return true;
   }
 
   #take(step: LadderStep, items: readonly ContextItem[]): boolean {

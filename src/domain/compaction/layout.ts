@@ -7,18 +7,21 @@ import { forEachInSlices, mapInSlices, type Sliced } from '../sliced.ts';
 /**
  * Why a group stays in the context.
  * - `system`, `pin`, `open_round`: always whole.
- * - `last_user`: the last user message, which the model has not read. Always whole.
+ * - `last_user`: the last user message, or an input of the running turn, which the model has not read. Always whole.
+ * - `input`: an input of the running turn that the model has read. A hard reason may shorten it, after everything older has
+ *   left and everything newer is short. Never removed.
  * - `unread`: a round with a result that the model has not read. Without the result the model would repeat its calls. Such
  *   rounds may only be shortened, and only with a hard reason.
  * - `prefix`: the start that the policy keeps unchanged, so that the provider can read it from its cache. Always whole.
  * - `retention`, `first_user`, `read_user`: the floor, which a hard reason relaxes. `read_user` is the last user message
- *   if the model has read it. It may be shortened, or copied into a summary, but never removed.
+ *   if the model has answered it. It may be shortened, or copied into a summary, but never removed.
  */
 export type Protection =
   | 'system'
   | 'pin'
   | 'open_round'
   | 'last_user'
+  | 'input'
   | 'unread'
   | 'read_user'
   | 'prefix'
@@ -44,6 +47,8 @@ export interface Landmarks {
   readonly firstUserSeq?: number | undefined;
   /** The last message of the model. The model has read nothing after it. */
   readonly lastModelSeq: number;
+  /** Inputs of the running turn. Empty if no turn runs. */
+  readonly inputs: ReadonlySet<number>;
   /** The last message of the start that stays unchanged. Absent: none does. */
   readonly prefixEnd?: number;
 }
@@ -136,11 +141,11 @@ export function isFloor(protection: Protection | undefined): boolean {
   return protection !== undefined && FLOOR.has(protection);
 }
 
-/** Items of the floor. True for the first user message. */
+/** Items that a version reports if they change: the floor and the inputs. True for the first user message. */
 export function findFloor({ items, groups, protections }: Layout): Map<ContextItem, boolean> {
   const floor = new Map<ContextItem, boolean>();
   for (const [group, protection] of protections.entries()) {
-    if (!isFloor(protection)) continue;
+    if (!isFloor(protection) && protection !== 'input') continue;
     for (const position of groups[group]?.positions ?? [])
       floor.set(items[position] as ContextItem, protection === 'first_user');
   }
@@ -161,8 +166,8 @@ export function isFixed(protection: Protection | undefined): boolean {
   return protection === 'read_user' || (protection !== undefined && !isFloor(protection));
 }
 
-/** Checks whether a hard reason permits to shorten messages with this protection. */
-export function isFlexible(protection: Protection): boolean {
+/** Checks whether a hard reason permits to shorten messages with this protection before the inputs of the running turn. */
+export function isFlexible(protection: Protection | undefined): boolean {
   return isFloor(protection) || protection === 'unread';
 }
 
@@ -170,7 +175,7 @@ function* protectGroups(
   items: readonly ContextItem[],
   groups: readonly Group[],
   policy: Policy,
-  { firstUserSeq, lastModelSeq, prefixEnd = 0 }: Landmarks,
+  { firstUserSeq, lastModelSeq, inputs, prefixEnd = 0 }: Landmarks,
 ): Sliced<(Protection | undefined)[]> {
   const lastUser = items.findLastIndex((item) => item.message.role === 'user');
   // A round that reaches into the window is kept whole.
@@ -182,7 +187,11 @@ function* protectGroups(
     if (group.kind === 'system') return 'system';
     if (positions.some((position) => items[position]?.message.pinned === true)) return 'pin';
     if (group.isOpen) return 'open_round';
-    if (first === lastUser) return (items[first] as ContextItem).to > lastModelSeq ? 'last_user' : 'read_user';
+    const { from, to } = items[first] as ContextItem;
+    const isInput = inputs.has(from);
+    if ((isInput || first === lastUser) && to > lastModelSeq) return 'last_user';
+    if (isInput) return 'input';
+    if (first === lastUser) return 'read_user';
     if (group.kind === 'round' && (items[last] as ContextItem).from > lastModelSeq) return 'unread';
     if (last >= windowStart) return 'retention';
     if ((items[last] as ContextItem).to <= prefixEnd) return 'prefix';

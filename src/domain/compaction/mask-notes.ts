@@ -1,10 +1,13 @@
 import { briefCall, clipAtWord } from '../evidence/call-line.ts';
 import { readOutcome } from '../evidence/outcome.ts';
+import { findSupersededCalls } from '../evidence/superseded.ts';
 import type { Message, ToolCall } from '../message.ts';
 import { forEachInSlices, type Sliced } from '../sliced.ts';
 import type { ContextItem } from '../version.ts';
+import type { PlanRequest } from './budget.ts';
 import type { Weigh } from './clip.ts';
-import { maskedItem, maskResult } from './mask.ts';
+import type { Layout } from './layout.ts';
+import { isMaskable, maskedItem, maskResult } from './mask.ts';
 import { findUsedNames } from './mask-names.ts';
 
 /** Maximum tokens of a masked result with its note. */
@@ -22,6 +25,25 @@ export interface MaskRequest {
   readonly chosen: readonly number[];
   /** True for masks that are only counted, and need no notes. */
   readonly isEstimate?: boolean | undefined;
+}
+
+/**
+ * Masks the old results that a later one superseded, or all old results if the policy says so.
+ * @returns the same items if no result may be masked
+ */
+export function* maskOldResults(
+  { items, groupOf, callOf, protections }: Layout,
+  { policy: { maskToolResults }, weigh, isEstimate }: Pick<PlanRequest, 'policy' | 'weigh' | 'isEstimate'>,
+): Sliced<readonly ContextItem[]> {
+  const superseded = yield* findSupersededCalls(callOf, (position) => items[position]?.message.isError === true);
+  if (superseded.size === 0 && !maskToolResults) return items;
+  const chosen: number[] = [];
+  yield* forEachInSlices(items, (item, position) => {
+    const isStale = maskToolResults || superseded.has(position);
+    const mayChange = protections[groupOf[position] as number] === undefined && item.segment === undefined;
+    if (isStale && mayChange && isMaskable(item)) chosen.push(position);
+  });
+  return chosen.length === 0 ? items : yield* maskWithNotes({ items, callOf, chosen, isEstimate }, weigh);
 }
 
 /**

@@ -2,6 +2,7 @@ import type { ContextItem } from '../context.ts';
 import type { Weight } from '../message.ts';
 import { mostItemTokens, type PlanRequest } from './budget.ts';
 import { findLastModelSeq, type Landmarks } from './layout.ts';
+import { findInputs } from './running-inputs.ts';
 
 /** The part of a context's start that a new version leaves. Providers read only an unchanged start from their cache. */
 export interface KeptPrefix {
@@ -30,25 +31,34 @@ export function measurePrefix(
 /** Finds the seqs that determine the protections of a pass. They stay the same while items are removed. */
 export function findLandmarks(request: PlanRequest): Landmarks {
   const { context, policy, firstUserSeq } = request;
-  const prefixEnd = findPrefixEnd(context.items, { ...policy, budget: mostItemTokens(request) ?? 0 });
-  return { firstUserSeq, lastModelSeq: findLastModelSeq(context.items), prefixEnd };
+  const inputs = findInputs(context);
+  const prefixEnd = findPrefixEnd(context.items, { ...policy, inputs, budget: mostItemTokens(request) ?? 0 });
+  return { firstUserSeq, lastModelSeq: findLastModelSeq(context.items), inputs, prefixEnd };
 }
 
 /**
  * Finds the last seq of the start that a pass leaves unchanged for the sake of the provider's cache.
- * @param budget tokens that the messages may have
+ * @param prefix `budget`: tokens that the messages may have. `inputs`: of the running turn
  */
 export function findPrefixEnd(
   items: readonly ContextItem[],
-  { keepPrefix, budget }: { readonly keepPrefix: number; readonly budget: number },
+  {
+    keepPrefix,
+    budget,
+    inputs,
+  }: { readonly keepPrefix: number; readonly budget: number; readonly inputs?: ReadonlySet<number> },
 ): number {
   if (keepPrefix === 0) return 0;
-  // The last user message, and everything from the last message of the model on, may be fixed, so they come off first.
+  // Inputs, the last user message, and everything from the last message of the model on may be fixed. They come off first.
   const lastModel = items.findLastIndex(({ message: { role } }) => role === 'assistant');
   const lastUser = items.findLastIndex(({ message: { role } }) => role === 'user');
   const fixed = items.filter(
-    ({ message }, position) =>
-      message.role === 'system' || message.pinned === true || position === lastUser || position >= lastModel,
+    ({ message, from }, position) =>
+      message.role === 'system' ||
+      message.pinned === true ||
+      inputs?.has(from) === true ||
+      position === lastUser ||
+      position >= lastModel,
   );
   const room = budget - sumTokens(lastModel < 0 ? items : fixed);
   return items[countWithin(items, keepPrefix * room) - 1]?.to ?? 0;

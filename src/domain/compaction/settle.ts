@@ -7,6 +7,7 @@ import { isGain } from './gain.ts';
 import { Ladder, type StepTaken } from './ladder.ts';
 import { type Explanation, explainSize, type PassPlan, type PlanRequest } from './plan.ts';
 import { type KeptPrefix, measurePrefix } from './prefix.ts';
+import { isInputCut } from './running-inputs.ts';
 import { segmentItems } from './segments.ts';
 import type { AcceptedSummary } from './summaries.ts';
 import { hasHardReason, isSendable } from './thresholds.ts';
@@ -31,6 +32,8 @@ export interface SettledContext {
   readonly archived: number;
   readonly explained: readonly Explanation[];
   readonly isFloorRelaxed: boolean;
+  /** True if an input of the running turn is shorter than before, because the budget has no room for it. */
+  readonly isInputCut: boolean;
   /** The start of the context that stays. The provider may have it in its cache. */
   readonly prefix: KeptPrefix;
   /** Keys of the summary texts that were used. */
@@ -59,11 +62,12 @@ export type SettleOutcome =
  * 3. Clip large messages while the budget needs it. Evict groups while the budget needs it, or as the plan says.
  * 4. Under a hard reason, clip and relax the floor.
  * 5. Compare the result with the budget and with `minGain`.
- * 6. If nothing fits, settle again without the summaries.
+ * 6. If nothing fits, or only shortened inputs of the running turn, settle again without the summaries.
  */
 export function* settleInSlices(request: SettleRequest): Sliced<SettleOutcome> {
   const outcome = yield* settleOnce(request);
-  if (outcome.kind !== 'infeasible' || request.summaries.length === 0) return outcome;
+  const isCut = outcome.kind === 'infeasible' || (outcome.kind === 'version' && outcome.isInputCut);
+  if (!isCut || request.summaries.length === 0) return outcome;
   // The pass that places a summary never evicts the summary. Summaries are planned in tokens, and may exceed the byte limit.
   return yield* settleOnce({ ...request, summaries: [] });
 }
@@ -100,6 +104,7 @@ function* settleOnce(request: SettleRequest): Sliced<SettleOutcome> {
     archived: countMessages(context.items) - countMessages(items),
     explained: [...explained, ...(placed.length < plan.sequences.length ? ['summaries_missing' as const] : [])],
     isFloorRelaxed: ladder.isFloorRelaxed,
+    isInputCut: isInputCut(context, items),
     prefix: measurePrefix(context.items, items, policy.retentionWindow),
     summaryKeys: placed,
     steps,

@@ -150,6 +150,26 @@ export function describeBusyTurns(given: Given): void {
     expect((await observe(conversation)).shape.mailbox).toEqual(['t1', 's1', 's2', 's3', 't2']);
   });
 
+  test('readContext names the messages of the running turn and of the turns that steered the turn, until the turn ends', async () => {
+    const { store, conversation } = given.nothing();
+    const inputs = async (): Promise<readonly number[] | undefined> => (await store.readContext(conversation))?.inputs;
+    await store.accept(turnFor(conversation, 't1'));
+    expect(await inputs(), 'no worker has claimed the turn').toBeUndefined();
+    const { lease } = await claimHead(store, conversation);
+    await store.accept(turnFor(conversation, 's1', { onBusy: 'steer' }));
+    await store.accept(turnFor(conversation, 't2'));
+    expect(await inputs(), 'the steering message is not in the log yet').toEqual([1]);
+    await store.recordStep(lease, callsStep('m1', 1, 1));
+    await store.recordStep(lease, resultStep('r1', 'c2_0'));
+    await store.takeSteering(lease);
+    expect(await inputs()).toEqual([1, 4]);
+    await store.recordStep(lease, textStep('m2', 4));
+    await store.settle(lease, { state: 'completed', answerSeq: 5 }, undefined);
+    expect(await inputs()).toEqual([6]);
+    await store.cancel(conversation, 't2', 'w');
+    expect(await inputs()).toBeUndefined();
+  });
+
   test('readStream returns a steering message among the messages of the turn that it went into, and an event names its place', async () => {
     const { store, events, conversation, lease } = await given.running();
     await store.accept(turnFor(conversation, 's1', { onBusy: 'steer' }));

@@ -66,6 +66,7 @@ const SETTLED: SettledContext = {
   archived: 2,
   explained: [],
   isFloorRelaxed: false,
+  isInputCut: false,
   prefix: { kept: NO_WEIGHT, cheapest: NO_WEIGHT },
   summaryKeys: [],
   steps: [],
