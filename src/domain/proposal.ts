@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { requestTokens } from './compaction/budget.ts';
 import { addWeights, subtractWeights, type Weight } from './message.ts';
 import type { RequestOverhead } from './size.ts';
-import { type Summary, summarySchema, type Version, versionSchema } from './version.ts';
+import { type Summary, summarySchema, type Version, versionSchema, weighVersion } from './version.ts';
 
 /**
  * The context version that a soft compaction pass would commit under `mode: review`, with its texts. The proposal stays
@@ -70,13 +70,14 @@ export function editProposal(
     const edit = byKey.get(key);
     return edit === undefined ? ([key, summary] as const) : ([edit.key, edit.summary] as const);
   });
-  const tokensAfter = requestTokens({ overhead }, weight.tokens);
+  const sent = weighVersion({ ...proposal.version, weight });
+  const tokensAfter = requestTokens({ overhead }, sent.tokens);
   const version: Version = {
     ...proposal.version,
     segments,
     weight,
     tokensAfter,
-    measuredAt: { ...proposal.version.measuredAt, tokens: tokensAfter, bytes: weight.bytes + overhead.bytes },
+    measuredAt: { ...proposal.version.measuredAt, tokens: tokensAfter, bytes: sent.bytes + overhead.bytes },
     model: modelsOf(summaries.map(([, { model }]) => model)) ?? proposal.version.model,
   };
   return { ...proposal, version, summaries: Object.fromEntries(summaries) };

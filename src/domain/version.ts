@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { TurnfoldError } from './errors.ts';
-import { type Message, NO_WEIGHT, type Weight } from './message.ts';
+import { addWeights, type Message, NO_WEIGHT, type Weight } from './message.ts';
 import { rawItemsSchema } from './raw-items.ts';
 
 const weightSchema = z.object({
@@ -86,8 +86,13 @@ export const versionSchema = z.object({
   base: z.number().int().min(0),
   /** How each range of the log appears in the context, in order. */
   segments: z.array(segmentSchema),
-  /** Size of the segments, with the placeholder that rendering puts before a context that starts with another role than a user. */
+  /** Size of the segments, which is the sum of the items of the context. */
   weight: weightSchema,
+  /**
+   * Size of the user message that rendering puts before a context that starts with another role. Absent if rendering adds
+   * none. Older records count it in `weight`.
+   */
+  placeholder: weightSchema.optional(),
   /** Size of the log up to `base`. Subtracting it from the whole log's size gives the size of all later entries. */
   baseTotal: weightSchema,
   policyHash: z.string(),
@@ -119,6 +124,11 @@ export const versionSchema = z.object({
 });
 
 export type Version = z.infer<typeof versionSchema>;
+
+/** Returns the size of a version as it is sent, with the placeholder that rendering adds. */
+export function weighVersion({ weight, placeholder = NO_WEIGHT }: Pick<Version, 'weight' | 'placeholder'>): Weight {
+  return addWeights(weight, placeholder);
+}
 
 /** Version 0, which contains the whole log. It is never stored. */
 export const START_VERSION: Version = {

@@ -4,6 +4,7 @@ import type { SettledContext } from '../domain/compaction/settle.ts';
 import type { Reason } from '../domain/compaction/thresholds.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { Message, WeighedMessage } from '../domain/message.ts';
+import { weighVersion } from '../domain/version.ts';
 import { arrangeRequest } from '../wire/arrange.ts';
 import type { SentPart } from '../wire/parts.ts';
 import type { ArrangedItem } from '../wire/wire-request.ts';
@@ -103,7 +104,7 @@ function reportVersion(settled: SettledContext, reasons: readonly Reason[], prep
     reasons,
     tokensBefore,
     tokensAfter,
-    bytesAfter: settled.weight.bytes + prepared.overhead.bytes,
+    bytesAfter: weighVersion(settled).bytes + prepared.overhead.bytes,
     archived,
     sequences: segments.filter(({ kind }) => kind === 'summary').length,
     evicted: lengthOf('evicted'),

@@ -1,5 +1,5 @@
 import { versionEvent } from '../domain/event-record.ts';
-import { shownKeys, type Version } from '../domain/version.ts';
+import { shownKeys, type Version, weighVersion } from '../domain/version.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { emit } from './mailbox.ts';
 import { schedulePacking } from './pack-store.ts';
@@ -12,9 +12,9 @@ export function putVersion(
   version: Version,
   keepVersions: number,
 ): void {
-  const { number, weight, base, baseTotal, cause, tokensBefore, tokensAfter, archived } = version;
+  const { number, base, baseTotal, cause, tokensBefore, tokensAfter, archived } = version;
   conversation.versions.set(number, structuredClone(version));
-  Object.assign(conversation, { version: number, weight, base, baseTotal });
+  Object.assign(conversation, { version: number, weight: weighVersion(version), base, baseTotal });
   const numbers = [...conversation.versions.keys()]
     .filter((kept) => !conversation.points.has(kept))
     .toSorted((a, b) => a - b);

@@ -2,7 +2,14 @@ import { z } from 'zod';
 import { versionEvent } from '../domain/event-record.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { KeptTexts } from '../domain/ports/version-store.ts';
-import { areAscending, type KeptRange, shownKeys, type Version, versionSchema } from '../domain/version.ts';
+import {
+  areAscending,
+  type KeptRange,
+  shownKeys,
+  type Version,
+  versionSchema,
+  weighVersion,
+} from '../domain/version.ts';
 import { corruptRecord, MAX_SEQ, type Place, parseRecordJson } from './records.ts';
 import { encodePairs } from './script.ts';
 
@@ -78,12 +85,13 @@ function isCount(value: unknown): value is number {
  * @param keepVersions number of versions to keep besides restore points
  */
 export function versionArgs(version: Version, keepVersions: number): (string | number)[] {
-  const { number, weight, base, baseTotal } = version;
+  const { number, base, baseTotal } = version;
+  const { tokens, bytes } = weighVersion(version);
   return [
     number,
     JSON.stringify(version),
-    weight.tokens,
-    weight.bytes,
+    tokens,
+    bytes,
     base,
     baseTotal.tokens,
     baseTotal.bytes,

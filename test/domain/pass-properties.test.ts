@@ -93,6 +93,12 @@ describe('a compaction pass over any history, with any policy and any reasons', 
     });
   });
 
+  test('the weight of a version is the sum of its items as they are read back', () => {
+    forEachVersion((pass) => {
+      expect(pass.settlement.weight).toStrictEqual(weighItems(contextAfter(pass).items));
+    });
+  });
+
   test('a compaction pass evicts and shortens exactly the messages that its plan names', () => {
     forEachVersion((pass) => {
       const { plan, request } = pass;

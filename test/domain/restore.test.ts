@@ -202,14 +202,17 @@ describe('sizes after a restore', () => {
     expect(weighOutside([])).toStrictEqual({ tokens: 3, bytes: 0 });
   });
 
-  test('a restore keeps the placeholder of the old version in its size', () => {
+  test('a restore keeps the placeholder of the old version beside the size of its items, also if an older record counts both together', () => {
     const found = versionOf(log, 1, [
       { kind: 'evicted', from: 1, to: 1, weight: NO_WEIGHT },
       { kind: 'raw', from: 2, to: 4, weight: NO_WEIGHT },
     ]);
-    const target = { ...found, weight: addWeights(found.weight, PLACEHOLDER) };
-    const version = restored({ log, target, live: target }, 'keep');
-    expect(version.weight).toStrictEqual(addWeights(weighItems(log.slice(1)), PLACEHOLDER));
+    const older = { ...found, weight: addWeights(found.weight, PLACEHOLDER) };
+    for (const target of [older, { ...found, placeholder: PLACEHOLDER }]) {
+      const version = restored({ log, target, live: target }, 'keep');
+      expect(version).toMatchObject({ weight: weighItems(log.slice(1)), placeholder: PLACEHOLDER });
+      expect(version.tokensAfter).toBe(addWeights(weighItems(log.slice(1)), PLACEHOLDER).tokens + OUTSIDE.tokens);
+    }
   });
 
   test('a restore of a context above the hard limit is refused with the calculation, and a restore below that limit is accepted', () => {

@@ -125,12 +125,12 @@ describe('the inputs of the running turn, in any log', () => {
   });
 });
 
-function takeHardPass(story: Story, inputs?: readonly number[]): CommittedPass {
+function takeHardPass(story: Story, inputs: readonly number[]): CommittedPass {
   const setting: PassSetting = {
     policy: { maxTokens: 1_000, retentionWindow: 4 },
     reasons: ['overflow'],
     model: { windowTokens: 4_000, outputCapTokens: 0, upperBoundFactor: 1 },
-    ...(inputs && { inputs }),
+    inputs,
   };
   const taken = takePass(story, { ...setting, summarize: () => undefined });
   if (!isCommitted(taken)) throw new Error(`the pass ended as ${taken.settlement?.kind ?? taken.plan.kind}`);
@@ -170,11 +170,4 @@ test('an input keeps its picture when an overflow masks pictures', () => {
   });
   const { items } = contextAfter(takeHardPass({ ...story, entries }, [3, 6]));
   expect(items.filter(({ message }) => message.parts !== undefined).map(({ from }) => from)).toStrictEqual([3]);
-});
-
-test('in a log without turns, the last user message is an input until the model answers without a tool call', () => {
-  const asked = logOf(['u', 200], ['a', 200], ['u', 500], ['r', 900], ['r', 900]);
-  expect(wholeSeqs(takeHardPass(asked))).toContain(3);
-  const answered = logOf(['u', 200], ['a', 200], ['u', 900], ['r', 900], ['a', 700]);
-  expect(wholeSeqs(takeHardPass(answered))).not.toContain(3);
 });

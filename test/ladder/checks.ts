@@ -5,6 +5,7 @@ import { type Context, type ContextItem, weighItems } from '../../src/domain/con
 import { groupMessages } from '../../src/domain/group.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
+import { weighVersion } from '../../src/domain/version.ts';
 import { wireFormats } from '../../src/wire/formats.ts';
 import type { PreparedAgent } from '../../src/workers/prepared-agent.ts';
 import { coversSeq, floorOrder, type ProtectedGroup, type ProtectionInput, protectGroups } from './floor.ts';
@@ -24,8 +25,9 @@ const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
       ({ tokens }, index) => tokens < (settled.steps[index - 1]?.tokens ?? weighItems(before.items).tokens),
     ),
   'a version has the size that it states': ({ prepared, after, outcome: { settled } }) =>
-    settled.tokensAfter === requestTokens(prepared, settled.weight.tokens) &&
-    isDeepStrictEqual(settled.weight, weighSent(after.items)),
+    settled.tokensAfter === requestTokens(prepared, weighSent(after.items).tokens) &&
+    isDeepStrictEqual(settled.weight, weighItems(after.items)) &&
+    isDeepStrictEqual(weighVersion(settled), weighSent(after.items)),
   'a version is within maxTokens or explains why not': isWithinBudget,
   'a version exceeds maxTokens only if nothing more may be removed': (pass) => {
     if (!isBudgetAGoal(pass) || !isOverBudget(pass, weighSent(pass.after.items))) return true;

@@ -12,8 +12,7 @@ import {
   weighSent,
 } from './budget.ts';
 import { Ladder } from './ladder.ts';
-import { isFixed, type Layout } from './layout.ts';
-import { isInputCut } from './running-inputs.ts';
+import { isFixed, isInputCut, type Layout } from './layout.ts';
 import type { AcceptedSummary } from './summaries.ts';
 import type { CappedSequence } from './summary-caps.ts';
 import { hasHardReason } from './thresholds.ts';

@@ -11,6 +11,7 @@ import {
   findFloor,
   isFlexible,
   isFloorChanged,
+  isInputCut,
   type Landmarks,
   type Layout,
   layOutAgain,
@@ -20,7 +21,6 @@ import {
 import { maskOldResults } from './mask-notes.ts';
 import { maskOldPictures } from './mask-pictures.ts';
 import { findLandmarks } from './prefix.ts';
-import { isInputCut } from './running-inputs.ts';
 import { estimateShortened, isShortenable, type ShortenRequest, shortenLargest } from './shorten.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 import { hasHardReason, hasTokenReason } from './thresholds.ts';

@@ -1,4 +1,4 @@
-import type { ContextItem } from '../context.ts';
+import type { Context, ContextItem } from '../context.ts';
 import { type Group, type Grouping, readGroups } from '../group.ts';
 import type { ToolCall, Weight } from '../message.ts';
 import type { Policy } from '../policy.ts';
@@ -14,7 +14,7 @@ import { forEachInSlices, mapInSlices, type Sliced } from '../sliced.ts';
  *   rounds may only be shortened, and only with a hard reason.
  * - `prefix`: the start that the policy keeps unchanged, so that the provider can read it from its cache. Always whole.
  * - `retention`, `first_user`, `read_user`: the floor, which a hard reason relaxes. `read_user` is the last user message
- *   if the model has answered it. It may be shortened, or copied into a summary, but never removed.
+ *   if no turn runs and the model has read it. It may be shortened, or copied into a summary, but never removed.
  */
 export type Protection =
   | 'system'
@@ -159,6 +159,13 @@ export function isFloorChanged(floor: ReadonlyMap<ContextItem, boolean>, items: 
   const isCopied = ({ from }: ContextItem): boolean =>
     items.some((item) => item.message.role === 'summary' && item.from <= from && from <= item.to);
   return gone.entries().some(([item, isFirstUser]) => !(isFirstUser && isCopied(item)));
+}
+
+/** Checks whether an input of the running turn is shorter in `items` than in the context. */
+export function isInputCut({ items: before, inputs = [] }: Context, items: readonly ContextItem[]): boolean {
+  const own = new Set(inputs);
+  const left = new Set(items);
+  return before.some((item) => own.has(item.from) && !left.has(item));
 }
 
 /** Checks whether a group belongs to the fixed part, which every budget has to pay. */

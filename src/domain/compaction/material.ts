@@ -9,7 +9,7 @@ import { hasHardReason } from './thresholds.ts';
 
 /** Share of the room that unread results may have. Larger ones are clipped. */
 const UNREAD_SHARE = 0.6;
-/** Share of the room that a last user message may have which the model has answered. A hard pass clips a larger one. */
+/** Share of the room that a last user message may have while no turn runs. A hard pass clips a larger one. */
 const READ_USER_SHARE = 0.25;
 
 /**

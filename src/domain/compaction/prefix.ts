@@ -2,7 +2,6 @@ import type { ContextItem } from '../context.ts';
 import type { Weight } from '../message.ts';
 import { mostItemTokens, type PlanRequest } from './budget.ts';
 import { findLastModelSeq, type Landmarks } from './layout.ts';
-import { findInputs } from './running-inputs.ts';
 
 /** The part of a context's start that a new version leaves. Providers read only an unchanged start from their cache. */
 export interface KeptPrefix {
@@ -31,7 +30,7 @@ export function measurePrefix(
 /** Finds the seqs that determine the protections of a pass. They stay the same while items are removed. */
 export function findLandmarks(request: PlanRequest): Landmarks {
   const { context, policy, firstUserSeq } = request;
-  const inputs = findInputs(context);
+  const inputs = new Set(context.inputs);
   const prefixEnd = findPrefixEnd(context.items, { ...policy, inputs, budget: mostItemTokens(request) ?? 0 });
   return { firstUserSeq, lastModelSeq: findLastModelSeq(context.items), inputs, prefixEnd };
 }

@@ -4,7 +4,7 @@ import { seqOfCallId } from '../ids.ts';
 import { FRAMING_TOKENS } from '../limits.ts';
 import { addWeights, type LogEntry, NO_WEIGHT, subtractWeights, type Weight } from '../message.ts';
 import { forEachInSlices, type Sliced } from '../sliced.ts';
-import { type Segment, type SeqRange, START_VERSION, type Version } from '../version.ts';
+import { type Segment, type SeqRange, START_VERSION, type Version, weighVersion } from '../version.ts';
 
 /** End of a log, with the weight up to it. */
 export interface LogEnd {
@@ -34,12 +34,13 @@ export interface RestoredParts {
 export function restoreVersion(parts: RestoredParts): Version {
   const { cause, live, target, newer, log, outside, now } = parts;
   const segments = joinSegments([...target.segments, ...newer]);
-  // The weight of the target counts the placeholder that rendering puts before its segments.
-  const weight = newer.reduce((sum, segment) => addWeights(sum, segment.weight), target.weight);
-  const before = addWeights(addWeights(live.weight, subtractWeights(log.total, live.baseTotal)), outside);
-  const after = addWeights(weight, outside);
+  const { placeholder: _, ...shown } = target;
+  const placed = { weight: weighSegments(segments), ...placeholderOf(target) };
+  const before = addWeights(addWeights(weighVersion(live), subtractWeights(log.total, live.baseTotal)), outside);
+  const after = addWeights(weighVersion(placed), outside);
   return {
-    ...target,
+    ...shown,
+    ...placed,
     ...hashesOf(live, target),
     number: live.number + 1,
     parent: live.number,
@@ -48,7 +49,6 @@ export function restoreVersion(parts: RestoredParts): Version {
     strategy: 'none',
     base: log.head,
     segments,
-    weight,
     baseTotal: log.total,
     measuredAt: { head: log.head, ...after },
     tokensBefore: before.tokens,
@@ -60,6 +60,17 @@ export function restoreVersion(parts: RestoredParts): Version {
     durationMs: 0,
     model: null,
   };
+}
+
+function weighSegments(segments: readonly Segment[]): Weight {
+  return segments.reduce((sum, segment) => addWeights(sum, segment.weight), NO_WEIGHT);
+}
+
+/** Finds what a version counts besides its segments: the placeholder, which older records count in `weight`. */
+function placeholderOf(version: Version): Pick<Version, 'placeholder'> {
+  const placeholder = subtractWeights(weighVersion(version), weighSegments(version.segments));
+  const isEmpty = version.segments.every(({ kind }) => kind === 'evicted');
+  return placeholder.tokens > 0 && placeholder.bytes >= 0 && !isEmpty ? { placeholder } : {};
 }
 
 /**
@@ -127,7 +138,8 @@ export function weighOutside(versions: readonly Version[]): Weight {
   // A version that a worker put back is measured at a head after its base. Its figures include entries of the log.
   const measured = versions.findLast(({ base, measuredAt }) => measuredAt.head === base);
   if (measured === undefined) return { tokens: FRAMING_TOKENS, bytes: 0 };
-  const { weight, measuredAt } = measured;
+  const { measuredAt } = measured;
+  const weight = weighVersion(measured);
   return {
     tokens: Math.max(FRAMING_TOKENS, measuredAt.tokens - weight.tokens),
     bytes: Math.max(0, measuredAt.bytes - weight.bytes),
@@ -147,9 +159,9 @@ export function findVersionBefore(versions: readonly Version[], seq: number): Ve
 
 /** @throws over_hard_limit with the sum */
 export function checkHardLimit(version: Version, outside: Weight, hardTokens: number): void {
-  const { tokensAfter, weight } = version;
+  const { tokensAfter } = version;
   if (tokensAfter < hardTokens) return;
-  const sum = `messages ${weight.tokens} + system, tools and framing ${outside.tokens} = ${tokensAfter} >= hard limit ${hardTokens}`;
+  const sum = `messages ${weighVersion(version).tokens} + system, tools and framing ${outside.tokens} = ${tokensAfter} >= hard limit ${hardTokens}`;
   throw new TurnfoldError('over_hard_limit', `version: ${sum}`, { field: 'version', details: { sum } });
 }
 

@@ -1,13 +1,20 @@
-import type { Context } from '../context.ts';
+import { type Context, weighItems } from '../context.ts';
 import type { Weight } from '../message.ts';
 import type { Sliced } from '../sliced.ts';
 import type { Segment } from '../version.ts';
-import { type BudgetInfeasible, explainInfeasible, requestTokensOf, weighSent } from './budget.ts';
+import {
+  type BudgetInfeasible,
+  explainInfeasible,
+  opensWithUser,
+  PLACEHOLDER,
+  requestTokensOf,
+  weighSent,
+} from './budget.ts';
 import { isGain } from './gain.ts';
 import { Ladder, type StepTaken } from './ladder.ts';
+import { isInputCut } from './layout.ts';
 import { type Explanation, explainSize, type PassPlan, type PlanRequest } from './plan.ts';
 import { type KeptPrefix, measurePrefix } from './prefix.ts';
-import { isInputCut } from './running-inputs.ts';
 import { segmentItems } from './segments.ts';
 import type { AcceptedSummary } from './summaries.ts';
 import { hasHardReason, isSendable } from './thresholds.ts';
@@ -24,8 +31,10 @@ export interface SettledContext {
   readonly kind: 'version';
   readonly strategy: 'trim' | 'summarize' | 'evict';
   readonly segments: readonly Segment[];
-  /** Weight of the version as it is sent, with the placeholder that rendering may put first. */
+  /** Weight of the items. */
   readonly weight: Weight;
+  /** Weight of the placeholder that rendering puts first. Absent if it adds none. */
+  readonly placeholder?: Weight;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   /** Messages that were removed from the context. */
@@ -98,7 +107,8 @@ function* settleOnce(request: SettleRequest): Sliced<SettleOutcome> {
     kind: 'version',
     strategy: strategyOf(ladder, placed),
     segments,
-    weight: weighSent(items),
+    weight: weighItems(items),
+    ...(opensWithUser(items) ? {} : { placeholder: PLACEHOLDER }),
     tokensBefore: before,
     tokensAfter: after,
     archived: countMessages(context.items) - countMessages(items),

@@ -12,7 +12,7 @@ import {
 } from '../../domain/proposal.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import { renderWidestSummary } from '../../domain/summary.ts';
-import type { Segment } from '../../domain/version.ts';
+import { type Segment, weighVersion } from '../../domain/version.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { hashSegments } from '../content-hash.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
@@ -97,7 +97,7 @@ function* findRefusal(
   }
   const appended = segmentBehind(version, live.head, items);
   const segments = [...version.segments, ...appended];
-  const weight = appended.reduce((sum, segment) => addWeights(sum, segment.weight), version.weight);
+  const weight = appended.reduce((sum, segment) => addWeights(sum, segment.weight), weighVersion(version));
   const texts = new Map(Object.entries(summaries));
   const [violation] = yield* checkVersion(prepared, live, { segments, weight }, texts);
   return violation && refuse(edits, `${violation.rule}: ${violation.message}`);
@@ -111,7 +111,7 @@ function findMisfit(version: Proposal['version'], { limits, overhead }: Prepared
   // A version whose proposal states why the version is too large may exceed the token budget.
   if (version.explained.some((why) => why !== 'summaries_missing')) return undefined;
   const reasons = version.reasons as Reason[];
-  const { tokens, bytes } = excessWeight({ limits, overhead, reasons }, version.weight);
+  const { tokens, bytes } = excessWeight({ limits, overhead, reasons }, weighVersion(version));
   if (tokens > 0) return `the new context exceeds maxTokens by ${tokens} tokens`;
   return bytes > 0 ? `the new context exceeds the model's request limit by ${bytes} bytes` : undefined;
 }

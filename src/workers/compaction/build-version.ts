@@ -1,7 +1,7 @@
 import type { SettledContext } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { Weight } from '../../domain/message.ts';
-import type { Summary, Version } from '../../domain/version.ts';
+import { type Summary, type Version, weighVersion } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
 export interface VersionInput {
@@ -35,12 +35,13 @@ export function buildVersion(parts: VersionInput): Version {
     base: head,
     segments: [...settled.segments],
     weight: settled.weight,
+    ...(settled.placeholder && { placeholder: settled.placeholder }),
     baseTotal: parts.baseTotal,
     policyHash: hashes.policy,
     systemHash: hashes.system,
     toolsHash: hashes.tools,
     pinsHash: hashes.pins,
-    measuredAt: { head, tokens: settled.tokensAfter, bytes: settled.weight.bytes + parts.overheadBytes },
+    measuredAt: { head, tokens: settled.tokensAfter, bytes: weighVersion(settled).bytes + parts.overheadBytes },
     tokensBefore: settled.tokensBefore,
     tokensAfter: settled.tokensAfter,
     archived: settled.archived,

@@ -5,7 +5,7 @@ import type { Message } from '../../domain/message.ts';
 import { WIRE_FORMATS } from '../../domain/raw-items.ts';
 import { upperBoundTokens } from '../../domain/size.ts';
 import type { Sliced } from '../../domain/sliced.ts';
-import type { Summary } from '../../domain/version.ts';
+import { type Summary, weighVersion } from '../../domain/version.ts';
 import { wireFormats } from '../../wire/formats.ts';
 import type { RuleContext } from '../../wire/rules/rule.ts';
 import { checkOpenRound, checkOrder, checkPinned, checkPins, checkThinking } from '../../wire/rules/version-checks.ts';
@@ -30,7 +30,7 @@ export type CheckedAgent = Pick<PreparedAgent, 'agent' | 'policy' | 'system' | '
 export function* checkVersion(
   prepared: CheckedAgent,
   source: ContextSource,
-  settled: Pick<SettledContext, 'segments' | 'weight'>,
+  settled: Pick<SettledContext, 'segments' | 'weight' | 'placeholder'>,
   summaries: ReadonlyMap<string, Summary>,
 ): Sliced<Violation[]> {
   const { agent, policy, system, tools } = prepared;
@@ -70,9 +70,12 @@ function* readMessages(source: ContextSource): Sliced<Message[]> {
 }
 
 /** The size limit (X9) is checked with the upper bound of the token count, as it is before a request is sent. */
-function contextOf({ agent, limits, overhead }: CheckedAgent, { weight }: Pick<SettledContext, 'weight'>): RuleContext {
+function contextOf(
+  { agent, limits, overhead }: CheckedAgent,
+  settled: Pick<SettledContext, 'weight' | 'placeholder'>,
+): RuleContext {
   const { format, maxRequestBytes } = agent.model.profile;
-  const tokens = upperBoundTokens(requestTokens({ overhead }, weight.tokens), limits.upperBoundFactor);
+  const tokens = upperBoundTokens(requestTokens({ overhead }, weighVersion(settled).tokens), limits.upperBoundFactor);
   return {
     isProbed: true,
     isUncapped: format === undefined,

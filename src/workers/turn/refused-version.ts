@@ -1,7 +1,7 @@
 import { nameConversation } from '../../domain/ids.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import { contextSize } from '../../domain/size.ts';
-import { START_VERSION, type Version } from '../../domain/version.ts';
+import { START_VERSION, type Version, weighVersion } from '../../domain/version.ts';
 import { hashSegments } from '../content-hash.ts';
 import { writeUnderLease } from './lease-keeper.ts';
 import type { ModelFailure } from './model-call.ts';
@@ -96,7 +96,8 @@ async function findShown(run: RunningTurn, version: Version): Promise<Version> {
 
 /** Builds a new context version for the current log with the segments of the older version `shown`. */
 function restoreVersion({ ports, journal, prepared }: RunningTurn, refused: number, shown: Version): Version {
-  const { weight, baseTotal } = shown;
+  const { baseTotal } = shown;
+  const weight = weighVersion(shown);
   const { size, head } = journal.conversation;
   const before = contextSize(size, prepared.overhead);
   const after = contextSize({ version: refused + 1, weight, baseTotal, headTotal: size.headTotal }, prepared.overhead);

@@ -4,7 +4,7 @@ import type { SettledContext } from '../../../src/domain/compaction/settle.ts';
 import { buildLog, type Message } from '../../../src/domain/message.ts';
 import type { ModelProfile } from '../../../src/domain/model.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
-import { type Segment, START_VERSION } from '../../../src/domain/version.ts';
+import { type Segment, START_VERSION, weighVersion } from '../../../src/domain/version.ts';
 import { SCRIPTED_PROFILE, scriptedModel } from '../../../src/models/scripted.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { checkVersion } from '../../../src/workers/compaction/check-version.ts';
@@ -92,7 +92,8 @@ test('the size rule (X9) refuses a request whose upper bound of tokens exceeds t
 
 test('the size rule (X9) counts the placeholder before a context that starts with an answer', async () => {
   const policy = { retentionWindow: 0, keepFirstUser: false, strategy: { retain: 2 } };
-  const { segments, weight } = settledLine('a:40! u:10 a:20 u:10', { policy });
+  const settled = settledLine('a:40! u:10 a:20 u:10', { policy });
+  const [{ segments }, weight] = [settled, weighVersion(settled)];
   const talk = [{ ...done, pinned: true }, ask, done, ask];
   const { outputCapTokens, upperBoundFactor } = SCRIPTED_PROFILE;
   const checkIn = (usable: number) => check(talk, segments, { windowTokens: usable + outputCapTokens, weight });
