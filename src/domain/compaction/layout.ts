@@ -194,17 +194,25 @@ function* protectGroups(
     if (group.kind === 'system') return 'system';
     if (positions.some((position) => items[position]?.message.pinned === true)) return 'pin';
     if (group.isOpen) return 'open_round';
-    const { from, to } = items[first] as ContextItem;
-    const isInput = inputs.has(from);
-    if ((isInput || first === lastUser) && to > lastModelSeq) return 'last_user';
-    if (isInput) return 'input';
-    if (first === lastUser) return 'read_user';
+    const asked = protectUser(items[first] as ContextItem, first === lastUser, { lastModelSeq, inputs });
+    if (asked !== undefined) return asked;
     if (group.kind === 'round' && (items[last] as ContextItem).from > lastModelSeq) return 'unread';
     if (last >= windowStart) return 'retention';
     if ((items[last] as ContextItem).to <= prefixEnd) return 'prefix';
     if (policy.keepFirstUser && holdsFirstUser(items[first], firstUserSeq)) return 'first_user';
     return undefined;
   });
+}
+
+function protectUser(
+  { from, to }: ContextItem,
+  isLast: boolean,
+  { lastModelSeq, inputs }: Pick<Landmarks, 'lastModelSeq' | 'inputs'>,
+): Protection | undefined {
+  const isInput = inputs.has(from);
+  if (!isInput && !isLast) return undefined;
+  if (to > lastModelSeq) return 'last_user';
+  return isInput ? 'input' : 'read_user';
 }
 
 /** Checks whether an item is the first user message, or the summary that begins with its text. */
