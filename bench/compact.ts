@@ -29,7 +29,7 @@ for (const { role, content, toolCalls = [], toolCallId } of mixedHistory(4_000, 
   }
 }
 
-const app = compactApp();
+const app = compactApp({ authenticate: 'none' });
 const body = JSON.stringify({ model: 'structural', input });
 const wall: number[] = [];
 const cpu: number[] = [];

@@ -90,7 +90,7 @@ for (let from = 0; from < MESSAGES; from += BATCH) {
 }
 await client.append({ ...conversation, messages: [{ role: 'user', content: 'x'.repeat(1_000_000) }] });
 const folder = await buildInspector();
-const app = createHttpApp({ client, isReadOnly: true });
+const app = createHttpApp({ client, authenticate: 'none', isReadOnly: true });
 const fetch = withPage(folder, app.fetch);
 const server = await serveHttp({ app: { fetch, close: () => app.close() }, host: '127.0.0.1', port: 0 });
 const browser = await openBrowser(executable);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readDurability, readRedisTls } from './config/combined-settings.ts';
 import { findVariable, readSetting, type SettingSource } from './config/read-setting.ts';
 import type { SettingName, SettingValue } from './config/settings.ts';
+import { splitList } from './domain/allowed-hosts.ts';
 import type { Durability } from './domain/durability.ts';
 import type { RedisTls } from './redis/address.ts';
 
@@ -14,7 +15,7 @@ export interface Config {
   readonly concurrency: { readonly turn: number; readonly compaction: number; readonly summarization: number };
   /** True if workers take turns from the inbox queue. */
   readonly inbox: boolean;
-  readonly metrics: { readonly host: string; readonly port: number };
+  readonly metrics: { readonly host: string; readonly port: number; readonly allowedHosts: readonly string[] };
   readonly shutdownMs: number;
   readonly stuckMs: number;
   /** Address of a dashboard. Undefined if it is not set. */
@@ -53,7 +54,11 @@ export function readConfig(
       summarization: read('TURNFOLD_SUMMARIZATION_CONCURRENCY'),
     },
     inbox: read('TURNFOLD_INBOX') === 'true',
-    metrics: { host: read('TURNFOLD_METRICS_HOST'), port: read('TURNFOLD_METRICS_PORT') },
+    metrics: {
+      host: read('TURNFOLD_METRICS_HOST'),
+      port: read('TURNFOLD_METRICS_PORT'),
+      allowedHosts: splitList(read('TURNFOLD_METRICS_ALLOWED_HOSTS')),
+    },
     shutdownMs: read('TURNFOLD_SHUTDOWN_MS'),
     stuckMs: read('TURNFOLD_STUCK_MS'),
     grafanaUrl: read('TURNFOLD_GRAFANA_URL'),

@@ -26,5 +26,9 @@ export function readSeconds(text: string): number {
   throw new InvalidArgumentError('Expected a number of seconds.');
 }
 
+/** Describes the option `--allowed-hosts` of servers. */
+export const ALLOWED_HOSTS =
+  'host names under which requests may come, beside localhost and IP addresses: api.example.com,*.example.com';
+
 /** Reads a port. 0 takes any free port. */
 export const readPort = numberFrom(0);

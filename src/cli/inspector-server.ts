@@ -9,16 +9,13 @@ import { withQueueBoard } from '../http/queue-board.ts';
 import { type HttpServer, serveHttp } from '../http/serve-http.ts';
 import { withPage } from '../http/static-page.ts';
 import { type Output, reportError } from './output.ts';
-import { checkHost, limitCallers } from './served-host.ts';
+import { checkServedHost, limitCallers, type ServedHostOptions } from './served-host.ts';
 
-export interface InspectorOptions {
+export interface InspectorOptions extends Omit<ServedHostOptions, 'cors'> {
   readonly client: OpenClient;
   readonly fleet: Pick<Fleet, 'read' | 'queues'>;
   readonly output: Output;
-  readonly host: string;
   readonly port: number;
-  /** True if each request needs an access key. */
-  readonly hasKeys: boolean;
   /** True if callers may change conversations. Otherwise only the routes with the scope `read` answer. */
   readonly allowsChanges: boolean;
 }
@@ -40,9 +37,9 @@ export function findInspectorPage(): string {
  * @throws invalid_config if other machines could reach the server without keys, or the address cannot be bound
  */
 export async function serveInspector(options: InspectorOptions): Promise<HttpServer> {
-  const { client, fleet, output, host, port, hasKeys, allowsChanges } = options;
-  checkHost(host, hasKeys);
-  const callers = limitCallers(client, hasKeys);
+  const { client, fleet, output, host, port, allowsChanges } = options;
+  checkServedHost(options);
+  const callers = limitCallers(client, options);
   const onError = (error: unknown): void => void reportError(output, error);
   const app = createHttpApp({
     client,
@@ -57,5 +54,5 @@ export async function serveInspector(options: InspectorOptions): Promise<HttpSer
     onError,
     ...callers,
   });
-  return await serveHttp({ app: { fetch, close: () => app.close() }, host, port });
+  return await serveHttp({ app: { fetch, close: () => app.close() }, host, port, allowedHosts: callers.allowedHosts });
 }

@@ -1,5 +1,12 @@
 import type { Command } from 'commander';
-import { ALL_ROLES, numberFrom, readPort, withContextOption, withJsonOption } from './command-options.ts';
+import {
+  ALL_ROLES,
+  ALLOWED_HOSTS,
+  numberFrom,
+  readPort,
+  withContextOption,
+  withJsonOption,
+} from './command-options.ts';
 import type { CommandRunner } from './run-command.ts';
 
 const readTokens = numberFrom(1);
@@ -43,7 +50,8 @@ export function addProcessCommands(program: Command, runner: CommandRunner): voi
     .option('--agent <name>', 'agent of the protocols of front-ends: the AI SDK, AG-UI and Open Responses')
     .option('--page <folder>', 'folder of a built page to serve beside the routes')
     .option('--inspect', 'serve the inspector under /inspect. Its requests need the same keys and scopes')
-    .option('--cors <origins>', 'origins of web pages that may send requests, comma-separated (* for all)')
+    .option('--allowed-hosts <names>', ALLOWED_HOSTS)
+    .option('--cors <origins>', 'origins of web pages that may send requests, comma-separated (with --keys, * for all)')
     .option('--max-readers <n>', 'maximum number of streams and waiting requests', readTokens)
     .option('--metrics-port <n>', 'port of /metrics, /health and /ready (0 takes any free port)', readPort, 9465)
     .action(runner.local(async () => (await import('./commands/serve.ts')).runServe));

@@ -1,5 +1,12 @@
 import type { Command } from 'commander';
-import { numberFrom, readPort, readSeconds, withContextOption, withJsonOption } from './command-options.ts';
+import {
+  ALLOWED_HOSTS,
+  numberFrom,
+  readPort,
+  readSeconds,
+  withContextOption,
+  withJsonOption,
+} from './command-options.ts';
 import type { CommandRunner } from './run-command.ts';
 
 const readNumber = numberFrom(0);
@@ -110,6 +117,7 @@ function addInspectCommand(program: Command, runner: CommandRunner): void {
     .option('--port <n>', 'port to listen on (0 takes any free port)', readPort, 8710)
     .option('--host <address>', 'address to listen on. Without --keys only 127.0.0.1, ::1 or localhost', '127.0.0.1')
     .option('--keys', 'answer only callers with an access key of `turnfold keys`')
+    .option('--allowed-hosts <names>', ALLOWED_HOSTS)
     .option('--allow-changes', 'let the page compact, restore, fork, approve and answer (default: it only reads)')
     .action(runner.onRedis(async () => (await import('./commands/inspect.ts')).runInspect));
 }

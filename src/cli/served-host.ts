@@ -1,18 +1,35 @@
 import type { OpenClient } from '../client/index.ts';
+import { readAllowedHosts, splitList } from '../domain/allowed-hosts.ts';
 import { fieldError } from '../domain/errors.ts';
-import type { HttpAppOptions } from '../http/app-options.ts';
+import { type AccessOptions, checkOpenAccess } from '../http/access.ts';
 import { authenticateByKey } from '../http/bearer-keys.ts';
 
-/** Addresses that only this machine reaches, and the names under which it reaches them. */
+/** Addresses that only this machine reaches. */
 const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
-const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
+
+/** Options of a command that decide from where requests may come. */
+export interface ServedHostOptions {
+  readonly host: string;
+  /** True if each request needs an access key. */
+  readonly keys?: true;
+  /** Host names under which requests may come, comma-separated. */
+  readonly allowedHosts?: string;
+  /** Origins of web pages, comma-separated. */
+  readonly cors?: string;
+}
+
+const OPTIONS = { allowedHosts: '--allowed-hosts', cors: '--cors', remedy: 'add --keys' };
 
 /**
- * A server that asks for no keys answers this machine only.
- * @throws invalid_config for another address
+ * A server that asks for no keys answers this machine only, and no unknown web pages.
+ * @throws invalid_config for another address, or if each web page or host name is allowed
  */
-export function checkHost(host: string, hasKeys: boolean): void {
-  if (hasKeys || LOOPBACK.includes(host)) return;
+export function checkServedHost({ host, keys, allowedHosts, cors }: ServedHostOptions): void {
+  const allowed = splitList(allowedHosts);
+  readAllowedHosts(allowed, OPTIONS.allowedHosts);
+  if (keys === true) return;
+  checkOpenAccess({ allowedHosts: allowed, cors: splitList(cors) }, OPTIONS);
+  if (LOOPBACK.includes(host)) return;
   const why = `without --keys, the server listens on this machine only: ${LOOPBACK.join(', ')}`;
   throw fieldError('invalid_config', '--host', why);
 }
@@ -20,7 +37,8 @@ export function checkHost(host: string, hasKeys: boolean): void {
 /** Options of the routes that decide who may call them. */
 export function limitCallers(
   client: Pick<OpenClient, 'keys'>,
-  hasKeys: boolean,
-): Pick<HttpAppOptions, 'authenticate' | 'hosts'> {
-  return hasKeys ? { authenticate: authenticateByKey(client.keys) } : { hosts: LOOPBACK_NAMES };
+  { keys, allowedHosts, cors }: ServedHostOptions,
+): AccessOptions {
+  const authenticate = keys === true ? authenticateByKey(client.keys) : 'none';
+  return { authenticate, allowedHosts: splitList(allowedHosts), cors: splitList(cors) };
 }

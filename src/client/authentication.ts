@@ -34,7 +34,7 @@ export interface AuthenticatorPorts {
 }
 
 /** A revoked key may be granted by a process for this long. */
-export const KEY_CACHE_MS = 5_000;
+export const KEY_CACHE_MS = 2_000;
 /** Keys that a process remembers. */
 const CACHED_KEYS = 10_000;
 
@@ -44,7 +44,7 @@ interface CachedKey {
 }
 
 /**
- * Checks bearer tokens. Redis is read once in 5 s for each key in use, and written once a minute. Only a grant is
+ * Checks bearer tokens. Redis is read once in 2 s for each key in use, and written once a minute. Only a grant is
  * answered from memory: a token that the remembered key refuses may be the new secret of a rotation, so Redis decides.
  */
 export class Authenticator {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HOST_PATTERNS, isHostPattern, splitList } from '../domain/allowed-hosts.ts';
 import { describeWholeRange, PROCESS_DEFAULTS, PROCESS_RANGES, type WholeRange } from '../domain/process-options.ts';
 import { REDIS_ADDRESS_FORMS, readRedisAddress, showAddress } from '../redis/address.ts';
 import { isCertificate, isPrivateKey, PEM_CERTIFICATE, PEM_KEY, showCertificates } from '../redis/tls.ts';
@@ -90,6 +91,11 @@ export const SETTINGS = {
   TURNFOLD_METRICS_HOST: {
     schema: z.string().default('127.0.0.1'),
     about: 'Address that the pages are bound to. The pages have no access control.',
+  },
+  TURNFOLD_METRICS_ALLOWED_HOSTS: {
+    schema: z.string().refine(isHostList, HOST_PATTERNS).optional(),
+    about:
+      'Host names under which the pages are read, beside `localhost` and IP addresses, comma-separated: `worker.internal`, `*.example.com`, or `*` for any.',
   },
   TURNFOLD_SHUTDOWN_MS: {
     schema: wholeNumber(PROCESS_RANGES.shutdownMs).default(PROCESS_DEFAULTS.shutdownMs),
@@ -186,6 +192,10 @@ function addressOf(provider: string) {
 
 function isHttpAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+function isHostList(text: string): boolean {
+  return splitList(text).every(isHostPattern);
 }
 
 function isOpenAddress(text: string): boolean {

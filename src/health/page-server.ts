@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type AllowedHosts, explainForeignHost, isAllowedHost, readAllowedHosts } from '../domain/allowed-hosts.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 
 export interface PageContent {
@@ -12,11 +13,17 @@ export interface PageContent {
 
 export type Page = () => PageContent | Promise<PageContent>;
 
-export interface PageServerOptions {
+/** Address of a page server. */
+export interface PageAddress {
   /** Port to listen on. 0 takes any free port. */
   readonly port: number;
   /** Host to bind (default `127.0.0.1`, because the pages have no access control). */
   readonly host?: string;
+  /** Host names under which requests may come, beside `localhost` and IP addresses. */
+  readonly allowedHosts?: readonly string[] | undefined;
+}
+
+export interface PageServerOptions extends PageAddress {
   /** Pages by URL path. Each page answers GET and HEAD. */
   readonly pages: Readonly<Record<string, Page>>;
 }
@@ -42,12 +49,15 @@ const WRONG_HOST = /EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN/;
 
 /**
  * Serves HTTP pages for probes and metric scrapers.
- * @throws invalid_config (`metrics.port`, `metrics.host`) if the address cannot be bound
+ * @throws invalid_config (`metrics.port`, `metrics.host`) if the address cannot be bound, or (`metrics.allowedHosts`) if
+ * an entry is no host name
  */
-export async function servePages({ port, host = '127.0.0.1', pages }: PageServerOptions): Promise<PageServer> {
+export async function servePages(options: PageServerOptions): Promise<PageServer> {
+  const { port, host = '127.0.0.1', allowedHosts = [], pages } = options;
   const byPath = new Map(Object.entries(pages));
+  const allowed = readAllowedHosts(allowedHosts, 'metrics.allowedHosts');
   const server = createServer((request, response) => {
-    void answer(byPath, request, response);
+    if (!refuseForeignHost(request, response, allowed)) void answer(byPath, request, response);
   });
   server.maxConnections = MAX_CONNECTIONS;
   try {
@@ -71,6 +81,14 @@ export async function servePages({ port, host = '127.0.0.1', pages }: PageServer
       await closed;
     },
   };
+}
+
+/** A probe of HTTP/1.0 may send no `Host`. No browser does that. @returns true if the request was refused */
+function refuseForeignHost({ headers }: IncomingMessage, response: ServerResponse, allowed: AllowedHosts): boolean {
+  const { host } = headers;
+  if (host === undefined || isAllowedHost(host, allowed)) return false;
+  send(response, textPage(403, explainForeignHost(host, 'TURNFOLD_METRICS_ALLOWED_HOSTS')));
+  return true;
 }
 
 async function answer(

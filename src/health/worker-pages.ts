@@ -1,6 +1,6 @@
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type Finding, findWrong, worstState } from './finding.ts';
-import { type Page, type PageContent, servePages, textPage } from './page-server.ts';
+import { type Page, type PageAddress, type PageContent, servePages, textPage } from './page-server.ts';
 import { type Check, createReadiness } from './readiness.ts';
 
 /**
@@ -41,11 +41,10 @@ const reportStopping = async (): Promise<Finding[]> => [STOPPING];
 
 /**
  * Opens the pages of a worker. Without `address`, no pages are served.
- * @throws invalid_config (`metrics.port`, `metrics.host`) if the address cannot be bound
+ * @throws invalid_config (`metrics.port`, `metrics.host`) if the address cannot be bound, or (`metrics.allowedHosts`) if
+ * an entry is no host name
  */
-export async function openWorkerPages(
-  address: { readonly host: string; readonly port: number } | undefined,
-): Promise<WorkerPages> {
+export async function openWorkerPages(address: PageAddress | undefined): Promise<WorkerPages> {
   if (address === undefined) return NO_PAGES;
   let render: Page = notStartedPage;
   let check: () => Promise<readonly Finding[]> = reportStarting;

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { TurnfoldClient } from '../client/index.ts';
 import type { Scope } from '../domain/access-key.ts';
-import type { Authenticate, Caller } from './caller.ts';
+import type { AccessOptions } from './access.ts';
+import type { Caller } from './caller.ts';
 import type { Connection, StreamLimits } from './event-stream.ts';
 import type { Readers } from './readers.ts';
 import type { BodyLimits } from './request-body.ts';
@@ -22,6 +23,11 @@ export interface HttpLimits {
   readonly stalledMs?: number;
   /** Longest time that a request of a protocol waits for the end of a turn, in ms (600,000). */
   readonly maxWaitMs?: number;
+  /**
+   * Time between two checks of the caller of a stream or waiting request, in ms (2,000). The request ends once
+   * `authenticate` refuses its caller. 0: no checks, e.g. because `authenticate` accepts a token only once.
+   */
+  readonly accessCheckMs?: number;
 }
 
 export const LIMIT_DEFAULTS: Required<HttpLimits> = {
@@ -32,6 +38,7 @@ export const LIMIT_DEFAULTS: Required<HttpLimits> = {
   heartbeatMs: 15_000,
   stalledMs: 30_000,
   maxWaitMs: 600_000,
+  accessCheckMs: 2_000,
 };
 
 /** A request that was answered, for logs and metrics. */
@@ -89,7 +96,7 @@ export interface ServerFacts {
   readonly cut: Connection['cut'] | undefined;
   /** Path under which the routes are mounted, without a slash at its end. */
   readonly basePath: string;
-  /** Counts streams and waiting requests, which end when the server stops. */
+  /** Counts streams and waiting requests, which end when the server stops, or the caller loses its access. */
   readonly readers: Readers;
   /** Time limits of streams. */
   readonly streams: StreamLimits;
@@ -101,20 +108,11 @@ export interface ServerFacts {
   readonly onError: (error: unknown) => void;
 }
 
-export interface HttpAppOptions {
+export interface HttpAppOptions extends AccessOptions {
   /** Client through which every route works. */
   readonly client: TurnfoldClient;
-  /** Finds out who sends a request. Absent: every caller has all rights in the default tenant. */
-  readonly authenticate?: Authenticate;
   /** true: requests that would change something get 403 `read_only`, whatever the rights of the caller (false). */
   readonly isReadOnly?: boolean;
-  /** Origins of web pages that may call the routes, or `*`. Absent: only pages of the same origin. */
-  readonly cors?: readonly string[];
-  /**
-   * Host names under which requests may come. A server without keys needs this list: a web page could otherwise reach
-   * the server under a name of the page's own. Absent: any.
-   */
-  readonly hosts?: readonly string[];
   /** Path under which the routes are mounted (the root). */
   readonly basePath?: string;
   /** Limits of requests. */

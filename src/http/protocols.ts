@@ -1,13 +1,13 @@
-import type { Context, Hono } from 'hono';
+import type { Hono } from 'hono';
 import type { TurnfoldClient } from '../client/index.ts';
-import { agUiApp, agUiRoutes } from './ag-ui/ag-ui-app.ts';
-import { aiSdkApp } from './ai-sdk/ai-sdk-app.ts';
+import { agUiRoutes, openAgUi } from './ag-ui/ag-ui-app.ts';
+import { openChat } from './ai-sdk/ai-sdk-app.ts';
 import { aiSdkRoutes } from './ai-sdk/routes.ts';
-import type { AnswerError, MountedProtocol, ProtocolRoute, ServerFacts } from './app-options.ts';
-import { compactApp, compactRoutes } from './compact/compact-app.ts';
-import type { FrontEndOptions } from './front-end/backend.ts';
+import type { AnswerError, MountedProtocol, ProtocolRoute } from './app-options.ts';
+import { compactRoutes, openCompact } from './compact/compact-app.ts';
+import type { BackendOptions } from './front-end/backend.ts';
 import { answerResponseError } from './responses/response-error.ts';
-import { responsesApp } from './responses/responses-app.ts';
+import { openResponses } from './responses/responses-app.ts';
 import { responsesRoutes } from './responses/routes.ts';
 
 export interface ProtocolOptions {
@@ -19,18 +19,14 @@ export interface ProtocolOptions {
 
 /** The protocols of front-ends, for `createHttpApp`. Each reaches only the tenant of its caller. */
 export function createProtocols({ client, agent }: ProtocolOptions): MountedProtocol[] {
-  const compact = mount(compactApp(), compactRoutes, answerResponseError);
+  const compact = mount(openCompact(), compactRoutes, answerResponseError);
   if (agent === undefined) return [compact];
-  const options: FrontEndOptions = {
-    clientFor: () => client,
-    tenantFor: ({ env }: Context) => (env as ServerFacts).caller.tenant,
-    agent,
-  };
+  const options: BackendOptions = { clientFor: () => client, agent };
   return [
     compact,
-    mount(aiSdkApp(options), aiSdkRoutes),
-    mount(agUiApp(options), agUiRoutes),
-    mount(responsesApp(options), responsesRoutes, answerResponseError),
+    mount(openChat(options), aiSdkRoutes),
+    mount(openAgUi(options), agUiRoutes),
+    mount(openResponses(options), responsesRoutes, answerResponseError),
   ];
 }
 

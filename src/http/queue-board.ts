@@ -1,10 +1,9 @@
 import type { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { serveStatic } from '@hono/node-server/serve-static';
 import { Hono } from 'hono';
-import { includesScope } from '../domain/access-key.ts';
-import type { HttpApp, HttpAppOptions } from './app-options.ts';
-import { checkOperator, trustEveryone } from './caller.ts';
-import { checkOrigin } from './page-origins.ts';
+import { type Access, type AccessOptions, checkHost, checkOrigin, checkScopes, openAccess } from './access.ts';
+import type { HttpApp } from './app-options.ts';
+import { checkOperator } from './caller.ts';
 import { answerProblem, HttpProblem } from './problem.ts';
 import { PAGE_HEADERS } from './static-page.ts';
 
@@ -14,7 +13,7 @@ export const BOARD_PATH = '/inspect/queues';
 type Queue = ConstructorParameters<typeof BullMQAdapter>[0];
 type Fetch = (request: Request) => Response | Promise<Response>;
 
-export interface QueueBoardOptions extends Pick<HttpAppOptions, 'authenticate' | 'hosts'> {
+export interface QueueBoardOptions extends Pick<AccessOptions, 'authenticate' | 'allowedHosts'> {
   /** Queues of BullMQ, with their shards. */
   readonly queues: readonly { readonly shard: number; readonly queue: object }[];
   /** If true, jobs can be retried, removed and added. Queues are a hint, so turns survive that. */
@@ -29,9 +28,10 @@ export interface QueueBoardOptions extends Pick<HttpAppOptions, 'authenticate' |
  * scope `admin` in the default tenant. A browser sends the access key as the password of HTTP Basic.
  */
 export function withQueueBoard(answer: HttpApp['fetch'], options: QueueBoardOptions): HttpApp['fetch'] {
+  const access = openAccess(options);
   let board: Promise<Fetch> | undefined;
   const show = async (request: Request): Promise<Response> => {
-    await checkCaller(request, options);
+    await checkCaller(request, access, options);
     board ??= openBoard(options).catch((error: unknown) => {
       board = undefined;
       throw error;
@@ -48,17 +48,20 @@ export function withQueueBoard(answer: HttpApp['fetch'], options: QueueBoardOpti
   };
 }
 
-async function checkCaller(request: Request, { authenticate, hosts, allowsChanges }: QueueBoardOptions): Promise<void> {
+async function checkCaller(
+  request: Request,
+  { authenticate, hosts }: Access,
+  { allowsChanges }: QueueBoardOptions,
+): Promise<void> {
+  checkHost(request, hosts);
   // A browser sends the password with requests of every page, so only pages of this origin may send some.
-  checkOrigin(request, { hosts, cors: [] });
-  const caller = await (authenticate ?? trustEveryone)(withBearer(request)).catch((error: unknown) => {
+  checkOrigin(request, []);
+  const caller = await authenticate(withBearer(request)).catch((error: unknown) => {
     if (!(error instanceof HttpProblem) || error.code !== 'unauthorized') throw error;
     const headers = { 'www-authenticate': 'Basic realm="turnfold queues: an access key as the password"' };
     throw new HttpProblem('unauthorized', error.message, { field: 'authorization', headers });
   });
-  if (!includesScope(caller.scopes, 'admin')) {
-    throw new HttpProblem('forbidden', 'this page needs a key with the scope admin', { field: 'authorization' });
-  }
+  checkScopes(caller, ['admin']);
   checkOperator(caller);
   if (request.method === 'GET' || allowsChanges) return;
   throw new HttpProblem('forbidden', 'the queues are read-only here. Start turnfold inspect with --allow-changes', {

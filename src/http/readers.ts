@@ -1,16 +1,47 @@
 import { HttpProblem } from './problem.ts';
 
 /**
- * Limits the requests that stay open: streams and requests that wait for a result. Each of them holds a connection and
- * at most one answer of Redis in memory.
+ * Limits the requests of a caller that stay open: streams and requests that wait for a result. Each of them holds a
+ * connection and at most one answer of Redis in memory.
  */
-export class Readers {
-  readonly #max: number;
+export interface Readers {
+  /** Aborts with an error when the server stops, or an open request has lost its access. Every reader then ends. */
+  readonly closing: AbortSignal;
+  /**
+   * Checks that a further reader has a place, before its request writes something.
+   * @throws too_many_readers
+   */
+  checkPlace(): void;
+  /**
+   * Counts a further reader.
+   * @returns a function that ends the reader. Further calls of it do nothing.
+   * @throws too_many_readers
+   */
+  enter(): () => void;
+  /**
+   * Runs a request that waits, as one of the readers. The signal aborts if the server stops, the caller leaves, or the
+   * caller loses its access.
+   */
+  run<Result>(request: Request, wait: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
+}
+
+export interface ReaderLimits {
+  /** Maximum number of readers at a time. */
+  readonly maxReaders: number;
+  /** Time between two checks of an open request's caller, in ms. 0: no checks. */
+  readonly accessCheckMs: number;
+  /** Receives each error of a check that says nothing about the caller. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** All readers of a server. */
+export class ServerReaders {
+  readonly #limits: ReaderLimits;
   readonly #closing = new AbortController();
   #open = 0;
 
-  constructor(max: number) {
-    this.#max = max;
+  constructor(limits: ReaderLimits) {
+    this.#limits = limits;
   }
 
   /** Number of readers at this moment. */
@@ -18,16 +49,17 @@ export class Readers {
     return this.#open;
   }
 
-  /** Aborts with `server_stopping` when the server stops. Every reader then ends, and its client continues at another. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /**
-   * Counts a further reader.
-   * @returns a function that ends the reader. Further calls of it do nothing.
-   * @throws too_many_readers
-   */
+  checkPlace(): void {
+    const { maxReaders } = this.#limits;
+    if (this.#open < maxReaders) return;
+    const why = `${maxReaders} streams and waiting requests are open, the limit of this server`;
+    throw new HttpProblem('too_many_readers', why, { retryAfter: 1 });
+  }
+
   enter(): () => void {
     this.checkPlace();
     this.#open += 1;
@@ -39,27 +71,84 @@ export class Readers {
   }
 
   /**
-   * Checks that a further reader has a place, before its request writes something.
-   * @throws too_many_readers
+   * Returns the readers of one request.
+   * @param checkAccess throws if the caller has no access any more. It is called again and again while a reader is open
    */
-  checkPlace(): void {
-    if (this.#open < this.#max) return;
-    const why = `${this.#max} streams and waiting requests are open, the limit of this server`;
-    throw new HttpProblem('too_many_readers', why, { retryAfter: 1 });
-  }
-
-  /** Runs a request that waits, as one of the readers. The signal aborts if the server stops or the caller leaves. */
-  async run<Result>(request: Request, wait: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
-    const leave = this.enter();
-    try {
-      return await wait(AbortSignal.any([request.signal, this.closing]));
-    } finally {
-      leave();
-    }
+  forRequest(checkAccess: () => Promise<unknown>): Readers {
+    return new RequestReaders(this, checkAccess, this.#limits);
   }
 
   /** Ends all readers. */
   close(): void {
     this.#closing.abort(new HttpProblem('server_stopping', 'the server stops. Connect again', { retryAfter: 1 }));
+  }
+}
+
+/** Codes of a check that found out that the caller has no access. Any other error says nothing about the caller. */
+const LOST_ACCESS: ReadonlySet<string> = new Set(['unauthorized', 'forbidden']);
+/** Checks in a row that may fail for another reason, e.g. because Redis is away, or not end. Then the reader ends. */
+const MAX_FAILED_CHECKS = 15;
+
+/** The readers of one request. Owns a timer while one is open. */
+class RequestReaders implements Readers {
+  readonly #server: ServerReaders;
+  readonly #checkAccess: () => Promise<unknown>;
+  readonly #limits: ReaderLimits;
+  readonly #lost = new AbortController();
+  #closing: AbortSignal | undefined;
+
+  constructor(server: ServerReaders, checkAccess: () => Promise<unknown>, limits: ReaderLimits) {
+    this.#server = server;
+    this.#checkAccess = checkAccess;
+    this.#limits = limits;
+  }
+
+  get closing(): AbortSignal {
+    this.#closing ??= AbortSignal.any([this.#server.closing, this.#lost.signal]);
+    return this.#closing;
+  }
+
+  checkPlace(): void {
+    this.#server.checkPlace();
+  }
+
+  enter(): () => void {
+    const leave = this.#server.enter();
+    const timer = this.#watch();
+    return () => {
+      clearInterval(timer);
+      leave();
+    };
+  }
+
+  async run<Result>(request: Request, wait: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    const leave = this.enter();
+    const lost = this.#lost.signal;
+    const refused = Promise.withResolvers<never>();
+    lost.addEventListener('abort', () => refused.reject(lost.reason as Error), { once: true });
+    try {
+      // A wait that takes no signal, or that answers with what it has, ends for a caller without access, too.
+      return await Promise.race([refused.promise, wait(AbortSignal.any([request.signal, this.closing]))]);
+    } finally {
+      leave();
+    }
+  }
+
+  #watch(): NodeJS.Timeout | undefined {
+    const { accessCheckMs, onError } = this.#limits;
+    if (accessCheckMs === 0) return undefined;
+    let failed = 0;
+    const check = async (): Promise<void> => {
+      failed += 1;
+      if (failed > MAX_FAILED_CHECKS) this.#lost.abort(new HttpProblem('unauthorized', 'the caller cannot be checked'));
+      try {
+        await this.#checkAccess();
+        failed = 0;
+      } catch (error) {
+        if (error instanceof HttpProblem && LOST_ACCESS.has(error.code)) this.#lost.abort(error);
+        else onError(error);
+      }
+    };
+    return setInterval(() => void check(), accessCheckMs).unref();
   }
 }

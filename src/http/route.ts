@@ -104,6 +104,11 @@ export function pathParameters(path: string): z.ZodObject {
   return z.object(Object.fromEntries(names.map((name) => [name, PARAMETERS[name] ?? idSchema])));
 }
 
+/** Writes a path as the router expects it: `:turn` for `{turn}`. */
+export function routerPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
 /** Path of a conversation or of something in it, for the header `Location`. */
 export function locate({ basePath }: RouteServices, ...segments: readonly string[]): string {
   return [`${basePath}/v1/conversations`, ...segments.map(encodeURIComponent)].join('/');

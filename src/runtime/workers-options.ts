@@ -5,6 +5,7 @@ import { parseInput } from '../domain/parse.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import { readPolicy } from '../domain/policy-input.ts';
 import { functionSchema, PROCESS_DEFAULTS, PROCESS_RANGES, wholeNumber } from '../domain/process-options.ts';
+import type { PageAddress } from '../health/page-server.ts';
 import { type RedisTls, redisOptions } from '../redis/address.ts';
 import { modelSchema, readAgents } from './agent-schema.ts';
 import type { ListenerOptions } from './listeners.ts';
@@ -48,6 +49,8 @@ export interface WorkersOptions extends ListenerOptions {
     readonly host: string;
     /** Port to bind. 0 takes any free port. */
     readonly port: number;
+    /** Host names under which the pages are read, beside `localhost` and IP addresses. `*.example.com` names all below. */
+    readonly allowedHosts?: readonly string[] | undefined;
   };
   /** Delivery of webhooks. */
   readonly webhooks?: {
@@ -75,7 +78,7 @@ export interface WorkersSettings extends ListenerOptions {
   readonly queueShards: number;
   readonly concurrency: Readonly<Record<WorkerRole, number>>;
   readonly inbox: boolean;
-  readonly metrics: { readonly host: string; readonly port: number } | undefined;
+  readonly metrics: PageAddress | undefined;
   readonly webhooks: { readonly allowPrivate: boolean };
   readonly shutdownMs: number;
   readonly stuckMs: number;
@@ -102,7 +105,13 @@ const workersSchema = z.strictObject({
     })
     .default(JOBS),
   inbox: z.boolean().default(false),
-  metrics: z.strictObject({ host: z.string().min(1), port: wholeNumber(PROCESS_RANGES.port) }).optional(),
+  metrics: z
+    .strictObject({
+      host: z.string().min(1),
+      port: wholeNumber(PROCESS_RANGES.port),
+      allowedHosts: z.array(z.string()).max(1_000).optional(),
+    })
+    .optional(),
   webhooks: z.strictObject({ allowPrivate: z.boolean().default(false) }).default({ allowPrivate: false }),
   shutdownMs: wholeNumber(PROCESS_RANGES.shutdownMs).default(shutdownMs),
   stuckMs: wholeNumber(PROCESS_RANGES.stuckMs).default(stuckMs),

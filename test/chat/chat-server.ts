@@ -15,7 +15,7 @@ export interface ChatServer {
 
 /** Serves the example page and the routes that it uses. */
 export async function startChatServer(client: TurnfoldClient, agent: string): Promise<ChatServer> {
-  const app = createHttpApp({ client, protocols: createProtocols({ client, agent }) });
+  const app = createHttpApp({ client, authenticate: 'none', protocols: createProtocols({ client, agent }) });
   const server = await serveHttp({
     app: { fetch: withPage(PAGE_FOLDER, app.fetch), close: () => app.close() },
     host: '127.0.0.1',

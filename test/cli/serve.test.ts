@@ -1,4 +1,9 @@
-import { expect, inject, test } from 'vitest';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, inject, onTestFinished, test } from 'vitest';
 import { readEvents, send } from '../http/fixture.ts';
 import { startServe } from '../http/serve-process.ts';
 import { endOf, runTurnfold } from './run-turnfold.ts';
@@ -27,4 +32,56 @@ test('turnfold serve without keys refuses an address that other machines reach',
   const { code, stderr } = await runTurnfold(['serve', '--host', '0.0.0.0'], { env });
   expect(code).toBe(1);
   expect(stderr).toContain('without --keys, the server listens on this machine only');
+});
+
+test.for([
+  [['--cors', '*'], '--cors'],
+  [['--cors', 'https://shop.example, null'], '--cors'],
+  [['--allowed-hosts', 'api.example.com,*'], '--allowed-hosts'],
+] as const)('turnfold serve without keys refuses %j, which opens it to every web page', async ([options, field]) => {
+  const { code, stderr } = await runTurnfold(['serve', ...options], { env });
+  expect(code).toBe(1);
+  expect(stderr).toContain(`${field}: `);
+  expect(stderr).toContain('add --keys');
+});
+
+test('turnfold serve refuses a host name with a port, also with keys', async () => {
+  const { code, stderr } = await runTurnfold(['serve', '--keys', '--allowed-hosts', 'api.example.com:443'], { env });
+  expect([code, stderr]).toEqual([1, expect.stringContaining('--allowed-hosts: must be host names without scheme')]);
+});
+
+test('turnfold inspect without keys refuses to answer under every host name', async () => {
+  const { code, stderr } = await runTurnfold(['inspect', '--allowed-hosts', '*'], { env });
+  expect([code, stderr]).toEqual([1, expect.stringContaining('--allowed-hosts: * is refused')]);
+});
+
+test('routes, pages and metrics of turnfold serve answer under no foreign host name', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'turnfold-page-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'index.html'), 'page');
+  const { url, metrics } = await startServe(
+    { ...env, TURNFOLD_METRICS_ALLOWED_HOSTS: 'metrics.example.com' },
+    '--keys',
+    '--page',
+    folder,
+    '--allowed-hosts',
+    'api.example.com',
+  );
+  const statusUnder = async (address: string, host: string): Promise<number | undefined> => {
+    const { hostname, port, pathname } = new URL(address);
+    const sent = request({ hostname, port, path: pathname, headers: { host } }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    response.resume();
+    return response.statusCode;
+  };
+  const routes = [`${url}/v1/openapi.json`, `${url}/index.html`];
+  for (const address of routes) {
+    expect(await statusUnder(address, 'evil.example')).toBe(403);
+    expect(await statusUnder(address, 'api.example.com')).toBe(200);
+  }
+  for (const page of [metrics, metrics.replace('/metrics', '/health'), metrics.replace('/metrics', '/ready')]) {
+    expect(await statusUnder(page, 'evil.example')).toBe(403);
+    expect(await statusUnder(page, 'metrics.example.com')).toBe(200);
+    expect(await statusUnder(page, '10.0.0.7:9464')).toBe(200);
+  }
 });

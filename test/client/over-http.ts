@@ -14,7 +14,7 @@ export async function serveClient(
   options: Partial<HttpAppOptions> = {},
   port = 0,
 ): Promise<Served> {
-  const app = createHttpApp({ client, ...options });
+  const app = createHttpApp({ client, authenticate: 'none', ...options });
   const server = await serveHttp({ app, host: '127.0.0.1', port });
   return { url: server.url, stop: async () => void (await server.close(1_000)) };
 }

@@ -87,3 +87,29 @@ test('the server of /metrics names the setting metrics.port in its error if that
     message: expect.stringContaining('EADDRINUSE'),
   });
 });
+
+test.each([
+  ['evil.example', 403],
+  ['worker.evil.example', 403],
+  ['127.0.0.1.evil.example', 403],
+  ['localhost:9464', 200],
+  ['10.1.2.3:9464', 200],
+  ['[fd00::7]:9464', 200],
+  ['worker.internal:9464', 200],
+])('the page server reads the host name %s: status %i', async (host, status) => {
+  const pages = { '/metrics': () => ({ contentType: 'text/plain', body: '' }) };
+  const server = await servePages({ port: 0, allowedHosts: ['worker.internal'], pages });
+  servers.push(server);
+  const sent = request({ host: '127.0.0.1', port: server.port, path: '/metrics', headers: { host } }).end();
+  const [response] = (await once(sent, 'response')) as [import('node:http').IncomingMessage];
+  response.resume();
+  expect(response.statusCode).toBe(status);
+});
+
+test('the page server answers a probe of HTTP/1.0 without a host name', async () => {
+  const { port } = await serve();
+  const socket = connect(port, '127.0.0.1');
+  socket.write('GET /metrics HTTP/1.0\r\n\r\n');
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 200 /);
+});

@@ -15,7 +15,7 @@ let count = 0;
 beforeAll(async () => {
   fixture = await openFixture();
   await fixture.startWorkers([createFrontEndAgent()]);
-  server = await serveApp(agUiApp({ clientFor: () => fixture.client, agent: 'guide' }));
+  server = await serveApp(agUiApp({ authenticate: 'none', clientFor: () => fixture.client, agent: 'guide' }));
 });
 afterAll(async () => {
   await server.close();

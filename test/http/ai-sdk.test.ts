@@ -13,7 +13,9 @@ let count = 0;
 beforeAll(async () => {
   fixture = await openFixture();
   await fixture.startWorkers([createFrontEndAgent()]);
-  server = await serveApp(aiSdkApp({ clientFor: () => fixture.client, agent: 'guide', replayMs: 0 }));
+  server = await serveApp(
+    aiSdkApp({ authenticate: 'none', clientFor: () => fixture.client, agent: 'guide', replayMs: 0 }),
+  );
 });
 afterAll(async () => {
   await server.close();
@@ -232,7 +234,7 @@ test('shows what the user wrote while no worker has begun its turn', async () =>
 
 test('replays an answer that ended while its page was cut off', async () => {
   const id = newId();
-  const patient = await serveApp(aiSdkApp({ clientFor: () => fixture.client, agent: 'guide' }));
+  const patient = await serveApp(aiSdkApp({ authenticate: 'none', clientFor: () => fixture.client, agent: 'guide' }));
   const { chat } = openPage({ sdk: 7, url: patient.url, id });
   await fixture.client.enqueueTurn({ conversation: id, agent: 'guide', input: 'hello', turn: 'm.1' });
   await fixture.client.result(id, 'm.1', { waitMs: 60_000 });

@@ -1,6 +1,6 @@
 import { describe, expectTypeOf, it } from 'vitest';
 import type { OpenClient } from '../../src/client/index.ts';
-import type { createProtocols, FrontEndOptions, HttpAppOptions } from '../../src/http/index.ts';
+import type { Authenticate, createProtocols, FrontEndOptions, HttpAppOptions } from '../../src/http/index.ts';
 import { defineAgent } from '../../src/index.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 
@@ -15,9 +15,12 @@ const agents = [
 describe('the client of HTTP routes', () => {
   it('createHttpApp and the protocols accept a client with typed agents', () => {
     type Typed = OpenClient<typeof agents>;
-    expectTypeOf<{ client: Typed }>().toExtend<HttpAppOptions>();
-    expectTypeOf<{ client: OpenClient<[{ name: 'support'; context: Customer }]> }>().toExtend<HttpAppOptions>();
+    expectTypeOf<{ authenticate: 'none'; client: Typed }>().toExtend<HttpAppOptions>();
+    type Support = OpenClient<[{ name: 'support'; context: Customer }]>;
+    expectTypeOf<{ authenticate: Authenticate; client: Support }>().toExtend<HttpAppOptions>();
+    expectTypeOf<{ client: Support }>().not.toExtend<HttpAppOptions>();
+    expectTypeOf<{ clientFor: () => Typed; agent: 'chat' }>().not.toExtend<FrontEndOptions>();
     expectTypeOf<{ client: Typed; agent: 'chat' }>().toExtend<Parameters<typeof createProtocols>[0]>();
-    expectTypeOf<{ clientFor: () => Typed; agent: 'chat' }>().toExtend<FrontEndOptions>();
+    expectTypeOf<{ authenticate: 'none'; clientFor: () => Typed; agent: 'chat' }>().toExtend<FrontEndOptions>();
   });
 });

@@ -21,7 +21,7 @@ function conversation(): object[] {
 const summarizer: Summarizer = { id: 'fake', summarize: async () => ({ status: 'written', text: 'by a model' }) };
 
 function openClient(): OpenAI {
-  const app = compactApp({ summarizers: { small: summarizer } });
+  const app = compactApp({ authenticate: 'none', summarizers: { small: summarizer } });
   const fetch = async (url: string | URL | Request, init?: RequestInit): Promise<Response> =>
     await app.fetch(new Request(url, init));
   return new OpenAI({ baseURL: 'http://127.0.0.1/v1', apiKey: 'none', maxRetries: 0, fetch });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { answerEvents, type ServerSentEvent } from '../../src/http/event-stream.ts';
-import { Readers } from '../../src/http/readers.ts';
+import { ServerReaders } from '../../src/http/readers.ts';
 
 const event: ServerSentEvent = { id: '1', type: 'text', data: { piece: 'a\nb' } };
 const request = new Request('http://127.0.0.1/');
@@ -11,13 +11,14 @@ async function* endless(signal: AbortSignal, sent: { count: number; isAborted: b
 }
 
 function open(stalledMs: number) {
-  const readers = new Readers(1);
+  const server = new ServerReaders({ maxReaders: 1, accessCheckMs: 0, onError: () => undefined });
+  const readers = server.forRequest(async () => undefined);
   const sent = { count: 0, isAborted: false };
   const limits = { heartbeatMs: 60_000, stalledMs };
   const response = answerEvents({ request, readers, limits, follow: (signal) => endless(signal, sent) });
   const body = response.body?.getReader();
   if (body === undefined) throw new Error('the response has no body');
-  return { readers, sent, body };
+  return { server, sent, body };
 }
 
 test('an event is one frame whose data has no line break, whatever the text is', async () => {
@@ -37,20 +38,20 @@ test('events are read from the source only as the client accepts them', async ()
 });
 
 test('a client that accepts no event in time is disconnected, and its place becomes free', async () => {
-  const { body, readers, sent } = open(20);
+  const { body, server, sent } = open(20);
   await body.read();
   await body.read();
-  expect(readers.open).toBe(1);
-  await expect.poll(() => readers.open).toBe(0);
+  expect(server.open).toBe(1);
+  await expect.poll(() => server.open).toBe(0);
   expect(sent.isAborted).toBe(true);
   await expect(body.read()).rejects.toThrow('accepted no event in time');
 });
 
 test('a client that leaves frees its place once', async () => {
-  const { body, readers } = open(60_000);
+  const { body, server } = open(60_000);
   await body.read();
   await body.cancel();
-  expect(readers.open).toBe(0);
-  readers.enter();
-  expect(() => readers.enter()).toThrow('the limit of this server');
+  expect(server.open).toBe(0);
+  server.enter();
+  expect(() => server.enter()).toThrow('the limit of this server');
 });

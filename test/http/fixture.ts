@@ -48,11 +48,12 @@ export async function openHttpFixture(options: Partial<HttpAppOptions> = {}): Pr
   const serve = async (extra: Partial<HttpAppOptions> = {}) => {
     const app = createHttpApp({
       client: fixture.client,
+      authenticate: 'none',
       fleet: readFleet,
       onError: (error) => defects.push(error),
       ...extra,
     });
-    const server = await serveHttp({ app, host: '127.0.0.1', port: 0 });
+    const server = await serveHttp({ app, host: '127.0.0.1', port: 0, allowedHosts: extra.allowedHosts });
     const stop = async (): Promise<void> => void (await server.close(1_000));
     stops.push(stop);
     return { url: server.url, stop };

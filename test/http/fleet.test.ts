@@ -128,6 +128,8 @@ test('the fleet needs a key of the default tenant with the scope admin, and a se
 });
 
 test('a server that does not read the fleet says so', async () => {
-  const answer = await createHttpApp({ client: http.client }).fetch(new Request('http://127.0.0.1/v1/fleet'));
+  const answer = await createHttpApp({ client: http.client, authenticate: 'none' }).fetch(
+    new Request('http://127.0.0.1/v1/fleet'),
+  );
   expect([answer.status, await answer.json()]).toMatchObject([501, { code: 'not_offered', field: 'fleet' }]);
 });

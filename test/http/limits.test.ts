@@ -108,7 +108,7 @@ test('web pages of other origins are refused, unless CORS allows their origin', 
   expect(outline(foreign)).toEqual({ status: 403, code: 'forbidden', field: 'origin' });
   const same = await http.call('GET', '/v1/conversations', { headers: { origin: http.baseUrl } });
   expect(same.status).toBe(200);
-  const { url, stop } = await http.serve({ cors: [origin], hosts: ['127.0.0.1'] });
+  const { url, stop } = await http.serve({ cors: [origin] });
   const allowed = await send(`${url}/v1/conversations`, 'GET', { headers: { origin } });
   expect([allowed.status, allowed.headers.get('access-control-allow-origin')]).toEqual([200, origin]);
   const preflight = await fetch(url + TURNS, {
@@ -119,13 +119,6 @@ test('web pages of other origins are refused, unless CORS allows their origin', 
     204,
     expect.stringContaining('idempotency-key'),
   ]);
-  await stop();
-});
-
-test('a request under a foreign host name is refused if the server lists its hosts', async () => {
-  const { url, stop } = await http.serve({ hosts: ['localhost'] });
-  const rebound = await send(`${url}/v1/conversations`, 'GET');
-  expect(outline(rebound)).toEqual({ status: 403, code: 'forbidden', field: 'host' });
   await stop();
 });
 

@@ -8,7 +8,7 @@ import type { OpenApi } from './arbitrary-requests.ts';
 test('the OpenAPI document is valid 3.1 and names each operation once', async () => {
   // The document needs no client.
   const client = {} as TurnfoldClient;
-  const app = createHttpApp({ client, protocols: createProtocols({ client, agent: 'a' }) });
+  const app = createHttpApp({ client, authenticate: 'none', protocols: createProtocols({ client, agent: 'a' }) });
   const response = await app.fetch(new Request('http://127.0.0.1/v1/openapi.json'));
   const document = (await response.json()) as OpenApi & { openapi: string } & Record<string, unknown>;
   expect(document).toEqual(structuredClone(app.document));

@@ -14,7 +14,7 @@ let count = 0;
 beforeAll(async () => {
   fixture = await openFixture();
   await fixture.startWorkers([createFrontEndAgent()]);
-  server = await serveApp(responsesApp({ clientFor: () => fixture.client, agent: 'guide' }));
+  server = await serveApp(responsesApp({ authenticate: 'none', clientFor: () => fixture.client, agent: 'guide' }));
   openai = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'none', maxRetries: 0 });
 });
 afterAll(async () => {

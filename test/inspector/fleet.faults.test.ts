@@ -21,7 +21,8 @@ describe.skipIf(chromium === undefined)('the fleet in a browser (skipped without
     const opened = await inspector.open(fixture.client, {
       ...options,
       app: { fleet: () => fleet.read() },
-      wrap: (answer) => withQueueBoard(answer, { queues: fleet.queues, allowsChanges: false, onError }),
+      wrap: (answer) =>
+        withQueueBoard(answer, { authenticate: 'none', queues: fleet.queues, allowsChanges: false, onError }),
     });
     return { ...fixture, ...opened };
   }

@@ -61,7 +61,7 @@ async function openPage(
     context,
   }: OpenOptions & { readonly browser: Browser; readonly folder: string },
 ): Promise<OpenedPage> {
-  const app = createHttpApp({ client, isReadOnly: true, ...options });
+  const app = createHttpApp({ client, authenticate: 'none', isReadOnly: true, ...options });
   const fetch = wrap(withPage(folder, app.fetch));
   const server = await serveHttp({ app: { fetch, close: () => app.close() }, host: '127.0.0.1', port: 0 });
   onTestFinished(async () => void (await server.close(1_000)));

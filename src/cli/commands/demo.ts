@@ -86,8 +86,7 @@ async function inspect({ config, client, output, run, allowsChanges, interrupted
   await using stack = new AsyncDisposableStack();
   const onError = (error: unknown): void => void reportError(output, error);
   const fleet = stack.adopt(await openConfiguredFleet(config, onError), (opened) => opened.close());
-  const access = { hasKeys: false, allowsChanges };
-  const server = await serveInspector({ client, fleet, output, host: '127.0.0.1', port: 0, ...access });
+  const server = await serveInspector({ client, fleet, output, host: '127.0.0.1', port: 0, allowsChanges });
   try {
     output.note(`\nThe inspector shows the conversation, until Ctrl-C: ${server.url}/#/c/${run.conversation}`);
     if (!allowsChanges) output.note('The page only reads. To allow changes, add --allow-changes.');

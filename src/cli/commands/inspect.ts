@@ -4,12 +4,10 @@ import { serveInspector } from '../inspector-server.ts';
 import { listenForSignals } from '../interruption.ts';
 import { reportError } from '../output.ts';
 import type { AccessContext } from '../run-command.ts';
+import type { ServedHostOptions } from '../served-host.ts';
 
-export interface InspectOptions {
+export interface InspectOptions extends Omit<ServedHostOptions, 'cors'> {
   readonly port: number;
-  readonly host: string;
-  /** True if each request needs an access key. */
-  readonly keys?: true;
   /** True if the page may change conversations. */
   readonly allowChanges?: true;
 }
@@ -19,14 +17,13 @@ const GRACE_MS = 1_000;
 
 /** Serves the inspector until SIGTERM or SIGINT. */
 export async function runInspect({ client, output }: AccessContext, options: InspectOptions): Promise<number> {
-  const { port, host, keys, allowChanges } = options;
+  const { allowChanges, ...place } = options;
   const { interruption } = listenForSignals();
   await using stack = new AsyncDisposableStack();
   const onError = (error: unknown): void => void reportError(output, error);
   const fleet = stack.adopt(await openConfiguredFleet(readConfig(), onError), (opened) => opened.close());
-  const hasKeys = keys === true;
   const allowsChanges = allowChanges === true;
-  const server = await serveInspector({ client, fleet, output, host, port, hasKeys, allowsChanges });
+  const server = await serveInspector({ client, fleet, output, allowsChanges, ...place });
   output.line(`inspector at ${server.url}/`);
   output.note(
     allowsChanges

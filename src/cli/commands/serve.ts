@@ -5,9 +5,10 @@ import { listSecrets } from '../../config/list-secrets.ts';
 import { DEFAULT_REDIS_URL, readConfig, readEnvironment } from '../../config.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { findOk } from '../../health/finding.ts';
-import { servePages } from '../../health/page-server.ts';
+import { type PageAddress, servePages } from '../../health/page-server.ts';
 import { createReadiness } from '../../health/readiness.ts';
 import { createHealthPages } from '../../health/worker-pages.ts';
+import type { AccessOptions } from '../../http/access.ts';
 import { createHttpApp } from '../../http/app.ts';
 import type { HttpApp, HttpAppOptions } from '../../http/app-options.ts';
 import { createProtocols } from '../../http/protocols.ts';
@@ -21,16 +22,11 @@ import { findInspectorPage } from '../inspector-server.ts';
 import { listenForSignals } from '../interruption.ts';
 import { explainError, PROCESS_WAIT_MS, waitForRedis } from '../redis-outage.ts';
 import type { CommandContext } from '../run-command.ts';
-import { checkHost, limitCallers } from '../served-host.ts';
+import { checkServedHost, limitCallers, type ServedHostOptions } from '../served-host.ts';
 
-export interface ServeCommandOptions {
+export interface ServeCommandOptions extends ServedHostOptions {
   readonly port: number;
-  readonly host: string;
-  /** Origins of web pages, comma-separated. */
-  readonly cors?: string;
   readonly maxReaders?: number;
-  /** True if each request needs an access key. */
-  readonly keys?: true;
   /** Agent that answers the conversations of front-end protocols. */
   readonly agent?: string;
   /** Folder of a built page to serve beside the routes. */
@@ -47,7 +43,7 @@ type Client = Awaited<ReturnType<typeof openClient>>;
 
 /** Answers HTTP requests until SIGTERM or SIGINT. Then ends streams, and waits for requests in flight. */
 export async function runServe({ output }: CommandContext, options: ServeCommandOptions): Promise<number> {
-  const { host, port, metricsPort } = options;
+  const { host, port } = options;
   checkOptions(options);
   const config = readConfig();
   const { redisUrl = DEFAULT_REDIS_URL, redisTls, shards, queueShards, durability, shutdownMs, logLevel } = config;
@@ -68,15 +64,18 @@ export async function runServe({ output }: CommandContext, options: ServeCommand
   const fleet = stack.adopt(await openConfiguredFleet(config, onError), (opened) => opened.close());
   const metrics = createHttpMetrics(() => app.readers);
   const onRequest: HttpAppOptions['onRequest'] = (request) => metrics.record(request);
-  const app = createApp(client, options, { onError, onRequest, fleet: () => fleet.read() });
-  const pages = stack.adopt(await openPages(client, metrics, metricsPort), (opened) => opened.close());
+  const callers = limitCallers(client, options);
+  const app = createApp(client, options, { onError, onRequest, fleet: () => fleet.read(), ...callers });
+  const address = { port: options.metricsPort, allowedHosts: config.metrics.allowedHosts };
+  const pages = stack.adopt(await openPages(client, metrics, address), (opened) => opened.close());
   const fetch = addPages(app.fetch, options, {
     queues: fleet.queues,
     allowsChanges: false,
     onError,
-    ...limitCallers(client, options.keys === true),
+    ...callers,
   });
-  const server = await serveHttp({ app: { fetch, close: () => app.close() }, host, port });
+  const { allowedHosts } = callers;
+  const server = await serveHttp({ app: { fetch, close: () => app.close() }, host, port, allowedHosts });
   const metricsUrl = `http://${pages.host}:${pages.port}/metrics`;
   const access = options.keys === true ? 'for callers with an access key' : 'without keys, for this machine only';
   logger.info({ url: server.url, metrics: metricsUrl }, `HTTP server started, ${access}`);
@@ -87,8 +86,8 @@ export async function runServe({ output }: CommandContext, options: ServeCommand
   return outcome === 'closed' ? 0 : CUT_OFF_EXIT_CODE;
 }
 
-function checkOptions({ host, keys, page }: ServeCommandOptions): void {
-  checkHost(host, keys === true);
+function checkOptions({ page, ...host }: ServeCommandOptions): void {
+  checkServedHost(host);
   if (page !== undefined && !existsSync(join(page, 'index.html'))) {
     throw fieldError('invalid_config', '--page', `${page} has no index.html`);
   }
@@ -106,20 +105,18 @@ function addPages(
 
 function createApp(
   client: Client,
-  { cors, maxReaders, keys, agent }: ServeCommandOptions,
-  services: Pick<HttpAppOptions, 'onError' | 'onRequest' | 'fleet'>,
+  { maxReaders, agent }: ServeCommandOptions,
+  services: Pick<HttpAppOptions, 'onError' | 'onRequest' | 'fleet'> & AccessOptions,
 ): HttpApp {
   return createHttpApp({
     client,
-    ...limitCallers(client, keys === true),
-    ...(cors !== undefined && { cors: cors.split(',').map((origin) => origin.trim()) }),
     ...(maxReaders !== undefined && { limits: { maxReaders } }),
     protocols: createProtocols({ client, agent }),
     ...services,
   });
 }
 
-async function openPages(client: Client, metrics: HttpMetrics, port: number) {
+async function openPages(client: Client, metrics: HttpMetrics, address: PageAddress) {
   const readiness = createReadiness([
     {
       name: 'redis',
@@ -130,5 +127,8 @@ async function openPages(client: Client, metrics: HttpMetrics, port: number) {
       remedy: 'Start Redis, or correct REDIS_URL.',
     },
   ]);
-  return await servePages({ port, pages: { '/metrics': () => metrics.render(), ...createHealthPages(readiness) } });
+  return await servePages({
+    ...address,
+    pages: { '/metrics': () => metrics.render(), ...createHealthPages(readiness) },
+  });
 }

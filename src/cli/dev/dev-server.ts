@@ -16,7 +16,7 @@ const HOST = '127.0.0.1';
 
 /** Serves the routes, the protocols of front-ends and perhaps a page, to this machine only. */
 export async function serveDev({ client, agent, port, page }: DevServerOptions): Promise<HttpServer> {
-  const app = createHttpApp({ client, hosts: [HOST, 'localhost'], protocols: createProtocols({ client, agent }) });
+  const app = createHttpApp({ client, authenticate: 'none', protocols: createProtocols({ client, agent }) });
   const fetch = page === undefined ? app.fetch : withPage(page, app.fetch);
   return await serveHttp({ app: { fetch, close: () => app.close() }, host: HOST, port });
 }

@@ -4,8 +4,8 @@ import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
 import { isAnswerKind } from '../../domain/turn.ts';
 import type { ProtocolRoute } from '../app-options.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
-import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { openApp, readBody, streamFrames, writeData } from '../front-end/server-facts.ts';
+import { type Backend, type BackendOptions, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
+import { guardApp, openApp, readBody, streamFrames, writeData } from '../front-end/server-facts.ts';
 import { type AgUiEvent, EventTable } from './events.ts';
 import { type RunRequest, readRunRequest, runInputSchema } from './run-input.ts';
 
@@ -24,8 +24,16 @@ export const agUiRoutes: readonly ProtocolRoute[] = [
   },
 ];
 
-/** AG-UI 1.0: one route that runs the agent, to be mounted in a server. */
+/**
+ * AG-UI 1.0: one route that runs the agent, to be mounted in a server.
+ * @throws invalid_config without `authenticate`
+ */
 export function agUiApp(options: FrontEndOptions): Hono {
+  return guardApp(openAgUi(options), agUiRoutes, options);
+}
+
+/** The route for a server that checks its callers. */
+export function openAgUi(options: BackendOptions): Hono {
   const app = openApp();
   app.post('/v1/ag-ui', async (context) => {
     const backend = await openBackend(options, context);

@@ -2,13 +2,14 @@ import type { Context, Hono } from 'hono';
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
+import type { AccessOptions } from '../access.ts';
 import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { openApp, readBody, readServerFacts, streamFrames, writeData } from '../front-end/server-facts.ts';
+import { guardApp, openApp, readBody, readServerFacts, streamFrames, writeData } from '../front-end/server-facts.ts';
 import { listChatMessages } from './chat-history.ts';
 import { readChatRequest } from './chat-request.ts';
 import { type ChatTurn, takeChatRequest } from './chat-turns.ts';
 import { ChunkTable, type SdkVersion } from './chunks.ts';
-import { readVersionHeader } from './routes.ts';
+import { aiSdkRoutes, readVersionHeader } from './routes.ts';
 
 export interface AiSdkOptions extends FrontEndOptions {
   /**
@@ -26,8 +27,18 @@ export interface AiSdkOptions extends FrontEndOptions {
 const REPLAY_MS = 10_000;
 const FRAMES = { headers: { 'x-vercel-ai-ui-message-stream': 'v1' } };
 
-/** UI message stream v1 of the AI SDK: routes for `useChat`, to be mounted in a server. */
+/**
+ * UI message stream v1 of the AI SDK: routes for `useChat`, to be mounted in a server.
+ * @throws invalid_config without `authenticate`
+ */
 export function aiSdkApp(options: AiSdkOptions): Hono {
+  return guardApp(openChat(options), aiSdkRoutes, options);
+}
+
+type ChatOptions = Omit<AiSdkOptions, keyof AccessOptions>;
+
+/** The routes for a server that checks its callers. */
+export function openChat(options: ChatOptions): Hono {
   const { replayMs = REPLAY_MS } = options;
   const app = openApp();
 
@@ -35,7 +46,7 @@ export function aiSdkApp(options: AiSdkOptions): Hono {
     const backend = await openBackend(options, context);
     const version = readVersion(context, options);
     const request = readChatRequest(await readBody(context));
-    (await readServerFacts(context)).readers.checkPlace();
+    readServerFacts(context).readers.checkPlace();
     const turn = await takeChatRequest(backend, request);
     return await streamFrames(context, (left) => streamChat({ backend, id: request.id, version, left }, turn), FRAMES);
   });
@@ -108,7 +119,7 @@ async function findActive({ client, nameOf }: Backend, id: string, replayMs: num
   return last;
 }
 
-function readVersion(context: Context, { sdkVersion = 6 }: AiSdkOptions): SdkVersion {
+function readVersion(context: Context, { sdkVersion = 6 }: ChatOptions): SdkVersion {
   return readVersionHeader(context.req.header('x-ai-sdk-version')) ?? sdkVersion;
 }
 

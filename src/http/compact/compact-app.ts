@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Context, Hono } from 'hono';
+import type { Hono } from 'hono';
 import { z } from 'zod';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { Message } from '../../domain/message.ts';
@@ -8,16 +8,17 @@ import { renderSummary } from '../../domain/summary.ts';
 import { estimateTokens } from '../../models/structural/line-tokens.ts';
 import { createStructuralSummarizer } from '../../models/structural/structural-summarizer.ts';
 import { loadTokenCounter } from '../../tokens/token-counter.ts';
+import type { AccessOptions } from '../access.ts';
 import type { ProtocolRoute } from '../app-options.ts';
-import { openApp, readBody } from '../front-end/server-facts.ts';
+import { guardApp, openApp, readBody, readServerFacts } from '../front-end/server-facts.ts';
 import { answerResponseError } from '../responses/response-error.ts';
 import { writeUsage } from '../responses/response-object.ts';
 import { type CompactRequest, compactSchema, type Item, readCompactRequest, readText } from './compact-request.ts';
 import { shortenMessages } from './shorten.ts';
 
-export interface CompactOptions {
-  /** Throws a `TurnfoldError` to refuse a request. */
-  readonly authorize?: (context: Context) => void | Promise<void>;
+export interface CompactOptions extends AccessOptions, CompactServices {}
+
+export interface CompactServices {
   /** Summarizers with a model, by the name that a request gives as `model`. */
   readonly summarizers?: Readonly<Record<string, Summarizer>>;
 }
@@ -47,13 +48,21 @@ export const compactRoutes: readonly ProtocolRoute[] = [
 
 const STRUCTURAL = 'structural';
 
-/** `POST /v1/responses/compact`: compacts the items of any agent, without a conversation. */
-export function compactApp({ authorize, summarizers = {} }: CompactOptions = {}): Hono {
+/**
+ * `POST /v1/responses/compact`: compacts the items of any agent, without a conversation.
+ * @throws invalid_config without `authenticate`
+ */
+export function compactApp(options: CompactOptions): Hono {
+  return guardApp(openCompact(options), compactRoutes, options, answerResponseError);
+}
+
+/** The route for a server that checks its callers. */
+export function openCompact({ summarizers = {} }: CompactServices = {}): Hono {
   const app = openApp(answerResponseError);
   app.post('/v1/responses/compact', async (context) => {
-    await authorize?.(context);
-    const body = await readBody(context);
-    return context.json(await compact(readCompactRequest(body), summarizers, context.req.raw.signal));
+    const request = readCompactRequest(await readBody(context));
+    const { readers } = readServerFacts(context);
+    return context.json(await readers.run(context.req.raw, (signal) => compact(request, summarizers, signal)));
   });
   return app;
 }

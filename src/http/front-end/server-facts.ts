@@ -1,35 +1,63 @@
 import { type Context, Hono } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
-import { type AnswerError, LIMIT_DEFAULTS, type ServerFacts } from '../app-options.ts';
-import { trustEveryone } from '../caller.ts';
+import { type AccessOptions, admit, checkSource, openAccess } from '../access.ts';
+import { type AnswerError, LIMIT_DEFAULTS, type ProtocolRoute, type ServerFacts } from '../app-options.ts';
+import { allowOrigins } from '../cors.ts';
 import { answerFrames, refuseHead } from '../event-stream.ts';
 import { answerProblem, HttpProblem } from '../problem.ts';
-import { Readers } from '../readers.ts';
+import { ServerReaders } from '../readers.ts';
 import { readJsonBody } from '../request-body.ts';
+import { routerPath } from '../route.ts';
 
-const { maxReaders, maxBodyBytes: maxBytes, maxDepth, bodyTimeoutMs: timeoutMs, maxWaitMs } = LIMIT_DEFAULTS;
+const { maxBodyBytes: maxBytes, maxDepth, bodyTimeoutMs: timeoutMs, maxWaitMs } = LIMIT_DEFAULTS;
+const ignoreError = (): void => undefined;
+/** Name of the facts in the context of a request. */
+const FACTS = 'turnfold';
 
-/** For a protocol in a server of another kind, whose own guards come before the protocol. */
-const ALONE: Omit<ServerFacts, 'caller'> = {
+/** Facts of a server of another kind. */
+const ALONE: Omit<ServerFacts, 'caller' | 'readers'> = {
   cut: undefined,
   basePath: '',
-  readers: new Readers(maxReaders),
   streams: LIMIT_DEFAULTS,
   body: { maxBytes, maxDepth, timeoutMs },
   maxWaitMs,
-  onError: () => undefined,
+  onError: ignoreError,
 };
 
-/** The facts of the server that mounted the protocol, which come as the environment of a request. */
-export async function readServerFacts({ env, req }: Context): Promise<ServerFacts> {
-  const { caller } = (env ?? {}) as Partial<ServerFacts>;
-  return caller === undefined ? { ...ALONE, caller: await trustEveryone(req.raw) } : (env as ServerFacts);
+/**
+ * Makes the app of a protocol for a server of another kind. The app checks each request itself, as `createHttpApp` does
+ * for the protocols that it mounts.
+ * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web pages
+ */
+export function guardApp(
+  inner: Hono,
+  routes: readonly ProtocolRoute[],
+  options: AccessOptions,
+  answerError: AnswerError = answerProblem,
+): Hono {
+  const gate = { access: openAccess(options), readers: new ServerReaders({ ...LIMIT_DEFAULTS, onError: ignoreError }) };
+  const app = openApp(answerError);
+  for (const { method, path, scopes } of routes) {
+    const at = routerPath(path);
+    for (const middleware of allowOrigins(gate.access, routes)) app.use(at, middleware);
+    app.on(method.toUpperCase(), at, async (context: Context, next) => {
+      checkSource(context.req.raw, gate.access);
+      context.set(FACTS, { ...ALONE, ...(await admit(context.req.raw, gate, scopes)) } satisfies ServerFacts);
+      await next();
+    });
+  }
+  return app.route('/', inner);
+}
+
+/** The facts of the server of a protocol. A server that mounts the protocol gives them as the environment of a request. */
+export function readServerFacts(context: Context): ServerFacts {
+  return (context.get(FACTS) as ServerFacts | undefined) ?? (context.env as ServerFacts);
 }
 
 /** @throws invalid_input, unsupported_media_type, body_too_large, request_timeout */
 export async function readBody(context: Context): Promise<unknown> {
-  const { body } = await readServerFacts(context);
+  const { body } = readServerFacts(context);
   const read = await readJsonBody(context.req.raw, body);
   if (read === undefined) throw fieldError('invalid_input', 'body', 'expected JSON');
   return read;
@@ -56,7 +84,7 @@ export async function streamFrames(
   frames: (left: AbortSignal) => AsyncIterable<string>,
   { headers = {}, writeFailure }: FrameOptions = {},
 ): Promise<Response> {
-  const { readers, streams: limits, cut, onError } = await readServerFacts(context);
+  const { readers, streams: limits, cut, onError } = readServerFacts(context);
   const request = context.req.raw;
   refuseHead(request);
   async function* endWithFailure(left: AbortSignal): AsyncGenerator<string> {
@@ -81,7 +109,10 @@ export function openApp(answerError: AnswerError = answerProblem): Hono {
   const app = new Hono({
     getPath: (request, { env } = {}) => getPath(request).slice((env as Partial<ServerFacts>)?.basePath?.length),
   });
-  app.onError(async (error, context) => answerError(error, (await readServerFacts(context)).onError));
+  app.onError((error, context) => {
+    const { onError = ignoreError } = (readServerFacts(context) as Partial<ServerFacts> | undefined) ?? {};
+    return answerError(error, onError);
+  });
   return app;
 }
 

@@ -5,8 +5,8 @@ import { checkMessageBytes } from '../../client/input.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { isSettled, type TurnView } from '../../domain/turn.ts';
-import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { openApp, readBody, readServerFacts, streamFrames } from '../front-end/server-facts.ts';
+import { type Backend, type BackendOptions, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
+import { guardApp, openApp, readBody, readServerFacts, streamFrames } from '../front-end/server-facts.ts';
 import { IDEMPOTENCY_HEADER } from '../idempotency-key.ts';
 import { type CreateRequest, readCreateRequest } from './create-request.ts';
 import { type ResponseEvent, ResponseTable } from './events.ts';
@@ -14,16 +14,24 @@ import { continueResponse, nameConversationOf, readPrevious } from './previous-r
 import { answerResponseError } from './response-error.ts';
 import { type ResponseFacts, type ResponseName, readResponseId } from './response-object.ts';
 import { skipRead } from './resume.ts';
-import { readKeyHeader, retrieveSchema } from './routes.ts';
+import { readKeyHeader, responsesRoutes, retrieveSchema } from './routes.ts';
 
-/** Open Responses: the routes of the OpenAI Responses API, to be mounted in a server. */
+/**
+ * Open Responses: the routes of the OpenAI Responses API, to be mounted in a server.
+ * @throws invalid_config without `authenticate`
+ */
 export function responsesApp(options: FrontEndOptions): Hono {
+  return guardApp(openResponses(options), responsesRoutes, options, answerResponseError);
+}
+
+/** The routes for a server that checks its callers. */
+export function openResponses(options: BackendOptions): Hono {
   const app = openApp(answerResponseError);
 
   app.post('/v1/responses', async (context) => {
     const backend = await openBackend(options, context);
     const request = readCreateRequest(await readBody(context));
-    const { readers, maxWaitMs: waitMs } = await readServerFacts(context);
+    const { readers, maxWaitMs: waitMs } = readServerFacts(context);
     if (request.stream || !request.background) readers.checkPlace();
     const name = await createTurn(backend, request, readKeyHeader(context.req.header(IDEMPOTENCY_HEADER)));
     const facts = await readFacts(backend, name, request);

@@ -1,0 +1,58 @@
+import { fieldError } from './errors.ts';
+
+/** Allows every host name. */
+export const ANY_HOST = '*';
+
+/** Addresses in digits. No name of another machine looks like them, so no DNS server can lead a web page there. */
+const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])$/i;
+const HOST_HEADER = /^(?<name>\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i;
+const ALLOWED = /^(?:\*|\[[\da-f:.]+\]|(?:\*\.)?[a-z\d_-]+(?:\.[a-z\d_-]+)*)$/i;
+
+/**
+ * Host names under which a server answers, beside `localhost` and IP addresses. A web page could otherwise reach the
+ * server under a name of its own that leads there (DNS rebinding). `*.example.com` stands for all names below
+ * `example.com`.
+ */
+export interface AllowedHosts {
+  readonly names: readonly string[];
+}
+
+/**
+ * Reads a list of host names.
+ * @throws invalid_config if an entry is no host name, e.g. because it has a port
+ */
+export function readAllowedHosts(names: readonly string[], field: string): AllowedHosts {
+  const wrong = names.find((name) => !isHostPattern(name));
+  if (wrong === undefined) return { names: names.map((name) => name.toLowerCase()) };
+  throw fieldError('invalid_config', field, `${HOST_PATTERNS}; got ${JSON.stringify(wrong)}`);
+}
+
+export const HOST_PATTERNS =
+  'must be host names without scheme and port, such as api.example.com, *.example.com, or * for any';
+
+export function isHostPattern(name: string): boolean {
+  return ALLOWED.test(name);
+}
+
+/** True if the value of a header `Host` names an allowed host, with or without a port. */
+export function isAllowedHost(host: string, { names }: AllowedHosts): boolean {
+  const name = HOST_HEADER.exec(host)?.groups?.['name']?.toLowerCase();
+  if (name === undefined) return false;
+  return name === 'localhost' || ADDRESS.test(name) || names.some((allowed) => covers(allowed, name));
+}
+
+function covers(allowed: string, name: string): boolean {
+  if (allowed === ANY_HOST) return true;
+  return allowed.startsWith('*.') ? name.endsWith(allowed.slice(1)) : name === allowed;
+}
+
+/** Splits a comma-separated list, as in options of commands and in the environment. */
+export function splitList(text: string | undefined): string[] {
+  return (text ?? '').split(',').flatMap((item) => item.trim() || []);
+}
+
+/** Explains a refused host name to people who call the server by a name that its operator did not list. */
+export function explainForeignHost(host: string, option: string): string {
+  const known = 'this server answers to localhost, IP addresses and listed host names';
+  return `${known}; got ${JSON.stringify(host.slice(0, 256))}. Add the name to ${option}`;
+}
