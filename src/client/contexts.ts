@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { buildInSlices } from '../domain/context.ts';
 import type { ConversationState } from '../domain/conversation.ts';
 import { diffInSlices, type VersionChange } from '../domain/diff.ts';
-import type { TurnfoldError } from '../domain/errors.ts';
+import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
 import type { OpenCall } from '../domain/history.ts';
 import { type ConversationRef, type NamedConversation, nameConversation, seqOfCallId } from '../domain/ids.ts';
 import { FRAMING_TOKENS } from '../domain/limits.ts';
@@ -214,11 +214,21 @@ export async function diff(
 
 /** @throws invalid_input for an invalid name. accepted_unsure if too few replicas or disks confirmed the erase. */
 export async function eraseConversation(
-  { contexts }: ClientPorts,
+  { contexts, queues }: ClientPorts,
   name: ConversationName,
 ): Promise<{ readonly removedKeys: number }> {
   const conversation = readConversationName(name);
+  // First the jobs that wait: a worker could take one in between, and create the conversation again. A full Redis refuses
+  // that until the erase has freed memory.
+  const rest = await queues.eraseJobs([conversation], 'all').then(
+    () => 'ended' as const,
+    (error: unknown) => {
+      if (!isTurnfoldError(error, 'redis_full')) throw error;
+      return 'all' as const;
+    },
+  );
   const erased = await contexts.erase(conversation);
+  await queues.eraseJobs([conversation], rest);
   checkDurability(erased, { field: 'conversation', id: conversation.id });
   return { removedKeys: erased.removedKeys };
 }

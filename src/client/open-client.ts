@@ -63,6 +63,7 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
     notifications,
     streamNotices,
     wakes: { wake: (...wake) => wakes.wake(...wake).catch(onError) },
+    queues: { eraseJobs: (...erased) => callUntil(deadlineMs, () => wakes.eraseJobs(...erased)) },
     onError,
     counterFor: async (agent) => await loadTokenCounter(readEncoding(encodingOf(agent))),
     currentTrace: readCurrentTrace,

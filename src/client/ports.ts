@@ -50,6 +50,8 @@ export function storePorts(store: Store): ClientStores {
 export interface ClientPorts extends ClientStores {
   /** Adds a wake job for a worker. Never rejects: if the job is lost, the turn only starts later. */
   readonly wakes: Pick<WakeQueue, 'wake'>;
+  /** Removes what the queues hold of an erased conversation. */
+  readonly queues: Pick<WakeQueue, 'eraseJobs'>;
   readonly notifications: EventNotifications;
   readonly streamNotices: StreamNotices;
   /** Creates the token counter for an agent's model. */

@@ -9,6 +9,10 @@ import { countStreams } from './stream-store.ts';
 export function eraseRecords(db: MemoryDatabase, ref: ConversationRef): number {
   const removed = (db.isGone(ref) ? db.removedKeys(ref) : 0) + countKeys(db, db.find(ref));
   db.remove(ref);
+  const framed = `|${ref.tenant}|${ref.id}|`;
+  for (const names of [db.outbox, db.quarantined]) {
+    for (const name of names.keys()) if (`${name}|`.includes(framed)) names.delete(name);
+  }
   db.markGone(ref, removed);
   return removed;
 }

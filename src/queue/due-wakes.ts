@@ -147,6 +147,18 @@ export class DueWakes {
     return (await this.#redis.findDueWake(...keys, writeMember(wake))) === 1;
   }
 
+  /** Removes the wakes of an erased conversation. */
+  async remove(queue: QueueKeys, { tenant, id }: ConversationRef): Promise<void> {
+    const due = queue.toKey(DUE);
+    let cursor = '0';
+    do {
+      const [next, found] = await this.#redis.zscan(due, cursor, 'MATCH', `*|${tenant}|${id}`, 'COUNT', 1_000);
+      const members = found.filter((_, place) => place % 2 === 0); // scores stand between the members
+      if (members.length > 0) await this.#redis.zrem(due, ...members);
+      cursor = next;
+    } while (cursor !== '0');
+  }
+
   async count(queue: QueueKeys): Promise<number> {
     return await this.#redis.zcard(queue.toKey(DUE));
   }

@@ -5,6 +5,7 @@ import { DEFAULT_PRIORITY, QUEUES } from '../jobs/queues.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { nameRedisError } from '../redis/errors.ts';
 import { DueWakes } from './due-wakes.ts';
+import { JobEraser } from './erased-jobs.ts';
 import { type InboxReport, reportInbox } from './inbox-report.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
 import { type QueueHour, readHour } from './queue-hour.ts';
@@ -57,8 +58,8 @@ const PENDING_STATES: ReadonlySet<string> = new Set(['waiting', 'prioritized', '
  */
 const FAIL_FAST_MS = 900;
 /**
- * Time limit of a report of all queues in ms. A report takes longer than other calls, because Redis lists all its
- * clients for each shard.
+ * Time limit of a report of all queues, and of an erase, in ms. A report takes longer than other calls, because Redis
+ * lists all its clients for each shard. An erase reads all jobs that wait.
  */
 const REPORT_MS = 10_000;
 
@@ -71,6 +72,7 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
   const connection = openQueueConnection(options);
   const queues = new QueueSet({ connection, names: Object.values(QUEUES), shards, namespace, onError, failsFast });
   const dueWakes = new DueWakes(connection);
+  const eraser = new JobEraser({ connection, namespace }, queues, dueWakes);
   const call = failsFast ? callWithinBudget : callNamed;
   return {
     wake(kind, conversation, wake, { priority = WAKE_JOBS[kind].priority, traceParent } = {}) {
@@ -92,6 +94,11 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
         await connection.zadd(queue.toKey('marker'), 0, '0').catch(() => undefined);
         return true;
       });
+    },
+    async eraseJobs(...erased) {
+      // The erase may take long, but a Redis that is away is noticed as fast as by other calls.
+      await callWithinBudget(connection, () => connection.ping());
+      await callWithinBudget(connection, () => eraser.erase(...erased), REPORT_MS);
     },
     countJobs: () => callWithinBudget(connection, () => countJobs(queues, dueWakes)),
     readShardWaits: () => callWithinBudget(connection, () => readShardWaits(queues, connection, dueWakes)),

@@ -110,7 +110,11 @@ const readVersionScript: ScriptDefinition<
     const [head, number, text, turns] = found;
     const key = keyspace.key(conversation, 'c');
     if (!isSeq(head)) throw corruptRecord(key, 'head', 'the value must be the number of a message');
-    if (!isSeq(number)) throw corruptRecord(key, 'version', 'the value must be the number of a version');
+    if (!isSeq(number)) {
+      // No conversation has such a version, so a caller who asks for one gets none.
+      if (wanted !== undefined) return undefined;
+      throw corruptRecord(key, 'version', 'the value must be the number of a version');
+    }
     const inputs = readInputs(turns, (turn) => keyspace.turn(conversation, turn));
     const read = { head, ...(inputs.length > 0 && { inputs }) };
     if (number === START_VERSION.number) return { ...read, version: START_VERSION };

@@ -40,6 +40,11 @@ export class InProcessQueue implements WakeQueue {
     return Promise.resolve(false);
   }
 
+  /** Jobs leave nothing behind, and no service adds jobs here. */
+  eraseJobs(): Promise<void> {
+    return Promise.resolve();
+  }
+
   /** Resolves when a job is added or ends, after `ms`, or when the signal aborts. */
   async nextChange(ms: number, signal?: AbortSignal): Promise<void> {
     const changed = Promise.withResolvers<void>();

@@ -107,6 +107,7 @@ function openTestClient({ store, queue, clock, agents, ids }: TestClientParts): 
     streamNotices: store,
     notifications: { wait: (_conversation, ms, signal) => queue.nextChange(ms, signal) },
     wakes: queue,
+    queues: queue,
     onError: (error) => {
       throw error;
     },

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
-import { type AppendInput, type OpenClient, openClient } from '../../src/client/index.ts';
+import { type AppendInput, type ConversationName, type OpenClient, openClient } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
@@ -116,7 +116,7 @@ export function talk(turns: number, from = 1): AppendInput['messages'] {
 }
 
 /** Requests a pass and waits for its end. */
-export async function compact({ client }: Fixture, conversation: string): Promise<void> {
+export async function compact({ client }: Fixture, conversation: ConversationName): Promise<void> {
   const passId = await client.compact(conversation);
   await vi.waitFor(async () => expect((await client.describe(conversation)).passId).not.toBe(passId), 60_000);
 }

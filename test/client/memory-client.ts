@@ -12,6 +12,7 @@ export function createMemoryClient(store: Store, over: Partial<ClientStores> = {
     notifications: { wait: async () => undefined },
     streamNotices: { listen: () => () => undefined },
     wakes: { wake: async () => undefined },
+    queues: { eraseJobs: async () => undefined },
     onError: (error) => {
       throw error;
     },

@@ -40,6 +40,7 @@ async function openClientWith(change: (real: EventNotifications) => EventNotific
     notifications: change(notifications),
     streamNotices,
     wakes,
+    queues: wakes,
     onError,
     currentTrace: () => undefined,
     counterFor: () => loadTokenCounter('o200k_base'),

@@ -328,6 +328,7 @@ export class World {
       ({ jobs }): WakeQueue => ({
         wake: async (kind, conversation, wake) => jobs.add(kind, conversation, wake),
         isPending: async (_kind, _conversation, wake) => jobs.isPending(wake),
+        eraseJobs: async () => undefined,
       }),
     );
   }

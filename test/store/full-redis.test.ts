@@ -43,7 +43,11 @@ describe.skipIf(!hasServer)('a Redis that is full (skipped where PATH has none)'
     let ids = 0;
     const sweeper = createSweeper({
       sweep: store,
-      wakes: { wake: () => Promise.reject(new Error('full')), isPending: async () => false },
+      wakes: {
+        wake: () => Promise.reject(new Error('full')),
+        isPending: async () => false,
+        eraseJobs: async () => undefined,
+      },
       ids: { next: () => `id${++ids}` },
       timers: systemTimers,
       onEvent: (event) => events.push(event),

@@ -26,7 +26,15 @@ export interface WakeQueue {
    * worker again, because the first worker may have died.
    */
   isPending(kind: WakeKind, conversation: ConversationRef, wake: string): Promise<boolean>;
+  /**
+   * Removes what the queues hold of erased conversations: jobs of the inbox with texts of users, events that name them, and
+   * with `all` also jobs and wakes that have not begun.
+   */
+  eraseJobs(conversations: readonly ConversationRef[], jobs: ErasedJobs): Promise<void>;
 }
+
+/** Jobs that an erase removes. `ended`: jobs that have not begun stay, and may create the conversation again. */
+export type ErasedJobs = 'all' | 'ended';
 
 /** Data of one summarization job, without messages. */
 export interface SummarizationTask {

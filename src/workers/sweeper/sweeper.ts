@@ -9,6 +9,9 @@ import type { Timers } from '../timers.ts';
 import { EntryLanes } from './entry-lanes.ts';
 import { beginSweepShift, type Chore } from './sweep-shift.ts';
 
+/** Erased conversations whose jobs one call removes, and that wait for such a call after a failure. */
+const MAX_EXPIRED = 1_000;
+
 export interface SweeperPorts {
   readonly sweep: SweepStore;
   readonly wakes: WakeQueue;
@@ -65,19 +68,28 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
    */
   const tryEntry = async (entry: DueEntry): Promise<boolean> => {
     try {
-      return await handleEntry(ports, entry);
+      return await handleEntry(ports, entry, expired);
     } catch (error) {
       report(error, entry.conversation);
       await setAside(entry, error);
       return false;
     }
   };
+  const expired: ConversationRef[] = [];
   const lanes = new EntryLanes(tryEntry, ports.timers);
+  const eraseJobs = async (): Promise<void> => {
+    const erased = expired.splice(0, MAX_EXPIRED);
+    await ports.wakes.eraseJobs(erased, 'ended').catch((error: unknown) => {
+      expired.unshift(...erased.slice(0, MAX_EXPIRED - expired.length)); // for the next sweep
+      report(error);
+    });
+  };
   const handleSweep = async ({ due, quarantined: found, failure }: Sweep): Promise<number> => {
     for (const record of found) ports.onEvent({ type: 'record_quarantined', ...record });
     // All wakes are added before any conversation is erased, because a caller may wait for its turn.
     const woken = await lanes.handleAll(due.filter(({ kind }) => kind !== 'idle'));
     await lanes.handleAll(due.filter(({ kind }) => kind === 'idle'));
+    if (expired.length > 0) await eraseJobs();
     if (failure !== undefined) throw failure;
     return woken;
   };
@@ -103,17 +115,20 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
   };
 }
 
-async function handleEntry(ports: SweeperPorts, entry: DueEntry): Promise<boolean> {
+/** Erases a conversation whose idle TTL has ended. @returns true if all of its keys are erased */
+async function expire({ sweep, ids, onEvent }: SweeperPorts, { conversation }: DueEntry): Promise<boolean> {
+  const result = await sweep.expire(conversation, ids.next());
+  if (result.status === 'expired') {
+    onEvent({ type: 'conversation_expired', ...nameConversation(conversation), removedKeys: result.removedKeys });
+  }
+  return result.status === 'expired' || result.status === 'resumed';
+}
+
+/** @returns true if a wake was added */
+async function handleEntry(ports: SweeperPorts, entry: DueEntry, expired: ConversationRef[]): Promise<boolean> {
   const { conversation } = entry;
   if (entry.kind === 'idle') {
-    const expired = await ports.sweep.expire(conversation, ports.ids.next());
-    if (expired.status === 'expired') {
-      ports.onEvent({
-        type: 'conversation_expired',
-        ...nameConversation(conversation),
-        removedKeys: expired.removedKeys,
-      });
-    }
+    if (await expire(ports, entry)) expired.push(conversation);
     return false;
   }
   const wake = ports.ids.next();

@@ -36,6 +36,10 @@ export class MemoryQueue implements WakeQueue {
     return Promise.resolve(this.#holds(wake));
   }
 
+  eraseJobs(): Promise<void> {
+    return Promise.resolve();
+  }
+
   /** Waiting wakes, in the order in which they were added. */
   get wakes(): { readonly kind: WakeKind; readonly wake: string }[] {
     return this.#jobs.flatMap((job) => (job.kind === 'summary' ? [] : [{ kind: job.kind, wake: job.id }]));

@@ -93,6 +93,7 @@ it('the sweeper wakes a turn that a dead worker had begun before turns that no w
       ...ports,
       wakes: {
         isPending: (...wake) => ports.wakes.isPending(...wake),
+        eraseJobs: (...erased) => ports.wakes.eraseJobs(...erased),
         wake: (kind, conversation, wake, options) => {
           priorities.push(options?.priority);
           return ports.wakes.wake(kind, conversation, wake, options);
@@ -252,6 +253,7 @@ it('the sweeper wakes all due turns of all shards before it erases idle conversa
           return ports.wakes.wake(...wake);
         },
         isPending: async () => false,
+        eraseJobs: () => ports.wakes.eraseJobs(),
       },
     }),
   });

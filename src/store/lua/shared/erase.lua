@@ -6,6 +6,7 @@
 -- @include index-names
 -- @include packs
 -- @include unpacked
+-- @include shard-notes
 local ERASE_GRACE_MS = 5000
 
 -- If the index key has the wrong type, the keys that it listed are unknown. The listed keys disappear when they expire.
@@ -27,6 +28,7 @@ local function erase_batch(size)
   unschedule(turn_member)
   unschedule(pass_member)
   remove_open_pass()
+  forget_notes()
   for _, name in ipairs(take_names(size)) do
     local key = key_of(name)
     if key then removed = removed + redis.call('UNLINK', key) end
