@@ -53,7 +53,7 @@ export interface AccessKeys {
    * secrets are refused at once.
    */
   rotate(id: string, input?: { readonly graceMs?: number | undefined }): Promise<IssuedKey>;
-  /** Revokes a key for good. Each process refuses the key after at most 5 s. */
+  /** Revokes a key for good. Each process refuses the key after at most 2 s, and ends its open requests within 5 s. */
   revoke(id: string): Promise<AccessKeyView>;
   /** Checks a bearer token. Throws only if Redis cannot be read. */
   authenticate(token: string): Promise<Authentication>;
