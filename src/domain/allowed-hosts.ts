@@ -53,6 +53,6 @@ export function splitList(text: string | undefined): string[] {
 
 /** Explains a refused host name to people who call the server by a name that its operator did not list. */
 export function explainForeignHost(host: string, option: string): string {
-  const known = 'this server answers to localhost, IP addresses and listed host names';
-  return `${known}; got ${JSON.stringify(host.slice(0, 256))}. Add the name to ${option}`;
+  const given = JSON.stringify(host.slice(0, 256));
+  return `${given} is no host name of this server, which answers to localhost and IP addresses. Add the name to ${option}`;
 }

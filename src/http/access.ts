@@ -11,7 +11,7 @@ import { type Authenticate, type Caller, checkTenant, foreignTenant, trustEveryo
 import { HttpProblem } from './problem.ts';
 import type { Readers, ServerReaders } from './readers.ts';
 
-/** Who may send requests to an app, and from where. */
+/** Decides who may send requests to an app, and from where. */
 export interface AccessOptions {
   /**
    * Finds out who sends a request. `'none'`: every caller has all rights in the default tenant, for a server that only
@@ -19,8 +19,8 @@ export interface AccessOptions {
    */
   readonly authenticate: Authenticate | 'none';
   /**
-   * Host names under which requests may come, beside `localhost` and IP addresses: `api.example.com`, `*.example.com`
-   * for all names below, or `*` for any (only with a function `authenticate`).
+   * Host names under which requests may come, beside `localhost` and IP addresses. `*.example.com` allows all names below
+   * `example.com`, and `*` every name. `*` needs a function `authenticate`.
    */
   readonly allowedHosts?: readonly string[];
   /** Origins of web pages that may call the routes, or `*`. Absent: only pages of the same origin. */
@@ -76,8 +76,8 @@ export function checkOpenAccess(
 }
 
 /**
- * Refuses requests under a foreign host name, also to callers with a key. The host is that of the header and that of the
- * URL, because a server takes the URL of a request over HTTP/2, or in absolute form, from elsewhere.
+ * Refuses requests under a foreign host name, also to callers with a key. Both the header and the URL must name an allowed
+ * host. Over HTTP/2 and in absolute form, the URL comes from elsewhere than the header.
  * @throws forbidden
  */
 export function checkHost(request: Request, hosts: AllowedHosts): void {

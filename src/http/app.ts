@@ -12,7 +12,7 @@ import {
   type ProtocolRoute,
   type ServerFacts,
 } from './app-options.ts';
-import { type Caller, checkTenant, TENANT_HEADER } from './caller.ts';
+import { type Caller, TENANT_HEADER } from './caller.ts';
 import { allowOrigins } from './cors.ts';
 import type { Connection } from './event-stream.ts';
 import { explainReusedKey } from './idempotency-key.ts';

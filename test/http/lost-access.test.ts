@@ -198,7 +198,7 @@ describe('requests that are open', () => {
     expect(await ended).toBe('');
   });
 
-  test('ask nobody again if the server checks no open requests', async () => {
+  test('go on without a further check if the server checks no open requests', async () => {
     let count = 0;
     const { url } = await http.serve({
       limits: { accessCheckMs: 0 },

@@ -44,7 +44,11 @@ test.skipIf(!hasServer)(
     let ids = 0;
     const sweeper = createSweeper({
       sweep: store,
-      wakes: { wake: async (_, { id }) => void woken.push(id), isPending: async () => false, eraseJobs: async () => undefined },
+      wakes: {
+        wake: async (_, { id }) => void woken.push(id),
+        isPending: async () => false,
+        eraseJobs: async () => undefined,
+      },
       ids: { next: () => `w${++ids}` },
       timers: systemTimers,
       onEvent: (event) => failures.push(event),

@@ -34,7 +34,7 @@ async function readKey(redis: Redis, key: string): Promise<unknown> {
   if (type === 'hash') return await redis.hgetall(key);
   if (type === 'list') return await redis.lrange(key, 0, -1);
   if (type === 'set') return await redis.smembers(key);
-  if (type === 'zset') return await redis.zrange(key, 0, -1);
+  if (type === 'zset') return await redis.zrange(key, '0', '-1');
   if (type === 'stream') return await redis.xrange(key, '-', '+');
   return type;
 }
@@ -138,7 +138,8 @@ test('an erase removes nothing of a conversation of another tenant with the same
   );
   await inbox.add('turn', data, { jobId: 'erased' });
   await client.erase('shared');
-  expect((await inbox.getWaiting()).map(({ id }) => id).toSorted()).toEqual([kept.id, near.id]);
+  const waiting = await inbox.getWaiting();
+  expect(new Set(waiting.map(({ id }) => id))).toEqual(new Set([kept.id, near.id]));
   await inbox.obliterate({ force: true });
   await inbox.resume();
 });

@@ -27,8 +27,8 @@ export interface WakeQueue {
    */
   isPending(kind: WakeKind, conversation: ConversationRef, wake: string): Promise<boolean>;
   /**
-   * Removes what the queues hold of erased conversations: jobs of the inbox with texts of users, events that name them, and
-   * with `all` also jobs and wakes that have not begun.
+   * Removes what the queues hold of erased conversations: finished jobs of the inbox, and the events of those jobs. `all` also
+   * removes jobs and wakes that have not begun.
    */
   eraseJobs(conversations: readonly ConversationRef[], jobs: ErasedJobs): Promise<void>;
 }

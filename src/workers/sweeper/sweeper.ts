@@ -77,19 +77,12 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
   };
   const expired: ConversationRef[] = [];
   const lanes = new EntryLanes(tryEntry, ports.timers);
-  const eraseJobs = async (): Promise<void> => {
-    const erased = expired.splice(0, MAX_EXPIRED);
-    await ports.wakes.eraseJobs(erased, 'ended').catch((error: unknown) => {
-      expired.unshift(...erased.slice(0, MAX_EXPIRED - expired.length)); // for the next sweep
-      report(error);
-    });
-  };
   const handleSweep = async ({ due, quarantined: found, failure }: Sweep): Promise<number> => {
     for (const record of found) ports.onEvent({ type: 'record_quarantined', ...record });
     // All wakes are added before any conversation is erased, because a caller may wait for its turn.
     const woken = await lanes.handleAll(due.filter(({ kind }) => kind !== 'idle'));
     await lanes.handleAll(due.filter(({ kind }) => kind === 'idle'));
-    if (expired.length > 0) await eraseJobs();
+    if (expired.length > 0) await eraseJobs(ports.wakes, expired).catch((error: unknown) => report(error));
     if (failure !== undefined) throw failure;
     return woken;
   };
@@ -113,6 +106,17 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
       await shift?.stop();
     },
   };
+}
+
+/** Removes the jobs of expired conversations. After a failure, the next sweep tries again. */
+async function eraseJobs(wakes: WakeQueue, expired: ConversationRef[]): Promise<void> {
+  const erased = expired.splice(0, MAX_EXPIRED);
+  try {
+    await wakes.eraseJobs(erased, 'ended');
+  } catch (error) {
+    expired.unshift(...erased.slice(0, MAX_EXPIRED - expired.length));
+    throw error;
+  }
 }
 
 /** Erases a conversation whose idle TTL has ended. @returns true if all of its keys are erased */
