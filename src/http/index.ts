@@ -11,6 +11,7 @@ export type {
 export type { RawItems } from '../domain/raw-items.ts';
 export type { PlanningPolicy } from '../domain/request-facts.ts';
 export type { WebhookEndEvent, WebhookEvent } from '../domain/webhook-events.ts';
+export type { AccessOptions } from './access.ts';
 export { agUiApp } from './ag-ui/ag-ui-app.ts';
 export { type AiSdkOptions, aiSdkApp } from './ai-sdk/ai-sdk-app.ts';
 export type { SdkVersion } from './ai-sdk/chunks.ts';
@@ -27,9 +28,9 @@ export type {
 } from './app-options.ts';
 export { authenticateByKey } from './bearer-keys.ts';
 export type { Authenticate, Caller } from './caller.ts';
-export { type CompactOptions, compactApp } from './compact/compact-app.ts';
+export { type CompactOptions, type CompactServices, compactApp } from './compact/compact-app.ts';
 export type { Connection, StreamLimits } from './event-stream.ts';
-export type { FrontEndOptions } from './front-end/backend.ts';
+export type { BackendOptions, FrontEndOptions } from './front-end/backend.ts';
 export { type HttpCode, HttpProblem, type Problem, type ProblemContext } from './problem.ts';
 export { createProtocols, type ProtocolOptions } from './protocols.ts';
 export type { Readers } from './readers.ts';
