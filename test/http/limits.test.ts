@@ -19,7 +19,7 @@ test('a body above the limit gets 413, with a length and without one', async () 
   const known = await http.call('POST', TURNS, { raw: body, headers: json });
   expect(outline(known)).toEqual({ status: 413, code: 'body_too_large' });
   const size = body.length.toString(16);
-  const head = `POST ${TURNS} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n`;
+  const head = `POST ${TURNS} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n`;
   const chunked = await sendRaw(`${head}connection: close\r\n\r\n`, `${size}\r\n${body}\r\n0\r\n\r\n`);
   expect(chunked).toMatch(/^HTTP\/1\.1 413 [^]*"code":"body_too_large"/);
 });
@@ -87,7 +87,7 @@ async function sendRawTo(url: string, pieces: readonly string[]): Promise<string
 }
 
 test('headers above the limit get 431 as a problem, and bytes that are not HTTP get 400', async () => {
-  const large = await sendRaw(`GET /v1/conversations HTTP/1.1\r\nhost: x\r\nlarge: ${'x'.repeat(20_000)}\r\n\r\n`);
+  const large = await sendRaw(`GET /v1/conversations HTTP/1.1\r\nhost: localhost\r\nlarge: ${'x'.repeat(20_000)}\r\n\r\n`);
   expect(large).toMatch(/^HTTP\/1\.1 431 [^]*application\/problem\+json[^]*"code":"headers_too_large"/);
   expect(await sendRaw('nonsense\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 [^]*"code":"invalid_input"/);
   const hostless = await sendRaw('GET /v1/conversations HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n\r\n');
@@ -95,7 +95,7 @@ test('headers above the limit get 431 as a problem, and bytes that are not HTTP 
 });
 
 test('a body that does not arrive in time gets 408', async () => {
-  const head = `POST ${TURNS} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n`;
+  const head = `POST ${TURNS} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n`;
   const { url, stop } = await http.serve({ limits: { bodyTimeoutMs: 200 } });
   const answer = await sendRawTo(url, [`${head}connection: close\r\n\r\n`, '{"agent"']);
   expect(answer).toMatch(/^HTTP\/1\.1 408 [^]*request_timeout/);
