@@ -87,7 +87,9 @@ async function sendRawTo(url: string, pieces: readonly string[]): Promise<string
 }
 
 test('headers above the limit get 431 as a problem, and bytes that are not HTTP get 400', async () => {
-  const large = await sendRaw(`GET /v1/conversations HTTP/1.1\r\nhost: localhost\r\nlarge: ${'x'.repeat(20_000)}\r\n\r\n`);
+  const large = await sendRaw(
+    `GET /v1/conversations HTTP/1.1\r\nhost: localhost\r\nlarge: ${'x'.repeat(20_000)}\r\n\r\n`,
+  );
   expect(large).toMatch(/^HTTP\/1\.1 431 [^]*application\/problem\+json[^]*"code":"headers_too_large"/);
   expect(await sendRaw('nonsense\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 [^]*"code":"invalid_input"/);
   const hostless = await sendRaw('GET /v1/conversations HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n\r\n');
