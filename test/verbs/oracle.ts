@@ -40,6 +40,14 @@ export interface Expected {
   step: number;
   /** Names of calls without a result. */
   open: string[];
+  /** Seq of the message with the calls. */
+  callSeq?: number;
+}
+
+interface Entry {
+  readonly label: string;
+  /** Seq of the message whose call this message answers. */
+  readonly callSeq?: number | undefined;
 }
 
 interface Shown {
@@ -47,12 +55,13 @@ interface Shown {
   readonly items: readonly string[];
 }
 
+const labelsOf = (entries: readonly Entry[]): string[] => entries.map(({ label }) => label);
+
 const WHOLE_LOG: Shown = { base: 0, items: [] };
 
 /** The state that a conversation must have once its workers have nothing left to do. */
 export class Oracle {
-  /** One label for each message, see `labelOf`. */
-  log: string[] = [];
+  log: Entry[] = [];
   versions: Shown[] = [WHOLE_LOG];
   turns: Expected[] = [];
   mailbox: Expected[] = [];
@@ -67,7 +76,7 @@ export class Oracle {
   }
 
   get items(): string[] {
-    return [...this.live.items, ...this.log.slice(this.live.base)];
+    return [...this.live.items, ...labelsOf(this.log.slice(this.live.base))];
   }
 
   enqueue(id: string, kind: Kind, onBusy: OnBusy): 'accepted' | 'busy' {
@@ -113,7 +122,7 @@ export class Oracle {
     const answered = head.open.filter((name) => (name === 'risk') === (head.waitsFor === 'approval'));
     for (const name of answered) {
       const label = { ask: 't:answered', risk: isApproved ? 't:risked' : 't!' }[name] ?? 't!';
-      this.log.push(label);
+      this.log.push({ label, callSeq: head.callSeq });
     }
     head.open = head.open.filter((name) => !answered.includes(name));
     [head.state, head.waitsFor] = ['running', undefined];
@@ -122,7 +131,7 @@ export class Oracle {
 
   append(labels: readonly string[]): 'appended' | 'busy' {
     if (this.mailbox.length > 0) return 'busy';
-    this.log.push(...labels);
+    this.log.push(...labels.map((label) => ({ label })));
     return 'appended';
   }
 
@@ -130,7 +139,9 @@ export class Oracle {
     const [head] = this.mailbox;
     if (head?.state === 'running' || (head !== undefined && newer === 'drop')) return 'busy';
     const { base, items } = this.versions[version] ?? WHOLE_LOG;
-    this.#show([...items, ...(newer === 'keep' ? this.log.slice(base) : [])]);
+    // A request with an unanswered call is invalid, so the results of earlier calls stay.
+    const kept = this.log.slice(base).filter(({ callSeq = base + 1 }) => newer === 'keep' || callSeq <= base);
+    this.#show([...items, ...labelsOf(kept)]);
     return 'restored';
   }
 
@@ -139,7 +150,7 @@ export class Oracle {
     if (turn.inputSeq === undefined) return 'conflict';
     if (this.mailbox.length > 0) return 'busy';
     const { base, items } = this.#findBefore(turn.inputSeq);
-    this.#show([...items, ...this.log.slice(base, turn.inputSeq - 1)]);
+    this.#show([...items, ...labelsOf(this.log.slice(base, turn.inputSeq - 1))]);
     return 'rolled_back';
   }
 
@@ -182,7 +193,7 @@ export class Oracle {
   }
 
   #cancelHead(head: Expected): void {
-    this.log.push(...head.open.map(() => 't!'));
+    this.log.push(...head.open.map(() => ({ label: 't!', callSeq: head.callSeq })));
     this.#settleHead(head, 'canceled');
   }
 
@@ -207,7 +218,7 @@ export class Oracle {
   }
 
   #begin(head: Expected): void {
-    this.log.push(`u:${head.kind} ${head.id}`);
+    this.log.push({ label: `u:${head.kind} ${head.id}` });
     [head.state, head.inputSeq, head.isSteering] = ['running', this.log.length, false];
     if (this.#undo.length === 0) return;
     const { base, items } = this.#findBefore(this.#undo[0]?.from ?? 1);
@@ -216,7 +227,7 @@ export class Oracle {
       const seq = base + at + 1;
       return !this.#undo.some(({ from, to }) => seq >= from && seq <= to);
     });
-    this.versions.push({ base: end, items: [...items, ...kept] });
+    this.versions.push({ base: end, items: [...items, ...labelsOf(kept)] });
     this.#undo = [];
   }
 
@@ -224,7 +235,7 @@ export class Oracle {
     for (const turn of this.mailbox.slice(1)) {
       if (turn.steeredInto !== undefined) continue;
       if (!turn.isSteering) return;
-      this.log.push(`u:${turn.kind} ${turn.id}`);
+      this.log.push({ label: `u:${turn.kind} ${turn.id}` });
       [turn.state, turn.inputSeq, turn.isSteering, turn.steeredInto] = ['running', this.log.length, false, head.id];
     }
   }
@@ -236,13 +247,13 @@ export class Oracle {
     }
     const calls = head.step === 1 ? CALLS[head.kind] : [];
     if (calls.length === 0) {
-      this.log.push(`a:${head.answer}`);
+      this.log.push({ label: `a:${head.answer}` });
       return this.#settleHead(head, 'completed', head.answer);
     }
     delete head.answer;
-    this.log.push(`a:[${calls}]`);
-    head.step = 2;
-    if (calls.includes('echo')) this.log.push('t:echoed');
+    this.log.push({ label: `a:[${calls}]` });
+    [head.step, head.callSeq] = [2, this.log.length];
+    if (calls.includes('echo')) this.log.push({ label: 't:echoed', callSeq: head.callSeq });
     head.open = calls.filter((name) => name !== 'echo');
   }
 }

@@ -217,7 +217,7 @@ export class VerbRun {
       if (isSettled(turn.state)) this.#compared.add(turn);
     }
     const log = await client.log(this.#conversation);
-    expect(log.map(({ message }) => labelOf(message))).toEqual(oracle.log);
+    expect(log.map(({ message }) => labelOf(message))).toEqual(oracle.log.map(({ label }) => label));
     const { items, version } = await client.context(this.#conversation);
     expect({ version, items: items.map(({ message }) => labelOf(message)) }).toEqual({
       version: oracle.versions.length - 1,
