@@ -9,6 +9,7 @@ import type { AppendResult } from '../domain/ports/context-store.ts';
 import { agentConflict, beingCopied, checkDurability, nameRepeatable } from './client-errors.ts';
 import { type NewPass, namePass, requestEvaluation } from './compaction.ts';
 import { type AppendInput, appendSchema, weighMessage } from './input.ts';
+import { checkContents } from './input-parts.ts';
 import { nameCall, operationConflict } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
 
@@ -34,6 +35,7 @@ const NO_HEAD = -1;
  */
 export async function appendMessages(ports: ClientPorts, input: AppendInput): Promise<Appended> {
   const { conversation: id, tenant, operation: given, ...rest } = parseInput(appendSchema, input);
+  for (const [index, message] of rest.messages.entries()) checkContents(message, `messages[${index}]`);
   const operation = nameCall(ports, given, ['append', rest]);
   const append = { ...rest, conversation: { tenant, id }, operation, firstPass: namePass(ports) };
   const run = (): Promise<Acknowledged<AppendResult>> =>

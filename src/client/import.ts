@@ -5,6 +5,7 @@ import { type Message, messageSchema } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { TurnfoldClient } from './client.ts';
 import { checkMessageBytes } from './input.ts';
+import { checkContents } from './input-parts.ts';
 
 /** Recorded messages for a conversation that does not exist yet. */
 export interface ImportInput {
@@ -53,7 +54,9 @@ function checkWhole(messages: readonly Message[]): void {
   const read = messages.map((message, index) => {
     const field = `messages[${index}]`;
     checkMessageBytes(message, field);
-    return parseInput(messageSchema, message, field);
+    const checked = parseInput(messageSchema, message, field);
+    checkContents(checked, field);
+    return checked;
   });
   adoptMessages(read, 1);
 }

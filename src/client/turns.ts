@@ -14,6 +14,7 @@ import {
   readTurnId,
   weighMessage,
 } from './input.ts';
+import { checkContents } from './input-parts.ts';
 import { hashPayload } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
 
@@ -66,6 +67,7 @@ export async function prepareTurn(ports: EnqueuePorts, input: EnqueueInput): Pro
   const { conversation: id, tenant, agent, turn: named, ...rest } = parseInput(enqueueSchema, input);
   const context = rest.context === undefined ? undefined : writeContext(rest.context);
   const { parts } = rest;
+  checkContents({ parts }, '');
   const message = { role: 'user' as const, content: rest.input, ...(parts !== undefined && { parts }) };
   const request = {
     conversation: { tenant, id },

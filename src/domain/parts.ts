@@ -42,7 +42,7 @@ export function readParts({ content, parts = [] }: Pick<Message, 'content' | 'pa
  * Reads a part in turnfold's own format, one of OpenAI's two formats, or Anthropic's format. Written by hand, because a
  * message of 1 MB may have 300,000 parts. A union of schemas would try every format on each part, which takes a second.
  */
-function readPart(given: unknown): Part {
+export function readPart(given: unknown): Part {
   if (!isMapping(given) || typeof given['type'] !== 'string') return { kind: 'other', type: 'unknown', given };
   const { type, text } = given;
   if (TEXT_TYPES.has(type) && typeof text === 'string') return textPart(text);

@@ -1,5 +1,5 @@
 import type { ModelProfile, PictureFormula } from '../domain/model.ts';
-import { readPictureSize } from './picture-size.ts';
+import { readPictureSize } from '../domain/picture-size.ts';
 
 /** A picture as it is sent: base64 data, or a URL. */
 export type Picture = { readonly kind: 'image'; readonly base64: string } | { readonly kind: 'image_url' };

@@ -1,16 +1,14 @@
+import { findContentFlaw, readMediaType } from '../domain/content-flaws.ts';
 import type { Message } from '../domain/message.ts';
 import type { ModelAbilities } from '../domain/model-options.ts';
 import { type Part, PDF, readParts } from '../domain/parts.ts';
+import { PICTURE_TYPES } from '../domain/picture-size.ts';
 
 /** Placeholder for an empty or blank text, because providers refuse such texts (wire rule X3). */
 export const EMPTY_TEXT = '(empty)';
 
 /** A message part that has a form in the formats of providers. */
 export type SentPart = Exclude<Part, { kind: 'other' | 'reference' }>;
-
-const MEDIA_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
-
-const WEB_URL = /^https?:\/\/./i;
 
 /**
  * Returns the parts of a message that are sent, at least one. Blank texts are dropped (wire rule X3), lone surrogates
@@ -53,11 +51,10 @@ function sendPart(part: Part, inputs: NonNullable<ModelAbilities['inputs']>): Se
       return textPart(part.text.toWellFormed());
     case 'image':
       if (!inputs.includes('image')) return textPart(UNREAD_PICTURE);
-      if (part.base64 === '') return textPart('(an empty picture is not shown)');
-      return MEDIA_TYPES.has(part.mediaType) ? part : textPart(`(a picture of type ${part.mediaType} is not shown)`);
+      return sendPicture(part);
     case 'image_url':
       if (!inputs.includes('image')) return textPart(UNREAD_PICTURE);
-      return WEB_URL.test(part.url) ? part : textPart('(a picture that is not on the web is not shown)');
+      return isSound(part) ? part : textPart('(a picture that is not on the web is not shown)');
     case 'file':
     case 'file_url':
       return sendFile(part, inputs);
@@ -68,7 +65,23 @@ function sendPart(part: Part, inputs: NonNullable<ModelAbilities['inputs']>): Se
   }
 }
 
+const UNREACHABLE_FILE = '(a file that is not on the web is not shown)';
 const UNREAD_PICTURE = '(a picture is not shown, because the model reads none)';
+
+/**
+ * The border refuses a part that no provider can read. A log may hold such a part from an earlier release, or
+ * `loadContent` may return one. A request with this part would fail, and so would each later request.
+ */
+function isSound(part: Part): boolean {
+  return findContentFlaw(part) === undefined;
+}
+
+function sendPicture(part: Extract<Part, { kind: 'image' }>): SentPart {
+  if (part.base64 === '') return textPart('(an empty picture is not shown)');
+  if (!PICTURE_TYPES.has(part.mediaType)) return textPart(`(a picture of type ${part.mediaType} is not shown)`);
+  const typed = { ...part, mediaType: readMediaType(part.base64) ?? part.mediaType };
+  return isSound(typed) ? typed : textPart('(a picture that cannot be read is not shown)');
+}
 
 /** Sends PDFs as files, and plain texts as text. Providers take no other files in their messages. */
 function sendFile(
@@ -82,6 +95,7 @@ function sendFile(
   }
   if (part.mediaType !== PDF) return textPart(`(${what} is not shown)`);
   if (!inputs.includes('pdf')) return textPart(`(${what} is not shown, because the model reads none)`);
-  if (part.kind === 'file') return part.base64 === '' ? textPart(`(${what} is empty)`) : part;
-  return WEB_URL.test(part.url) ? part : textPart('(a file that is not on the web is not shown)');
+  if (part.kind === 'file' && part.base64 === '') return textPart(`(${what} is empty)`);
+  if (isSound(part)) return part;
+  return textPart(part.kind === 'file' ? `(${what} cannot be read and is not shown)` : UNREACHABLE_FILE);
 }

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import { type Agent, defineAgent, scriptedModel } from '../../src/index.ts';
 import { openTestWorkers, type TestWorkers } from '../../src/testing/index.ts';
+import { SHORT_PDF } from '../fakes/contents.ts';
 
 let workers: Pick<TestWorkers, 'close'> | undefined;
 
@@ -23,7 +24,7 @@ async function open(loadContent?: Agent['loadContent']) {
   return { client: opened.client, requests };
 }
 
-const BYTES = new Uint8Array([1, 2, 3]);
+const BYTES = Buffer.from(SHORT_PDF, 'base64');
 const turn = { conversation: 'c', agent: 'eye', turn: 't', input: 'Look.' } as const;
 
 test('a turn takes images and files by URL and by bytes, which its log keeps', async () => {
@@ -34,7 +35,7 @@ test('a turn takes images and files by URL and by bytes, which its log keeps', a
   ];
   await client.enqueueTurn({ ...turn, parts });
   await client.result('c', 't', { waitMs: 10_000 });
-  const stored = [parts[0], { ...parts[1], data: 'AQID' }];
+  const stored = [parts[0], { ...parts[1], data: SHORT_PDF }];
   expect(requests[0]?.messages[0]).toMatchObject({ content: 'Look.', parts: stored });
   const [entry] = await client.log('c');
   expect(entry?.message.parts).toEqual(stored);
@@ -67,7 +68,7 @@ test('the content of a reference is loaded for each request, and only the refere
     ['gone', '_', 'c'],
   ]);
   expect(requests[0]?.messages[0]?.parts).toEqual([
-    { type: 'image', mediaType: 'image/png', data: 'AQID' },
+    { type: 'image', mediaType: 'image/png', data: SHORT_PDF },
     { type: 'text', text: '(content of type image/png no longer exists)' },
   ]);
   const [entry] = await client.log('c');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readPictureSize } from '../../src/tokens/picture-size.ts';
+import { readPictureSize } from '../../src/domain/picture-size.ts';
 import { countPicture, findPictureFormula, PICTURE_TOKENS } from '../../src/tokens/picture-tokens.ts';
 
 function png(width: number, height: number): string {
@@ -53,7 +53,7 @@ describe('the size of a picture', () => {
     ['lossless WebP', webp('VP8L', 1_280, 720)],
     ['lossy WebP', webp('VP8 ', 1_280, 720)],
   ])('the size of a picture is read from a %s file', (_name, file) => {
-    expect(readPictureSize(file)).toEqual({ width: 1_280, height: 720 });
+    expect(readPictureSize(file)).toMatchObject({ width: 1_280, height: 720 });
   });
 
   test.each([

@@ -5,6 +5,7 @@ import { type AnthropicOptions } from '../../src/wire/anthropic/render.ts';
 import { FIRST_TEXT } from '../../src/wire/arrange.ts';
 import { EMPTY_TEXT } from '../../src/wire/parts.ts';
 import type { WireRequest } from '../../src/wire/wire-request.ts';
+import { PIXEL } from '../fakes/contents.ts';
 import { calls, result, says, user } from './messages.ts';
 import { renderAnthropic } from './synchronous-formats.ts';
 
@@ -346,15 +347,15 @@ test.each([
 });
 
 test('the Anthropic request has the picture of a data URL that has parameters', () => {
-  const png = { type: 'image_url', image_url: { url: 'data:image/png;charset=utf-8;base64,AAAA' } };
-  const source = { type: 'base64', media_type: 'image/png', data: 'AAAA' };
+  const png = { type: 'image_url', image_url: { url: `data:image/png;charset=utf-8;base64,${PIXEL}` } };
+  const source = { type: 'base64', media_type: 'image/png', data: PIXEL };
   expect(render([{ ...user(''), parts: [png] }]).messages[0]?.content).toEqual([{ type: 'image', source }]);
 });
 
 test('the Anthropic request has pictures of users and tool results as blocks, and unsupported parts as lines of text', () => {
-  const png = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+  const png = { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}` } };
   const tiff = { type: 'image', source: { type: 'base64', media_type: 'image/tiff', data: 'AAAA' } };
-  const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
+  const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PIXEL } };
   const shown: Message = { ...result('a', 'here'), parts: [png] };
   const { messages } = render([{ ...user('Look'), parts: [tiff, { type: 'file' }] }, calls('a'), shown]);
   expect(messages[0]?.content).toEqual([

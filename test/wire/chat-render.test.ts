@@ -5,11 +5,12 @@ import type { ChatBody } from '../../src/wire/openai-chat/body.ts';
 import { type ChatOptions } from '../../src/wire/openai-chat/render.ts';
 import { EMPTY_TEXT } from '../../src/wire/parts.ts';
 import type { WireRequest } from '../../src/wire/wire-request.ts';
+import { PIXEL } from '../fakes/contents.ts';
 import { calls, result, says, user } from './messages.ts';
 import { renderChat } from './synchronous-formats.ts';
 
 const MODEL = 'model-1';
-const PICTURE = 'data:image/png;base64,AAAA';
+const PICTURE = `data:image/png;base64,${PIXEL}`;
 
 const own = (message: Message, item: Record<string, unknown>): Message => ({
   ...message,

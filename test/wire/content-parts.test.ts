@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
 import type { WireFormat } from '../../src/domain/raw-items.ts';
 import { wireFormats } from '../../src/wire/formats.ts';
+import { PIXEL } from '../fakes/contents.ts';
 
 const PDF = Buffer.from('%PDF-1.7 /Type /Page /Type /Pages').toString('base64');
 const WEB = 'https://files.example/a.pdf';
@@ -75,9 +76,9 @@ describe('content parts', () => {
   );
 
   test('an image by its bytes is sent in each format', () => {
-    const image = { type: 'image', data: 'iVBO', mediaType: 'image/png' };
-    expect(contentOf('anthropic', [image])).toMatchObject([{}, { type: 'image', source: { data: 'iVBO' } }]);
-    const data = 'data:image/png;base64,iVBO';
+    const image = { type: 'image', data: PIXEL, mediaType: 'image/png' };
+    expect(contentOf('anthropic', [image])).toMatchObject([{}, { type: 'image', source: { data: PIXEL } }]);
+    const data = `data:image/png;base64,${PIXEL}`;
     expect(contentOf('openai-chat', [image])).toMatchObject([{}, { image_url: { url: data } }]);
     expect(contentOf('openai-responses', [image])).toMatchObject([{}, { image_url: data }]);
   });

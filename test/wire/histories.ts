@@ -3,6 +3,7 @@ import { groupMessages } from '../../src/domain/group.ts';
 import type { Message, ToolCall } from '../../src/domain/message.ts';
 import type { RawItem, RawItems, WireFormat } from '../../src/domain/raw-items.ts';
 import type { WireRequest } from '../../src/wire/wire-request.ts';
+import { JPEG_PIXEL, PIXEL } from '../fakes/contents.ts';
 import { type RawAnswer, THINKING_PLACES, type ThinkingPlace, writeRawItems } from './raw-answers.ts';
 
 const MODEL = 'model-1';
@@ -45,7 +46,7 @@ interface RawChoice {
   readonly place: ThinkingPlace;
 }
 
-const PICTURE = 'data:image/png;base64,iVBORw0KGgo=';
+const PICTURE = `data:image/png;base64,${PIXEL}`;
 const TOOLS = ['list', 'read', 'search'];
 
 const text = fc.oneof(
@@ -57,7 +58,7 @@ const maybeBlank = fc.oneof({ weight: 4, arbitrary: text }, blank);
 
 const picture = fc.constantFrom<unknown>(
   { type: 'image_url', image_url: { url: PICTURE } },
-  { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: '/9j/4AA=' } },
+  { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: JPEG_PIXEL } },
   { type: 'image_url', image_url: { url: 'https://images.example/1.png' } },
   { type: 'image', source: { type: 'base64', media_type: 'image/tiff', data: 'SUkqAA==' } },
   { type: 'input_audio', input_audio: { data: '', format: 'wav' } },

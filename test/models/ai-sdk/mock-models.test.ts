@@ -10,6 +10,7 @@ import type { Message } from '../../../src/domain/message.ts';
 import type { Model, ModelAnswer } from '../../../src/domain/model.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { openTestWorkers } from '../../../src/testing/index.ts';
+import { PIXEL } from '../../fakes/contents.ts';
 import { ask, PROFILE } from '../fixture.ts';
 import { failureOf } from '../raw-server.ts';
 
@@ -199,16 +200,16 @@ describe('aiSdkModel', () => {
     });
   });
 
-  const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
+  const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PIXEL } };
   const linked = { type: 'image', source: { type: 'url', url: 'https://a/b.png' } };
 
   it.each([
     [
       'v4',
-      { type: 'data', data: 'AAAA' },
-      { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'AAAA' } },
+      { type: 'data', data: PIXEL },
+      { type: 'file', mediaType: 'image/png', data: { type: 'data', data: PIXEL } },
     ],
-    ['v3', 'AAAA', { type: 'image-data', mediaType: 'image/png', data: 'AAAA' }],
+    ['v3', PIXEL, { type: 'image-data', mediaType: 'image/png', data: PIXEL }],
   ] as const)('pictures in messages and results have the form of version %s', async (version, data, inResult) => {
     const options = { version, provider: 'google.generative-ai', modelId: 'gemini-3-pro' };
     const { model, calls } = mock([[call, finish('tool-calls')], text('Done.').concat(finish())], options);

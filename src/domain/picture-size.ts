@@ -7,28 +7,50 @@ export interface PictureSize {
 /** Base64 characters that are decoded. A JPEG file may have a preview of some kilobytes before its size. */
 const READ_CHARACTERS = 131_072;
 
+/** Readers of the size, by the media type of their files. A reader returns undefined for any other file. */
+const READERS: Readonly<Record<string, (file: Buffer) => PictureSize | undefined>> = {
+  'image/png': readPng,
+  'image/jpeg': readJpeg,
+  'image/gif': readGif,
+  'image/webp': readWebp,
+};
+
+/** Media types of the pictures that providers take. */
+export const PICTURE_TYPES: ReadonlySet<string> = new Set(Object.keys(READERS));
+
 /**
  * Reads the size of a picture from the start of its file, without decoding the picture.
  * @returns undefined if the file is no PNG, JPEG, GIF or WebP file
  */
 export function readPictureSize(base64: string): PictureSize | undefined {
-  const file = Buffer.from(base64.slice(0, READ_CHARACTERS), 'base64');
-  const size = readPng(file) ?? readGif(file) ?? readWebp(file) ?? readJpeg(file);
-  return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
+  return readPicture(Buffer.from(base64.slice(0, READ_CHARACTERS), 'base64'));
 }
 
+/** Reads the media type and the size of a picture from its file. */
+export function readPicture(file: Buffer): (PictureSize & { readonly mediaType: string }) | undefined {
+  for (const [mediaType, read] of Object.entries(READERS)) {
+    const size = read(file);
+    if (size !== undefined) return size.width > 0 && size.height > 0 ? { mediaType, ...size } : undefined;
+  }
+  return undefined;
+}
+
+const PNG_START = '\x89PNG\r\n\x1a\n';
+
 function readPng(file: Buffer): PictureSize | undefined {
-  if (file.length < 24 || file.toString('latin1', 1, 4) !== 'PNG') return undefined;
+  if (file.length < 24 || file.toString('latin1', 0, 8) !== PNG_START) return undefined;
   return { width: file.readUInt32BE(16), height: file.readUInt32BE(20) };
 }
 
 function readGif(file: Buffer): PictureSize | undefined {
-  if (file.length < 10 || file.toString('latin1', 0, 3) !== 'GIF') return undefined;
+  if (file.length < 10 || file.toString('latin1', 0, 4) !== 'GIF8') return undefined;
   return { width: file.readUInt16LE(6), height: file.readUInt16LE(8) };
 }
 
 function readWebp(file: Buffer): PictureSize | undefined {
-  if (file.length < 30 || file.toString('latin1', 8, 12) !== 'WEBP') return undefined;
+  if (file.length < 30 || file.toString('latin1', 0, 4) !== 'RIFF' || file.toString('latin1', 8, 12) !== 'WEBP') {
+    return undefined;
+  }
   switch (file.toString('latin1', 12, 16)) {
     case 'VP8X':
       return { width: file.readUIntLE(24, 3) + 1, height: file.readUIntLE(27, 3) + 1 };
@@ -51,6 +73,10 @@ function readJpeg(file: Buffer): PictureSize | undefined {
   for (let at = 2; at + 9 <= file.length; ) {
     if (file[at] !== 0xff) return undefined;
     const marker = file[at + 1] ?? 0;
+    if (marker === 0xff) {
+      at += 1; // a fill byte before the marker
+      continue;
+    }
     if (FRAME_MARKERS.has(marker)) return { width: file.readUInt16BE(at + 7), height: file.readUInt16BE(at + 5) };
     at += 2 + file.readUInt16BE(at + 2);
   }
