@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { buildInSlices } from '../domain/context.ts';
-import type { ConversationState } from '../domain/conversation.ts';
+import { type ConversationState, findLeft } from '../domain/conversation.ts';
 import { diffInSlices, type VersionChange } from '../domain/diff.ts';
 import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
 import type { OpenCall } from '../domain/history.ts';
@@ -176,9 +176,11 @@ export type LogPart = z.input<typeof logPartSchema>;
 export async function readLog(ports: ClientPorts, name: ConversationName, part: LogPart = {}): Promise<LogEntry[]> {
   const conversation = readConversationName(name);
   const { after = 0, limit = Number.POSITIVE_INFINITY } = parseInput(logPartSchema, part);
-  const { head } = await readConversationState(ports, conversation);
+  const { head, left = [] } = await readConversationState(ports, conversation);
   const to = Math.min(head, after + limit);
-  return to <= after ? [] : await ports.contexts.readLog(conversation, [{ from: after + 1, to }]);
+  const entries = to <= after ? [] : await ports.contexts.readLog(conversation, [{ from: after + 1, to }]);
+  if (left.length === 0) return entries;
+  return entries.map((entry) => ({ ...entry, ...findLeft(left, entry.seq) }));
 }
 
 /** @throws not_found if the conversation does not exist */

@@ -1,7 +1,7 @@
 export type { AccessKey, KeyState, Scope } from '../domain/access-key.ts';
 export type { ToolOutput } from '../domain/agent.ts';
 export type { Reason } from '../domain/compaction/thresholds.ts';
-export type { Backoff, ConversationState, Quarantine } from '../domain/conversation.ts';
+export type { Backoff, ConversationState, LeftRange, Quarantine } from '../domain/conversation.ts';
 export type {
   ApprovalRefusalCode,
   ConversationEvent,
@@ -43,6 +43,7 @@ export type {
   CanceledTurnView,
   CompletedTurnView,
   FailedTurnView,
+  LeaveCause,
   OnBusy,
   OpenTurnView,
   TurnAnswer,

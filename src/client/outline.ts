@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { findLeft } from '../domain/conversation.ts';
 import { type EntryFate, passFates, traceAncestors, traceFates } from '../domain/inspection/entry-fates.ts';
 import { type OutlineEntry, outlineEntry } from '../domain/inspection/outline.ts';
 import type { LogEntry } from '../domain/message.ts';
@@ -47,7 +48,11 @@ export async function readOutline(
   const { head } = inspected.state;
   const entries = await readPage(ports, inspected, { from: after + 1, to: Math.min(head, after + limit) });
   const fateOf = passFates(await readFates(ports, inspected), after + 1);
-  const outlined = entries.map((entry) => outlineEntry(entry, fateOf(entry.seq)));
+  const { left = [] } = inspected.state;
+  const outlined = entries.map((entry) => ({
+    ...outlineEntry(entry, fateOf(entry.seq)),
+    ...findLeft(left, entry.seq),
+  }));
   const last = entries.at(-1)?.seq ?? head;
   return { version: inspected.version.number, head, entries: outlined, ...(last < head && { next: last }) };
 }

@@ -1,8 +1,19 @@
 import type { OpenCall } from './history.ts';
 import type { RequestFacts } from './request-facts.ts';
 import type { SizeRecord } from './size.ts';
-import type { TurnUsage } from './turn.ts';
+import type { LeaveCause, TurnUsage } from './turn.ts';
 import type { SeqRange } from './version.ts';
+
+/** Log entries of a turn whose messages left the context when the turn was settled. */
+export interface LeftRange extends SeqRange {
+  readonly why: LeaveCause;
+}
+
+/** Tells why a message left the context when its turn was settled. */
+export function findLeft(ranges: readonly LeftRange[], seq: number): { readonly left?: LeaveCause } {
+  const range = ranges.find(({ from, to }) => from <= seq && seq <= to);
+  return range === undefined ? {} : { left: range.why };
+}
 
 /** Snapshot of a conversation without its messages. It holds everything that decides whether to compact. */
 export interface ConversationState {
@@ -19,10 +30,12 @@ export interface ConversationState {
   /** Tool calls without a result. */
   readonly openCalls: readonly OpenCall[];
   /**
-   * Log entries of canceled turns that must leave the context before the next turn begins, oldest first. Absent if there
+   * Log entries of settled turns that must leave the context before the next turn begins, oldest first. Absent if there
    * are none.
    */
   readonly undo?: readonly SeqRange[];
+  /** Log entries of the last 64 turns whose messages left the context, oldest first. Absent if there are none. */
+  readonly left?: readonly LeftRange[];
   /** Usage of all settled turns and of all summaries, as providers counted it. Absent if none reported any. */
   readonly spent?: TurnUsage;
   /** Sizes and limits of the agent's requests at its last model call. Absent before the first one. */
@@ -56,7 +69,10 @@ export interface ConversationState {
 }
 
 /** Snapshot without what the worker knows already or does not need. A turn may have 1,000 open tool calls. */
-export type StepState = Omit<ConversationState, 'incarnation' | 'openCalls' | 'undo' | 'spent' | 'requestFacts'>;
+export type StepState = Omit<
+  ConversationState,
+  'incarnation' | 'openCalls' | 'undo' | 'left' | 'spent' | 'requestFacts'
+>;
 
 /**
  * Marks a context version that a provider refused, so that no later compaction pass commits the same segments again.

@@ -4,7 +4,7 @@ import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
 import type { PackedLog } from './ports/pack-store.ts';
 import type { QuarantineEntry } from './ports/sweep-store.ts';
-import type { WaitKind } from './turn.ts';
+import type { LeaveCause, WaitKind } from './turn.ts';
 import type { WebhookEndEvent, WebhookEvent } from './webhook-events.ts';
 
 /** Ids for log lines. These ids are never metric labels, because each label value would be a new time series. */
@@ -65,6 +65,8 @@ type TurnEvent =
       readonly type: 'turn_settled';
       readonly outcome: 'completed' | 'failed';
       readonly code?: string;
+      /** Why the messages of the turn left the context. Absent if they stay. */
+      readonly leaves?: LeaveCause;
       /**
        * Milliseconds from the acceptance of the turn to its end, waits included. For a scheduled turn, counted from its
        * due time. Absent if the turn failed with the code `poison`.

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { writeBoundedJson } from './bounded-json.ts';
+import type { LeaveCause } from './turn.ts';
 
 /** Maximum UTF-8 bytes of a message (1 MiB). */
 export const MAX_MESSAGE_BYTES = 1_048_576;
@@ -126,6 +127,11 @@ export interface LogEntry extends WeighedMessage {
   readonly turn?: string;
   /** Time of the write in ms since epoch. */
   readonly at: number;
+  /**
+   * Why the message left the context when its turn was settled. Present only in the log that a client reads, for the
+   * last 64 such turns.
+   */
+  readonly left?: LeaveCause;
 }
 
 /** Numbers messages as a log does, starting with `firstSeq`. Used for logs that are not in Redis. */

@@ -21,6 +21,7 @@ const answerSchema = z
     content: z.string(),
     toolCalls: boundedList(toolCallSchema, MAX_CALLS),
     end: z.enum(['complete', 'cut_off', 'refusal']).nullish(),
+    isFiltered: z.boolean().nullish(),
     model: z.string().min(1).max(MODEL_NAME_CHARACTERS).nullish(),
     raw: jsonSchema.nullish(),
   })
@@ -35,11 +36,12 @@ const answerSchema = z
  */
 export function checkAnswer(answer: unknown): ModelAnswer {
   const { usage, data } = readFields(answerSchema, answer, 'answer');
-  const { content, toolCalls, end, model, raw } = data;
+  const { content, toolCalls, end, isFiltered, model, raw } = data;
   return {
     content,
     toolCalls,
     ...(end && { end }),
+    ...(isFiltered && { isFiltered }),
     ...(usage && { usage }),
     ...(model && { model }),
     ...(raw !== undefined && raw !== null && { raw }),
@@ -108,6 +110,7 @@ export function readModelError(thrown: unknown, now: number): ModelError {
     ...(code !== undefined && { code: clipText(code, ERROR_CODE_CHARACTERS) }),
     ...(typeof form === 'string' && { form: clipText(form, ERROR_FORM_CHARACTERS) }),
     ...(usage && { usage }),
+    refusesContents: readSafely(thrown, 'refusesContents') === true,
   });
 }
 

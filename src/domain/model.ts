@@ -174,6 +174,8 @@ export interface ModelAnswer {
    * Absent means `complete`.
    */
   readonly end?: 'complete' | 'cut_off' | 'refusal';
+  /** True if a filter of the provider stopped the answer. The turn's messages then leave the context. */
+  readonly isFiltered?: boolean;
   /** Token usage, counted by the provider. */
   readonly usage?: ModelUsage;
   /** Name of the model that answered, if it differs from the requested one. */
@@ -229,6 +231,11 @@ export interface ModelErrorOptions {
   readonly form?: string;
   /** Tokens that were billed for an answer that cannot be used. */
   readonly usage?: ModelUsage;
+  /**
+   * True if the provider refused what the messages say or hold, such as a picture. The turn's messages then leave the
+   * context, because each later request would hold them.
+   */
+  readonly refusesContents?: boolean;
   readonly cause?: unknown;
 }
 
@@ -249,6 +256,8 @@ export class ModelError extends Error {
   readonly form: string | undefined;
   /** Tokens that were billed for the failed call. */
   readonly usage: ModelUsage | undefined;
+  /** True if the provider refused what the messages say or hold. */
+  readonly refusesContents: boolean;
 
   /** @param message error text without contents of the conversation */
   constructor(kind: ModelErrorKind, message: string, options: ModelErrorOptions = {}) {
@@ -259,6 +268,7 @@ export class ModelError extends Error {
     this.code = options.code;
     this.form = options.form;
     this.usage = options.usage;
+    this.refusesContents = options.refusesContents === true;
   }
 }
 

@@ -5,7 +5,16 @@ import { checkNumber } from '../domain/version.ts';
 import { toConversationState } from './conversation-state.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { appendToLog, closeOpenCalls } from './log.ts';
-import { emit, headTurn, raiseEpoch, settleHead, steeredTurns, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
+import {
+  emit,
+  headTurn,
+  leaveContext,
+  raiseEpoch,
+  settleHead,
+  steeredTurns,
+  WAKE_GRACE_MS,
+  wakeTurn,
+} from './mailbox.ts';
 import { readyEntry } from './members.ts';
 import { finishPass, supersedeOwner } from './pass-end.ts';
 import { putVersion } from './put-version.ts';
@@ -52,7 +61,9 @@ export function enterInput(db: MemoryDatabase, conversation: MemoryConversation,
 
 function undoTurns(db: MemoryDatabase, lease: TurnLease, undo: TurnUndo): UndoResult {
   checkNumber(undo);
-  const owned = findOwned(db, lease);
+  const found = db.isGone(lease.conversation) ? undefined : db.find(lease.conversation);
+  const hasSettled = found?.settledBy === lease.epoch && found.mailbox.length === 0;
+  const owned = hasSettled ? { conversation: found } : findOwned(db, lease);
   if ('status' in owned) return owned;
   const { conversation } = owned;
   if (conversation.undo.length > 0) {
@@ -121,7 +132,7 @@ function replaceHead(
   if (inputSeq !== undefined) closeOpenCalls(conversation, record.turn, db.now());
   else if (!isUndone) enterInput(db, conversation, record);
   settleHead(db, conversation, record, { state: 'canceled', canceledBy: wake });
-  if (isUndone && inputSeq !== undefined) conversation.undo.push({ from: inputSeq, to: conversation.log.length });
+  if (isUndone && inputSeq !== undefined) leaveContext(conversation, { from: inputSeq, why: 'rolled_back' });
   raiseEpoch(db, conversation);
   conversation.owner = undefined;
   conversation.leaseUntil = undefined;

@@ -5,12 +5,14 @@ import type { MemoryConversation } from './database.ts';
 export function toConversationState(conversation: MemoryConversation): ConversationState {
   const openCalls = [...conversation.openCalls].map(([id, providerId]) => ({ id, ...(providerId && { providerId }) }));
   const undo = conversation.undo.map((range) => ({ ...range }));
+  const left = conversation.left.map((range) => ({ ...range }));
   const { incarnation, spent, requestFacts } = conversation;
   return {
     ...toStepState(conversation),
     incarnation,
     openCalls,
     ...(undo.length > 0 && { undo }),
+    ...(left.length > 0 && { left }),
     ...(spent && { spent }),
     ...(requestFacts && { requestFacts }),
   };

@@ -1,4 +1,4 @@
-import { type Backoff, NO_BACKOFF, type Quarantine } from '../domain/conversation.ts';
+import { type Backoff, type LeftRange, NO_BACKOFF, type Quarantine } from '../domain/conversation.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { type LogEntry, NO_WEIGHT, type Weight } from '../domain/message.ts';
 import type { ListedConversation } from '../domain/ports/listing-store.ts';
@@ -73,6 +73,8 @@ export interface MemoryConversation {
   isSteered?: boolean;
   /** Ranges of the log that the next turn removes from the context. */
   undo: SeqRange[];
+  /** Ranges of the log that left the context when their turns were settled. */
+  left: LeftRange[];
   lastTurn?: NonNullable<ListedConversation['lastTurn']>;
   readonly turnRecords: Map<string, MemoryTurn>;
   readonly summaryRecords: Map<string, MemorySummary>;
@@ -236,6 +238,7 @@ function createConversation(
     backoff: NO_BACKOFF,
     mailbox: [],
     undo: [],
+    left: [],
     turnRecords: new Map(),
     summaryRecords: new Map(),
     decisions: new Map(),

@@ -1,5 +1,5 @@
 import type { IdleTtl } from '../domain/policy.ts';
-import type { AnswerEnd, TurnFailure, TurnUsage, WaitKind } from '../domain/turn.ts';
+import type { AnswerEnd, Leaving, TurnFailure, TurnUsage, WaitKind } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
@@ -116,6 +116,16 @@ export function settleHead(db: MemoryDatabase, conversation: MemoryConversation,
     settleRecord(db, conversation, steered, end);
     conversation.mailbox.splice(conversation.mailbox.indexOf(steered.turn), 1);
   }
+}
+
+/** Ranges that a conversation remembers of the turns whose messages left its context. */
+const MOST_LEFT = 64;
+
+/** Notes that messages leave the context, as `leave_context` of `lua/shared/leave.lua` does in Redis. */
+export function leaveContext(conversation: MemoryConversation, { from, why }: Leaving): void {
+  const range = { from, to: conversation.log.length };
+  conversation.undo.push(range);
+  conversation.left = [...conversation.left, { ...range, why }].slice(-MOST_LEFT);
 }
 
 /** Turns whose messages went into the head turn. They stand directly behind it. */

@@ -21,7 +21,7 @@ import { enterInput, openMemoryBusyTurnStore } from './busy-turns.ts';
 import { toConversationState, toStepState } from './conversation-state.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { closeOpenCalls } from './log.ts';
-import { headTurn, isRecorded, popHead, raiseEpoch, settleHead, wakeTurn } from './mailbox.ts';
+import { headTurn, isRecorded, leaveContext, popHead, raiseEpoch, settleHead, wakeTurn } from './mailbox.ts';
 import { readyEntry } from './members.ts';
 import { dropProposal } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
@@ -185,7 +185,7 @@ function rollBackVersion(db: MemoryDatabase, lease: TurnLease, rollback: Version
 function settle(
   db: MemoryDatabase,
   lease: TurnLease,
-  { step, ...end }: TurnSettlement,
+  { step, leaves, ...end }: TurnSettlement,
   wake: string | undefined,
 ): SettleResult {
   if (db.isGone(lease.conversation)) return { status: 'gone' };
@@ -212,6 +212,7 @@ function settle(
     closeOpenCalls(owned.conversation, lease.turn, db.now());
     raiseEpoch(db, owned.conversation);
   }
+  if (leaves !== undefined) leaveContext(owned.conversation, leaves);
   settleHead(db, owned.conversation, owned.record, end);
   owned.conversation.settledBy = lease.epoch;
   const hasNext = popHead(db, owned.conversation, wake);

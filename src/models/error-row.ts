@@ -16,6 +16,8 @@ export interface ErrorRow {
   readonly texts?: readonly RegExp[];
   /** Patterns that are more specific than the error's code and status. */
   readonly decidingTexts?: readonly RegExp[];
+  /** True if the error says that the provider refused what the messages say or hold. */
+  readonly refusesContents?: true;
   /** The form in which the provider may accept the same request. */
   readonly lesson?: TeachingError['lesson'];
 }

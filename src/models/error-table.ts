@@ -67,8 +67,11 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
   {
     kind: 'fatal',
     words: 'the provider declined the contents',
+    refusesContents: true,
     types: [
       'invalid_prompt',
+      'moderation_blocked', // OpenAI
+      '1301', // z.ai
       'content_filter',
       'content_policy_violation',
       'data_inspection_failed', // DashScope
@@ -76,11 +79,24 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
       'misalignment_policy_violation',
       'bio_policy',
     ],
-    texts: [/output blocked by content filtering policy/i], // Anthropic
+    decidingTexts: [
+      /content violates usage guidelines|SAFETY_CHECK_TYPE/i, // xAI: 403
+      /input was flagged/i, // OpenRouter: 403
+    ],
+    texts: [
+      /blocked by content filtering policy/i, // Anthropic
+      /content management policy/i, // Azure, through gateways that drop its code
+      /rejected (?:as a result of|by) (?:our|the) safety system/i, // OpenAI
+      /flagged as potentially violating/i, // OpenAI
+      /content exists risk/i, // DeepSeek
+      /ContentPolicyViolation/, // LiteLLM
+      /(?:input|output) new_sensitive/i, // MiniMax
+    ],
   },
   {
     kind: 'fatal',
-    words: 'the provider could not read a picture',
+    words: 'the provider could not read a picture or a file',
+    refusesContents: true,
     types: [
       'invalid_image',
       'invalid_image_format',
@@ -94,7 +110,16 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
       'failed_to_download_image',
       'unsupported_image_media_type',
     ],
-    texts: [/could not process image/i, /unable to download the file/i],
+    texts: [
+      /could not process (?:image|pdf)/i, // Anthropic
+      /unable to download the file/i,
+      /the pdf specified (?:was not valid|is password protected)/i, // Anthropic
+      /media type, but the image appears to be/i, // Anthropic
+      /unsupported image|invalid (?:base64 )?image|not a valid image|invalid file data/i, // OpenAI and others
+      /unable to process input image|the document has no pages|unsupported mime type/i, // Gemini
+      /cannot identify image file|failed to (?:load|decode|process) (?:the )?image/i, // vLLM, llama.cpp, Ollama
+      /failed to download image|illegal base64 data/i,
+    ],
   },
   ...SETTING_ERRORS,
   {

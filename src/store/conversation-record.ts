@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import type { Backoff, ConversationState, StepState } from '../domain/conversation.ts';
+import type { Backoff, ConversationState, LeftRange, StepState } from '../domain/conversation.ts';
 import type { OpenCall } from '../domain/history.ts';
 import { indexOfCallId, seqOfCallId } from '../domain/ids.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { Forking } from '../domain/ports/version-store.ts';
 import type { PlanningPolicy, RequestFacts } from '../domain/request-facts.ts';
+import { LEAVE_CAUSES } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import { MAX_SEQ, type RecordFields, readJson } from './records.ts';
 
@@ -50,6 +51,7 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - facts        sizes and limits of the last model request: system, tools, pins, window, reserve, factor of the upper
  *                bound. Then maxTokens, tokenThreshold, ratioTokens and hardTokens, 0 if unknown
  * - undo         first and last seq of each range that the next turn removes from the context
+ * - left         first seq, last seq and cause of the ranges that left the context when their turns were settled
  * - answered     newest version with which a model call succeeded
  * - quarantine   version made by the last rollback, and hash of the segments that the provider refused
  *
@@ -80,6 +82,7 @@ export function decodeConversation(fields: RecordFields): ConversationState {
     incarnation: fields.text('created') ?? '',
     openCalls: readOpenCalls(fields),
     ...readUndo(fields),
+    ...readLeft(fields),
     ...readSpent(fields),
     ...(facts && { requestFacts: facts }),
   };
@@ -132,6 +135,17 @@ function readUndo(fields: RecordFields): Pick<ConversationState, 'undo'> {
   if (undo.some(({ from, to }, at) => from > to || from <= (undo[at - 1]?.to ?? 0)))
     return fields.refuse('undo', 'the value must be pairs of message numbers in ascending order');
   return undo.length === 0 ? {} : { undo };
+}
+
+/** Reads the ranges that left the context. No decision depends on them, so a corrupt one counts as missing. */
+function readLeft(fields: RecordFields): Pick<ConversationState, 'left'> {
+  const words = (fields.text('left') ?? '').split(' ');
+  const left = words.flatMap((word, at): LeftRange[] => {
+    const why = at % 3 === 2 ? LEAVE_CAUSES.find((cause) => cause === word) : undefined;
+    const [from, to] = [Number(words[at - 2]), Number(words[at - 1])];
+    return why !== undefined && from >= 1 && to >= from ? [{ from, to, why }] : [];
+  });
+  return left.length === 0 ? {} : { left };
 }
 
 function readTtl(fields: RecordFields): number {

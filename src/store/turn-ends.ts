@@ -60,6 +60,7 @@ export const settleTurnScript: ScriptOf<TurnStore['settle']> = {
     TURN_LIMITS.leaseMs,
     ...closingArgs(),
     settlement.conversationTtl ?? '',
+    settlement.leaves === undefined ? '' : `${settlement.leaves.from} ${settlement.leaves.why}`,
     ...(settlement.step === undefined ? [''] : outcomeArgs(settlement.step)),
   ],
   decode: (reply, [{ conversation, owner }, , wake], keyspace) => {

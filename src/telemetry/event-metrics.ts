@@ -18,8 +18,9 @@ const RECORDERS: Recorders = {
     if (suspended !== undefined) turnSuspended.observe({ waits_for: suspended.for }, toSeconds(suspended.ms));
     if (attempt > 1) turnReclaims.inc();
   },
-  turn_settled: ({ turns, turnDuration }, { outcome, code, durationMs }) => {
+  turn_settled: ({ turns, turnsLeft, turnDuration }, { outcome, code, leaves, durationMs }) => {
     turns.inc({ outcome, code: code ?? 'none' });
+    if (leaves !== undefined) turnsLeft.inc({ why: leaves });
     if (durationMs !== undefined) turnDuration.observe({ outcome }, toSeconds(durationMs));
   },
   turn_suspended: ({ turnSuspensions }, event) => turnSuspensions.inc({ waits_for: event.for }),

@@ -41,10 +41,10 @@ const LOG_LINES: LogLines = {
     message: attempt > 1 ? 'turn claimed again: earlier claims of it ended without a recorded outcome' : 'turn claimed',
     fields: { agent, attempt, waitMs },
   }),
-  turn_settled: ({ outcome, code, durationMs }) => ({
+  turn_settled: ({ outcome, code, leaves, durationMs }) => ({
     level: outcome === 'failed' ? 'warn' : 'info',
     message: `turn ${outcome}`,
-    fields: { code, durationMs },
+    fields: { code, leaves, durationMs },
   }),
   turn_suspended: (event) => ({
     level: 'info',

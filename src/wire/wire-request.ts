@@ -20,7 +20,7 @@ export interface WireRequest {
   readonly inputs?: ModelAbilities['inputs'];
 }
 
-export interface AnswerParts extends Pick<ModelAnswer, 'content' | 'toolCalls'> {
+export interface AnswerParts extends Pick<ModelAnswer, 'content' | 'toolCalls' | 'isFiltered'> {
   readonly end: NonNullable<ModelAnswer['end']>;
   readonly items: readonly RawItem[];
 }

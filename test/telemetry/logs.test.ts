@@ -391,7 +391,7 @@ describe('lines for a terminal', () => {
     logEvents(logger)(samples.turn_settled);
     expect(written).toEqual([
       expect.stringMatching(
-        /^\d\d:\d\d:\d\d\.\d{3} WARN {2}turn failed tenant=acme conversation=conv-4711 turn=turn-4712 pass=pass-4713 code=step_limit durationMs=2500\n$/,
+        /^\d\d:\d\d:\d\d\.\d{3} WARN {2}turn failed tenant=acme conversation=conv-4711 turn=turn-4712 pass=pass-4713 code=step_limit leaves=refused durationMs=2500\n$/,
       ),
     ]);
   });

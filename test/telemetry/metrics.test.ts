@@ -33,6 +33,7 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
   },
   turn_settled: {
     'turnfold_turns_total{code="step_limit",outcome="failed"}': 1,
+    'turnfold_turns_left_context_total{why="refused"}': 1,
     'turnfold_turn_duration_seconds_sum{outcome="failed"}': 2.5,
     'turnfold_turn_duration_seconds_count{outcome="failed"}': 1,
   },

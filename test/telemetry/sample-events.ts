@@ -19,7 +19,14 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
     waitMs: 1_500,
     suspended: { for: 'compaction', ms: 3_000 },
   },
-  turn_settled: { type: 'turn_settled', ...scope, outcome: 'failed', code: 'step_limit', durationMs: 2_500 },
+  turn_settled: {
+    type: 'turn_settled',
+    ...scope,
+    outcome: 'failed',
+    code: 'step_limit',
+    leaves: 'refused',
+    durationMs: 2_500,
+  },
   turn_suspended: { type: 'turn_suspended', ...scope, for: 'approval', waitMs: 86_400_000 },
   tool_called: { type: 'tool_called', ...scope, name: 'read_file', outcome: 'invalid_input', durationMs: 250 },
   model_called: {

@@ -1,6 +1,7 @@
 import { splitsPair } from '../compaction/excerpt.ts';
 import { hasPictures, isMaskable } from '../compaction/mask.ts';
 import type { LogEntry, Message, Role } from '../message.ts';
+import type { LeaveCause } from '../turn.ts';
 import type { EntryFate } from './entry-fates.ts';
 import type { EntryState } from './names.ts';
 import { readThinking } from './thinking.ts';
@@ -33,6 +34,8 @@ export interface OutlineEntry {
   readonly state: EntryState;
   /** Version that gave the message its state. Absent for `live`. */
   readonly by?: number;
+  /** Why the message left the context when its turn was settled. Absent for other messages. */
+  readonly left?: LeaveCause;
 }
 
 const START_CHARS = 160;

@@ -2,7 +2,7 @@ import type { Backoff, ConversationState } from '../conversation.ts';
 import type { Version } from '../version.ts';
 import type { Lost, TurnLease } from './turn-store.ts';
 
-/** A context version without the messages of turns that were canceled with `onBusy: 'rollback'`. */
+/** A context version without the messages of turns that left the context. */
 export interface TurnUndo {
   /** Live version from which the new one was made. If another is live, nothing is written: `version_changed`. */
   readonly expectedVersion: number;
@@ -26,6 +26,9 @@ export interface BusyTurnStore {
   takeSteering(
     lease: TurnLease,
   ): Promise<{ readonly status: 'taken'; readonly conversation: ConversationState } | Lost>;
-  /** Removes the messages of canceled turns from the context, before the first step of the next turn. */
+  /**
+   * Removes the messages that `undo` of the conversation lists from the context, before the first step of the next turn.
+   * The lease of the turn that was settled last is valid, too, while no other turn is open.
+   */
   undoTurns(lease: TurnLease, undo: TurnUndo): Promise<UndoResult>;
 }

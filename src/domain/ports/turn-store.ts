@@ -8,6 +8,7 @@ import type { RequestFacts } from '../request-facts.ts';
 import type { SizeAnchor } from '../size.ts';
 import type {
   AnswerEnd,
+  Leaving,
   OnBusy,
   StepRecord,
   TurnCaps,
@@ -176,6 +177,8 @@ interface CompletedTurn {
 export type TurnSettlement = IdleTtl & {
   /** Outcome of the last step, if it is not recorded yet. The settlement records it with the same write. */
   readonly step?: StepOutcome | undefined;
+  /** Messages that leave the context with the turn. Absent: all stay. */
+  readonly leaves?: Leaving | undefined;
 } & (CompletedTurn | { readonly state: 'failed'; readonly failure: TurnFailure });
 
 export type SettleResult =

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { REASONS } from '../../domain/compaction/thresholds.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { CONVERSATION_STATES, SETTLED_STATES } from '../../domain/ports/listing-store.ts';
-import { WAIT_KINDS } from '../../domain/turn.ts';
+import { LEAVE_CAUSES, WAIT_KINDS } from '../../domain/turn.ts';
 import { versionSchema } from '../../domain/version.ts';
 
 export const conversationPageSchema = z
@@ -45,6 +45,10 @@ export const conversationSchema = z
     backoff: z.looseObject({}),
     spent: usageSchema.optional().describe('Usage of all settled turns and summaries.'),
     passId: z.string().optional().describe('Compaction that is requested or in progress.'),
+    left: z
+      .array(z.looseObject({ from: z.number(), to: z.number(), why: z.enum(LEAVE_CAUSES) }))
+      .optional()
+      .describe('Messages of the last 64 turns that left the context when they were settled.'),
   })
   .meta({ id: 'Conversation' });
 

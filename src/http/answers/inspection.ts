@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { idSchema } from '../../domain/ids.ts';
 import { CATEGORIES, ENTRY_STATES, THRESHOLDS } from '../../domain/inspection/names.ts';
 import { planningPolicySchema } from '../../domain/request-facts.ts';
+import { LEAVE_CAUSES } from '../../domain/turn.ts';
 
 const seq = z.number().describe('Position in the log, from 1.');
 
@@ -20,6 +21,7 @@ const outlineEntrySchema = z
     pinned: z.literal(true).optional().describe('Present if compaction never removes the message.'),
     state: z.enum(ENTRY_STATES).describe('How the context of the version shows the message.'),
     by: z.number().optional().describe('Oldest kept version that shows the message in this way. Absent for `live`.'),
+    left: z.enum(LEAVE_CAUSES).optional().describe('Why the message left the context when its turn was settled.'),
   })
   .meta({ id: 'OutlineEntry' });
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { idSchema } from '../../domain/ids.ts';
 import { messageSchema, toolCallSchema } from '../../domain/message.ts';
 import { WIRE_FORMATS } from '../../domain/raw-items.ts';
+import { LEAVE_CAUSES } from '../../domain/turn.ts';
 
 export const CONTEXT_FORMATS = ['turnfold', ...WIRE_FORMATS] as const;
 
@@ -26,6 +27,10 @@ const itemSchema = z
     message: answeredMessage,
     turn: idSchema.optional().describe('Turn that wrote the message.'),
     at: z.number().optional().describe('Time of the write, in ms since epoch.'),
+    left: z
+      .enum(LEAVE_CAUSES)
+      .optional()
+      .describe('In the log: why the message left the context when its turn was settled.'),
   })
   .meta({ id: 'ContextItem' });
 

@@ -99,7 +99,7 @@ async function readLogPage(
     read.push(...batch);
     isEnd = batch.length < wanted;
   }
-  const items = read.map(({ seq, tokens: size, bytes, total, message, turn, at }) => ({
+  const items = read.map(({ seq, tokens: size, bytes, total, message, turn, at, left }) => ({
     from: seq,
     to: seq,
     tokens: size,
@@ -108,6 +108,7 @@ async function readLogPage(
     message,
     ...(turn !== undefined && { turn }),
     at,
+    ...(left && { left }),
   }));
   return { items, ...(!isEnd && { next: after + items.length }) };
 }

@@ -145,6 +145,7 @@ async function answerRequest(caller: Caller, request: WatchedRequest): Promise<M
     content,
     toolCalls,
     end,
+    ...(end === 'refusal' && { isFiltered: true }),
     ...(usage && { usage }),
     raw: {
       format: 'ai-sdk',

@@ -43,6 +43,7 @@ if is_due and queued > 0 and (on_busy == 'steer' or on_busy == 'interrupt' or on
   -- @include fence
   -- @include settle
   -- @include take-head
+  -- @include leave
   -- @include busy
   read_conversation()
   if on_busy == 'steer' then

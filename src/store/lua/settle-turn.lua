@@ -2,7 +2,7 @@
 -- it is given. Only in a failed turn, open tool calls get error results.
 -- ARGV: turn, owner, epoch, state, 'answerSeq' or 'failure', value of that field, wake or '' if the caller claims the
 -- next turn, retentionMs, leaseMs, result for open tool calls (content as JSON, tokens, bytes), idle TTL of the policy
--- in ms, '0' or '', the last step as JSON or '', then texts and messages of the step. See shared/outcome.lua.
+-- in ms, '0' or '', first seq that leaves the context and why or '', the last step as JSON or '', then texts and messages of the step. See shared/outcome.lua.
 -- Reply: {'settled'|'known', 1 if another turn is in the mailbox, 1 if the wake is to be added, fields of the log's end
 -- before the next turn's message or {}, the conversation's fields or {}, then for a claimed next turn: its id, fields, its user message} |
 -- {a loss by find_loss}
@@ -18,8 +18,8 @@
 -- @include take-head
 -- @include outcome
 local turn, owner, epoch, state, field, value, wake, retentionMs, leaseMs = unpack(ARGV, 1, 9)
-local closing, ttl = { ARGV[10], ARGV[11], ARGV[12] }, ARGV[13]
-local step = ARGV[14] ~= '' and cjson.decode(ARGV[14])
+local closing, ttl, leaves = { ARGV[10], ARGV[11], ARGV[12] }, ARGV[13], ARGV[14]
+local step = ARGV[15] ~= '' and cjson.decode(ARGV[15])
 local function reply(status, has_next, wakes)
   return { status, has_next, wakes, step and end_of_log() or {}, step and fields_of(record) or {} }
 end
@@ -52,8 +52,12 @@ if state == 'failed' then
   read_open_calls() -- before the first write, in case they are damaged
 end
 local lease = claims_next and start_lease(leaseMs)
-if step and not step_status then record_outcome(turn, step, 15) end
+if step and not step_status then record_outcome(turn, step, 16) end
 if close then close(turn, closing) end
+if leaves ~= '' then
+  -- @include leave
+  leave_context(string.match(leaves, '^(%d+) (%S+)$'))
+end
 stage(record, 'settledBy', epoch)
 settle_head(state, retentionMs, field, value, ttl)
 if claims_next then

@@ -1,5 +1,6 @@
--- Makes a version live that shows nothing of the turns that were canceled with `onBusy: rollback`. The owner of the running
--- turn calls this before its first step. Ends the pass in progress, which was planned for the earlier context.
+-- Makes a version live that shows nothing of the turns whose messages leave the context. The owner of the running turn calls
+-- this before its first step. The worker that has just settled such a turn calls this while no other turn is in the mailbox.
+-- Ends the pass in progress, which was planned for the earlier context.
 -- ARGV: turn, owner, epoch, live version that the caller knows, backoff, then as put_version
 -- Reply: {'undone'|'known', the conversation's fields} | {'version_changed', live version} | {a loss by find_loss}
 -- @include keys
@@ -17,9 +18,10 @@
 -- @include put-version
 local turn, owner, epoch, expected, backoff = take(), take(), take(), take(), take()
 read_conversation()
-local loss = find_loss(turn, owner, epoch)
+local has_settled = not head_turn and value_of(record, 'settledBy') == epoch
+local loss = not has_settled and find_loss(turn, owner, epoch)
 if loss then return { loss } end
--- A repeated call: only the owner of the running turn removes this field.
+-- A repeated call: only the callers above and a restore by a service remove this field.
 if redis.call('HEXISTS', c, 'undo') == 0 then return { 'known', redis.call('HGETALL', c) } end
 local live = redis.call('HGET', c, 'version') or '0'
 if live ~= expected then return { 'version_changed', tonumber(live) } end

@@ -13,6 +13,11 @@ export const TURN_METRICS = {
     { outcome: ['completed'], code: ['none'] },
     { outcome: ['failed'], code: FAILURE_CODES },
   ),
+  turnsLeft: counter(
+    'turnfold_turns_left_context_total',
+    'Turns whose messages left the context: a provider refused them, or they alone exceed the window.',
+    { why: ['refused', 'too_large'] },
+  ),
   turnDuration: histogram(
     'turnfold_turn_duration_seconds',
     'Time from the acceptance of a turn, or its due time, until it is settled. Waits are included.',

@@ -43,6 +43,8 @@ export function readAnthropicAnswer({ content, stop_reason, inputs = [] }: Anthr
     content: joinTextBlocks(items),
     toolCalls,
     end: stop_reason === null ? 'cut_off' : (ENDS[stop_reason] ?? 'complete'),
+    // Anthropic's classifiers refuse each later request, too, until the messages of the turn are gone.
+    ...(stop_reason === 'refusal' && { isFiltered: true }),
     items,
   };
 }

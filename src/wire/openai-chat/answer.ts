@@ -38,6 +38,7 @@ function readEnd(reason: string): AnswerParts['end'] {
  */
 export function readChatAnswer({ finish_reason, message }: ChatAnswer): AnswerParts {
   const { content, refusal, tool_calls } = message;
+  const end = finish_reason === null ? 'cut_off' : readEnd(finish_reason);
   const isRefusal = typeof refusal === 'string' && refusal !== '';
   return {
     content: content ?? (isRefusal ? refusal : ''),
@@ -47,7 +48,8 @@ export function readChatAnswer({ finish_reason, message }: ChatAnswer): AnswerPa
       arguments: called?.arguments ?? JSON.stringify({ input: custom?.input ?? '' }),
     })),
     // A stream that broke off has no finish reason.
-    end: isRefusal ? 'refusal' : finish_reason === null ? 'cut_off' : readEnd(finish_reason),
+    end: isRefusal ? 'refusal' : end,
+    ...(end === 'refusal' && { isFiltered: true }),
     items: [dropEmptyFields(message)],
   };
 }

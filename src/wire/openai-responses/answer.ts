@@ -26,7 +26,10 @@ export function readResponsesAnswer(response: ResponsesAnswer): AnswerParts {
   );
   const left = toolCalls.values();
   const items = received.map((item) => (isOwnCall(item) ? completeItem(item, left.next().value as ToolCall) : item));
-  return { content: joinOutputTexts(items), toolCalls, end: endOf(response, items), items };
+  const isFiltered = response.incomplete_details?.reason === 'content_filter';
+  const end =
+    isFiltered || items.some(isRefusal) ? 'refusal' : response.status === 'completed' ? 'complete' : 'cut_off';
+  return { content: joinOutputTexts(items), toolCalls, end, ...(isFiltered && { isFiltered }), items };
 }
 
 /** Puts the completed call into its item, so that the item can be sent back. */
@@ -48,11 +51,6 @@ function dropParsed(content: unknown): unknown {
     const { parsed: _, ...rest } = part;
     return rest;
   });
-}
-
-function endOf({ status, incomplete_details }: ResponsesAnswer, items: readonly RawItem[]): AnswerParts['end'] {
-  if (items.some(isRefusal) || incomplete_details?.reason === 'content_filter') return 'refusal';
-  return status === 'completed' ? 'complete' : 'cut_off';
 }
 
 function isRefusal({ content }: RawItem): boolean {

@@ -3,10 +3,11 @@ import { upperBoundTokens } from '../../domain/size.ts';
 import type { TurnFailure } from '../../domain/turn.ts';
 import { requestPass } from '../pass-request.ts';
 import { writeUnderLease } from './lease-keeper.ts';
+import { leaveAsTooLarge } from './leaving.ts';
 import type { ModelFailure } from './model-call.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { waitForPass, waitForRetry } from './step-waits.ts';
-import { failTurn, type TurnEnd } from './turn-end.ts';
+import { failTurn, leaveContext, type TurnEnd } from './turn-end.ts';
 import { LostTurn } from './turn-errors.ts';
 import type { PassNeed, Recount } from './turn-ports.ts';
 
@@ -51,12 +52,12 @@ export async function failIfInfeasible(
   { tokens, doesFit }: { readonly tokens: number; readonly doesFit: () => boolean },
 ): Promise<TurnEnd | DecideAgain> {
   const { prepared, journal } = run;
-  if (!prepared.policy.enabled) return failAsTooLarge(run, { tokens });
+  if (!prepared.policy.enabled) return await failAsTooLarge(run, { tokens });
   await refresh(run);
   if (doesFit()) return AGAIN;
   const need: PassNeed = { reasons: ['hard_limit'] };
   const recount = await recountNow(run, need);
-  if (recount.status === 'too_large') return failAsTooLarge(run, { tokens, recount });
+  if (recount.status === 'too_large') return await failAsTooLarge(run, { tokens, recount });
   await settleHere(run, need);
   if (doesFit()) return AGAIN;
   const why = { message: 'a compaction pass could have made the request small enough, but did not' };
@@ -69,10 +70,10 @@ export async function failIfInfeasible(
  */
 export async function failAsRefused(run: RunningTurn, tokens: number, refusal: ModelFailure): Promise<TurnEnd> {
   const { prepared } = run;
-  if (!prepared.policy.enabled) return failAsTooLarge(run, { tokens, refusal });
+  if (!prepared.policy.enabled) return await failAsTooLarge(run, { tokens, refusal });
   const refusedTokens = upperBoundTokens(tokens, prepared.limits.upperBoundFactor);
   const recount = await recountNow(run, { reasons: ['overflow'], refusedTokens });
-  return failAsTooLarge(run, { tokens, refusal, recount });
+  return await failAsTooLarge(run, { tokens, refusal, recount });
 }
 
 export async function requestUnderLease({ keeper, ports, prepared }: RunningTurn, need: PassNeed): Promise<string> {
@@ -109,8 +110,20 @@ interface TooLarge {
   readonly recount?: Recount;
 }
 
-/** Fails the turn with an error whose details list the sizes of all parts of the request. */
-function failAsTooLarge({ prepared }: RunningTurn, { tokens, refusal, recount }: TooLarge): TurnEnd {
+/**
+ * Fails the turn with an error whose details list the sizes of all parts of the request. If the messages of this turn
+ * alone are the cause, they leave the context.
+ */
+async function failAsTooLarge(run: RunningTurn, large: TooLarge): Promise<TurnEnd> {
+  const failed = describeTooLarge(run, large);
+  const leaves = await leaveAsTooLarge(run, large.refusal !== undefined);
+  return leaves === undefined ? failed : leaveContext(failed, leaves);
+}
+
+function describeTooLarge(
+  { prepared }: RunningTurn,
+  { tokens, refusal, recount }: TooLarge,
+): Extract<TurnEnd, { kind: 'failed' }> {
   const { limits, overhead, policy } = prepared;
   const { usable, upperBoundFactor } = limits;
   const upperBound = upperBoundTokens(tokens, upperBoundFactor);

@@ -37,6 +37,8 @@ export interface ModelFailure {
   readonly code?: string | undefined;
   /** Structure of the refused request as JSON, without contents. */
   readonly form?: string | undefined;
+  /** True if the provider refused what the messages say or hold. */
+  readonly refusesContents?: boolean;
 }
 
 export type ModelCallResult =
@@ -159,10 +161,10 @@ function observeRequest({ lease: { conversation }, request, clock, onEvent }: Mo
  */
 function readFailure(error: unknown): ModelFailure {
   if (error instanceof StepTimeout) return { kind: 'retry', message: error.message };
-  const { kind, message, retryAt, code, form } = isModelError(error)
+  const { kind, message, retryAt, code, form, refusesContents } = isModelError(error)
     ? error
     : new ModelError('fatal', 'the model threw an error that turnfold could not read');
-  return { kind, message, retryAt, code, form };
+  return { kind, message, retryAt, code, form, refusesContents };
 }
 
 function outcomeOf(error: unknown, { stop }: StepDeadline): ModelOutcome {

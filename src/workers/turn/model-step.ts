@@ -4,13 +4,14 @@ import type { ModelAnswer } from '../../domain/model.ts';
 import { EMPTY_ANSWER } from '../../domain/model-answer.ts';
 import type { StepOutcome } from '../../domain/ports/turn-store.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
-import { type AnswerEnd, TURN_LIMITS } from '../../domain/turn.ts';
+import { type AnswerEnd, type Leaving, TURN_LIMITS } from '../../domain/turn.ts';
 import { countPictures } from '../../tokens/message-tokens.ts';
 import { findPictureFormula } from '../../tokens/picture-tokens.ts';
 import { reportBackoff } from '../pass-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';
 import type { SentContext } from './context-cache.ts';
+import { leaveIfNew, leaveUnanswered } from './leaving.ts';
 import { withContents } from './load-contents.ts';
 import { failAsRefused, failIfInfeasible, requestUnderLease, waitForRoom } from './make-room.ts';
 import { type AnsweredRequest, readAnswer } from './model-answer.ts';
@@ -21,7 +22,7 @@ import { mustHandBack, type RunningTurn } from './running-turn.ts';
 import { countModelSteps, countSteps, idempotencyKey, modelKey } from './step-keys.ts';
 import { mayWaitForPass, waitForRetry } from './step-waits.ts';
 import { decideStep, type SoftPass, type StepDecision } from './threshold-check.ts';
-import { failTurn, HANDED_BACK, type TurnEnd } from './turn-end.ts';
+import { failTurn, HANDED_BACK, leaveContext, type TurnEnd } from './turn-end.ts';
 
 /** An assistant message of the turn. It is in the log, unless it is the final answer. */
 export interface Answered {
@@ -34,6 +35,8 @@ export interface Answered {
   readonly end?: AnswerEnd | undefined;
   /** True if a message behind this answer asks the model for a corrected one. */
   readonly isRefused?: boolean;
+  /** Messages that leave the context, if this answer ends the turn. */
+  readonly leaves?: Leaving;
   /** Present for the final answer, which ends the turn. The settlement of the turn records this outcome. */
   readonly outcome?: StepOutcome;
 }
@@ -189,7 +192,8 @@ async function recordAnswer(
   const repair = mayRepair ? findRepair(prepared, message, outcome.end) : undefined;
   const answered = { kind: 'answered', step: request.key, seq: request.head + 1, message, end: outcome.end } as const;
   if (message.toolCalls === undefined && repair === undefined) {
-    return { ...answered, outcome: { ...outcome, requestTokens } };
+    const leaves = answer.isFiltered === true && (await leaveUnanswered(run));
+    return { ...answered, ...(leaves && { leaves }), outcome: { ...outcome, requestTokens } };
   }
   // The provider's token count does not cover the added message.
   const { anchor: _, ...uncounted } = outcome;
@@ -263,19 +267,21 @@ async function continueAfterFailure(
       const isRolledBack = await rollBackRefused(run, { step, version }, failure);
       // If the older context version is too large, and the step is not allowed to wait again, the turn fails with the
       // provider's refusal.
-      if (!isRolledBack || checkThresholds(run, step).kind === 'refuse') return failModel(run, failure);
-      return takeModelStep(run);
+      if (isRolledBack && checkThresholds(run, step).kind !== 'refuse') return takeModelStep(run);
+      return failModel(run, failure, failure.refusesContents ? await leaveUnanswered(run) : await leaveIfNew(run));
     }
     case 'fatal':
-      return failModel(run, failure);
+      return failModel(run, failure, failure.refusesContents ? await leaveUnanswered(run) : undefined);
   }
 }
 
 function failModel(
   { prepared }: RunningTurn,
   { message, code, form }: Pick<ModelFailure, 'message' | 'code' | 'form'>,
+  leaves?: Leaving,
 ): TurnEnd {
   const model = prepared.agent.model.profile.id;
   const details = { model, ...(code !== undefined && { code }), ...(form !== undefined && { form }) };
-  return failTurn('model_failed', `the call of model ${model} failed: ${message}`, details);
+  const failed = failTurn('model_failed', `the call of model ${model} failed: ${message}`, details);
+  return leaves === undefined ? failed : leaveContext(failed, leaves);
 }

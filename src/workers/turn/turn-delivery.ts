@@ -2,7 +2,7 @@ import { isTurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import type { TurnDeliveryResult, TurnHandler } from '../../domain/ports/queue.ts';
 import type { SpanSubject } from '../../domain/ports/tracing.ts';
-import { type ClaimedTurn, type ClaimResult, isLost } from '../../domain/ports/turn-store.ts';
+import { type ClaimedTurn, type ClaimResult, isLost, type TurnLease } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS, type WaitKind } from '../../domain/turn.ts';
 import { reportBackoff, requestPass } from '../pass-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
@@ -20,6 +20,7 @@ import { BrokenDelivery, LostTurn } from './turn-errors.ts';
 import { TurnJournal } from './turn-journal.ts';
 import { runTurn } from './turn-loop.ts';
 import { TURN_SETTINGS, type TurnPorts, type TurnSettings } from './turn-ports.ts';
+import { undoSettled } from './undo-canceled.ts';
 
 /** ms that a turn waits for the process's exclusive lock. After that, another process may try the turn. */
 const ALONE_WAIT_MS = 60_000;
@@ -150,7 +151,9 @@ export class TurnDelivery {
     const { run, end } = await runTurn(this.#openTurn(claimed, keeper, prepared));
     const work = { claimed, keeper, startedAt, end, mayClaimNext: this.#hasShareLeft() };
     const { next, conversation } = await endTurn(this.#ports, work);
-    const step = end.kind === 'completed' || end.kind === 'failed' ? end.step : undefined;
+    const isSettled = end.kind === 'completed' || end.kind === 'failed';
+    const step = isSettled ? end.step : undefined;
+    if (isSettled && end.leaves !== undefined && next === undefined) await this.#undoSettled(claimed.lease);
     if (step !== undefined && conversation !== undefined) run.journal.adoptOutcome(step, conversation);
     return end.kind === 'completed' ? await this.#requestPass(run, next) : next;
   }
@@ -182,6 +185,15 @@ export class TurnDelivery {
     const journal = new TurnJournal({ ...ports, claimed, keeper, context, onOutcome });
     const stream = new PieceStream({ ...ports, lease: keeper.lease });
     return { claimed, prepared, turnContext: {}, journal, context, keeper, stream, ports, settings: this.#settings };
+  }
+
+  async #undoSettled(lease: TurnLease): Promise<void> {
+    try {
+      await undoSettled(this.#ports, lease);
+    } catch (error) {
+      // The next turn repeats this work.
+      this.#ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(lease.conversation), error });
+    }
   }
 
   /**

@@ -4,7 +4,7 @@ import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import { idleTtlOf } from '../../domain/policy.ts';
 import type { WakeOptions, WakeQueue } from '../../domain/ports/queue.ts';
 import { type ClaimedTurn, isLost, type StepOutcome, type TurnSettlement } from '../../domain/ports/turn-store.ts';
-import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
+import type { AnswerEnd, Leaving, TurnFailure, WaitRequest } from '../../domain/turn.ts';
 import { BEGUN_PRIORITY } from '../../jobs/queues.ts';
 import { type LeaseKeeper, writeUnderLease } from './lease-keeper.ts';
 import { LostTurn } from './turn-errors.ts';
@@ -20,10 +20,18 @@ export type TurnEnd =
       readonly end?: AnswerEnd | undefined;
       /** True if the answer matches the schema of the agent. */
       readonly isStructured?: boolean;
+      /** Messages that leave the context. */
+      readonly leaves?: Leaving | undefined;
       /** The last step, which the settlement records. */
       readonly step: StepOutcome;
     }
-  | { readonly kind: 'failed'; readonly failure: TurnFailure; readonly step?: StepOutcome }
+  | {
+      readonly kind: 'failed';
+      readonly failure: TurnFailure;
+      /** Messages that leave the context. */
+      readonly leaves?: Leaving | undefined;
+      readonly step?: StepOutcome;
+    }
   | {
       readonly kind: 'suspended';
       readonly wait: WaitRequest;
@@ -52,6 +60,15 @@ export function failTurn(
   details?: TurnFailure['details'],
 ): Extract<TurnEnd, { kind: 'failed' }> {
   return { kind: 'failed', failure: { code, message, ...(details === undefined ? {} : { details }) } };
+}
+
+/** Adds to the end of a failed turn that its messages leave the context, so that later turns can be answered. */
+export function leaveContext(
+  { failure, ...end }: Extract<TurnEnd, { kind: 'failed' }>,
+  leaves: Leaving,
+): Extract<TurnEnd, { kind: 'failed' }> {
+  const message = `${failure.message}. The messages of this turn leave the context. The log keeps them`;
+  return { ...end, failure: { ...failure, message }, leaves };
 }
 
 export type EndingPorts = Pick<
@@ -89,12 +106,12 @@ export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<Ende
     case 'suspended':
       return await suspend(ports, work, end);
     case 'completed': {
-      const { answerSeq, end: answerEnd, isStructured, step } = end;
+      const { answerSeq, end: answerEnd, isStructured, leaves, step } = end;
       const how = { ...(answerEnd && { end: answerEnd }), ...(isStructured && { isStructured }) };
-      return await settle(ports, work, { state: 'completed', answerSeq, ...how, step });
+      return await settle(ports, work, { state: 'completed', answerSeq, ...how, leaves, step });
     }
     case 'failed':
-      return await settle(ports, work, { state: 'failed', failure: end.failure, step: end.step });
+      return await settle(ports, work, { state: 'failed', failure: end.failure, leaves: end.leaves, step: end.step });
   }
 }
 
@@ -172,6 +189,7 @@ async function settle(
     turn,
     outcome: settlement.state,
     ...(settlement.state === 'failed' && { code: settlement.failure.code }),
+    ...(settlement.leaves && { leaves: settlement.leaves.why }),
     durationMs: Math.max(0, claimedAt - dueAt) + Math.max(0, clock.now() - startedAt),
   });
   if (result.wake !== undefined) await wakeUnlessFull(wakes, conversation, result.wake);

@@ -62,9 +62,9 @@ async function takeSteps(run: RunningTurn): Promise<TurnEnd> {
 const CLOSED = { kind: 'closed' } as const;
 
 /** Ends the turn with its final answer, which must match the agent's schema, if it has one. */
-function endWithAnswer({ prepared }: RunningTurn, { message, seq, end }: Answered, step: StepOutcome): TurnEnd {
+function endWithAnswer({ prepared }: RunningTurn, { message, seq, end, leaves }: Answered, step: StepOutcome): TurnEnd {
   const { answer: schema, name } = prepared.agent;
-  if (schema === undefined || end !== undefined) return { kind: 'completed', answerSeq: seq, end, step };
+  if (schema === undefined || end !== undefined) return { kind: 'completed', answerSeq: seq, end, leaves, step };
   const checked = checkFinalAnswer(schema, message.content);
   if (checked.status === 'valid') return { kind: 'completed', answerSeq: seq, isStructured: true, step };
   const why = `agent ${name}: the final answer does not match the schema of \`answer\`, also after one correction`;

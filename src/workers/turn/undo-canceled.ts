@@ -7,32 +7,37 @@ import {
   restoreVersion,
   weighOutside,
 } from '../../domain/compaction/restore.ts';
-import { NO_BACKOFF } from '../../domain/conversation.ts';
+import { type LeftRange, NO_BACKOFF } from '../../domain/conversation.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { TurnUndo } from '../../domain/ports/busy-turns.ts';
+import type { TurnLease } from '../../domain/ports/turn-store.ts';
+import type { LeaveCause } from '../../domain/turn.ts';
 import { type Segment, type SeqRange, START_VERSION } from '../../domain/version.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { writeUnderLease } from './lease-keeper.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
+import type { TurnPorts } from './turn-ports.ts';
 
 /**
- * Removes the messages of turns that were canceled with `onBusy: 'rollback'` from the context, before the first step of
- * this turn. Restores the version that was live before those turns, like `rollBackTurn` of the client.
+ * Removes the messages of earlier turns that must leave the context, before the first step of this turn. Restores the
+ * version that was live before those turns, like `rollBackTurn` of the client.
  * @returns the turn's failure if that version is no longer kept
  * @throws LostTurn if the turn's lease was lost
  */
 export async function undoCanceled(run: RunningTurn): Promise<Extract<TurnEnd, { kind: 'failed' }> | undefined> {
   const { claimed, journal, ports, keeper } = run;
-  const { undo = [] } = claimed.conversation;
+  const { undo = [], left = [] } = claimed.conversation;
   if (undo.length === 0) return undefined;
   for (;;) {
-    const made = await makeUndo(run, undo);
+    const { version } = journal.conversation.size;
+    const made = await makeUndo(ports, keeper.lease.conversation, { version, undo, left });
     if (made === undefined) {
       return failTurn(
         'version_gone',
-        'the context before the canceled turn is no longer kept, so it cannot be restored',
+        'the context before a turn that left it is no longer kept, so it cannot be restored',
       );
     }
     const result = await writeUnderLease({ ...ports, keeper }, 'rollback', () =>
@@ -46,11 +51,33 @@ export async function undoCanceled(run: RunningTurn): Promise<Extract<TurnEnd, {
   }
 }
 
-async function makeUndo(run: RunningTurn, undo: readonly SeqRange[]): Promise<TurnUndo | undefined> {
-  const { journal, ports, keeper } = run;
-  const { conversation } = keeper.lease;
+type UndoPorts = Pick<TurnPorts, 'turns' | 'contexts' | 'clock'>;
+
+/**
+ * Removes the messages of a turn from the context, once the turn is settled and if no other turn is open. Readers of the
+ * context then see at once what the next turn will see. The next turn repeats this work if it was not done here.
+ */
+export async function undoSettled(ports: UndoPorts, lease: TurnLease): Promise<void> {
+  const state = await ports.contexts.readConversation(lease.conversation);
+  if (state?.undo === undefined) return;
+  const { undo, left = [], size } = state;
+  const made = await makeUndo(ports, lease.conversation, { version: size.version, undo, left });
+  if (made !== undefined) await ports.turns.undoTurns(lease, made);
+}
+
+interface LeavingTurns {
+  /** Live version. */
+  readonly version: number;
+  readonly undo: readonly SeqRange[];
+  readonly left: readonly LeftRange[];
+}
+
+async function makeUndo(
+  ports: UndoPorts,
+  conversation: ConversationRef,
+  { version: expectedVersion, undo, left }: LeavingTurns,
+): Promise<TurnUndo | undefined> {
   const versions = await ports.contexts.listVersions(conversation);
-  const expectedVersion = journal.conversation.size.version;
   const live = versions.find(({ number }) => number === expectedVersion) ?? START_VERSION;
   const target = findVersionBefore(versions, undo[0]?.from ?? 1);
   if (target === undefined) return undefined;
@@ -64,7 +91,7 @@ async function makeUndo(run: RunningTurn, undo: readonly SeqRange[]): Promise<Tu
     const entries = await ports.contexts.readLog(conversation, [{ from, to }]);
     const [before, last] = [endBefore(entries[0]), entries.at(-1)];
     if (before === undefined || last?.seq !== to) {
-      const why = `the log does not hold messages ${from} to ${to} of a turn that was rolled back`;
+      const why = `the log does not hold messages ${from} to ${to} of a turn that left the context`;
       throw new TurnfoldError('not_found', why, { details: { from, to } });
     }
     keepUntil(before);
@@ -74,9 +101,15 @@ async function makeUndo(run: RunningTurn, undo: readonly SeqRange[]): Promise<Tu
   // A pass may have committed a version over later messages. The new version shows these messages as the log has them.
   keepUntil({ head: live.base, total: live.baseTotal });
   const outside = weighOutside(versions);
-  const parts = { cause: 'rollback', live, target, newer, log: end, outside, explained: ['turn_rolled_back'] } as const;
+  const explained = [...new Set(undo.map(({ from }) => `turn_${findCause(left, from)}`))];
+  const parts = { cause: 'rollback', live, target, newer, log: end, outside, explained } as const;
   const version = restoreVersion({ ...parts, now: ports.clock.now() });
   const noGainBelowTokens = Math.ceil(version.tokensAfter * PASS_LIMITS.backoffGrowth);
   const backoff = { ...NO_BACKOFF, noGainBelowTokens };
   return { expectedVersion, version, backoff, keepVersions: PASS_LIMITS.keepVersions };
+}
+
+/** Earlier releases noted no cause, and only turns that were rolled back left the context. */
+function findCause(left: readonly LeftRange[], from: number): LeaveCause {
+  return left.findLast((range) => range.from === from)?.why ?? 'rolled_back';
 }

@@ -94,6 +94,63 @@ export function describeBusyTurns(given: Given): void {
     expect(await store.undoTurns(lease, undo), 'the former owner').toEqual({ status: 'canceled' });
   });
 
+  test('a turn that leaves the context notes its messages for the next turn, and why they left', async () => {
+    const { store, conversation, lease } = await given.running();
+    await store.accept(turnFor(conversation, 't2'));
+    await store.recordStep(lease, textStep('m1', 1, 'half'));
+    const failure = { code: 'model_failed', message: 'declined' } as const;
+    const settled = await store.settle(
+      lease,
+      { state: 'failed', failure, leaves: { from: 1, why: 'refused' } },
+      undefined,
+    );
+    expect(settled).toMatchObject({ next: { lease: { turn: 't2' }, conversation: { undo: [{ from: 1, to: 2 }] } } });
+    const left = [{ from: 1, to: 2, why: 'refused' }];
+    expect(await store.readConversation(conversation)).toMatchObject({ undo: [{ from: 1, to: 2 }], left });
+    const [next] = 'next' in settled && settled.next ? [settled.next.lease] : [];
+    if (next === undefined) throw new Error('the next turn was not claimed');
+    expect(await store.undoTurns(lease, undoOver(conversation, 0, 2)), 'a turn is open').toEqual({ status: 'fenced' });
+    expect(await store.undoTurns(next, undoOver(conversation, 0, 2))).toMatchObject({ status: 'undone' });
+    expect(await store.readConversation(conversation)).toMatchObject({ size: { version: 1 }, left });
+  });
+
+  test('the worker that settled the last turn may still take its messages out of the context', async () => {
+    const { store, conversation, lease } = await given.running();
+    const step = textStep('m1', 1, '(empty)');
+    await store.settle(
+      lease,
+      { state: 'completed', answerSeq: 2, end: 'refusal', leaves: { from: 1, why: 'refused' }, step },
+      undefined,
+    );
+    const undo = undoOver(conversation, 0, 2);
+    expect(await store.undoTurns({ ...lease, epoch: lease.epoch + 1 }, undo), 'another epoch').toEqual({
+      status: 'fenced',
+    });
+    const undone = await store.undoTurns(lease, undo);
+    expect(undone).toMatchObject({ status: 'undone', conversation: { size: { version: 1 } } });
+    expect(undone).not.toHaveProperty('conversation.undo');
+    expect(await store.undoTurns(lease, undo)).toMatchObject({ status: 'known' });
+    await store.erase(conversation);
+    expect(await store.undoTurns(lease, undo)).toEqual({ status: 'gone' });
+  });
+
+  test('the conversation remembers why the messages of its last 64 turns left the context', async () => {
+    const { store, conversation } = given.nothing();
+    for (let turn = 1; turn <= 66; turn += 1) {
+      await store.accept(turnFor(conversation, `t${turn}`));
+      const { lease } = await claimHead(store, conversation);
+      const failure = { code: 'model_failed', message: 'declined' } as const;
+      await store.settle(lease, { state: 'failed', failure, leaves: { from: turn, why: 'too_large' } }, undefined);
+    }
+    const { left = [], undo = [] } = (await store.readConversation(conversation)) ?? {};
+    expect([left.length, left[0], left.at(-1)]).toEqual([
+      64,
+      { from: 3, to: 3, why: 'too_large' },
+      { from: 66, to: 66, why: 'too_large' },
+    ]);
+    expect(undo).toHaveLength(66);
+  });
+
   test('a second onBusy rollback adds the messages of the next turn, and of no turn that never began', async () => {
     const { store, conversation } = await given.running();
     await store.accept(turnFor(conversation, 't2', { onBusy: 'rollback' }));

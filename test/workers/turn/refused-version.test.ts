@@ -101,8 +101,12 @@ it.each([
     expect(await world.view('t3')).toMatchObject({ state: 'completed' });
     const { failure } = (await world.view('t4')) ?? {};
     expect(failure).toMatchObject({ code: 'model_failed', details: { form: '{"roles":[]}' } });
-    expect(world.db.find(ref)?.version).toBe(1);
-    expect(world.db.find(ref)?.quarantine).toBeUndefined();
+    const { versions, quarantine } = world.db.find(ref) ?? {};
+    // The messages of the refused turn leave the context, which is else as before.
+    const [compacted, live] = [versions?.get(1), versions?.get(2)];
+    expect(live).toMatchObject({ parent: 1, cause: 'rollback', explained: ['turn_refused'] });
+    expect(live?.segments[0]).toEqual(compacted?.segments[0]);
+    expect(quarantine).toBeUndefined();
   },
 );
 
@@ -113,7 +117,7 @@ it('a turn fails if the provider refuses both a compacted context and the uncomp
     failure: { code: 'model_failed', details: { code: 'invalid_request_error' } },
   });
   expect(sent).toHaveLength(2);
-  expect(world.db.find(ref)?.version).toBe(2);
+  expect(world.db.find(ref)?.versions.get(2)).toMatchObject({ cause: 'rollback', explained: ['version_refused'] });
 });
 
 it('a refused version of the context is replaced by its parent’s parent if the provider refuses the parent as well', async () => {

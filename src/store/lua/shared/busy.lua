@@ -1,4 +1,4 @@
--- Requires: keys, conversation, ready, wake, append, fence, settle, take-head. Defines: find_place, steer_head,
+-- Requires: keys, conversation, ready, wake, append, fence, settle, take-head, leave. Defines: find_place, steer_head,
 -- replace_head. Adds a new turn to a mailbox that is not empty, by its `onBusy`.
 
 -- Finds the place of a steering turn: behind the head turn, the turns that steered it, and earlier steering turns. Returns
@@ -34,12 +34,8 @@ local function replace_head(turn, wake, is_undone, retentionMs, closing)
     enter_input(head_turn, closing)
   end
   settle_head('canceled', retentionMs, 'canceledBy', wake)
-  local undo = {}
-  if is_undone and input_seq then
-    local range = string.format('%s %.0f ', input_seq, conversation.head)
-    undo = { 'undo', (value_of(record, 'undo') or '') .. range }
-  end
-  save_conversation('epoch', raise_epoch(), unpack(undo))
+  if is_undone and input_seq then leave_context(input_seq, 'rolled_back') end
+  save_conversation('epoch', raise_epoch())
   drop(record, 'owner', 'lease', 'attempts')
   redis.call('LSET', mb, 0, turn)
   wake_turn(wake)

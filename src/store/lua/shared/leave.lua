@@ -1,0 +1,13 @@
+-- Requires: keys, conversation. Defines: leave_context. Notes that the messages from seq `from` to the end of the log leave
+-- the context, and why. The field `undo` lists their seqs until a worker has made a version without them.
+-- The field `left` keeps the newest of these ranges for readers of the log. Both fields are staged.
+local MOST_LEFT = 64
+
+local function leave_context(from, why)
+  local range = string.format('%s %.0f ', from, conversation.head)
+  local left = {}
+  for entry in string.gmatch(value_of(record, 'left') or '', '%d+ %d+ [%a_]+') do left[#left + 1] = entry end
+  left[#left + 1] = range .. why
+  stage(record, 'undo', (value_of(record, 'undo') or '') .. range)
+  stage(record, 'left', table.concat(left, ' ', math.max(1, #left - MOST_LEFT + 1)))
+end
