@@ -1,13 +1,28 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ConversationName } from '../../src/client/index.ts';
 import { listChatMessages } from '../../src/http/ai-sdk/chat-history.ts';
+import { defineAgent, ModelError, scriptedModel } from '../../src/index.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { createFrontEndAgent } from './front-end-agent.ts';
+
+/** An agent whose provider refuses each request with a message "bad". */
+const picky = defineAgent({
+  name: 'picky',
+  system: '',
+  tools: [],
+  policy: {},
+  model: scriptedModel({
+    decide: ({ messages }) => {
+      if (messages.every(({ content }) => content !== 'bad')) return { content: 'fine' };
+      throw new ModelError('fatal', 'declined', { refusesContents: true });
+    },
+  }),
+});
 
 let fixture: Fixture;
 beforeAll(async () => {
   fixture = await openFixture();
-  await fixture.startWorkers([createFrontEndAgent()]);
+  await fixture.startWorkers([createFrontEndAgent(), picky]);
 });
 afterAll(() => fixture.close());
 
@@ -31,4 +46,23 @@ test('leaves out the answer of a turn that ends while its log is read', async ()
   };
   const messages = await listChatMessages(backend, conversation);
   expect(messages.map(({ role }) => role)).toEqual(['user']);
+});
+
+test('keeps a message that the provider refused, although the message left the context', async () => {
+  const { client } = fixture;
+  const conversation = 'refused';
+  for (const [turn, input] of [
+    ['m1.1', 'bad'],
+    ['m2.1', 'good'],
+  ] as const) {
+    await client.enqueueTurn({ conversation, agent: 'picky', turn, input });
+    await client.result(conversation, turn, { waitMs: 60_000 });
+  }
+  const shown = await listChatMessages({ nameOf: (id) => id, client }, conversation);
+  expect(shown.map(({ id, parts }) => [id, parts.at(-1)?.['text']])).toEqual([
+    ['m1', 'bad'],
+    ['m2', 'good'],
+    ['m2.1', 'fine'],
+  ]);
+  expect((await client.context(conversation)).items.map(({ message }) => message.content)).toEqual(['good', 'fine']);
 });

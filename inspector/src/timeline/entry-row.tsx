@@ -38,6 +38,13 @@ const STATE_WORDS: Readonly<Partial<Record<OutlineEntry['state'], string>>> = {
   clipped: 'clipped',
 };
 
+/** Reasons for which the messages of a turn leave the context when the turn is settled. */
+export const LEFT_WORDS: Readonly<Record<NonNullable<OutlineEntry['left']>, string>> = {
+  refused: 'refused by the provider',
+  too_large: 'too large for the model',
+  rolled_back: 'rolled back',
+};
+
 /** Content of the row of one message. */
 export function EntryRow({ seq, entry, next }: EntryRowProps) {
   if (entry === undefined) {
@@ -49,7 +56,7 @@ export function EntryRow({ seq, entry, next }: EntryRowProps) {
       </div>
     );
   }
-  const { calls, start, tokens, state, by, isError, thinking, pinned } = entry;
+  const { calls, start, tokens, state, by, isError, thinking, pinned, left } = entry;
   const words = STATE_WORDS[state];
   return (
     <div class={`row-grid is-${entry.role} is-${state}`}>
@@ -64,6 +71,7 @@ export function EntryRow({ seq, entry, next }: EntryRowProps) {
       </span>
       <span class="row-tags">
         {isError === true && <Tag tone="bad">error</Tag>}
+        {left !== undefined && <Tag tone={left === 'rolled_back' ? 'note' : 'bad'}>{LEFT_WORDS[left]}</Tag>}
         {thinking === true && <Tag tone="note">thinking</Tag>}
         {pinned === true && (
           <Tag tone="warn">

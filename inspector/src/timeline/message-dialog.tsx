@@ -8,6 +8,7 @@ import type { MessagePage } from '../shell/answers.ts';
 import { pathOf } from '../shell/client.ts';
 import { linkTo } from '../shell/router.ts';
 import { useAnswer } from '../shell/use-answer.ts';
+import { LEFT_WORDS } from './entry-row.tsx';
 import type { OutlineEntry } from './outline-pages.ts';
 
 export interface MessageDialogProps {
@@ -105,6 +106,9 @@ function Facts({ conversation, item, entry }: ContentProps) {
         <a href={linkTo('c', conversation, 't', turn)}>
           turn <span class="mono">{turn}</span>
         </a>
+      )}
+      {entry?.left !== undefined && (
+        <span class="is-bad">left the context with its turn: {LEFT_WORDS[entry.left]}</span>
       )}
       {entry !== undefined && entry.state !== 'live' && (
         <span>

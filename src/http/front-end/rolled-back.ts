@@ -7,9 +7,12 @@ export function omitRolledBack(log: readonly LogEntry[], versions: readonly Vers
   return log.filter(({ seq }) => !dropped.some(({ from, to }) => seq >= from && seq <= to));
 }
 
-/** Returns the range that a rollback took out of the context: the evicted messages at the end of its version. */
-function findRolledBack({ cause, segments, base }: Version): SeqRange[] {
-  if (cause !== 'rollback') return [];
+/**
+ * Returns the range that a rollback took out of the context: the evicted messages at the end of its version. Messages that a
+ * provider refused are no such range, because a person still sees what they wrote.
+ */
+function findRolledBack({ cause, explained, segments, base }: Version): SeqRange[] {
+  if (cause !== 'rollback' || !explained.includes('turn_rolled_back')) return [];
   const lastKept = segments.findLastIndex(({ kind }) => kind !== 'evicted');
   const from = (segments[lastKept]?.to ?? 0) + 1;
   return from > base ? [] : [{ from, to: base }];
