@@ -3,9 +3,9 @@ import type { OnBusy, TurnState } from '../../src/domain/turn.ts';
 /**
  * Kinds of turns of the test's agent. `say` answers at once. `hold` and `loop` wait for the test in their first model
  * call, and `loop` then calls a tool of the worker. `ask` waits for an answer, `risk` for an approval, and `both` for one
- * after the other. The model refuses `fail`.
+ * after the other. The model fails for `fail`, and it refuses what `refuse` says.
  */
-export const KINDS = ['say', 'hold', 'loop', 'ask', 'risk', 'both', 'fail'] as const;
+export const KINDS = ['say', 'hold', 'loop', 'ask', 'risk', 'both', 'fail', 'refuse'] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** Tools that the first model call of a turn calls. */
@@ -17,6 +17,7 @@ export const CALLS: Readonly<Record<Kind, readonly string[]>> = {
   risk: ['risk'],
   both: ['echo', 'ask', 'risk'],
   fail: [],
+  refuse: [],
 };
 
 export function isHeld(kind: Kind): boolean {
@@ -48,6 +49,8 @@ interface Entry {
   readonly label: string;
   /** Seq of the message whose call this message answers. */
   readonly callSeq?: number | undefined;
+  /** Turn of the message. */
+  readonly turn?: string | undefined;
 }
 
 interface Shown {
@@ -122,7 +125,7 @@ export class Oracle {
     const answered = head.open.filter((name) => (name === 'risk') === (head.waitsFor === 'approval'));
     for (const name of answered) {
       const label = { ask: 't:answered', risk: isApproved ? 't:risked' : 't!' }[name] ?? 't!';
-      this.log.push({ label, callSeq: head.callSeq });
+      this.log.push({ label, callSeq: head.callSeq, turn: head.id });
     }
     head.open = head.open.filter((name) => !answered.includes(name));
     [head.state, head.waitsFor] = ['running', undefined];
@@ -193,7 +196,7 @@ export class Oracle {
   }
 
   #cancelHead(head: Expected): void {
-    this.log.push(...head.open.map(() => ({ label: 't!', callSeq: head.callSeq })));
+    this.log.push(...head.open.map(() => ({ label: 't!', callSeq: head.callSeq, turn: head.id })));
     this.#settleHead(head, 'canceled');
   }
 
@@ -218,8 +221,13 @@ export class Oracle {
   }
 
   #begin(head: Expected): void {
-    this.log.push({ label: `u:${head.kind} ${head.id}` });
+    this.log.push({ label: `u:${head.kind} ${head.id}`, turn: head.id });
     [head.state, head.inputSeq, head.isSteering] = ['running', this.log.length, false];
+    this.#leaveContext();
+  }
+
+  /** Makes a version without the messages that must leave. */
+  #leaveContext(): void {
     if (this.#undo.length === 0) return;
     const { base, items } = this.#findBefore(this.#undo[0]?.from ?? 1);
     const end = Math.max(this.#undo.at(-1)?.to ?? 0, this.live.base);
@@ -231,29 +239,42 @@ export class Oracle {
     this.#undo = [];
   }
 
+  /** The turn's messages leave, and those of turns directly before it that no model answered. */
+  #refuse(head: Expected): void {
+    let from = head.inputSeq ?? 1;
+    for (let last = this.log[from - 2]; last?.turn !== undefined; last = this.log[from - 2]) {
+      if (last.label.startsWith('a:') && !last.label.startsWith('a:[')) break;
+      const { turn } = last;
+      from = this.log.findIndex((entry) => entry.turn === turn) + 1;
+    }
+    this.#undo.push({ from, to: this.log.length });
+    this.#settleHead(head, 'failed');
+    if (this.mailbox.length === 0) this.#leaveContext();
+  }
+
   #takeSteering(head: Expected): void {
     for (const turn of this.mailbox.slice(1)) {
       if (turn.steeredInto !== undefined) continue;
       if (!turn.isSteering) return;
-      this.log.push({ label: `u:${turn.kind} ${turn.id}` });
+      this.log.push({ label: `u:${turn.kind} ${turn.id}`, turn: turn.id });
       [turn.state, turn.inputSeq, turn.isSteering, turn.steeredInto] = ['running', this.log.length, false, head.id];
     }
   }
 
   #endModelCall(head: Expected): void {
-    if (head.kind === 'fail') {
+    if (head.kind === 'fail' || head.kind === 'refuse') {
       delete head.answer;
-      return this.#settleHead(head, 'failed');
+      return head.kind === 'fail' ? this.#settleHead(head, 'failed') : this.#refuse(head);
     }
     const calls = head.step === 1 ? CALLS[head.kind] : [];
     if (calls.length === 0) {
-      this.log.push({ label: `a:${head.answer}` });
+      this.log.push({ label: `a:${head.answer}`, turn: head.id });
       return this.#settleHead(head, 'completed', head.answer);
     }
     delete head.answer;
-    this.log.push({ label: `a:[${calls}]` });
+    this.log.push({ label: `a:[${calls}]`, turn: head.id });
     [head.step, head.callSeq] = [2, this.log.length];
-    if (calls.includes('echo')) this.log.push({ label: 't:echoed', callSeq: head.callSeq });
+    if (calls.includes('echo')) this.log.push({ label: 't:echoed', callSeq: head.callSeq, turn: head.id });
     head.open = calls.filter((name) => name !== 'echo');
   }
 }

@@ -218,11 +218,16 @@ export class VerbRun {
     }
     const log = await client.log(this.#conversation);
     expect(log.map(({ message }) => labelOf(message))).toEqual(oracle.log.map(({ label }) => label));
-    const { items, version } = await client.context(this.#conversation);
-    expect({ version, items: items.map(({ message }) => labelOf(message)) }).toEqual({
-      version: oracle.versions.length - 1,
-      items: oracle.items,
-    });
+    // The version without refused messages follows the settlement of their turn.
+    await expect
+      .poll(
+        async () => {
+          const { items, version } = await client.context(this.#conversation);
+          return { version, items: items.map(({ message }) => labelOf(message)) };
+        },
+        { interval: 2, timeout: WAIT_MS },
+      )
+      .toEqual({ version: oracle.versions.length - 1, items: oracle.items });
   }
 }
 

@@ -74,7 +74,8 @@ async function decide(request: ModelRequest, gates: Map<string, () => void>): Pr
   const { messages, idempotencyKey, signal } = request;
   const [, conversation = '', turn = '', step] = MODEL_CALL.exec(idempotencyKey) ?? [];
   const kind = turn.split('-')[0] as Kind;
-  if (kind === 'fail') return new ModelError('fatal', 'the model refuses');
+  if (kind === 'fail') return new ModelError('fatal', 'the model is gone');
+  if (kind === 'refuse') return new ModelError('fatal', 'the contents are refused', { refusesContents: true });
   if (step === '1' && isHeld(kind)) await waitAt(gates, `${conversation}/${turn}`, signal);
   const calls = step === '1' ? CALLS[kind] : [];
   if (calls.length > 0) return { toolCalls: calls.map((name) => ({ name, arguments: {} })) };

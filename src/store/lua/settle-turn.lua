@@ -2,7 +2,8 @@
 -- it is given. Only in a failed turn, open tool calls get error results.
 -- ARGV: turn, owner, epoch, state, 'answerSeq' or 'failure', value of that field, wake or '' if the caller claims the
 -- next turn, retentionMs, leaseMs, result for open tool calls (content as JSON, tokens, bytes), idle TTL of the policy
--- in ms, '0' or '', first seq that leaves the context and why or '', the last step as JSON or '', then texts and messages of the step. See shared/outcome.lua.
+-- in ms, '0' or '', first seq that leaves the context and why or '', the last step as JSON or '', then texts and messages of
+-- the step. See shared/outcome.lua.
 -- Reply: {'settled'|'known', 1 if another turn is in the mailbox, 1 if the wake is to be added, fields of the log's end
 -- before the next turn's message or {}, the conversation's fields or {}, then for a claimed next turn: its id, fields, its user message} |
 -- {a loss by find_loss}
