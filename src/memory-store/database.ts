@@ -24,8 +24,11 @@ export interface MemoryConversation {
   owner?: string | undefined;
   leaseUntil?: number | undefined;
   attempts: number;
-  /** The worker runs nothing beside the last claimed turn. If its process dies, that turn is the cause (I10). */
-  isAlone?: boolean;
+  /**
+   * Set while the last claimed turn runs with nothing else in its process. If the process dies, that turn is the cause
+   * (I10). `watched`: a parent process reports the death.
+   */
+  alone?: 'watched' | 'unwatched' | undefined;
   wake?: string;
   settledBy?: number;
   /** The turn that was settled last because its workers kept dying, and the wake of the claim that settled it. */

@@ -145,7 +145,7 @@ function lapseLease(db: MemoryDatabase, member: string, owners: string): boolean
   const conversation = db.find(ref);
   const record = kind === 'turn' ? conversation : kind === 'pass' ? conversation?.pass : undefined;
   if (conversation === undefined || record === undefined) return false;
-  if (kind === 'turn' && conversation.isAlone) return false;
+  if (kind === 'turn' && conversation.alone !== undefined) return false;
   const isOwned = record.owner?.startsWith(owners) === true;
   const waits = (conversation.pass?.parked?.untilMs ?? 0) > db.now();
   const hasDropped = kind === 'pass' && (isOwned || waits) && dropClaims(conversation, owners);

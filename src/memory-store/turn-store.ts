@@ -65,16 +65,30 @@ export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & BusyTurnSto
       extendLease(db, owned.conversation);
       return { status: 'renewed' };
     },
-    release: async (lease, wake) => release(db, lease, wake),
-    startAlone: async (lease) => {
+    release: async (lease, wake, delayMs = 0) => release(db, lease, wake, delayMs),
+    startAlone: async (lease, isWatched) => {
       const owned = findOwned(db, lease);
       if ('status' in owned) return owned;
-      owned.conversation.isAlone = true;
+      owned.conversation.alone = isWatched ? 'watched' : 'unwatched';
+      return { status: 'recorded' };
+    },
+    reportDeath: async (lease) => {
+      const owned = findOwned(db, lease);
+      if ('status' in owned) return owned;
+      const { conversation } = owned;
+      conversation.alone = 'unwatched';
+      conversation.leaseUntil = db.now();
+      db.ready.set(readyEntry('t', conversation.ref), db.now());
       return { status: 'recorded' };
     },
     rollBackVersion: async (lease, rollback) => rollBackVersion(db, lease, rollback),
     settle: async (lease, settlement, wake) => settle(db, lease, settlement, wake),
   };
+}
+
+/** Attempts after which a death alone is proof. A process that died together with its parent has twice as many. */
+function mostAttempts({ alone }: MemoryConversation): number {
+  return (alone === 'watched' ? 2 : 1) * TURN_LIMITS.maxAttempts;
 }
 
 function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: string): ClaimResult {
@@ -101,8 +115,8 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
     db.ready.set(readyEntry('t', ref), waiting.until);
     return { status: 'waiting', untilMs: waiting.until };
   }
-  const isLast = conversation.attempts >= TURN_LIMITS.maxAttempts;
-  if (isLast && conversation.isAlone === true) return poison(db, conversation, record, wake);
+  const { alone, attempts } = conversation;
+  if (alone !== undefined && attempts >= mostAttempts(conversation)) return poison(db, conversation, record, wake);
   return { status: 'claimed', turn: withEarlier(conversation, takeHead(db, conversation, record, owner)) };
 }
 
@@ -122,8 +136,8 @@ function takeHead(
   owner: string,
 ): ClaimedTurn {
   raiseEpoch(db, conversation);
-  conversation.attempts = Math.min(conversation.attempts + 1, TURN_LIMITS.maxAttempts);
-  conversation.isAlone = false;
+  conversation.attempts = Math.min(conversation.attempts + 1, mostAttempts(conversation));
+  conversation.alone = undefined;
   conversation.owner = owner;
   conversation.poisoned = undefined;
   db.sweeps.delete(readyEntry('t', conversation.ref));
@@ -143,7 +157,12 @@ function poison(db: MemoryDatabase, conversation: MemoryConversation, record: Me
 }
 
 /** Gives a turn back to the queue, as `lua/release-turn.lua` does in Redis. */
-function release(db: MemoryDatabase, lease: TurnLease, wake: string): { readonly status: 'released' } | Lost {
+function release(
+  db: MemoryDatabase,
+  lease: TurnLease,
+  wake: string,
+  delayMs: number,
+): { readonly status: 'released' } | Lost {
   const owned = findOwned(db, lease);
   if ('status' in owned) {
     const conversation = db.find(lease.conversation);
@@ -156,7 +175,7 @@ function release(db: MemoryDatabase, lease: TurnLease, wake: string): { readonly
   conversation.owner = undefined;
   conversation.leaseUntil = undefined;
   wakeTurn(db, conversation, wake);
-  db.ready.set(readyEntry('t', conversation.ref), db.now());
+  db.ready.set(readyEntry('t', conversation.ref), db.now() + delayMs);
   return { status: 'released' };
 }
 

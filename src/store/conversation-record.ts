@@ -25,7 +25,7 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - owner        delivery of a queue job that has claimed the turn
  * - lease        end of the lease
  * - attempts     claims since a step outcome was last recorded, plus the claim that recorded it
- * - alone        1 while the last claim runs with nothing else in its process
+ * - alone        1 while the last claim runs with nothing else in its process, `watched` if a parent process reports its death
  *
  * Mailbox:
  * - wake         id of the wake (queue job) that was requested last

@@ -26,7 +26,7 @@ export const suspendTurnScript: ScriptOf<TurnStore['suspend']> = {
 
 export const releaseTurnScript: ScriptOf<TurnStore['release']> = {
   file: 'release-turn',
-  args: ([lease, wake]) => [...turnLeaseArgs(lease), wake],
+  args: ([lease, wake, delayMs = 0]) => [...turnLeaseArgs(lease), wake, delayMs],
   decode: decodeStatus,
 };
 

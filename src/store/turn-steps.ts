@@ -79,6 +79,12 @@ export const heartbeatTurnScript: ScriptOf<TurnStore['heartbeat']> = {
 
 export const startAloneScript: ScriptOf<TurnStore['startAlone']> = {
   file: 'start-alone',
+  args: ([lease, isWatched]) => [...turnLeaseArgs(lease), isWatched ? 1 : 0],
+  decode: decodeStatus,
+};
+
+export const reportDeathScript: ScriptOf<TurnStore['reportDeath']> = {
+  file: 'report-death',
   args: ([lease]) => turnLeaseArgs(lease),
   decode: decodeStatus,
 };

@@ -16,6 +16,7 @@ const FENCED_BY_EPOCH: ReadonlySet<string> = new Set([
   'heartbeat',
   'release',
   'startAlone',
+  'reportDeath',
   'takeSteering',
   'undoTurns',
   'settle',

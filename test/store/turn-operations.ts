@@ -242,15 +242,23 @@ const heartbeat = fc
   .map(({ by, twice: again }) => leased('heartbeats', by, again, (side, lease) => side.harness.store.heartbeat(lease)));
 
 const release = fc
-  .record({ by: worker, twice })
-  .map(({ by, twice: again }) =>
-    leased('hands back', by, again, (side, lease, count) => side.harness.store.release(lease, `wake-${count}`)),
+  .record({ by: worker, twice, delayMs: fc.constantFrom(0, 5_000) })
+  .map(({ by, twice: again, delayMs }) =>
+    leased('hands back', by, again, (side, lease, count) =>
+      side.harness.store.release(lease, `wake-${count}`, delayMs),
+    ),
   );
 
 const startAlone = fc
+  .record({ by: worker, twice, isWatched: fc.boolean() })
+  .map(({ by, twice: again, isWatched }) =>
+    leased('runs alone', by, again, (side, lease) => side.harness.store.startAlone(lease, isWatched)),
+  );
+
+const reportDeath = fc
   .record({ by: worker, twice })
   .map(({ by, twice: again }) =>
-    leased('runs alone', by, again, (side, lease) => side.harness.store.startAlone(lease)),
+    leased('reports the death of a process', by, again, (side, lease) => side.harness.store.reportDeath(lease)),
   );
 
 const takeSteering = fc.record({ by: worker, twice }).map(({ by, twice: again }) =>
@@ -380,6 +388,7 @@ export const operations = fc.commands(
       heartbeat,
       release,
       startAlone,
+      reportDeath,
       takeSteering,
       undoTurns,
       settle,

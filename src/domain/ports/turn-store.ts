@@ -91,7 +91,7 @@ export type AcceptResult =
 export interface ClaimedTurn {
   readonly lease: TurnLease;
   readonly agent: string;
-  /** Claims by workers since the turn's last progress. At `maxAttempts`, the turn may only run alone in its process. */
+  /** Claims by workers since the turn's last progress. From `maxAttempts` on, the turn may only run alone in a process. */
   readonly attempt: number;
   /** True for the first claim since the turn was accepted or last suspended, even if that claim is repeated. */
   readonly isFirstClaim: boolean;
@@ -270,15 +270,23 @@ export interface TurnStore {
   suspend(lease: TurnLease, wait: WaitRequest): Promise<{ readonly status: 'suspended' | 'exhausted' } | Lost>;
   heartbeat(lease: TurnLease): Promise<{ readonly status: 'renewed' } | Lost>;
   /**
-   * Hands the turn back when its worker shuts down. The claim then does not count as an attempt (invariant I9). The
-   * caller adds the queue job `wake`.
+   * Hands the turn back when its worker shuts down or cannot run the turn now. The claim then does not count as an
+   * attempt (invariant I9). The caller adds the queue job `wake`.
+   * @param delayMs ms until the turn is due (0). With a delay, the caller adds no job, and the sweeper wakes the turn
    */
-  release(lease: TurnLease, wake: string): Promise<{ readonly status: 'released' } | Lost>;
+  release(lease: TurnLease, wake: string, delayMs?: number): Promise<{ readonly status: 'released' } | Lost>;
   /**
-   * Records that the worker's process runs nothing else from now on. Only then can a crash of the process make the turn
+   * Records that the turn's process runs nothing else from now on. Only then can a crash of the process make the turn
    * fail as poison (invariant I10).
+   * @param isWatched true if a parent process reports the crash by `reportDeath`. A crash that no process reports then
+   * counts as proof only after `maxAttempts` more attempts, because the parent died at the same time
    */
-  startAlone(lease: TurnLease): Promise<{ readonly status: 'recorded' } | Lost>;
+  startAlone(lease: TurnLease, isWatched?: boolean): Promise<{ readonly status: 'recorded' } | Lost>;
+  /**
+   * Records that the process died in which the turn ran alone, and ends the lease. The next claim settles the turn as
+   * poison, unless the turn had made progress in that process.
+   */
+  reportDeath(lease: TurnLease): Promise<{ readonly status: 'recorded' } | Lost>;
   rollBackVersion(lease: TurnLease, rollback: VersionRollback): Promise<RollbackResult>;
   /**
    * Ends the turn, and records its last step if the settlement has one. `fenced` if that step does not fit the log.

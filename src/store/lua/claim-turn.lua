@@ -1,6 +1,6 @@
 -- Gives the first turn of the mailbox to a worker, under a new epoch (a number that fences former owners). A turn whose
--- workers keep dying without a recorded outcome is settled as failed (poison), if the last worker ran nothing but this
--- turn (I10). If the worker ran other turns too, one of those may be the cause.
+-- workers keep dying without a recorded outcome is settled as failed (poison), if the last process ran nothing but this
+-- turn (I10). If the process ran other turns too, one of those may be the cause.
 -- ARGV: owner, wake, leaseMs, maxAttempts, failure of a poison turn (JSON), retentionMs, result for open tool calls
 -- (content as JSON, tokens, bytes), the most messages and bytes of a context in the reply
 -- Reply: {'gone'} | {'empty'} | {'leased'|'waiting', untilMs} | {'poison', turn, 1 if the wake is to be added} |
@@ -59,7 +59,10 @@ if is_waiting and number_of(turn.key, 'waitUntil', wait_until) > now then
 end
 
 local attempts = tonumber(value_of(record, 'attempts') or 0)
-if attempts >= tonumber(maxAttempts) and value_of(record, 'alone') then
+local alone = value_of(record, 'alone')
+-- A process of its own died together with its parent, e.g. with their machine. That proves the cause only if it repeats.
+local most_attempts = (alone == 'watched' and 2 or 1) * tonumber(maxAttempts)
+if alone and attempts >= most_attempts then
   -- @include calls
   -- @include close
   check_keys('HLEN', txt, 'ZCARD', ready)
@@ -78,5 +81,5 @@ if state == 'waiting' then
 end
 local lease = start_lease(leaseMs)
 if end_wait then end_wait(head_turn) end
-local attempt = math.min(attempts + 1, tonumber(maxAttempts))
+local attempt = math.min(attempts + 1, most_attempts)
 return claimed(take_head(head_turn, owner, lease, attempt, closing))

@@ -1,14 +1,14 @@
 #!lua flags=allow-oom
--- Gives the running turn back when its worker stops, or when a turn must run alone in its process. The claim does not count as
--- an attempt (I9), and the turn is due at once. The script runs on a full Redis, because a stopping worker cannot try later.
--- ARGV: turn, owner, epoch, wake that the caller adds next
+-- Gives the running turn back when its worker stops, or cannot run it now. The claim does not count as an attempt (I9), and the
+-- turn is due after the given time. The script runs on a full Redis, because a stopping worker cannot try later.
+-- ARGV: turn, owner, epoch, wake that the caller adds next, ms until the turn is due
 -- Reply: 'released' | a loss by find_loss
 -- @include keys
 -- @include conversation
 -- @include ready
 -- @include wake
 -- @include fence
-local turn, owner, epoch, wake = unpack(ARGV)
+local turn, owner, epoch, wake, delay_ms = unpack(ARGV)
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 if loss == 'fenced' and not conversation.owner and conversation.epoch == epoch then
@@ -21,6 +21,6 @@ put(record, 'attempts', math.max(attempts - 1, 0))
 drop(record, 'owner', 'lease')
 redis.call('HSET', turn_prefix .. turn, 'state', 'queued')
 wake_turn(wake)
--- If the worker dies before it adds the wake to the queue, the next sweep finds the turn.
-schedule(turn_member, now)
+-- If the worker dies before it adds the wake to the queue, or adds none, a sweep finds the turn.
+schedule(turn_member, now + tonumber(delay_ms))
 return 'released'

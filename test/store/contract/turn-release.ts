@@ -115,6 +115,57 @@ export function describeRelease(given: Given): void {
     expect(await store.startAlone(lease)).toEqual({ status: 'fenced' });
   });
 
+  test('release with a delay makes the turn due after that delay, and any worker may claim the turn before', async () => {
+    const { store, observe, conversation, lease } = await given.running();
+    expect(await store.release(lease, 'back', 5_000)).toEqual({ status: 'released' });
+    const { times } = await observe(conversation);
+    expect((times.ready['t'] ?? 0) - times.now).toBeGreaterThan(4_000);
+    expect(await claimHead(store, conversation)).toMatchObject({ attempt: 1, lease: { turn: 't1' } });
+  });
+
+  test('reportDeath after the last attempt ends the lease, and the next claim settles the turn as failed (poison)', async () => {
+    const { store, observe, conversation } = given.nothing();
+    const lease = await claimLast(conversation);
+    await store.startAlone(lease, true);
+    expect(await store.reportDeath(lease)).toEqual({ status: 'recorded' });
+    expect(await store.reportDeath(lease), 'sent again').toEqual({ status: 'recorded' });
+    const { times } = await observe(conversation);
+    expect(times.ready['t'], 'I3: due').toBeLessThanOrEqual(times.now);
+    expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'poison', turn: 'bad' });
+  });
+
+  test('reportDeath of a turn that has recorded a step since lets another worker claim the turn', async () => {
+    const { store, conversation } = given.nothing();
+    const lease = await claimLast(conversation);
+    await store.startAlone(lease, true);
+    await store.recordStep(lease, textStep('s', 1));
+    await store.reportDeath(lease);
+    expect(await claimHead(store, conversation)).toMatchObject({ attempt: 2, lease: { turn: 'bad' } });
+  });
+
+  test('reportDeath is refused to a worker that has lost the turn', async () => {
+    const { store, lapseLease, conversation } = given.nothing();
+    const lease = await claimLast(conversation);
+    await lapseLease('turn', conversation);
+    await claimHead(store, conversation);
+    expect(await store.reportDeath(lease)).toEqual({ status: 'fenced' });
+  });
+
+  test('if the process of a turn dies without a report of its parent, the turn is settled as failed (poison) only after three more deaths', async () => {
+    const { store, lapseLease, conversation } = given.nothing();
+    let lease = await claimLast(conversation);
+    for (let attempt = TURN_LIMITS.maxAttempts + 1; attempt <= 2 * TURN_LIMITS.maxAttempts; attempt += 1) {
+      await store.startAlone(lease, true);
+      await lapseLease('turn', conversation);
+      const claimed = await claimHead(store, conversation);
+      expect(claimed.attempt).toBe(attempt);
+      lease = claimed.lease;
+    }
+    await store.startAlone(lease, true);
+    await lapseLease('turn', conversation);
+    expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'poison', turn: 'bad' });
+  });
+
   test('a turn that records a step while its worker runs nothing else gets two more attempts', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     const lease = await claimLast(conversation);

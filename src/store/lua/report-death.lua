@@ -1,0 +1,17 @@
+#!lua flags=allow-oom
+-- Records that the process died in which the turn ran alone, and ends the lease. The next claim settles the turn as poison,
+-- unless the turn had made progress in that process (I10). The script runs on a full Redis, because the fields do not grow.
+-- ARGV: turn, owner, epoch
+-- Reply: 'recorded' | a loss by find_loss
+-- @include key-names
+-- @include sound
+-- @include conversation
+-- @include ready
+-- @include fence
+check_keys('ZCARD', ready)
+read_conversation()
+local loss = find_loss(ARGV[1], ARGV[2], ARGV[3])
+if loss then return loss end
+put(record, 'alone', 1, 'lease', string.format('%.0f', now))
+schedule(turn_member, now)
+return 'recorded'
