@@ -17,7 +17,7 @@ export const TURN_LIMITS = {
   leaseMs: 8_000,
   heartbeatMs: 2_000,
   /**
-   * Number of claims of a turn by workers without progress. If the last of these workers died while it ran nothing
+   * Number of claims of a turn by workers without progress. If the process of the last claim died while it ran nothing
    * else, the next claim settles the turn as `poison` (invariant I10).
    */
   maxAttempts: 3,
@@ -260,9 +260,9 @@ export type TurnView<Value = unknown> =
   | FailedTurnView
   | CanceledTurnView;
 
-/** Failure of a turn after several workers died on it, the last one while it ran nothing else. */
+/** Failure of a turn after several processes died on it, the last one while it ran nothing else. */
 export const POISON_FAILURE: TurnFailure = {
   code: 'poison',
-  message: `The turn failed: at least ${TURN_LIMITS.maxAttempts} claims of it ended without an outcome. In the last one, the worker ran nothing else in its process. Read the logs of those workers.`,
+  message: `The turn failed: at least ${TURN_LIMITS.maxAttempts} claims of it ended without an outcome. In the last one, the process ran nothing else. Read the logs of those workers.`,
   details: { attempts: TURN_LIMITS.maxAttempts },
 };

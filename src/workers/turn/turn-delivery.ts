@@ -14,6 +14,7 @@ import { ContextCache } from './context-cache.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { PieceStream } from './piece-stream.ts';
 import type { RunningTurn } from './running-turn.ts';
+import { answerApart } from './suspect-turn.ts';
 import { decideTurnEnd } from './threshold-check.ts';
 import { endTurn, failTurn, HANDED_BACK, wakeUnlessFull } from './turn-end.ts';
 import { BrokenDelivery, LostTurn } from './turn-errors.ts';
@@ -30,6 +31,15 @@ export function createTurnHandler(ports: TurnPorts): TurnHandler {
 }
 
 /**
+ * Answers a suspect in the process that was started for it. The parent process has claimed the turn.
+ * @throws BrokenDelivery for an unexpected error
+ */
+export async function answerSuspect(ports: TurnPorts, claimed: ClaimedTurn): Promise<TurnDeliveryResult> {
+  const settings = { ...ports.settings, maxTurns: 1 };
+  return await new TurnDelivery({ ...ports, settings, isWatched: true }, claimed.lease.conversation).run(claimed);
+}
+
+/**
  * Handles one wake of a conversation. Claims and answers turns, until the mailbox is empty, its first turn waits, or
  * the delivery has reached its limit of turns or time. At that limit, the last settlement records the next wake.
  */
@@ -42,6 +52,8 @@ export class TurnDelivery {
   readonly #startedAt: number;
   #claims = 0;
   #hold: SoloHold | undefined;
+  /** Turn that killed a process of its own. It made progress there, so it is no suspect by its attempts. */
+  #killer: string | undefined;
 
   constructor(ports: TurnPorts, conversation: ConversationRef) {
     this.#ports = ports;
@@ -54,29 +66,29 @@ export class TurnDelivery {
 
   /**
    * Claims and answers turns until the delivery ends.
+   * @param given a turn that another process has claimed for this delivery
    * @throws BrokenDelivery for an unexpected error. An outage of Redis is thrown unchanged, so that it is reported once
    * for all turns.
    */
-  async run(): Promise<TurnDeliveryResult> {
+  async run(given?: ClaimedTurn): Promise<TurnDeliveryResult> {
     this.#hold = await enterPlace(this.#ports);
     if (this.#hold === undefined) return postpone(this.#ports);
     try {
-      return await this.#answerMailbox();
+      return await this.#answerMailbox(given);
     } finally {
       this.#hold?.release();
     }
   }
 
-  async #answerMailbox(): Promise<TurnDeliveryResult> {
-    let turn: ClaimedTurn | undefined;
+  async #answerMailbox(given: ClaimedTurn | undefined): Promise<TurnDeliveryResult> {
+    let turn = given;
     try {
-      const claim = await this.#ports.turns.claim(this.#conversation, this.#owner, this.#ports.ids.next());
-      if (claim.status === 'poison') await this.#reportPoison(claim);
-      if (claim.status === 'claimed') turn = claim.turn;
+      turn ??= await this.#claim();
       while (turn !== undefined) {
         const claimed = turn;
         this.#claims += 1;
-        turn = await this.#ports.tracing.inSpan(describeSpan(claimed), () => this.#answerUnderLease(claimed));
+        if (claimed !== given) this.#reportClaim(claimed);
+        turn = await this.#answerClaimed(claimed);
       }
       return { status: 'done' };
     } catch (error) {
@@ -89,6 +101,31 @@ export class TurnDelivery {
     }
   }
 
+  async #claim(): Promise<ClaimedTurn | undefined> {
+    const claim = await this.#ports.turns.claim(this.#conversation, this.#owner, this.#ports.ids.next());
+    if (claim.status === 'poison') await this.#reportPoison(claim);
+    return claim.status === 'claimed' ? claim.turn : undefined;
+  }
+
+  /**
+   * Answers a claimed turn: a suspect in a process of its own, if this worker can start one, and any other turn here.
+   * @returns the next turn that this delivery has claimed
+   */
+  async #answerClaimed(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
+    const { suspects, agents, tracing } = this.#ports;
+    const { turn } = claimed.lease;
+    const isSuspect = claimed.attempt >= TURN_LIMITS.maxAttempts || turn === this.#killer;
+    if (isSuspect && suspects !== undefined && agents.find(claimed.agent) !== undefined) {
+      const end = await answerApart({ ...this.#ports, suspects }, this.#settings, claimed);
+      if (end === 'done') return undefined;
+      if (end === 'died') {
+        this.#killer = turn;
+        return await this.#claim();
+      }
+    }
+    return await tracing.inSpan(describeSpan(claimed), () => this.#answerUnderLease(claimed));
+  }
+
   /**
    * Answers a claimed turn while its lease is renewed.
    * @returns the next turn, if it was claimed together with the settlement of this one
@@ -96,7 +133,6 @@ export class TurnDelivery {
   async #answerUnderLease(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
     const { turns, timers, clock, onEvent } = this.#ports;
     const { conversation, turn } = claimed.lease;
-    this.#reportClaim(claimed);
     const startedAt = clock.now();
     const keeper = new LeaseKeeper(claimed.lease, { turns, timers, ...this.#settings });
     try {
@@ -164,13 +200,13 @@ export class TurnDelivery {
    * @throws LostTurn if the turn's lease was lost
    */
   async #becomeAlone(keeper: LeaseKeeper): Promise<boolean> {
-    const { turns, solo, shutdown, timers } = this.#ports;
+    const { turns, solo, shutdown, timers, isWatched = false } = this.#ports;
     this.#hold?.release();
     const wait = { timers, waitMs: ALONE_WAIT_MS, ends: [keeper.signal, shutdown.begun] };
     this.#hold = await waitWithin(wait, (signal) => solo.alone(signal));
     keeper.signal.throwIfAborted();
     if (this.#hold === undefined) return false;
-    const started = await turns.startAlone(keeper.lease);
+    const started = await turns.startAlone(keeper.lease, isWatched);
     if (isLost(started)) throw new LostTurn(started.status);
     return true;
   }

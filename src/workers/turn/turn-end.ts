@@ -42,10 +42,10 @@ export type TurnEnd =
       readonly why?: { readonly message: string; readonly code?: string | undefined };
     }
   /**
-   * The worker stops, or another turn waits for the exclusive lock of the process. `isCutOff`: the work was interrupted
-   * in the middle of a step.
+   * The worker stops, or cannot run the turn now. `isCutOff`: the work was interrupted in the middle of a step.
+   * `delayMs`: time until a worker may take the turn again.
    */
-  | { readonly kind: 'handed_back'; readonly isCutOff: boolean };
+  | { readonly kind: 'handed_back'; readonly isCutOff: boolean; readonly delayMs?: number };
 
 /** The turn was handed back between two steps, so no work is lost. */
 export const HANDED_BACK: TurnEnd = { kind: 'handed_back', isCutOff: false };
@@ -101,7 +101,7 @@ export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<Ende
   const { claimed, end } = work;
   switch (end.kind) {
     case 'handed_back':
-      await handBack(ports, claimed, end.isCutOff);
+      await handBack(ports, claimed, end);
       return {};
     case 'suspended':
       return await suspend(ports, work, end);
@@ -118,14 +118,15 @@ export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<Ende
 async function handBack(
   { turns, wakes, ids, onEvent }: EndingPorts,
   { lease }: ClaimedTurn,
-  isCutOff: boolean,
+  { isCutOff, delayMs = 0 }: Extract<TurnEnd, { kind: 'handed_back' }>,
 ): Promise<void> {
   const { conversation, turn } = lease;
   const wake = ids.next();
-  const released = await turns.release(lease, wake);
+  const released = await turns.release(lease, wake, delayMs);
   if (isLost(released)) throw new LostTurn(released.status);
   onEvent({ type: 'lease_returned', what: 'turn', ...nameConversation(conversation), turn, isCutOff });
-  await wakeUnlessFull(wakes, conversation, wake, { priority: BEGUN_PRIORITY });
+  // A sweep wakes a delayed turn when the turn is due.
+  if (delayMs === 0) await wakeUnlessFull(wakes, conversation, wake, { priority: BEGUN_PRIORITY });
 }
 
 /**

@@ -7,7 +7,7 @@ import type { BusyTurnStore } from '../../domain/ports/busy-turns.ts';
 import type { ContextStore } from '../../domain/ports/context-store.ts';
 import type { PassIntake } from '../../domain/ports/pass-store.ts';
 import type { WakeQueue } from '../../domain/ports/queue.ts';
-import type { TurnStore } from '../../domain/ports/turn-store.ts';
+import type { ClaimedTurn, TurnStore } from '../../domain/ports/turn-store.ts';
 import type { StreamWriter } from '../../domain/ports/turn-streams.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Calibrations } from '../calibrations.ts';
@@ -50,6 +50,22 @@ export interface PassTakeover {
   recount(conversation: ConversationRef, need: PassNeed): Promise<Recount>;
 }
 
+/**
+ * How the process of a suspect ended. `ended`: it settled, suspended, handed back or lost the turn. `stopped`: this
+ * worker stops, so it ended the process. `not_started`: the process could run no turn, which is not the turn's fault.
+ * `full`: this worker runs so many of these processes that it started no more.
+ */
+export type SuspectEnd = 'ended' | 'died' | 'stopped' | 'not_started' | 'full';
+
+/** Runs suspects, turns whose workers died twice, each in a process of its own. */
+export interface SuspectRunner {
+  /**
+   * Runs a claimed turn. Its process has ended when the call resolves, so nothing writes under the lease any more.
+   * @param leaseEnds aborted when this worker has lost the turn
+   */
+  run(claimed: ClaimedTurn, leaseEnds: AbortSignal): Promise<SuspectEnd>;
+}
+
 export interface TurnSettings {
   /**
    * Most turns that one delivery answers. Further turns get a wake of their own, so that one conversation cannot occupy
@@ -85,5 +101,9 @@ export interface TurnPorts extends WorkerPorts {
   /** Called with the contents of requests and answers. If undefined, no contents are collected. */
   readonly onContent?: ContentListener | undefined;
   readonly solo: SoloLock;
+  /** Runs suspects in processes of their own. Undefined: a suspect runs alone in this process. */
+  readonly suspects?: SuspectRunner | undefined;
+  /** True in the process of a suspect: its parent process reports its death. */
+  readonly isWatched?: boolean;
   readonly settings?: Partial<TurnSettings>;
 }
