@@ -5,6 +5,7 @@ import type { PassEvent } from './pass-events.ts';
 import type { PackedLog } from './ports/pack-store.ts';
 import type { QuarantineEntry } from './ports/sweep-store.ts';
 import type { LeaveCause, WaitKind } from './turn.ts';
+import type { SuspectEvent } from './suspect-events.ts';
 import type { WebhookEndEvent, WebhookEvent } from './webhook-events.ts';
 
 /** Ids for log lines. These ids are never metric labels, because each label value would be a new time series. */
@@ -174,7 +175,7 @@ type DeferralEvent =
       readonly deferredMs: number;
     };
 
-/** A worker handed back unfinished work, because it shuts down or must run another turn alone in its process. */
+/** A worker handed back unfinished work, because it shuts down or cannot run the work now. */
 type ReturnEvent = {
   readonly type: 'lease_returned';
   readonly what: 'turn' | 'pass' | 'summary';
@@ -275,6 +276,7 @@ export type WorkerEvent =
         | ModelEvent
         | PassEvent
         | LossEvent
+        | SuspectEvent
         | ReturnEvent
         | DeferralEvent
         | ExpiryEvent

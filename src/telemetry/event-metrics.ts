@@ -48,6 +48,7 @@ const RECORDERS: Recorders = {
   write_deferred: ({ writesDeferred }, { write }) => writesDeferred.inc({ write }),
   deferred_write_succeeded: () => undefined,
   lease_returned: ({ leasesReturned }, { what, isCutOff }) => leasesReturned.inc({ what, cut_off: String(isCutOff) }),
+  suspect_process_ended: ({ suspectProcesses }, { outcome }) => suspectProcesses.inc({ outcome }),
   job_reclaimed: ({ jobReclaims }, { queue }) => jobReclaims.inc({ role: queue }),
   worker_lost: ({ workersLost }, { roles, livedMs }) => {
     for (const role of roles) workersLost.inc({ role, life: livedMs < SHORT_LIFE_MS ? 'short' : 'long' });

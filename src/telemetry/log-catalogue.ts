@@ -31,6 +31,8 @@ function describeLoss({ what, why = 'fenced' }: EventOf<'lease_lost'>): string {
   return why === 'canceled' ? `${what} ${LOSSES[why]}` : `lease lost: ${what} ${LOSSES[why]}`;
 }
 
+const SUSPECT_LEVELS = { ended: 'info', stopped: 'info', died: 'warn', blocked: 'warn', not_started: 'error' } as const;
+
 /**
  * The log line of each worker event. Single steps are logged at `debug`. The end of a turn is logged at `info`
  * or above. A pass that changed nothing is logged at `debug`, unless it failed or gained too little.
@@ -137,11 +139,17 @@ const LOG_LINES: LogLines = {
     message: 'deferred write succeeded',
     fields: { write, deferredMs },
   }),
+  suspect_process_ended: ({ outcome, durationMs, exitCode, signal, error }) => ({
+    level: SUSPECT_LEVELS[outcome],
+    message: `process of a suspect turn: ${outcome.replace('_', ' ')}`,
+    fields: { outcome, durationMs, exitCode, signal },
+    error,
+  }),
   lease_returned: ({ what, isCutOff }) => ({
     level: 'info',
     message: isCutOff
       ? `${what} handed back: its call was aborted at the shutdown deadline`
-      : `${what} handed back between two steps: the worker stops, or a turn must run alone in its process`,
+      : `${what} handed back between two steps: the worker stops, or cannot run it now`,
     fields: { isCutOff },
   }),
   job_reclaimed: ({ queue }) => ({

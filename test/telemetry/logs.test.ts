@@ -112,6 +112,7 @@ describe('log catalogue', () => {
       'worker_lost',
       'write_deferred',
       'deferred_write_succeeded',
+      'suspect_process_ended',
       'lease_returned',
       'job_reclaimed',
       'redis_nearly_full',

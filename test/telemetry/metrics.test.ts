@@ -136,6 +136,7 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
     'turnfold_workers_lost_total{life="short",role="turn"}': 1,
     'turnfold_workers_lost_total{life="short",role="compaction"}': 1,
   },
+  suspect_process_ended: { 'turnfold_suspect_processes_total{outcome="died"}': 1 },
   lease_returned: { 'turnfold_leases_returned_total{cut_off="true",what="turn"}': 1 },
   job_reclaimed: { 'turnfold_job_reclaims_total{role="compaction"}': 1 },
   record_quarantined: { 'turnfold_records_quarantined_total{set="ready"}': 1 },

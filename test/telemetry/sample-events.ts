@@ -129,6 +129,13 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
   worker_lost: { type: 'worker_lost', worker: 'worker-7', roles: ['turn', 'compaction'], livedMs: 250_000 },
   write_deferred: { type: 'write_deferred', ...scope, write: 'step', code: 'redis_full' },
   deferred_write_succeeded: { type: 'deferred_write_succeeded', ...scope, write: 'step', deferredMs: 3_000 },
+  suspect_process_ended: {
+    type: 'suspect_process_ended',
+    ...scope,
+    outcome: 'died',
+    durationMs: 1_500,
+    signal: 'SIGABRT',
+  },
   lease_returned: { type: 'lease_returned', ...scope, what: 'turn', isCutOff: true },
   job_reclaimed: { type: 'job_reclaimed', queue: 'compaction' },
   redis_nearly_full: { type: 'redis_nearly_full', usedBytes: 900, limitBytes: 1_000 },

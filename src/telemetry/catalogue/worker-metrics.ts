@@ -1,5 +1,6 @@
 import { DEFERRED_WRITES } from '../../domain/events.ts';
 import { QUARANTINE_SETS } from '../../domain/ports/sweep-store.ts';
+import { SUSPECT_OUTCOMES } from '../../domain/suspect-events.ts';
 import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
 import { WEBHOOK_OUTCOMES } from '../../domain/webhook-events.ts';
 import { INBOX_QUEUE, QUEUES } from '../../jobs/queues.ts';
@@ -56,8 +57,13 @@ export const WORKER_METRICS = {
   ),
   leasesReturned: counter(
     'turnfold_leases_returned_total',
-    'Unfinished turns, compaction passes and summaries that a stopping worker handed back. Turns that must run alone are handed back too. cut_off: a call was aborted.',
+    'Unfinished turns, compaction passes and summaries that a worker handed back: it stops, or a turn must run alone. cut_off: a call was aborted.',
     { what: ['turn', 'pass', 'summary'], cut_off: ['true', 'false'] },
+  ),
+  suspectProcesses: counter(
+    'turnfold_suspect_processes_total',
+    'Processes that each ran one turn whose workers died twice. died and blocked: the turn may fail as poison. not_started: see the log.',
+    { outcome: SUSPECT_OUTCOMES },
   ),
   jobReclaims: counter(
     'turnfold_job_reclaims_total',

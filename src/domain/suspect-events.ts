@@ -1,0 +1,22 @@
+/** Outcomes of a process that a worker started for one suspect, a turn whose workers died twice. */
+export const SUSPECT_OUTCOMES = ['ended', 'died', 'blocked', 'stopped', 'not_started'] as const;
+/**
+ * - `ended`: the turn was settled, suspended, handed back or lost.
+ * - `died`: the process died while it ran the turn.
+ * - `blocked`: its event loop gave no sign of life while it ran the turn, so the worker ended the process.
+ * - `stopped`: the worker shut down, and ended the process.
+ * - `not_started`: the process could run no turn. The turn runs alone in the process of the worker instead.
+ */
+export type SuspectOutcome = (typeof SUSPECT_OUTCOMES)[number];
+
+export type SuspectEvent = {
+  readonly type: 'suspect_process_ended';
+  readonly outcome: SuspectOutcome;
+  readonly durationMs: number;
+  /** Exit code of the process. Absent if a signal ended it. */
+  readonly exitCode?: number;
+  /** Name of the signal that ended the process. */
+  readonly signal?: string;
+  /** Why the process could run no turn. */
+  readonly error?: unknown;
+};
