@@ -36,6 +36,23 @@ export function readEnvironment(): SettingSource {
   return { env: process.env, readFile };
 }
 
+/** The environment for a process that this one starts. A debugger of this process must not want its port there, too. */
+export function readChildEnvironment(): NodeJS.ProcessEnv {
+  const { NODE_OPTIONS: options, ...env } = process.env;
+  return options === undefined ? env : { ...env, NODE_OPTIONS: dropDebugger(options.split(' ')).join(' ') };
+}
+
+/** Options of Node's debugger whose value may be the next argument. */
+const WITH_VALUE: ReadonlySet<string> = new Set(['--inspect-port', '--debug-port']);
+
+/** Removes the options that start Node's debugger from a list of options. */
+export function dropDebugger(options: readonly string[]): string[] {
+  return options.filter((option, index) => {
+    const isDebugger = option.startsWith('--inspect') || option.startsWith('--debug');
+    return !isDebugger && !WITH_VALUE.has(options[index - 1] ?? '');
+  });
+}
+
 /** @throws invalid_config with the variable's name and never its value */
 export function readConfig(
   env: SettingSource['env'] = process.env,

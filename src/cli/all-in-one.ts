@@ -32,6 +32,8 @@ export interface AllInOneOptions {
   readonly config: Config;
   readonly output: Output;
   readonly agents: readonly Agent[];
+  /** Module that exports the same agents. */
+  readonly agentsModule?: string | undefined;
   readonly policy?: PolicyInput;
   readonly shadow?: PolicyInput;
   readonly metrics?: { readonly host: string; readonly port: number };

@@ -2,10 +2,17 @@ import type { ContentListener } from '../domain/contents.ts';
 import type { EventListener } from '../domain/events.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { Clock } from '../domain/ports/clock.ts';
-import type { PassHandler, SummarizationHandler, TurnHandler, WakeQueue } from '../domain/ports/queue.ts';
+import type {
+  PassHandler,
+  SummarizationHandler,
+  TurnDeliveryResult,
+  TurnHandler,
+  WakeQueue,
+} from '../domain/ports/queue.ts';
 import type { Store } from '../domain/ports/store.ts';
 import type { Summarizer } from '../domain/ports/summarizer.ts';
 import type { Tracing } from '../domain/ports/tracing.ts';
+import type { ClaimedTurn } from '../domain/ports/turn-store.ts';
 import { createIdSource, createOwnerSource } from '../jobs/id-source.ts';
 import type { Calibrations } from '../workers/calibrations.ts';
 import { createPassHandler, takeOverPass } from '../workers/compaction/pass-delivery.ts';
@@ -17,8 +24,8 @@ import type { Shutdown } from '../workers/shutdown.ts';
 import { createSummarizationHandler } from '../workers/summarization/summarization-delivery.ts';
 import { createSweeper, type Sweeper } from '../workers/sweeper/sweeper.ts';
 import { systemTimers } from '../workers/timers.ts';
-import { createTurnHandler } from '../workers/turn/turn-delivery.ts';
-import type { PassTakeover } from '../workers/turn/turn-ports.ts';
+import { answerSuspect, createTurnHandler } from '../workers/turn/turn-delivery.ts';
+import type { PassTakeover, SuspectRunner } from '../workers/turn/turn-ports.ts';
 import { besideOthers } from '../workers/work-place.ts';
 import { processLock, systemClock } from './system.ts';
 
@@ -38,10 +45,14 @@ export interface HandlerParts {
   readonly clock?: Clock;
   /** The agents prepared with the shadow policy. Absent without a shadow policy. */
   readonly shadowed?: PreparedAgents | undefined;
+  /** Runs suspects in processes of their own. Undefined: a suspect runs alone in this process. */
+  readonly suspects?: SuspectRunner | undefined;
 }
 
 export interface Handlers {
   readonly turn: TurnHandler;
+  /** Answers a turn that a parent process has claimed, in a process that runs nothing else. */
+  readonly suspect: (claimed: ClaimedTurn) => Promise<TurnDeliveryResult>;
   readonly compaction: PassHandler;
   readonly summarization: SummarizationHandler;
   readonly sweeper: Sweeper;
@@ -50,7 +61,7 @@ export interface Handlers {
 /** Creates the job handler of each worker role. */
 export function createHandlers(parts: HandlerParts): Handlers {
   const { store, summarizers, shadowed, wakes, agents, calibrations, onEvent, onContent, tracing, shutdown } = parts;
-  const { worker, clock = systemClock } = parts;
+  const { worker, suspects, clock = systemClock } = parts;
   const listeners = { onEvent, onContent, tracing };
   const system = {
     clock,
@@ -71,11 +82,13 @@ export function createHandlers(parts: HandlerParts): Handlers {
   // Only the compaction role measures the shadow policy. A turn that runs its own compaction must not wait for the
   // measurement.
   const shadow = shadowed && createShadow({ ...shared, agents: shadowed, summarizers });
+  const turnPorts = { ...shared, turns: store, passes: store, streams: store, takeover, suspects };
   return {
-    turn: withQuarantine(
+    turn: withQuarantine(sweepPorts, (conversation) => ({ kind: 'turn', conversation }), createTurnHandler(turnPorts)),
+    suspect: withQuarantine(
       sweepPorts,
-      (conversation) => ({ kind: 'turn', conversation }),
-      createTurnHandler({ ...shared, turns: store, passes: store, streams: store, takeover }),
+      ({ lease: { conversation } }) => ({ kind: 'turn', conversation }),
+      (claimed) => answerSuspect(turnPorts, claimed),
     ),
     compaction: besideOthers(
       system,

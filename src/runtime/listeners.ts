@@ -1,8 +1,10 @@
 import type { ContentListener } from '../domain/contents.ts';
 import type { EventListener } from '../domain/events.ts';
 import type { Tracing } from '../domain/ports/tracing.ts';
+import type { QueueErrorListener } from '../queue/queue-connection.ts';
 import { combineContentListeners, combineListeners } from '../telemetry/listeners.ts';
 import { createTraces } from '../telemetry/traces.ts';
+import { BrokenDelivery } from '../workers/turn/turn-errors.ts';
 
 export interface ListenerOptions {
   /** Receives the events of the workers, such as settled turns and ended compactions. */
@@ -31,4 +33,12 @@ export function createListeners(options: ListenerOptions): Listeners {
   const onEvent = combineListeners(listener, options.onEvent ?? (() => undefined));
   const onContents = [options.onContent, options.tracesContent === true ? contentListener : undefined];
   return { onEvent, onContent: combineContentListeners(onContents, onEvent), tracing };
+}
+
+/** Reports errors as failures of the worker. The failure of a delivery names its conversation and turn. */
+export function reportTo(onEvent: EventListener): QueueErrorListener {
+  return (error, where) => {
+    const details = error instanceof BrokenDelivery ? { ...error.scope, error: error.cause } : { error };
+    onEvent({ type: 'worker_failed', where, ...details });
+  };
 }

@@ -6,7 +6,6 @@ import { listWorkerChecks } from '../health/worker-checks.ts';
 import { openWorkerPages, type WorkerPages } from '../health/worker-pages.ts';
 import { createInboxHandler } from '../inbox/inbox-handler.ts';
 import { createIdSource } from '../jobs/id-source.ts';
-import type { QueueErrorListener } from '../queue/queue-connection.ts';
 import { openQueueWorkers, type QueueWorkers, totalConcurrency } from '../queue/queue-workers.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
 import { type ConnectedStore, connectStore } from '../store/connect-store.ts';
@@ -20,15 +19,15 @@ import { Shutdown } from '../workers/shutdown.ts';
 import { packDueLogs } from '../workers/sweeper/packer.ts';
 import type { Sweeper } from '../workers/sweeper/sweeper.ts';
 import { systemTimers } from '../workers/timers.ts';
-import { BrokenDelivery } from '../workers/turn/turn-errors.ts';
 import { prepareAgents, prepareShadow } from './agents.ts';
 import { Closers } from './closers.ts';
 import { createHandlers, type Handlers } from './handlers.ts';
-import { createListeners, type Listeners } from './listeners.ts';
+import { createListeners, type Listeners, reportTo } from './listeners.ts';
 import { createMeasures, MeasuringLease } from './measures.ts';
 import { listRetirements } from './retirements.ts';
 import { startDeliverer } from './start-deliverer.ts';
 import { createSummarizers } from './summarizers.ts';
+import { SuspectProcesses } from './suspect-processes.ts';
 import { systemClock } from './system.ts';
 import {
   ROLES,
@@ -127,6 +126,7 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   await calibrations.start(store);
   closers.add(() => calibrations.stop());
   const shutdown = new Shutdown();
+  const { agentsModule } = settings;
   const ports = {
     worker,
     store,
@@ -139,6 +139,10 @@ async function openWorkers(startup: Startup): Promise<Workers> {
     onContent,
     tracing,
     shutdown,
+    suspects:
+      agentsModule === undefined
+        ? undefined
+        : new SuspectProcesses({ ...settings, agentsModule, onEvent, onContent, shutdown }),
   };
   return await startRoles(startup, {
     worker,
@@ -265,11 +269,4 @@ async function reportMemory(readMemory: ConnectedStore['readMemory'], onEvent: E
   const use = await readMemory();
   if (use === undefined || use.usedBytes < NEARLY_FULL * use.limitBytes) return;
   onEvent({ type: 'redis_nearly_full', ...use });
-}
-
-function reportTo(onEvent: EventListener): QueueErrorListener {
-  return (error, where) => {
-    const details = error instanceof BrokenDelivery ? { ...error.scope, error: error.cause } : { error };
-    onEvent({ type: 'worker_failed', where, ...details });
-  };
 }

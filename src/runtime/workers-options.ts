@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import type { Agent } from '../domain/agent.ts';
+import { fieldError } from '../domain/errors.ts';
 import type { Model } from '../domain/model.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { PolicyInput } from '../domain/policy.ts';
@@ -22,6 +25,12 @@ export interface WorkersOptions extends ListenerOptions {
   readonly redisUrl: string;
   /** Agents whose turns these workers run. */
   readonly agents: readonly Agent[];
+  /**
+   * Module that exports the same `agents`: a path, or a URL such as `new URL('./agents.js', import.meta.url)`. With it, a turn
+   * whose workers died twice runs in a process of its own, which loads this module. Without it, the turn runs alone in
+   * this process, which hands back its other turns first.
+   */
+  readonly agentsModule?: string | URL | undefined;
   /** TLS settings for a `rediss` address, such as a private certificate authority or a client certificate. */
   readonly redisTls?: RedisTls | undefined;
   /** Job types that these workers handle (default: all). */
@@ -70,6 +79,8 @@ export interface WorkersSettings extends ListenerOptions {
   readonly redisUrl: string;
   readonly redisTls: RedisTls | undefined;
   readonly agents: readonly Agent[];
+  /** URL of the module. */
+  readonly agentsModule: string | undefined;
   readonly roles: readonly WorkerRole[];
   readonly summarizers: readonly Model[];
   readonly policy: PolicyInput;
@@ -121,6 +132,7 @@ const workersSchema = z.strictObject({
   onContent: functionSchema.optional(),
   tracesContent: z.boolean().optional(),
   secrets: z.array(z.string()).optional(),
+  agentsModule: z.union([z.string().min(1), z.instanceof(URL)], 'expected a path or a URL of a file').optional(),
   // The schema accepts any value here, because `readAgents` and `readPolicy` validate agents and policies.
   agents: z.unknown().optional(),
   policy: z.unknown().optional(),
@@ -148,6 +160,7 @@ export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
     ...options,
     redisUrl: read.redisUrl,
     redisTls: read.redisTls,
+    agentsModule: read.agentsModule === undefined ? undefined : findModule(read.agentsModule),
     roles: read.roles,
     shards: read.shards,
     queueShards: read.queueShards,
@@ -168,4 +181,12 @@ export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
       ...warnings,
     ],
   };
+}
+
+/** @returns the URL of a module. @throws invalid_config if there is no such file */
+function findModule(given: string | URL): string {
+  const url = typeof given === 'string' && !given.startsWith('file:') ? pathToFileURL(given) : new URL(given);
+  if (url.protocol === 'file:' && existsSync(url)) return url.href;
+  const why = `there is no file ${url.protocol === 'file:' ? fileURLToPath(url) : url.href}`;
+  throw fieldError('invalid_config', 'agentsModule', `${why}. Name the module that exports \`agents\``);
 }

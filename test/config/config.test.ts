@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { dropDebugger, readConfig } from '../../src/config.ts';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 
 function refusalOf(env: Record<string, string>): TurnfoldError {
@@ -121,4 +121,14 @@ describe('refuses an invalid value with the name of its variable and without the
     const refusal = refusalOf({ TURNFOLD_DURABLE_FSYNC: 'replica' });
     expect(refusal).toMatchObject({ code: 'invalid_config', field: 'TURNFOLD_DURABLE_REPLICAS' });
   });
+});
+
+test.each([
+  [['--import', './tracing.js', '--max-old-space-size=512']],
+  [['--inspect', '--import', './tracing.js', '--max-old-space-size=512']],
+  [['--import', './tracing.js', '--inspect-brk=127.0.0.1:9229', '--max-old-space-size=512']],
+  [['--import', './tracing.js', '--inspect-port', '0', '--max-old-space-size=512', '--inspect-wait']],
+  [['--import', './tracing.js', '--max-old-space-size=512', '--debug-port=9230']],
+])('a process that a worker starts has the options of Node without those of a debugger: %j', (options) => {
+  expect(dropDebugger(options)).toEqual(['--import', './tracing.js', '--max-old-space-size=512']);
 });

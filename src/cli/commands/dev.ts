@@ -53,7 +53,9 @@ export async function runDev({ output }: CommandContext, options: DevOptions): P
   const agent = chooseAgent(agents, options.agent);
   const onEvent = combineListeners(logEvents(createLogger({ level: 'warn', isPretty: true })), reportShadow(output));
   const metrics = { ...config.metrics, port: 0 };
-  const parts = { config, output, agents, policy, ...shadow, metrics, onEvent };
+  // The module exports agents with their own models, so another model would be missing in the process of a suspect.
+  const agentsModule = options.model === undefined ? options.agents : undefined;
+  const parts = { config, output, agents, agentsModule, policy, ...shadow, metrics, onEvent };
   return await withAllInOne(parts, async (all) => {
     const { redis, workers, client, interrupted, takeInterrupts } = all;
     output.line(`Redis    ${redis.description}`);

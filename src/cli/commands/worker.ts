@@ -55,6 +55,7 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
     policy: sources.policy.policy,
     ...(sources.shadow && { shadow: sources.shadow.policy }),
     agents,
+    agentsModule: options.agents,
     roles,
     onEvent,
     secrets,

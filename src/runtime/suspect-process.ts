@@ -1,0 +1,20 @@
+// Entry of a process that runs one suspect, started by `suspect-processes.ts`. A thread ends the process if its parent has died
+// while the turn blocks the event loop.
+import { isMainThread, Worker, workerData } from 'node:worker_threads';
+
+const CHECK_MS = 1_000;
+/** Checks that find no parent before the thread ends the process. Meanwhile a process that is not blocked hands its turn back. */
+const ORPHAN_CHECKS = 5;
+
+if (isMainThread) {
+  // Without these options, the thread would load what the worker loads in advance, e.g. an OpenTelemetry SDK.
+  new Worker(new URL(import.meta.url), { workerData: process.ppid, execArgv: [], env: {} }).unref();
+  const { serveSuspect } = await import('./suspect-service.ts');
+  serveSuspect();
+} else {
+  let orphanChecks = 0;
+  setInterval(() => {
+    if (process.ppid !== workerData) orphanChecks += 1;
+    if (orphanChecks === ORPHAN_CHECKS) process.kill(process.pid, 'SIGKILL');
+  }, CHECK_MS);
+}
