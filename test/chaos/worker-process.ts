@@ -34,9 +34,11 @@ function reportEvent(event: WorkerEvent): void {
   }
 }
 
+process.env['CHAOS_PROVIDER'] = providerUrl;
 await startWorkers({
   redisUrl,
   agents: [createAgent(providerUrl)],
+  agentsModule: new URL('agents-module.ts', import.meta.url),
   summarizers: [createRecorder(providerUrl)],
   roles: roles.split(',') as WorkerRole[],
   shards: Number(shards),
