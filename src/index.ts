@@ -63,8 +63,8 @@ export type { QuarantineEntry, QuarantineSet } from './domain/ports/sweep-store.
 export type { ApprovalRefusal } from './domain/proposal.ts';
 export type { ProviderSchema } from './domain/provider-schema.ts';
 export type { WireFormat } from './domain/raw-items.ts';
-export type { LeaveCause, WaitKind } from './domain/turn.ts';
 export type { SuspectEvent, SuspectOutcome } from './domain/suspect-events.ts';
+export type { LeaveCause, WaitKind } from './domain/turn.ts';
 export type { TurnContext } from './domain/turn-context.ts';
 export type { WebhookEventName } from './domain/webhook.ts';
 export type { WebhookEndEvent, WebhookEvent } from './domain/webhook-events.ts';

@@ -4,8 +4,8 @@ import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
 import type { PackedLog } from './ports/pack-store.ts';
 import type { QuarantineEntry } from './ports/sweep-store.ts';
-import type { LeaveCause, WaitKind } from './turn.ts';
 import type { SuspectEvent } from './suspect-events.ts';
+import type { LeaveCause, WaitKind } from './turn.ts';
 import type { WebhookEndEvent, WebhookEvent } from './webhook-events.ts';
 
 /** Ids for log lines. These ids are never metric labels, because each label value would be a new time series. */

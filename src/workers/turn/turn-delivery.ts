@@ -227,7 +227,8 @@ export class TurnDelivery {
     try {
       await undoSettled(this.#ports, lease);
     } catch (error) {
-      // The next turn repeats this work.
+      // The next turn repeats this work. An erased conversation has none.
+      if (error instanceof LostTurn) return;
       this.#ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(lease.conversation), error });
     }
   }

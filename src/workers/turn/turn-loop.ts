@@ -43,8 +43,7 @@ export async function runTurn(opened: RunningTurn): Promise<EndedRun> {
  * the same path.
  */
 async function takeSteps(run: RunningTurn): Promise<TurnEnd> {
-  const undone = await undoCanceled(run);
-  if (undone !== undefined) return undone;
+  await undoCanceled(run);
   await closeWait(run);
   let last = await readLastAnswer(run);
   for (;;) {

@@ -18,35 +18,25 @@ import { type Segment, type SeqRange, START_VERSION } from '../../domain/version
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { writeUnderLease } from './lease-keeper.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { failTurn, type TurnEnd } from './turn-end.ts';
+import { LostTurn } from './turn-errors.ts';
 import type { TurnPorts } from './turn-ports.ts';
 
 /**
  * Removes the messages of earlier turns that must leave the context, before the first step of this turn. Restores the
  * version that was live before those turns, like `rollBackTurn` of the client.
- * @returns the turn's failure if that version is no longer kept
  * @throws LostTurn if the turn's lease was lost
  */
-export async function undoCanceled(run: RunningTurn): Promise<Extract<TurnEnd, { kind: 'failed' }> | undefined> {
+export async function undoCanceled(run: RunningTurn): Promise<void> {
   const { claimed, journal, ports, keeper } = run;
   const { undo = [], left = [] } = claimed.conversation;
-  if (undo.length === 0) return undefined;
+  if (undo.length === 0) return;
   for (;;) {
     const { version } = journal.conversation.size;
     const made = await makeUndo(ports, keeper.lease.conversation, { version, undo, left });
-    if (made === undefined) {
-      return failTurn(
-        'version_gone',
-        'the context before a turn that left it is no longer kept, so it cannot be restored',
-      );
-    }
     const result = await writeUnderLease({ ...ports, keeper }, 'rollback', () =>
       ports.turns.undoTurns(keeper.lease, made),
     );
-    if (result.status !== 'version_changed') {
-      journal.adopt(result.conversation);
-      return undefined;
-    }
+    if (result.status !== 'version_changed') return journal.adopt(result.conversation);
     journal.adopt(await ports.contexts.readConversation(keeper.lease.conversation));
   }
 }
@@ -61,8 +51,7 @@ export async function undoSettled(ports: UndoPorts, lease: TurnLease): Promise<v
   const state = await ports.contexts.readConversation(lease.conversation);
   if (state?.undo === undefined) return;
   const { undo, left = [], size } = state;
-  const made = await makeUndo(ports, lease.conversation, { version: size.version, undo, left });
-  if (made !== undefined) await ports.turns.undoTurns(lease, made);
+  await ports.turns.undoTurns(lease, await makeUndo(ports, lease.conversation, { version: size.version, undo, left }));
 }
 
 interface LeavingTurns {
@@ -76,11 +65,11 @@ async function makeUndo(
   ports: UndoPorts,
   conversation: ConversationRef,
   { version: expectedVersion, undo, left }: LeavingTurns,
-): Promise<TurnUndo | undefined> {
+): Promise<TurnUndo> {
   const versions = await ports.contexts.listVersions(conversation);
   const live = versions.find(({ number }) => number === expectedVersion) ?? START_VERSION;
-  const target = findVersionBefore(versions, undo[0]?.from ?? 1);
-  if (target === undefined) return undefined;
+  // Without the version that was live before, the whole log is shown. The next pass makes it smaller.
+  const target = findVersionBefore(versions, undo[0]?.from ?? 1) ?? START_VERSION;
   const newer: Segment[] = [];
   let end: LogEnd = { head: target.base, total: target.baseTotal };
   const keepUntil = (next: LogEnd): void => {
@@ -90,10 +79,7 @@ async function makeUndo(
   for (const { from, to } of undo) {
     const entries = await ports.contexts.readLog(conversation, [{ from, to }]);
     const [before, last] = [endBefore(entries[0]), entries.at(-1)];
-    if (before === undefined || last?.seq !== to) {
-      const why = `the log does not hold messages ${from} to ${to} of a turn that left the context`;
-      throw new TurnfoldError('not_found', why, { details: { from, to } });
-    }
+    if (before === undefined || last?.seq !== to) throw await missingEntries(ports, conversation, { from, to });
     keepUntil(before);
     newer.push(...(await eventLoopShare.run(evictNewer(entries))));
     end = { head: to, total: last.total };
@@ -112,4 +98,16 @@ async function makeUndo(
 /** Earlier releases noted no cause, and only turns that were rolled back left the context. */
 function findCause(left: readonly LeftRange[], from: number): LeaveCause {
   return left.findLast((range) => range.from === from)?.why ?? 'rolled_back';
+}
+
+/** An erase may have removed the log after the conversation was read. Otherwise the log is damaged. */
+async function missingEntries(
+  { contexts }: UndoPorts,
+  conversation: ConversationRef,
+  { from, to }: SeqRange,
+): Promise<Error> {
+  const { undo = [] } = (await contexts.readConversation(conversation)) ?? {};
+  if (!undo.some((range) => range.from === from)) return new LostTurn('gone');
+  const why = `the log does not hold messages ${from} to ${to} of a turn that left the context`;
+  return new TurnfoldError('not_found', why, { details: { from, to } });
 }
