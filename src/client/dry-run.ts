@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedRecord } from '../domain/bounded-schemas.ts';
 import { explainPlanInSlices } from '../domain/compaction/explain.ts';
 import type { Reason } from '../domain/compaction/thresholds.ts';
 import { weighItems } from '../domain/context.ts';
@@ -6,7 +7,7 @@ import { checkLimits, type FixedWeight, resolveLimits } from '../domain/limits.t
 import type { Message, Weight } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import { completePolicy, mergePolicies, type PolicyInput } from '../domain/policy.ts';
-import { examinePolicy, readPolicy } from '../domain/policy-input.ts';
+import { examinePolicy, MAX_POLICY_SETTINGS, readPolicy } from '../domain/policy-input.ts';
 import { limitsOf, type RequestFacts } from '../domain/request-facts.ts';
 import type { RequestOverhead } from '../domain/size.ts';
 import type { ContextItem, SeqRange } from '../domain/version.ts';
@@ -18,7 +19,7 @@ import { type InspectionPorts, readInspected } from './inspected-version.ts';
 
 const dryRunSchema = z.strictObject({
   /** Policy to try, as in an agents file. */
-  policy: z.record(z.string(), z.unknown()).default({}),
+  policy: boundedRecord(z.string(), z.unknown(), MAX_POLICY_SETTINGS).default({}),
 });
 
 /** A policy to try on a conversation. */

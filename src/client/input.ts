@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { ToolOutput } from '../domain/agent.ts';
+import { boundedList, boundedRecord } from '../domain/bounded-schemas.ts';
 import { fieldError } from '../domain/errors.ts';
 import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../domain/ids.ts';
-import { boundedList, MAX_MESSAGE_BYTES, type Message, messageSchema, type WeighedMessage } from '../domain/message.ts';
+import { MAX_CALLS, MAX_MESSAGE_BYTES, type Message, messageSchema, type WeighedMessage } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { StoredAnswer } from '../domain/ports/turn-answers.ts';
@@ -186,9 +187,10 @@ const answerSchema = z.union(
   { error: 'expected a tool result {content, isError?} or a decision {approved, why?}' },
 );
 
-export const answersSchema = z
-  .record(z.string().min(1).max(256), answerSchema)
-  .refine((answers) => Object.keys(answers).length > 0, 'expected at least one answer, under the id of its call');
+export const answersSchema = boundedRecord(z.string().min(1).max(256), answerSchema, MAX_CALLS).refine(
+  (answers) => Object.keys(answers).length > 0,
+  'expected at least one answer, under the id of its call',
+);
 
 /**
  * Validates and encodes answers by call id, before they are stored: a worker that found an invalid answer could only

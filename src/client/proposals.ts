@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedRecord } from '../domain/bounded-schemas.ts';
 import { REASONS, type Reason } from '../domain/compaction/thresholds.ts';
 import { diffInSlices, type VersionChange } from '../domain/diff.ts';
 import { fieldError, type TurnfoldError } from '../domain/errors.ts';
@@ -31,9 +32,12 @@ const decisionSchema = z.strictObject({
   waitMs: waitSchema.optional(),
 });
 
+/** More summaries than one compaction writes. */
+const MAX_EDITS = 1_000;
+
 export const approvalSchema = decisionSchema.extend({
   /** Replacement texts for summaries, by the message range of the summary: `{"5-9": "…"}`. */
-  edits: z.record(z.string(), editSchema).optional(),
+  edits: boundedRecord(z.string(), editSchema, MAX_EDITS).optional(),
 });
 
 export const rejectionSchema = decisionSchema.extend({

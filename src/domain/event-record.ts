@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { boundedList } from './bounded-schemas.ts';
 import type { ConversationEvent, EventBody } from './conversation-event.ts';
+import { MAX_CALLS } from './message.ts';
 import type { PassOutcome } from './pass.ts';
 import type { ApprovalRefusal, Proposal, Verdict } from './proposal.ts';
 import { type CallToWaitFor, WAIT_KINDS, waitingCallSchema } from './turn.ts';
@@ -83,8 +85,10 @@ const SCHEMAS = {
       turn: z.string(),
       for: z.enum(WAIT_KINDS),
       until: numeric,
-      calls: json.pipe(z.array(waitingCallSchema.omit({ until: true }).extend({ isCut: z.literal(true).optional() }))),
-      deadlines: list.pipe(z.array(numeric)),
+      calls: json.pipe(
+        boundedList(waitingCallSchema.omit({ until: true }).extend({ isCut: z.literal(true).optional() }), MAX_CALLS),
+      ),
+      deadlines: list.pipe(boundedList(numeric, MAX_CALLS)),
     })
     .transform(({ calls, deadlines, ...event }) => ({
       ...event,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList } from './bounded-schemas.ts';
 
 const share = z.number().gt(0).lte(1);
 const count = z.number().int().min(0);
@@ -24,6 +25,8 @@ export type EvictionStrategy =
       readonly max: readonly EvictionStrategy[];
     };
 
+/** More strategies than anybody compares. */
+const MAX_MEMBERS = 20;
 /**
  * Maximum nesting of strategies. A YAML reference (anchor) can make a strategy contain itself, and reading it would
  * never end.
@@ -35,7 +38,7 @@ function strategySchema(depth: number): z.ZodType<EvictionStrategy> {
   const evict = z.strictObject({ evict: share });
   const retain = z.strictObject({ retain: count });
   if (depth === 0) return z.union([evict, retain], strategyError);
-  const members = z.array(strategySchema(depth - 1)).min(1);
+  const members = boundedList(strategySchema(depth - 1), MAX_MEMBERS).min(1);
   return z.union([evict, retain, z.strictObject({ min: members }), z.strictObject({ max: members })], strategyError);
 }
 

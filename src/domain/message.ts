@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { writeBoundedJson } from './bounded-json.ts';
+import { boundedList } from './bounded-schemas.ts';
 import type { LeaveCause } from './turn.ts';
 
 /** Maximum UTF-8 bytes of a message (1 MiB). */
@@ -34,24 +35,6 @@ export const jsonSchema = z.unknown().transform((value, context): unknown => {
 const partsSchema = z
   .custom<unknown[]>(Array.isArray, 'expected a list')
   .pipe(jsonSchema as z.ZodType<unknown[], unknown[]>);
-
-/**
- * Schema of a list. It checks the length before it reads the members. It refuses a list of length 1,000,000,000 at
- * once.
- */
-export function boundedList<Schema extends z.ZodType>(
-  schema: Schema,
-  most: number,
-): z.ZodType<z.output<Schema>[], z.input<Schema>[]> {
-  const checkLength = z.transform((value: unknown, context) => {
-    if (Array.isArray(value) && value.length > most) context.addIssue(`expected at most ${most} entries`);
-    return value;
-  });
-  return checkLength.pipe(z.array(schema).meta({ maxItems: most })) as unknown as z.ZodType<
-    z.output<Schema>[],
-    z.input<Schema>[]
-  >;
-}
 
 /**
  * Maximum number of tool calls in one message. Each result rewrites the list of open calls in Redis, which takes 16 s

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { boundedList, jsonSchema, MAX_CALLS, MAX_MESSAGE_BYTES, toolCallSchema } from './message.ts';
+import { boundedList } from './bounded-schemas.ts';
+import { jsonSchema, MAX_CALLS, MAX_MESSAGE_BYTES, toolCallSchema } from './message.ts';
 import {
   isModelError,
   MODEL_ERROR_KINDS,

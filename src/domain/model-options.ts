@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList, boundedRecord } from './bounded-schemas.ts';
 import { jsonSchema } from './message.ts';
 
 /** Amounts of work that a model may be asked for, from least to most. Each model accepts some of them. */
@@ -61,6 +62,9 @@ const headerValue = z
   .string()
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'expected the value of a header, without line breaks');
 
+/** Most members of `extraBody` and of `extraHeaders`. */
+const MAX_EXTRAS = 100;
+
 /**
  * Options of a model, the same for all providers. An absent option leaves the choice to the provider. The reference of
  * models lists what that means for each model.
@@ -75,7 +79,7 @@ export const modelOptionsSchema = z.strictObject({
   /** Share of the most likely tokens to choose from. */
   topP: z.number().gt(0).max(1).optional(),
   /** Texts at which the answer ends. */
-  stop: z.array(z.string().min(1)).min(1).max(8).optional(),
+  stop: boundedList(z.string().min(1), 8).min(1).optional(),
   /** Maximum tokens of an answer, thinking included. Default: the model's own maximum. */
   maxOutputTokens: z.number().int().min(1).optional(),
   /**
@@ -86,13 +90,11 @@ export const modelOptionsSchema = z.strictObject({
   /** The provider's name of a service tier. */
   serviceTier: z.string().min(1).optional(),
   /** Fields that are added to the body of each request. They replace fields of the other options. */
-  extraBody: z
-    .record(z.string(), jsonSchema)
+  extraBody: boundedRecord(z.string(), jsonSchema, MAX_EXTRAS)
     .refine(isFree(OWN_FIELDS), `turnfold writes these fields itself: ${OWN_FIELDS.join(', ')}`)
     .optional(),
   /** Headers that are added to each request. */
-  extraHeaders: z
-    .record(headerName, headerValue)
+  extraHeaders: boundedRecord(headerName, headerValue, MAX_EXTRAS)
     .refine(isFree(OWN_HEADERS), `turnfold writes these headers itself: ${OWN_HEADERS.join(', ')}`)
     .optional(),
   /** Name of the output limit on a server with the Chat Completions API. Default `max_completion_tokens`. */

@@ -27,8 +27,10 @@ export interface PolicyExamination extends ReadPolicy {
   readonly problems: readonly TurnfoldError[];
 }
 
-/** Size limit of a policy. Far more than any policy needs. */
-const POLICY_BOUNDS = { maxCharacters: 10_000_000 };
+/** Size limits of a policy. Far more than any policy needs. */
+const POLICY_BOUNDS = { maxCharacters: 10_000_000, maxWork: 5_000 };
+/** Most settings of a policy. */
+export const MAX_POLICY_SETTINGS = 100;
 
 /** Like `readPolicy`, but returns all problems instead of throwing the first. */
 export function examinePolicy(value: unknown, at = ''): PolicyExamination {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList } from './bounded-schemas.ts';
 import { evictionStrategySchema } from './eviction-strategy.ts';
 import { modelOptionsSchema } from './model-options.ts';
 
@@ -48,7 +49,7 @@ const summarizerSchema = z.union([
      * Ids of models from the workers' configuration, or `provider/model`, or an object with such a `model` and its
      * options. They are tried in order. If all fail, code writes the summary without a model.
      */
-    models: z.array(z.union([z.string().min(1), policyModelSchema])).min(1),
+    models: boundedList(z.union([z.string().min(1), policyModelSchema]), 100).min(1),
     prompt: z.string().min(1).optional(),
     /** Maximum tokens of the text that a model writes. Copied words of users come in addition. */
     maxTokens: z.number().int().min(16).optional(),
@@ -134,8 +135,7 @@ export const policyInputSchema = z.strictObject({
       'Shares of the budget that users’ words and summaries may have, of what fixed messages leave. The latest messages have the rest, and what the others do not need.',
     ),
   /** Texts that follow the system prompt in every request. Compaction never changes them. */
-  pins: z
-    .array(pin)
+  pins: boundedList(pin, 1_000)
     .optional()
     .describe('Texts that follow the system prompt in every request. Compaction never changes them.'),
   /**

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedRecord, MAX_GROWN_ENTRIES } from './bounded-schemas.ts';
 import { requestTokens } from './compaction/budget.ts';
 import { addWeights, subtractWeights, type Weight } from './message.ts';
 import type { RequestOverhead } from './size.ts';
@@ -17,7 +18,7 @@ export const proposalSchema = z.object({
   /** Version that an approval commits, provided that its parent is still the current version. */
   version: versionSchema,
   /** Texts of the new summaries, by the keys that the version uses. */
-  summaries: z.record(z.string(), summarySchema),
+  summaries: boundedRecord(z.string(), summarySchema, MAX_GROWN_ENTRIES),
 });
 
 export type Proposal = z.infer<typeof proposalSchema>;

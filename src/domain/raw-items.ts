@@ -1,5 +1,9 @@
 import { z } from 'zod';
+import { boundedList, boundedRecord } from './bounded-schemas.ts';
 import type { Message } from './message.ts';
+
+/** More items than one answer of a provider has, and more fields than one item has. */
+const [MAX_ITEMS, MAX_FIELDS] = [10_000, 1_000];
 
 /** Wire formats in which a model request can be sent. */
 export const WIRE_FORMATS = ['anthropic', 'openai-chat', 'openai-responses'] as const;
@@ -29,7 +33,7 @@ export const rawItemsSchema = z.object({
    */
   prefix: z.string().optional(),
   /** Content blocks (Anthropic), the single message (OpenAI Chat), output items (OpenAI Responses), or content parts (AI SDK). */
-  items: z.array(z.record(z.string(), z.unknown())),
+  items: boundedList(boundedRecord(z.string(), z.unknown(), MAX_FIELDS), MAX_ITEMS),
 });
 
 export type RawItems = z.infer<typeof rawItemsSchema>;

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { boundedList } from './bounded-schemas.ts';
 import type { ErrorCode } from './errors.ts';
 import type { TraceParent } from './ids.ts';
+import { MAX_CALLS } from './message.ts';
 
 export const TURN_STATES = ['scheduled', 'queued', 'running', 'waiting', 'completed', 'failed', 'canceled'] as const;
 export type TurnState = (typeof TURN_STATES)[number];
@@ -87,7 +89,7 @@ export const waitingSchema = z.object({
    */
   until: z.number(),
   /** Tool calls that wait for a result or an approval. Empty for `compaction` and `retry`. */
-  calls: z.array(waitingCallSchema),
+  calls: boundedList(waitingCallSchema, MAX_CALLS),
 });
 
 /** Why and until when a suspended turn waits. */

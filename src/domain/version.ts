@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList, MAX_GROWN_ENTRIES } from './bounded-schemas.ts';
 import { TurnfoldError } from './errors.ts';
 import { addWeights, type Message, NO_WEIGHT, type Weight } from './message.ts';
 import { rawItemsSchema } from './raw-items.ts';
@@ -22,9 +23,10 @@ const keptRangeSchema = z.tuple([z.number().int().min(0), z.number().int().min(0
 /** A kept part of a text: its start, and the position after its end, in UTF-16 units. */
 export type KeptRange = Readonly<z.infer<typeof keptRangeSchema>>;
 
-const keptRangesSchema = z
-  .array(keptRangeSchema)
-  .refine(areAscending, 'expected ranges in ascending order that do not overlap');
+const keptRangesSchema = boundedList(keptRangeSchema, MAX_GROWN_ENTRIES).refine(
+  areAscending,
+  'expected ranges in ascending order that do not overlap',
+);
 
 /** Checks that each range has a length and starts at or after the end of the range before it. */
 export function areAscending(ranges: readonly KeptRange[]): boolean {
@@ -77,7 +79,7 @@ export const versionSchema = z.object({
   /** Number of the version that this one was made from. Null for the first. */
   parent: z.number().int().min(0).nullable(),
   cause: z.enum(['start', 'pass', 'restore', 'rollback', 'fork']),
-  reasons: z.array(z.string()),
+  reasons: boundedList(z.string(), MAX_GROWN_ENTRIES),
   strategy: z.enum(['none', 'trim', 'summarize', 'evict']),
   /**
    * Last sequence number that the segments cover. They cover 1…base without gaps. Later log entries are in the context
@@ -85,7 +87,7 @@ export const versionSchema = z.object({
    */
   base: z.number().int().min(0),
   /** How each range of the log appears in the context, in order. */
-  segments: z.array(segmentSchema),
+  segments: boundedList(segmentSchema, MAX_GROWN_ENTRIES),
   /** Size of the segments, which is the sum of the items of the context. */
   weight: weightSchema,
   /**
@@ -112,7 +114,7 @@ export const versionSchema = z.object({
   tokensAfter: z.number(),
   /** Number of messages that this version removed from the context. */
   archived: z.number().int(),
-  explained: z.array(z.string()),
+  explained: boundedList(z.string(), MAX_GROWN_ENTRIES),
   /** True if compaction had to clip or remove messages inside `retentionWindow`. */
   floorRelaxed: z.boolean(),
   /** Time of the commit in ms since epoch. */
@@ -162,7 +164,7 @@ export const summarySchema = z.object({
   /** Range of messages that the summary replaces. */
   covers: rangeSchema,
   /** Keys of the older summaries that were merged into this one. */
-  sources: z.array(z.string()),
+  sources: boundedList(z.string(), MAX_GROWN_ENTRIES),
   /** Depth of the summary: 1 if it was made only from messages of the log. */
   depth: z.number().int().min(1),
   /** Id of the summarizer that wrote the summary, e.g. `structural` for turnfold's own code. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList } from './bounded-schemas.ts';
 import type { ConversationEvent } from './conversation-event.ts';
 import { type ConversationRef, idSchema, nameConversation } from './ids.ts';
 
@@ -68,8 +69,7 @@ export const webhookEventSchema = z.enum(NAMES, `must be one of ${NAMES.join(', 
 export const webhookInputSchema = z.strictObject({
   tenant: idSchema,
   url: z.string().max(WEBHOOK_LIMITS.urlCharacters),
-  events: z
-    .array(webhookEventSchema)
+  events: boundedList(webhookEventSchema, 100)
     .min(1)
     .default([...NAMES]),
   agent: idSchema.optional(),
@@ -79,7 +79,7 @@ export const storedWebhookSchema = z.object({
   id: z.string(),
   tenant: idSchema,
   url: z.string(),
-  events: z.array(z.enum(NAMES)),
+  events: boundedList(z.enum(NAMES), 100),
   agent: idSchema.optional(),
   createdAt: z.number(),
   secret: z.string(),

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { TurnfoldClient } from '../client/index.ts';
 import type { Scope } from '../domain/access-key.ts';
+import { JSON_TEXT_BOUNDS } from '../domain/json-text.ts';
 import type { AccessOptions } from './access.ts';
 import type { Caller } from './caller.ts';
 import type { Connection, StreamLimits } from './event-stream.ts';
@@ -13,6 +14,8 @@ export interface HttpLimits {
   readonly maxBodyBytes?: number;
   /** Maximum nesting depth of the JSON of a body (100). */
   readonly maxDepth?: number;
+  /** Maximum number of values and names in the JSON of a body (50,000). A list or an object counts twice. */
+  readonly maxValues?: number;
   /** Time for a body to arrive, in ms (30,000). */
   readonly bodyTimeoutMs?: number;
   /** Maximum number of streams and waiting requests at a time (2,000). */
@@ -33,6 +36,7 @@ export interface HttpLimits {
 export const LIMIT_DEFAULTS: Required<HttpLimits> = {
   maxBodyBytes: 4_194_304,
   maxDepth: 100,
+  maxValues: JSON_TEXT_BOUNDS.maxValues,
   bodyTimeoutMs: 30_000,
   maxReaders: 2_000,
   heartbeatMs: 15_000,

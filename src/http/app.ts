@@ -52,13 +52,13 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   const access = openAccess(options);
   const limits = { ...LIMIT_DEFAULTS, ...options.limits };
   const readers = new ServerReaders({ ...limits, onError });
-  const { maxDepth, bodyTimeoutMs, maxBodyBytes } = limits;
+  const { maxDepth, maxValues, bodyTimeoutMs, maxBodyBytes } = limits;
   const answering: Answering = {
     services: { client, streams: limits, basePath, onError, ...(options.fleet && { fleet: options.fleet }) },
     access,
     isReadOnly,
     readers,
-    limits: { maxBytes: maxBodyBytes, maxDepth, timeoutMs: bodyTimeoutMs },
+    limits: { maxBytes: maxBodyBytes, maxDepth, maxValues, timeoutMs: bodyTimeoutMs },
   };
   const protocols = options.protocols ?? [];
   const protocolRoutes = protocols.flatMap((protocol) => protocol.routes);

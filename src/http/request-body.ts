@@ -1,4 +1,5 @@
 import { fieldError } from '../domain/errors.ts';
+import { parseJsonText } from '../domain/json-text.ts';
 import { HttpProblem } from './problem.ts';
 
 export interface BodyLimits {
@@ -6,6 +7,8 @@ export interface BodyLimits {
   readonly maxBytes: number;
   /** Maximum nesting depth of the JSON. */
   readonly maxDepth: number;
+  /** Maximum number of values and names in the JSON. A list or an object counts twice. */
+  readonly maxValues: number;
   /** Time for the whole body to arrive, in ms. */
   readonly timeoutMs: number;
 }
@@ -14,7 +17,7 @@ export interface BodyLimits {
  * Reads a request body as JSON, within limits.
  * @returns undefined if the request has no body
  * @throws unsupported_media_type, body_too_large, request_timeout
- * @throws invalid_input for a body that is not JSON or is nested too deeply
+ * @throws invalid_input for a body that is not JSON or is nested too deeply, message_too_large for too many values
  */
 export async function readJsonBody(request: Request, limits: BodyLimits): Promise<unknown> {
   const text = await readText(request, limits);
@@ -25,12 +28,7 @@ export async function readJsonBody(request: Request, limits: BodyLimits): Promis
       field: 'content-type',
     });
   }
-  checkDepth(text, limits.maxDepth);
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw fieldError('invalid_input', 'body', 'not valid JSON', { cause });
-  }
+  return parseJsonText(text, 'body', limits);
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
@@ -80,41 +78,4 @@ function tooLarge(maxBytes: number): HttpProblem {
   return new HttpProblem('body_too_large', `the body has more than ${maxBytes} bytes, the limit of this server`, {
     headers: { connection: 'close' },
   });
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-
-/**
- * Checks the nesting depth before the text is parsed, because code that handles deeply nested values recursively would
- * overflow the stack.
- * @throws invalid_input
- */
-function checkDepth(text: string, maxDepth: number): void {
-  let depth = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) at = findStringEnd(text, at);
-    else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
-      depth += 1;
-      if (depth > maxDepth) throw fieldError('invalid_input', 'body', `nested more than ${maxDepth} levels deep`);
-    } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) depth -= 1;
-  }
-}
-
-/** Returns the index of the quote that ends a string, or the length of the text. Searching is 20 times as fast as reading. */
-function findStringEnd(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1);
-  while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end < 0 ? text.length : end;
-}
-
-function isEscaped(text: string, at: number): boolean {
-  let before = at - 1;
-  while (text.charCodeAt(before) === BACKSLASH) before -= 1;
-  return (at - before) % 2 === 0;
 }

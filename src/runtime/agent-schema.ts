@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Agent } from '../domain/agent.ts';
+import { boundedList } from '../domain/bounded-schemas.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { idSchema } from '../domain/ids.ts';
-import { boundedList } from '../domain/message.ts';
 import { ENCODINGS } from '../domain/model.ts';
 import { safeParse } from '../domain/parse.ts';
 import type { PolicyInput } from '../domain/policy.ts';

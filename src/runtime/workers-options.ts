@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import type { Agent } from '../domain/agent.ts';
+import { boundedList } from '../domain/bounded-schemas.ts';
 import { fieldError } from '../domain/errors.ts';
 import type { Model } from '../domain/model.ts';
 import { parseInput } from '../domain/parse.ts';
@@ -104,8 +105,7 @@ const jobs = wholeNumber({ ...PROCESS_RANGES.concurrency, least: 0 });
 
 const workersSchema = z.strictObject({
   ...redisOptions,
-  roles: z
-    .array(z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }))
+  roles: boundedList(z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }), 100)
     .min(1, 'expected at least one role in the list')
     .default([...ROLES]),
   concurrency: z
@@ -126,12 +126,12 @@ const workersSchema = z.strictObject({
   webhooks: z.strictObject({ allowPrivate: z.boolean().default(false) }).default({ allowPrivate: false }),
   shutdownMs: wholeNumber(PROCESS_RANGES.shutdownMs).default(shutdownMs),
   stuckMs: wholeNumber(PROCESS_RANGES.stuckMs).default(stuckMs),
-  summarizers: z.array(modelSchema).optional(),
+  summarizers: boundedList(modelSchema, 1_000).optional(),
   signal: z.instanceof(AbortSignal, { error: 'expected an AbortSignal' }).optional(),
   onEvent: functionSchema.optional(),
   onContent: functionSchema.optional(),
   tracesContent: z.boolean().optional(),
-  secrets: z.array(z.string()).optional(),
+  secrets: boundedList(z.string(), 1_000).optional(),
   agentsModule: z.union([z.string().min(1), z.instanceof(URL)], 'expected a path or a URL of a file').optional(),
   // The schema accepts any value here, because `readAgents` and `readPolicy` validate agents and policies.
   agents: z.unknown().optional(),

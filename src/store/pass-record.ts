@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedRecord, MAX_GROWN_ENTRIES } from '../domain/bounded-schemas.ts';
 import { type PassPlan, passPlanSchema } from '../domain/compaction/plan.ts';
 import { REASONS, type Reason } from '../domain/compaction/thresholds.ts';
 import type { ConversationRef } from '../domain/ids.ts';
@@ -69,14 +70,14 @@ function readPlan(pass: RecordFields, head: number): PassPlan {
 }
 
 const verdictSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('approve'), edits: z.record(z.string(), z.string()) }),
+  z.object({ kind: z.literal('approve'), edits: boundedRecord(z.string(), z.string(), MAX_GROWN_ENTRIES) }),
   z.object({ kind: z.literal('reject'), reason: z.string().optional() }),
 ]);
 
 const shellSchema = z.object({
   id: z.string(),
   version: z.unknown(),
-  summaries: z.record(z.string(), summarySchema),
+  summaries: boundedRecord(z.string(), summarySchema, MAX_GROWN_ENTRIES),
 });
 
 export function decodeProposal(pass: RecordFields): Proposal {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { boundedList, boundedRecord, MAX_GROWN_ENTRIES } from '../domain/bounded-schemas.ts';
 import { readJsonAnswer } from '../domain/final-answer.ts';
 import type { TraceParent } from '../domain/ids.ts';
-import { CLOSING_RESULT } from '../domain/message.ts';
+import { CLOSING_RESULT, MAX_CALLS } from '../domain/message.ts';
 import type { FailedTurn } from '../domain/ports/failed-turns.ts';
 import type { ClaimedTurn, TurnLease } from '../domain/ports/turn-store.ts';
 import {
@@ -222,7 +223,7 @@ export function readAnswerSeq(fields: RecordFields): number | undefined {
 const failureSchema = z.looseObject({
   code: z.string(),
   message: z.string(),
-  details: z.record(z.string(), z.unknown()).optional(),
+  details: boundedRecord(z.string(), z.unknown(), MAX_GROWN_ENTRIES).optional(),
 });
 
 export function readFailure(fields: RecordFields): TurnFailure {
@@ -243,7 +244,7 @@ function readSuspendedIn(fields: RecordFields): Pick<WaitRequest, 'suspendedIn'>
   return suspendedIn === undefined ? {} : { suspendedIn };
 }
 
-const asksSchema = z.array(waitingCallSchema.omit({ until: true }));
+const asksSchema = boundedList(waitingCallSchema.omit({ until: true }), MAX_CALLS);
 
 /**
  * Decodes what a suspended turn waits for.

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList, MAX_GROWN_ENTRIES } from '../domain/bounded-schemas.ts';
 import { versionEvent } from '../domain/event-record.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { KeptTexts } from '../domain/ports/version-store.ts';
@@ -19,7 +20,7 @@ import { encodePairs } from './script.ts';
  */
 const shellSchema = versionSchema.extend({
   base: z.number().int().min(0).max(MAX_SEQ),
-  segments: z.array(z.unknown()),
+  segments: boundedList(z.unknown(), MAX_GROWN_ENTRIES),
 });
 
 const KINDS: ReadonlySet<unknown> = new Set(['raw', 'summary', 'masked', 'clipped', 'excerpt', 'evicted']);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { boundedList, MAX_GROWN_ENTRIES } from '../domain/bounded-schemas.ts';
 import { TurnfoldError } from '../domain/errors.ts';
-import { jsonSchema, type Message, messageSchema, toolCallSchema } from '../domain/message.ts';
+import { jsonSchema, MAX_CALLS, type Message, messageSchema, toolCallSchema } from '../domain/message.ts';
 import { isMapping, parseInput } from '../domain/parse.ts';
 
 export interface ConversationLine {
@@ -8,8 +9,11 @@ export interface ConversationLine {
   readonly messages: readonly Message[];
 }
 
+/** More content parts than a message of any provider has. */
+const MAX_PARTS = 10_000;
+
 const idSchema = z.object({ id: z.string().min(1).optional() });
-const messagesSchema = z.object({ messages: z.array(z.unknown()) });
+const messagesSchema = z.object({ messages: boundedList(z.unknown(), MAX_GROWN_ENTRIES) });
 
 /**
  * Reads tool call arguments that another program exported as an object. A zod record schema would drop the key
@@ -19,7 +23,7 @@ const argumentsSchema = z
   .union([z.string(), z.custom<object>(isMapping)], { error: 'expected a JSON object, or its text' })
   .transform((given) => (typeof given === 'string' ? given : JSON.stringify(given)));
 
-const partsSchema = z.array(z.looseObject({ type: z.string(), text: z.string().optional() }));
+const partsSchema = boundedList(z.looseObject({ type: z.string(), text: z.string().optional() }), MAX_PARTS);
 
 /**
  * Fields of OpenAI's chat format that differ from turnfold's message format. Exported files have null for absent
@@ -29,9 +33,10 @@ const chatMessageSchema = z
   .object({
     role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
     content: z.union([z.string(), partsSchema]).nullish(),
-    tool_calls: z
-      .array(z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: argumentsSchema }) }))
-      .nullish(),
+    tool_calls: boundedList(
+      z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: argumentsSchema }) }),
+      MAX_CALLS,
+    ).nullish(),
     tool_call_id: z.string().nullish(),
     function_call: z.null({ error: 'function_call is not supported: use tool_calls' }).optional(),
     ...messageSchema.pick({ isError: true, droppable: true, pinned: true }).shape,
@@ -56,7 +61,7 @@ const OWN_FIELDS = ['toolCalls', 'toolCallId', 'parts', 'raw', 'summary'] as con
 const ownMessageSchema = messageSchema
   .extend({
     content: z.string().nullish(),
-    toolCalls: z.array(toolCallSchema.extend({ arguments: argumentsSchema })).nullish(),
+    toolCalls: boundedList(toolCallSchema.extend({ arguments: argumentsSchema }), MAX_CALLS).nullish(),
   })
   .transform(({ content, toolCalls, ...rest }): unknown => ({
     ...rest,
@@ -148,7 +153,7 @@ function readChatMessage(value: Record<string, unknown>, at: string): Message {
   } = parseInput(chatMessageSchema, value, at);
   const calls = (tool_calls ?? []).map((call) => ({ id: call.id, ...call.function }));
   // The parts are parsed again, to apply the limits on message parts.
-  const parts = parseInput(z.array(jsonSchema), Array.isArray(content) ? content : [], `${at}.content`);
+  const parts = parseInput(boundedList(jsonSchema, MAX_PARTS), Array.isArray(content) ? content : [], `${at}.content`);
   const text = Array.isArray(content) ? content.map((part) => part.text ?? '').join('') : (content ?? '');
   return {
     role: role === 'developer' ? 'system' : role,

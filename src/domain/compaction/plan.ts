@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList, MAX_GROWN_ENTRIES } from '../bounded-schemas.ts';
 import type { Sliced } from '../sliced.ts';
 import {
   type Budget,
@@ -37,13 +38,13 @@ const rangeSchema = z.object({ from: z.number().int().min(1), to: z.number().int
  */
 export const passPlanSchema = z.object({
   kind: z.enum(['none', 'trim', 'summarize', 'evict', 'infeasible']),
-  reasons: z.array(z.enum(REASONS)),
+  reasons: boundedList(z.enum(REASONS), MAX_GROWN_ENTRIES),
   version: z.number().int().min(0),
   head: z.number().int().min(0),
   /** Mean tokens of the context. */
   tokens: z.number(),
   /** Ranges to summarize. */
-  sequences: z.array(
+  sequences: boundedList(
     rangeSchema.extend({
       tokens: z.number(),
       /** Most tokens of the summary, with the copied words of users. */
@@ -51,11 +52,12 @@ export const passPlanSchema = z.object({
       /** Tokens among `maxTokens` that are for the words of users, if the range has any. */
       userTokens: z.number(),
     }),
+    MAX_GROWN_ENTRIES,
   ),
-  evict: z.array(rangeSchema),
+  evict: boundedList(rangeSchema, MAX_GROWN_ENTRIES),
   /** Ranges whose messages are masked or clipped. Absent if there are none. */
-  shorten: z.array(rangeSchema).optional(),
-  explained: z.array(z.string()),
+  shorten: boundedList(rangeSchema, MAX_GROWN_ENTRIES).optional(),
+  explained: boundedList(z.string(), MAX_GROWN_ENTRIES),
   /** How the budget was divided. Absent if no budget is a target, or if no more than drops and masks is needed. */
   division: budgetDivisionSchema.optional(),
   /** Proof that no context fits the budget, for an infeasible plan. */

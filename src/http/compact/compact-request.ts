@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { boundedList, type Message } from '../../domain/message.ts';
+import { boundedList } from '../../domain/bounded-schemas.ts';
+import { type Message } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 
 const MAX_ITEMS = 20_000;

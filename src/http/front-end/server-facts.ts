@@ -10,7 +10,7 @@ import { ServerReaders } from '../readers.ts';
 import { readJsonBody } from '../request-body.ts';
 import { routerPath } from '../route.ts';
 
-const { maxBodyBytes: maxBytes, maxDepth, bodyTimeoutMs: timeoutMs, maxWaitMs } = LIMIT_DEFAULTS;
+const { maxBodyBytes: maxBytes, maxDepth, maxValues, bodyTimeoutMs: timeoutMs, maxWaitMs } = LIMIT_DEFAULTS;
 const ignoreError = (): void => undefined;
 /** Name of the facts in the context of a request. */
 const FACTS = 'turnfold';
@@ -20,7 +20,7 @@ const ALONE: Omit<ServerFacts, 'caller' | 'readers'> = {
   cut: undefined,
   basePath: '',
   streams: LIMIT_DEFAULTS,
-  body: { maxBytes, maxDepth, timeoutMs },
+  body: { maxBytes, maxDepth, maxValues, timeoutMs },
   maxWaitMs,
   onError: ignoreError,
 };

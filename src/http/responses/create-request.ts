@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { AppendInput, CallAnswer } from '../../client/index.ts';
+import { boundedList } from '../../domain/bounded-schemas.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
-import { boundedList } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { type ResponseName, readResponseId } from './response-object.ts';
 

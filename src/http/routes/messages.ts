@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { ContextView, TurnfoldClient } from '../../client/index.ts';
 import { appendSchema } from '../../client/input.ts';
+import { boundedList, boundedRecord } from '../../domain/bounded-schemas.ts';
 import { fieldError } from '../../domain/errors.ts';
 import type { NamedConversation } from '../../domain/ids.ts';
-import { boundedList, type LogEntry, type Message } from '../../domain/message.ts';
+import { type LogEntry, type Message } from '../../domain/message.ts';
 import { findLastModel, type WireFormat } from '../../domain/raw-items.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { readMessage } from '../../wire/conversation-line.ts';
@@ -16,8 +17,11 @@ import { limitOf } from './fields.ts';
 /** Maximum number of messages in one request, as in `client.append`. */
 const MAX_MESSAGES = 5_000;
 
+/** More fields than a message has, in either format. */
+const MAX_FIELDS = 100;
+
 /** Messages in turnfold's format or in OpenAI's chat format. `readMessage` validates each of them. */
-export const givenMessages = boundedList(z.record(z.string(), z.unknown()), MAX_MESSAGES).meta({
+export const givenMessages = boundedList(boundedRecord(z.string(), z.unknown(), MAX_FIELDS), MAX_MESSAGES).meta({
   description: 'Messages, oldest first, each in the format of turnfold or of OpenAI Chat.',
   override: {
     type: 'array',

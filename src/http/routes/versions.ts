@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { approvalSchema, rejectionSchema } from '../../client/proposals.ts';
 import { restoreSchema } from '../../client/versions.ts';
+import { boundedRecord } from '../../domain/bounded-schemas.ts';
+import { MAX_POLICY_SETTINGS } from '../../domain/policy-input.ts';
 import {
   compactionSchema,
   decisionSchema,
@@ -19,11 +21,9 @@ const PROPOSAL = `${CONVERSATION}/proposals/{proposal}` as const;
 const { version: _version, ...restoreFields } = restoreSchema.shape;
 const waitMs = z.number().int().min(0).max(MAX_WAIT_MS).optional().describe('How long to wait for a worker, in ms.');
 
-const trialPolicySchema = z
-  .record(z.string(), z.unknown())
-  .describe(
-    'Policy of a dry run, as in docs/reference/policy.md. Absent settings are those of the agent, if a worker has recorded them, or else have their defaults.',
-  );
+const trialPolicySchema = boundedRecord(z.string(), z.unknown(), MAX_POLICY_SETTINGS).describe(
+  'Policy of a dry run, as in docs/reference/policy.md. Absent settings are those of the agent, if a worker has recorded them, or else have their defaults.',
+);
 
 const compact = defineRoute({
   operation: 'compactConversation',

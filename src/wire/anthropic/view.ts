@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList, MAX_GROWN_ENTRIES } from '../../domain/bounded-schemas.ts';
 import { mapInSlices, type Sliced } from '../../domain/sliced.ts';
 import {
   BodyReader,
@@ -35,11 +36,11 @@ export interface AnthropicView extends BodyView {
 
 const MAX_NAME_LENGTH = 128;
 
-const contentSchema = z.union([z.string(), z.array(z.unknown())]);
+const contentSchema = z.union([z.string(), boundedList(z.unknown(), MAX_GROWN_ENTRIES)]);
 const bodySchema = z.object({
-  messages: z.array(z.unknown()),
+  messages: boundedList(z.unknown(), MAX_GROWN_ENTRIES),
   system: contentSchema.optional(),
-  tools: z.array(z.unknown()).optional(),
+  tools: boundedList(z.unknown(), MAX_GROWN_ENTRIES).optional(),
   max_tokens: z.unknown().optional(),
   thinking: z.object({ type: z.string(), budget_tokens: z.unknown().optional() }).optional(),
   cache_control: z.unknown().optional(),
@@ -158,7 +159,7 @@ const toolUseSchema = z.object({
 const toolResultSchema = z.object({
   type: z.literal('tool_result'),
   tool_use_id: z.string(),
-  content: z.union([z.string(), z.array(z.unknown())]).optional(),
+  content: z.union([z.string(), boundedList(z.unknown(), MAX_GROWN_ENTRIES)]).optional(),
   is_error: z.unknown().optional(),
   ...cacheMark,
 });

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { boundedList } from '../../domain/bounded-schemas.ts';
+import { MAX_CALLS } from '../../domain/message.ts';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { readCallArguments } from '../calls.ts';
 import { isTextOf, type SentPart } from '../parts.ts';
@@ -119,9 +121,10 @@ export function plainText(parts: readonly ChatPart[]): string | undefined {
  */
 const ownSchema = z.object({
   content: z.string().nullish(),
-  tool_calls: z
-    .array(z.looseObject({ id: z.string(), function: z.looseObject({ name: z.string(), arguments: z.string() }) }))
-    .nullish(),
+  tool_calls: boundedList(
+    z.looseObject({ id: z.string(), function: z.looseObject({ name: z.string(), arguments: z.string() }) }),
+    MAX_CALLS,
+  ).nullish(),
 });
 
 type OwnCall = NonNullable<z.infer<typeof ownSchema>['tool_calls']>[number];

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList, MAX_GROWN_ENTRIES } from '../../domain/bounded-schemas.ts';
 import { mapInSlices, type Sliced } from '../../domain/sliced.ts';
 import {
   BodyReader,
@@ -41,15 +42,18 @@ const MAX_ID_LENGTH = 40;
 const MAX_NAME_LENGTH = 64;
 const MAX_MESSAGES = 2_048;
 
-const bodySchema = z.object({ messages: z.array(z.unknown()), tools: z.array(z.unknown()).nullish() });
+const bodySchema = z.object({
+  messages: boundedList(z.unknown(), MAX_GROWN_ENTRIES),
+  tools: boundedList(z.unknown(), MAX_GROWN_ENTRIES).nullish(),
+});
 const toolSchema = z.object({
   function: z.object({ name: z.string() }).optional(),
   custom: z.object({ name: z.string() }).optional(),
 });
 const messageSchema = z.object({
   role: roleSchema,
-  content: z.union([z.string(), z.array(z.unknown())]).nullish(),
-  tool_calls: z.array(z.unknown()).nullish(),
+  content: z.union([z.string(), boundedList(z.unknown(), MAX_GROWN_ENTRIES)]).nullish(),
+  tool_calls: boundedList(z.unknown(), MAX_GROWN_ENTRIES).nullish(),
   tool_call_id: z.string().optional(),
   reasoning_content: z.unknown().optional(),
   reasoning: z.unknown().optional(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList, MAX_GROWN_ENTRIES } from '../../domain/bounded-schemas.ts';
 import { mapInSlices, type Sliced } from '../../domain/sliced.ts';
 import {
   type Author,
@@ -13,7 +14,7 @@ import {
 } from '../rules/body-view.ts';
 import { OPENAI_MAX_TOOLS } from '../tools.ts';
 
-const contentSchema = z.union([z.string(), z.array(z.unknown())]);
+const contentSchema = z.union([z.string(), boundedList(z.unknown(), MAX_GROWN_ENTRIES)]);
 
 /**
  * Schema of an input item, with the fields that the rules read. A field that a rule checks itself is `unknown` here.
@@ -77,14 +78,14 @@ const MAX_NAME_LENGTH = 64;
 const bodySchema = z.object({
   input: contentSchema,
   instructions: z.string().nullish(),
-  tools: z.array(z.unknown()).nullish(),
+  tools: boundedList(z.unknown(), MAX_GROWN_ENTRIES).nullish(),
   store: z.boolean().nullish(),
   reasoning: z.unknown().optional(),
   previous_response_id: z.unknown().optional(),
   conversation: z.unknown().optional(),
 });
 const namedSchema = z.object({ name: z.string().optional() });
-const toolSchema = namedSchema.extend({ tools: z.array(namedSchema).default([]) });
+const toolSchema = namedSchema.extend({ tools: boundedList(namedSchema, MAX_GROWN_ENTRIES).default([]) });
 const partSchema = z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
 
 /**

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+
+/** Schema of a list. Zod checks the length before it reads the members. It refuses a list of length 1,000,000,000 at once. */
+export function boundedList<Schema extends z.ZodType>(schema: Schema, most: number): z.ZodArray<Schema> {
+  return z.array(schema).max(most, `expected at most ${most} entries`);
+}
+
+/** Schema of an object with any names. It counts the members before it reads them. */
+export function boundedRecord<Value extends z.ZodType>(
+  name: z.ZodString,
+  value: Value,
+  most: number,
+): z.ZodType<Record<string, z.output<Value>>, Record<string, z.input<Value>>> {
+  const checkCount = z.transform((given: unknown, context) => {
+    if (typeof given === 'object' && given !== null && Object.keys(given).length > most) {
+      context.addIssue(`expected at most ${most} members`);
+    }
+    return given;
+  });
+  const members = z.record(name, value).meta({ maxProperties: most });
+  return checkCount.pipe(members) as unknown as ReturnType<typeof boundedRecord<Value>>;
+}
+
+/**
+ * Most entries of a list that grows with a conversation, such as the segments of a version or the messages of a request.
+ * A log has fewer messages.
+ */
+export const MAX_GROWN_ENTRIES = 1_000_000;

@@ -1,0 +1,104 @@
+import { type ErrorCode, fieldError } from './errors.ts';
+
+/** Bounds of JSON from outside, which are checked on its text, before the parser makes an object of it. */
+export interface JsonTextBounds {
+  /** Maximum nesting depth. */
+  readonly maxDepth: number;
+  /** Maximum number of values and names. A list or an object counts twice. */
+  readonly maxValues: number;
+}
+
+/**
+ * Bounds of one JSON text from outside. In this many names that all differ, the parser takes 20 ms. A text of 4 MB could
+ * hold 1,400,000 objects.
+ */
+export const JSON_TEXT_BOUNDS: JsonTextBounds = { maxDepth: 200, maxValues: 50_000 };
+
+export interface JsonRefusal {
+  readonly code: Extract<ErrorCode, 'invalid_input' | 'message_too_large'>;
+  readonly why: string;
+}
+
+/**
+ * Parses JSON text from outside, within bounds.
+ * @param at name of the text in error messages
+ * @throws invalid_input for a text that is not JSON or is nested too deeply, message_too_large for too many values
+ */
+export function parseJsonText(text: string, at: string, bounds = JSON_TEXT_BOUNDS): unknown {
+  const refusal = refuseJsonText(text, bounds);
+  if (refusal !== undefined) throw fieldError(refusal.code, at, refusal.why);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw fieldError('invalid_input', at, 'not valid JSON', { cause });
+  }
+}
+
+/** Parses JSON text from outside, within bounds. Returns undefined for a text that is not JSON or exceeds a bound. */
+export function readJsonText(text: string, bounds = JSON_TEXT_BOUNDS): unknown {
+  if (refuseJsonText(text, bounds) !== undefined) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/**
+ * Decides whether a text exceeds a bound, in one pass that makes no object. A text of 4 MB takes at most 10 ms. The pass
+ * need not know whether the text is JSON: a parser reads no more values than the text has commas, colons and brackets.
+ */
+export function refuseJsonText(text: string, { maxDepth, maxValues }: JsonTextBounds): JsonRefusal | undefined {
+  let depth = 0;
+  let values = 1;
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE:
+        at = findStringEnd(text, at);
+        break;
+      case OPEN_BRACKET:
+      case OPEN_BRACE:
+        depth += 1;
+        if (depth > maxDepth) return { code: 'invalid_input', why: `nested more than ${maxDepth} levels deep` };
+        values += 1;
+        break;
+      case COMMA:
+      case COLON:
+        values += 1;
+        break;
+      case CLOSE_BRACKET:
+      case CLOSE_BRACE:
+        depth -= 1;
+        break;
+      default:
+    }
+    if (values > maxValues) return { code: 'message_too_large', why: tooMany(maxValues) };
+  }
+  return undefined;
+}
+
+function tooMany(maxValues: number): string {
+  return `contains more than ${maxValues} JSON values and names, where a list or object counts twice. Send less at once`;
+}
+
+/** Returns the index of the quote that ends a string, or the length of the text. */
+function findStringEnd(text: string, start: number): number {
+  // Searching is 20 times as fast as reading, but not for a string full of escaped quotes.
+  const end = text.indexOf('"', start + 1);
+  if (end < 0) return text.length;
+  if (text.charCodeAt(end - 1) !== BACKSLASH) return end;
+  let at = start + 1;
+  for (let code = text.charCodeAt(at); code !== QUOTE && at < text.length; code = text.charCodeAt(at)) {
+    at += code === BACKSLASH ? 2 : 1;
+  }
+  return at;
+}
