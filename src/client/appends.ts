@@ -6,10 +6,11 @@ import type { Message } from '../domain/message.ts';
 import { operationId } from '../domain/operation.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { AppendResult } from '../domain/ports/context-store.ts';
+import type { Sliced } from '../domain/sliced.ts';
+import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import { agentConflict, beingCopied, checkDurability, nameRepeatable } from './client-errors.ts';
 import { type NewPass, namePass, requestEvaluation } from './compaction.ts';
-import { type AppendInput, appendSchema, weighMessage } from './input.ts';
-import { checkContents } from './input-parts.ts';
+import { type AppendInput, appendSchema, readMessagesInSlices, weighMessage } from './input.ts';
 import { nameCall, operationConflict } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
 
@@ -34,14 +35,12 @@ const NO_HEAD = -1;
  * duplicate_call, message_too_large, conversation_busy, conversation_forking, conflict, accepted_unsure
  */
 export async function appendMessages(ports: ClientPorts, input: AppendInput): Promise<Appended> {
-  const { conversation: id, tenant, operation: given, ...rest } = parseInput(appendSchema, input);
-  for (const [index, message] of rest.messages.entries()) checkContents(message, `messages[${index}]`);
-  const operation = nameCall(ports, given, ['append', rest]);
-  const append = { ...rest, conversation: { tenant, id }, operation, firstPass: namePass(ports) };
+  const append = await eventLoopShare.run(checkInSlices(ports, input));
+  const { operation } = append;
   const run = (): Promise<Acknowledged<AppendResult>> =>
     nameRepeatable({ field: 'operation', id: operationId(operation) }, () => tryAppend(ports, append));
   let result = await run();
-  const maxTries = rest.expectedHead === undefined ? APPEND_TRIES : 1;
+  const maxTries = append.expectedHead === undefined ? APPEND_TRIES : 1;
   for (let tries = 1; result.status === 'conflict' && tries < maxTries; tries += 1) result = await run();
   return await concludeAppend(ports, append, result);
 }
@@ -53,6 +52,14 @@ interface CheckedAppend {
   readonly messages: readonly Message[];
   readonly expectedHead?: number | undefined;
   readonly firstPass: NewPass;
+}
+
+function* checkInSlices(ports: ClientPorts, input: AppendInput): Sliced<CheckedAppend> {
+  const { conversation: id, tenant, operation: given, ...rest } = parseInput(appendSchema, input);
+  const messages = yield* readMessagesInSlices(rest.messages);
+  yield;
+  const operation = nameCall(ports, given, ['append', { ...rest, messages }]);
+  return { ...rest, messages, conversation: { tenant, id }, operation, firstPass: namePass(ports) };
 }
 
 async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<Acknowledged<AppendResult>> {

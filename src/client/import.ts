@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { fieldError, isTurnfoldError } from '../domain/errors.ts';
 import { adoptMessages } from '../domain/history.ts';
-import { type Message, messageSchema } from '../domain/message.ts';
-import { parseInput } from '../domain/parse.ts';
+import type { Message } from '../domain/message.ts';
+import { forEachInSlices, type Sliced } from '../domain/sliced.ts';
+import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import type { TurnfoldClient } from './client.ts';
-import { checkMessageBytes } from './input.ts';
-import { checkContents } from './input-parts.ts';
+import { checkMessageBytes, readMessagesInSlices } from './input.ts';
 
 /** Recorded messages for a conversation that does not exist yet. */
 export interface ImportInput {
@@ -32,7 +32,7 @@ export async function importConversation(
   client: Pick<TurnfoldClient, 'append'>,
   { conversation, tenant, agent, messages }: ImportInput,
 ): Promise<void> {
-  checkWhole(messages);
+  await eventLoopShare.run(checkWhole(messages));
   let expectedHead = 0;
   for (const batch of splitBatches(messages)) {
     const operation = nameOperation(expectedHead, batch);
@@ -46,18 +46,13 @@ export async function importConversation(
 }
 
 /** Checks all messages before the first write, so that the import is complete or writes nothing. */
-function checkWhole(messages: readonly Message[]): void {
+function* checkWhole(messages: readonly Message[]): Sliced<void> {
   if (messages.length === 0) {
     const why = 'the conversation has no messages. Remove its line or add a message.';
     throw fieldError('invalid_input', 'messages', why);
   }
-  const read = messages.map((message, index) => {
-    const field = `messages[${index}]`;
-    checkMessageBytes(message, field);
-    const checked = parseInput(messageSchema, message, field);
-    checkContents(checked, field);
-    return checked;
-  });
+  yield* forEachInSlices(messages, (message, index) => checkMessageBytes(message, `messages[${index}]`));
+  const read = yield* readMessagesInSlices(messages);
   adoptMessages(read, 1);
 }
 

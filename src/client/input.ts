@@ -7,6 +7,7 @@ import { MAX_CALLS, MAX_MESSAGE_BYTES, type Message, messageSchema, type Weighed
 import { parseInput } from '../domain/parse.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { StoredAnswer } from '../domain/ports/turn-answers.ts';
+import { mapInSlices, type Sliced } from '../domain/sliced.ts';
 import { ON_BUSY, type OnBusy } from '../domain/turn.ts';
 import type { TurnContext } from '../domain/turn-context.ts';
 import { bytesOfMessage, countMessage } from '../tokens/message-tokens.ts';
@@ -53,13 +54,24 @@ export const turnListSchema = boundedList(z.unknown(), MOST_TURNS);
 export const appendSchema = z.strictObject({
   ...conversationFields,
   agent: idSchema,
-  messages: boundedList(messageSchema, 5_000).refine(
-    (messages) => messages.length > 0,
-    'expected at least one message',
-  ),
+  /** `readMessages` validates each message. */
+  messages: boundedList(z.unknown(), 5_000).refine((messages) => messages.length > 0, 'expected at least one message'),
   operation: idSchema.optional(),
   expectedHead: z.number().int().min(0).optional(),
 });
+
+/**
+ * Validates messages and their parts one after another, so that 5,000 of them do not block the event loop.
+ * @throws invalid_input with the field
+ */
+export function* readMessagesInSlices(messages: readonly unknown[]): Sliced<Message[]> {
+  return yield* mapInSlices(messages, (given, index) => {
+    const field = `messages[${index}]`;
+    const message = parseInput(messageSchema, given, field);
+    checkContents(message, field);
+    return message;
+  });
+}
 
 export const versionNumberSchema = z.number().int().min(0);
 

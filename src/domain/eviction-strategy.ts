@@ -25,7 +25,7 @@ export type EvictionStrategy =
       readonly max: readonly EvictionStrategy[];
     };
 
-/** More strategies than anybody compares. */
+/** More strategies than a policy compares. */
 const MAX_MEMBERS = 20;
 /**
  * Maximum nesting of strategies. A YAML reference (anchor) can make a strategy contain itself, and reading it would

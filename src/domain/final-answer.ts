@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { readJsonText } from './json-text.ts';
 import type { Message } from './message.ts';
 import { joinPath, safeParse } from './parse.ts';
 
@@ -21,11 +22,7 @@ const FENCED = /^```(?:json)?[ \t]{0,8}\r?\n([^]*)```$/;
 /** Returns the JSON value of a final answer, or undefined if the answer is no JSON. */
 export function readJsonAnswer(content: string): unknown {
   const text = content.trim();
-  try {
-    return JSON.parse(FENCED.exec(text)?.[1] ?? text) as unknown;
-  } catch {
-    return undefined;
-  }
+  return readJsonText(FENCED.exec(text)?.[1] ?? text);
 }
 
 /** Problems that the model is asked to correct. More would only cost tokens. */

@@ -14,7 +14,7 @@ const MAX_ISSUES = 100;
  * @param at path of the value in the caller's input, put before the path of the field
  */
 export function parseInput<T>(schema: z.ZodType<T>, value: unknown, at = '', code: ErrorCode = 'invalid_input'): T {
-  const result = safeParse(schema, value, at, code, FIRST_PROBLEM);
+  const result = readValue(schema, value, { at, code }, FIRST_PROBLEM);
   if (result.success) return result.data;
   throw result.problems[0] ?? new TurnfoldError(code, `${at || 'input'}: invalid`, { field: at });
 }
@@ -27,12 +27,15 @@ export type SafelyParsed<T> =
 const FIRST_PROBLEM: z.core.ParseContextInternal<z.core.$ZodIssue> = { abortEarly: true };
 
 /** Like `parseInput`, but returns a list of all problems instead of throwing the first. */
-export function safeParse<T>(
+export function safeParse<T>(schema: z.ZodType<T>, value: unknown, at: string, code: ErrorCode): SafelyParsed<T> {
+  return readValue(schema, value, { at, code });
+}
+
+function readValue<T>(
   schema: z.ZodType<T>,
   value: unknown,
-  at: string,
-  code: ErrorCode,
-  context?: z.core.ParseContextInternal<z.core.$ZodIssue>,
+  { at, code }: { readonly at: string; readonly code: ErrorCode },
+  context?: z.core.ParseContext<z.core.$ZodIssue>,
 ): SafelyParsed<T> {
   try {
     if (ArrayBuffer.isView(value)) {

@@ -4,6 +4,7 @@ import { type EnqueueInput, enqueueSchema } from '../client/input.ts';
 import { copyBoundedJson } from '../domain/bounded-json.ts';
 import { fieldError } from '../domain/errors.ts';
 import { idSchema } from '../domain/ids.ts';
+import { JSON_TEXT_BOUNDS } from '../domain/json-text.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { InboxJob } from '../domain/ports/queue.ts';
 import { MAX_CONTEXT_BYTES } from '../domain/turn-context.ts';
@@ -22,7 +23,8 @@ export function readTurnJob({ id, name, addedAt, data }: InboxJob): EnqueueInput
     throw fieldError('invalid_input', 'job.name', `expected "${JOB_NAME}", the only kind of job in the inbox`);
   }
   if (typeof data === 'symbol') {
-    const why = `has more than ${INBOX_LIMITS.dataCharacters} characters as JSON, the limit of a job`;
+    const { maxValues } = JSON_TEXT_BOUNDS;
+    const why = `has more than ${INBOX_LIMITS.dataCharacters} characters as JSON, or more than ${maxValues} values and names, the limits of a job`;
     throw fieldError('message_too_large', 'job.data', why);
   }
   const { dataCharacters: maxCharacters, maxDepth } = INBOX_LIMITS;

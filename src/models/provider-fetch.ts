@@ -1,4 +1,5 @@
 import { fetch as undiciFetch } from 'undici';
+import { readJsonText } from '../domain/json-text.ts';
 import { isMapping } from '../domain/parse.ts';
 
 /**
@@ -47,7 +48,7 @@ async function readError(response: Response): Promise<Response> {
  * @returns undefined if the text is not JSON
  */
 function readErrorBody(text: string): object | undefined {
-  const parsed = parseJson(text);
+  const parsed = readJsonText(text);
   const body: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
   if (!isMapping(body)) return undefined;
   const error = body['error'] ?? body['errors'] ?? body;
@@ -73,14 +74,6 @@ function readCause({ metadata }: Record<string, unknown>): string {
   return typeof raw === 'string' ? raw : JSON.stringify(raw);
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Reads a response that its server labels as JSON. It may be a stream nevertheless, which the first byte shows. */
 async function readStream(response: Response, body: ReadableStream<Uint8Array>): Promise<Response> {
   const reader = body.getReader();
@@ -101,7 +94,7 @@ async function readStream(response: Response, body: ReadableStream<Uint8Array>):
 
 /** Turns a JSON body into a stream of one event, because the caller asked for a stream. */
 function toStream(text: string): Response {
-  const body = parseJson(text);
+  const body = readJsonText(text);
   const isError = isMapping(body) && (body['error'] ?? body['errors'] ?? undefined) !== undefined;
   const data = isError ? JSON.stringify({ type: 'error', error: readErrorBody(text) }) : JSON.stringify(body ?? null);
   const name = isError ? 'error' : isMapping(body) && typeof body['type'] === 'string' ? body['type'] : 'message';

@@ -1,4 +1,5 @@
 import type { CallPart, ResultPart, TurnPart } from '../../client/index.ts';
+import { readJsonText } from '../../domain/json-text.ts';
 
 /** Versions of the AI SDK whose parsers differ. */
 export const SDK_VERSIONS = [5, 6, 7] as const;
@@ -192,11 +193,7 @@ export class ChunkTable {
 /** Reads a JSON object or list. Any other text stays a text. */
 export function readJson(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
-  }
+  return readJsonText(text) ?? text;
 }
 
 /** Marks the place where a steering message entered the answer. A front-end that has the part already replaces it, because its id is fixed. */

@@ -1,3 +1,4 @@
+import { readJsonText } from '../../domain/json-text.ts';
 import type { Message } from '../../domain/message.ts';
 
 /** Characters that the structural summarizer reads. Its time grows with them: 900,000 take ten times as long. */
@@ -52,12 +53,8 @@ function shortenArguments(written: string, limit: number): string {
 }
 
 function readObject(written: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(written);
-    return typeof value === 'object' && value !== null ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = readJsonText(written);
+  return typeof value === 'object' && value !== null ? { ...value } : undefined;
 }
 
 /** Cuts at ends of lines where a line is not longer than the kept part. */

@@ -1,3 +1,4 @@
+import { readJsonText } from '../../domain/json-text.ts';
 import { isModelError, ModelError } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
 import type { FailedCall } from '../provider-call.ts';
@@ -71,12 +72,7 @@ interface ErrorBody {
 /** Reads the error of a response body. Providers nest it differently, and Gemini puts it into a list. */
 function readErrorBody(text: unknown): ErrorBody {
   if (typeof text !== 'string' || text.length > MAX_BODY_CHARACTERS) return {};
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    return {};
-  }
+  const body = readJsonText(text);
   const [first] = Array.isArray(body) ? (body as unknown[]) : [body];
   if (!isMapping(first)) return {};
   const response = isMapping(first['response']) ? first['response'] : {};

@@ -1,3 +1,4 @@
+import { readJsonText } from '../../domain/json-text.ts';
 import { isMapping } from '../../domain/parse.ts';
 import type { QuotedText } from './quoted-text.ts';
 import { isCodeWritten, sectionNamed } from './section-names.ts';
@@ -97,12 +98,8 @@ function readObject(text: string): Sections | undefined {
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   if (!text.trimStart().startsWith('{')) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isMapping(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = readJsonText(text);
+  return isMapping(value) ? value : undefined;
 }
 
 function writeValue(value: unknown): string {
