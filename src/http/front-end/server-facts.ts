@@ -91,7 +91,8 @@ export async function streamFrames(
     try {
       yield* frames(left);
     } catch (error) {
-      if (writeFailure === undefined) throw error;
+      // A client that left reads no last frame, and its leaving is no defect.
+      if (writeFailure === undefined || request.signal.aborted) throw error;
       yield writeFailure(explainFailure(error, onError));
     }
   }
