@@ -168,6 +168,8 @@ const logPartSchema = z.strictObject({
   after: z.number().int().min(0).optional(),
   /** Maximum number of entries. Absent: all. */
   limit: z.number().int().min(1).optional(),
+  /** Bytes after which the part ends, though not before its first entry. Absent: no limit. */
+  maxBytes: z.number().int().min(1).optional(),
 });
 
 export type LogPart = z.input<typeof logPartSchema>;
@@ -175,10 +177,10 @@ export type LogPart = z.input<typeof logPartSchema>;
 /** @throws not_found if the conversation does not exist. invalid_input for an invalid part. */
 export async function readLog(ports: ClientPorts, name: ConversationName, part: LogPart = {}): Promise<LogEntry[]> {
   const conversation = readConversationName(name);
-  const { after = 0, limit = Number.POSITIVE_INFINITY } = parseInput(logPartSchema, part);
+  const { after = 0, limit = Number.POSITIVE_INFINITY, maxBytes } = parseInput(logPartSchema, part);
   const { head, left = [] } = await readConversationState(ports, conversation);
   const to = Math.min(head, after + limit);
-  const entries = to <= after ? [] : await ports.contexts.readLog(conversation, [{ from: after + 1, to }]);
+  const entries = to <= after ? [] : await ports.contexts.readLog(conversation, [{ from: after + 1, to }], maxBytes);
   if (left.length === 0) return entries;
   return entries.map((entry) => ({ ...entry, ...findLeft(left, entry.seq) }));
 }

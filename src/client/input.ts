@@ -11,7 +11,7 @@ import { mapInSlices, type Sliced } from '../domain/sliced.ts';
 import { ON_BUSY, type OnBusy } from '../domain/turn.ts';
 import type { TurnContext } from '../domain/turn-context.ts';
 import { bytesOfMessage, countMessage } from '../tokens/message-tokens.ts';
-import { type InputPart, inputPartsSchema } from './input-parts.ts';
+import { checkContents, type InputPart, inputPartsSchema } from './input-parts.ts';
 
 const conversationFields = { conversation: idSchema, tenant: idSchema.default(DEFAULT_TENANT) };
 

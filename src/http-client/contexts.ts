@@ -135,7 +135,7 @@ interface LogPage {
 /** Reads the log page by page, because the server bounds the size of an answer. */
 export async function readLog(transport: Transport, name: ConversationName, part: LogPart = {}): Promise<LogEntry[]> {
   const call = callOf(readCalled(name), 'GET', 'messages');
-  const { after = 0, limit, ...rest } = readFields(part);
+  const { after = 0, limit, maxBytes, ...rest } = readFields(part);
   const entries: LogEntry[] = [];
   let next: number | undefined = after;
   while (next !== undefined) {
@@ -145,8 +145,16 @@ export async function readLog(transport: Transport, name: ConversationName, part
     const page: HttpAnswer<LogPage> = await transport.send<LogPage>({ ...call, query });
     entries.push(...page.body.items.map(({ from, to: _, ...entry }) => ({ ...entry, seq: from })));
     next = page.body.next;
+    const end = maxBytes === undefined ? -1 : findEnd(entries, maxBytes);
+    if (end !== -1) return entries.slice(0, end + 1);
   }
   return entries;
+}
+
+/** Index of the entry that reaches so many bytes, or -1. */
+function findEnd(entries: readonly LogEntry[], maxBytes: number): number {
+  let left = maxBytes;
+  return entries.findIndex(({ bytes }) => (left -= bytes) <= 0);
 }
 
 export function followEvents(

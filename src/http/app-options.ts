@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import type { z } from 'zod';
 import type { TurnfoldClient } from '../client/index.ts';
 import type { Scope } from '../domain/access-key.ts';
@@ -14,12 +15,17 @@ export interface HttpLimits {
   readonly maxBodyBytes?: number;
   /** Maximum nesting depth of the JSON of a body (100). */
   readonly maxDepth?: number;
-  /** Maximum number of values and names in the JSON of a body (50,000). A list or an object counts twice. */
+  /** Maximum number of values and names in the JSON of a body (60,000). A list or an object counts twice. */
   readonly maxValues?: number;
   /** Time for a body to arrive, in ms (30,000). */
   readonly bodyTimeoutMs?: number;
   /** Maximum number of streams and waiting requests at a time (2,000). */
   readonly maxReaders?: number;
+  /**
+   * Memory in bytes for answers that hold a whole context while they are made and sent (a quarter of the heap limit of Node, which counts new space, too). Answers
+   * that find no room wait for it.
+   */
+  readonly answerMemoryBytes?: number;
   /** Time without an event after which a stream sends a comment, in ms (15,000). */
   readonly heartbeatMs?: number;
   /** Time in which a client must accept an event, in ms (30,000). A client that reads nothing is then disconnected. */
@@ -39,6 +45,7 @@ export const LIMIT_DEFAULTS: Required<HttpLimits> = {
   maxValues: JSON_TEXT_BOUNDS.maxValues,
   bodyTimeoutMs: 30_000,
   maxReaders: 2_000,
+  answerMemoryBytes: Math.floor(getHeapStatistics().heap_size_limit / 4),
   heartbeatMs: 15_000,
   stalledMs: 30_000,
   maxWaitMs: 600_000,

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Scope } from '../domain/access-key.ts';
 import { parseInput } from '../domain/parse.ts';
 import { type Access, admit, checkScopes, checkSource, openAccess } from './access.ts';
+import { AnswerMemory } from './answer-memory.ts';
 import {
   type AnsweredRequest,
   type HttpApp,
@@ -15,7 +16,8 @@ import {
 import { type Caller, TENANT_HEADER } from './caller.ts';
 import { allowOrigins } from './cors.ts';
 import type { Connection } from './event-stream.ts';
-import { explainReusedKey } from './idempotency-key.ts';
+import { explainReusedKey, IDEMPOTENCY_HEADER } from './idempotency-key.ts';
+import { answerWithContext } from './large-context.ts';
 import { describeRoute, describeRoutes } from './openapi.ts';
 import { answerProblem, HttpProblem } from './problem.ts';
 import { ServerReaders } from './readers.ts';
@@ -54,7 +56,14 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   const readers = new ServerReaders({ ...limits, onError });
   const { maxDepth, maxValues, bodyTimeoutMs, maxBodyBytes } = limits;
   const answering: Answering = {
-    services: { client, streams: limits, basePath, onError, ...(options.fleet && { fleet: options.fleet }) },
+    services: {
+      client,
+      streams: limits,
+      memory: new AnswerMemory(limits.answerMemoryBytes, limits.stalledMs),
+      basePath,
+      onError,
+      ...(options.fleet && { fleet: options.fleet }),
+    },
     access,
     isReadOnly,
     readers,
@@ -168,9 +177,11 @@ async function answer(
   const { isReadOnly } = gate;
   const cut = readCut(context);
   const call: Call = { ...services, readers, operation, caller, isReadOnly, request, cut, query, body, param, name };
-  const answered = await route.handle(call as Call<never, never>).catch((error: unknown) => {
-    throw explainReusedKey(request, error);
-  });
+  const handle = async () =>
+    await route.handle(call as Call<never, never>).catch((error: unknown) => {
+      throw explainReusedKey(request, error);
+    });
+  const answered = route.holdsContext === true ? await answerWithContext(call, handle) : await handle();
   if (!(answered instanceof Response)) return writeAnswer(answered, route, caller);
   answered.headers.set(TENANT_HEADER, caller.tenant);
   return answered;

@@ -42,6 +42,10 @@ export interface FrameSource extends StreamSource {
   readonly frames: (signal: AbortSignal) => AsyncIterable<string>;
   /** True for a protocol in which the end of a stream means that it is whole. A failure midway then cuts the connection. */
   readonly cutsAtFailure?: boolean;
+  /** Sent after a time without a frame. Default: a comment of server-sent events. */
+  readonly heartbeat?: string;
+  /** Called once, when the stream has ended in any way. */
+  readonly onEnd?: () => void;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -100,11 +104,16 @@ class FrameReader {
   readonly #leave: () => void;
   readonly #cutsAtFailure: boolean;
   readonly #cut: Connection['cut'] | undefined;
+  readonly #heartbeat: string;
+  readonly #onEnd: () => void;
   readonly #encoder = new TextEncoder();
   #next: Promise<Next> | undefined;
   #stalled: NodeJS.Timeout | undefined;
 
-  constructor({ request, cut, readers, limits, frames, cutsAtFailure = false }: FrameSource) {
+  constructor({ request, cut, readers, limits, frames, ...source }: FrameSource) {
+    const { cutsAtFailure = false, heartbeat = HEARTBEAT, onEnd = () => undefined } = source;
+    this.#heartbeat = heartbeat;
+    this.#onEnd = onEnd;
     this.#cutsAtFailure = cutsAtFailure;
     this.#cut = cut;
     this.#leave = readers.enter();
@@ -150,6 +159,7 @@ class FrameReader {
     clearTimeout(this.#stalled);
     this.#leaving.abort();
     this.#leave();
+    this.#onEnd();
     // The position of the iteration does not matter any more, so an error at its end does not matter either.
     this.#frames.return?.().catch(() => undefined);
   }
@@ -161,7 +171,7 @@ class FrameReader {
     const timer = setTimeout(() => heartbeat.resolve('heartbeat'), this.#limits.heartbeatMs);
     try {
       const next = await Promise.race([this.#next, heartbeat.promise]);
-      if (next === 'heartbeat') return HEARTBEAT;
+      if (next === 'heartbeat') return this.#heartbeat;
       this.#next = undefined;
       return next.done ? undefined : next.value;
     } finally {

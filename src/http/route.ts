@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { TurnfoldClient } from '../client/index.ts';
 import type { Scope } from '../domain/access-key.ts';
 import { idSchema, type NamedConversation } from '../domain/ids.ts';
+import type { AnswerMemory } from './answer-memory.ts';
 import type { HttpAppOptions } from './app-options.ts';
 import type { Caller } from './caller.ts';
 import type { Connection, StreamLimits } from './event-stream.ts';
@@ -15,6 +16,8 @@ export interface RouteServices {
   readonly client: TurnfoldClient;
   readonly readers: Readers;
   readonly streams: StreamLimits;
+  /** Memory for answers that hold a context. */
+  readonly memory: AnswerMemory;
   /** Path under which the routes are mounted, without a slash at its end. */
   readonly basePath: string;
   readonly fleet?: HttpAppOptions['fleet'] | undefined;
@@ -64,6 +67,8 @@ interface RouteFacts {
   readonly result: z.ZodType;
   /** Media type of the answer (application/json). */
   readonly resultType?: string;
+  /** True if the route holds a context in memory. A large answer then needs a share of the memory of the server. */
+  readonly holdsContext?: true;
 }
 
 /** A route with the schemas of its request. Query parameters are text, so their schemas coerce. */

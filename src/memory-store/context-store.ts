@@ -1,4 +1,5 @@
 import { rangesToRead } from '../domain/context.ts';
+import type { LogEntry } from '../domain/message.ts';
 import type { AppendRequest, AppendResult, ContextReader, ContextStore } from '../domain/ports/context-store.ts';
 import { checkRanges } from '../domain/seq-ranges.ts';
 import { checkHead, START_VERSION, type Summary, shownKeys, type Version } from '../domain/version.ts';
@@ -23,7 +24,7 @@ export function openMemoryContextStore(db: MemoryDatabase): ContextStore {
       return conversation && toConversationState(conversation);
     },
     readContext: async (ref, at) => db.copy(readContext(db.find(ref), at)),
-    readLog: async (ref, ranges) => db.copy(readRanges(db.find(ref), ranges)),
+    readLog: async (ref, ranges, maxBytes) => db.copy(takeBytes(readRanges(db.find(ref), ranges), maxBytes)),
     readText: async (ref, hash) => db.find(ref)?.texts.get(hash),
     readSystem: async (ref) => db.find(ref)?.system?.text,
     append: async (request) => append(db, request),
@@ -74,6 +75,13 @@ function readRanges(
   checkRanges(ranges);
   const log = conversation?.log ?? [];
   return ranges.flatMap(({ from, to }) => log.slice(from - 1, to));
+}
+
+/** Takes entries up to the one that reaches so many bytes. */
+function takeBytes(entries: LogEntry[], maxBytes = Number.POSITIVE_INFINITY): LogEntry[] {
+  let left = maxBytes;
+  const last = entries.findIndex(({ bytes }) => (left -= bytes) <= 0);
+  return last === -1 ? entries : entries.slice(0, last + 1);
 }
 
 function append(db: MemoryDatabase, request: AppendRequest): AppendResult {

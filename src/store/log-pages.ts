@@ -21,35 +21,43 @@ const PAGE_BYTES = 4_000_000;
  */
 export function bindReadLog(redis: Redis, keyspace: Keyspace): ContextStore['readLog'] {
   const readPage = scriptBinder(redis, keyspace)(readLogScript);
-  return async (conversation, ranges) => {
+  return async (conversation, ranges, maxBytes = Number.POSITIVE_INFINITY) => {
     checkRanges(ranges);
     const [key, packs] = [keyspace.key(conversation, 'log'), keyspace.key(conversation, 'pk')];
     const findPacked = findWith(readPage, new PackReader(redis, keyspace, conversation), conversation);
     const entries: LogEntry[] = [];
+    let left = maxBytes;
     for await (const { seqs, texts } of readPages(readPage, conversation, ranges)) {
-      const packed = await findPacked(seqs.filter((_, at) => texts[at] === ''));
+      const packed = await findPacked(
+        seqs.filter((_, at) => texts[at] === ''),
+        left,
+      );
       for (const [at, text] of texts.entries()) {
         const seq = seqs[at] ?? 0;
         const found = text === '' ? packed.get(seq) : text;
         if (found === undefined) return entries;
-        entries.push(decodeLogEntry(seq, found, text === '' ? packs : key));
+        const entry = decodeLogEntry(seq, found, text === '' ? packs : key);
+        entries.push(entry);
+        left -= entry.bytes;
+        if (left <= 0) return entries;
       }
     }
     return entries;
   };
 }
 
-type FindPacked = (seqs: readonly number[]) => Promise<ReadonlyMap<number, string>>;
+/** @param maxBytes bytes of found entries after which the later ones are left out */
+type FindPacked = (seqs: readonly number[], maxBytes: number) => Promise<ReadonlyMap<number, string>>;
 
 /**
  * Makes the function that finds entries which the log did not hold. After a failover, the new master may not have the newest
  * pack. Then its log still holds the entries.
  */
 function findWith(readPage: ReadPage, packs: PackReader, conversation: ConversationRef): FindPacked {
-  return async (seqs) => {
-    const packed = await packs.find(seqs);
+  return async (seqs, maxBytes) => {
+    const { found: packed, isWhole } = await packs.find(seqs, maxBytes);
     const left = seqs.filter((seq) => !packed.has(seq));
-    if (left.length === 0) return packed;
+    if (left.length === 0 || !isWhole) return packed;
     const texts = await readPage(conversation, left);
     return new Map([...packed, ...texts.flatMap((text, at) => (text === '' ? [] : [[left[at] ?? 0, text] as const]))]);
   };
@@ -66,7 +74,7 @@ export function bindReadEntry(
     const text = await callStore(() => redis.hget(key, String(seq)));
     if (text !== null) return decodeLogEntry(seq, text, key);
     const findPacked = findWith(readPage, new PackReader(redis, keyspace, conversation), conversation);
-    const found = (await findPacked([seq])).get(seq);
+    const found = (await findPacked([seq], Number.POSITIVE_INFINITY)).get(seq);
     return found === undefined ? undefined : decodeLogEntry(seq, found, packs);
   };
 }

@@ -60,6 +60,12 @@ function readRange(text: string): SeqRange {
   return { from, to };
 }
 
+interface FoundEntries {
+  readonly found: ReadonlyMap<number, string>;
+  /** False if packs were left out. */
+  readonly isWhole: boolean;
+}
+
 /**
  * Finds packed log entries of a conversation, for one read of its log. A pack never changes, but the list of packs grows. So
  * the names are read again if a wanted entry is in none of the known packs.
@@ -76,27 +82,34 @@ export class PackReader {
     this.#key = keyspace.key(conversation, 'pk');
   }
 
-  /** Returns the packed entries among these. Each pack that holds one is read once. */
-  async find(seqs: readonly number[]): Promise<ReadonlyMap<number, string>> {
+  /**
+   * Returns the packed entries among these. Each pack that holds one is read once. After `maxBytes` of entries, packs whose
+   * entries come later are not read.
+   */
+  async find(seqs: readonly number[], maxBytes: number): Promise<FoundEntries> {
     const found = new Map<number, string>();
-    if (seqs.length === 0) return found;
+    if (seqs.length === 0) return { found, isWhole: true };
     let located = this.#locate(seqs);
     if (located.left > 0) {
       await this.#readNames();
       located = this.#locate(seqs);
     }
-    const wanted = [...located.byName];
+    const wanted = [...located.byName].toSorted(([, [a = 0]], [, [b = 0]]) => a - b);
+    let left = maxBytes;
     for (let at = 0; at < wanted.length; at += PACKS_AT_ONCE) {
+      if (left <= 0) return { found, isWhole: false };
       const batch = wanted.slice(at, at + PACKS_AT_ONCE);
       const packs = await Promise.all(batch.map(([name]) => this.#read(name)));
       for (const [index, [, those]] of batch.entries()) {
         for (const seq of those) {
           const text = packs[index]?.get(seq);
-          if (text !== undefined) found.set(seq, text);
+          if (text === undefined) continue;
+          found.set(seq, text);
+          left -= text.length;
         }
       }
     }
-    return found;
+    return { found, isWhole: true };
   }
 
   /** Groups seqs by the name of their pack. `left` is the number of seqs in no known pack. */

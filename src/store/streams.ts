@@ -100,7 +100,8 @@ function bindReadStream(redis: Redis, keyspace: Keyspace): StreamReader['readStr
     let progress = await readProgress(query, []);
     if (progress?.isPacked === true) {
       const seqs = Array.from({ length: PACKED_AT_ONCE }, (_, at) => (progress?.start ?? 0) + 1 + at);
-      const packed = await new PackReader(redis, keyspace, conversation).find(seqs);
+      const reader = new PackReader(redis, keyspace, conversation);
+      const { found: packed } = await reader.find(seqs, Number.POSITIVE_INFINITY);
       // The script decides which entries belong to the turn.
       progress = await readProgress(query, fitInPage(seqs.map((seq) => packed.get(seq) ?? '')));
     }

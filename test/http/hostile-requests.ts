@@ -112,8 +112,6 @@ export async function postHostile(
     expect(peak, `memory of ${name}`).toBeLessThan(MEMORY_FACTOR * body.length + GARBAGE_BYTES);
   }
   expect(heldMs, `the event loop was held by ${name}`).toBeLessThan(LIMIT_MS);
-  if (process.env['FIGURES'] !== undefined && heldMs > 30)
-    console.log(`FIGURE ${heldMs.toFixed(0)} ms ${name} ${answer?.status}`);
   expect(answer?.status, `${name}: ${answer?.text}`).toBeLessThan(500);
   return answer as OutsideAnswer;
 }

@@ -37,7 +37,7 @@ export class OutsidePoster {
     const { promise, resolve, reject } = Promise.withResolvers<OutsideAnswer>();
     this.#worker.once('message', resolve);
     this.#worker.once('error', reject);
-    this.#worker.postMessage({ url, body });
+    this.#worker.postMessage({ url, body }, []);
     try {
       return await promise;
     } finally {

@@ -21,8 +21,11 @@ export interface ContextReader {
     conversation: ConversationRef,
     at?: { readonly version?: number | undefined; readonly head?: number | undefined },
   ): Promise<ContextSource | undefined>;
-  /** Reads the log entries in these ranges of sequence numbers, in ascending order. */
-  readLog(conversation: ConversationRef, ranges: readonly SeqRange[]): Promise<LogEntry[]>;
+  /**
+   * Reads the log entries in these ranges of sequence numbers, in ascending order. With `maxBytes`, the read ends
+   * after about so many bytes, but not before its first entry.
+   */
+  readLog(conversation: ConversationRef, ranges: readonly SeqRange[], maxBytes?: number): Promise<LogEntry[]>;
   /**
    * Reads the system prompt that the agent's function wrote for the last turn. Undefined if the agent's prompt is a
    * fixed text.

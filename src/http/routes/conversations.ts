@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { forkSchema as forkInputSchema } from '../../client/forks.ts';
 import { importConversation } from '../../client/import.ts';
 import { enqueueSchema } from '../../client/input.ts';
-import { idSchema, type NamedConversation } from '../../domain/ids.ts';
+import { idSchema } from '../../domain/ids.ts';
+import type { LogEntry } from '../../domain/message.ts';
 import { CONVERSATION_STATES } from '../../domain/ports/listing-store.ts';
 import {
   conversationPageSchema,
@@ -13,6 +14,7 @@ import {
 } from '../answers/conversations.ts';
 import { exportSchema, importedSchema } from '../answers/messages.ts';
 import { readOperation } from '../idempotency-key.ts';
+import { answerJson } from '../json-answer.ts';
 import { type Call, defineRoute, locate } from '../route.ts';
 import { hideTenant, pageFields } from './fields.ts';
 import { givenMessages, readMessages } from './messages.ts';
@@ -97,31 +99,31 @@ const exportConversation = defineRoute({
   summary: 'Return the whole log as one JSON object, messages that left the context included.',
   result: exportSchema,
   handle: async (call) => {
-    const first = await readBatch(call, call.name, 0);
-    return new Response(ReadableStream.from(writeExport(call, first)), {
-      headers: { 'content-type': 'application/json' },
-    });
+    const { request, cut, readers, streams: limits } = call;
+    // Read before the answer begins, so that a missing conversation is a problem.
+    const first = await readBatch(call, 0);
+    return answerJson({ request, cut, readers, limits, pieces: writeExport(call, first) });
   },
 });
 
-const EXPORT_BATCH = 100;
+/** Bytes and entries that an export reads at once, and holds while a client reads slowly. */
+const EXPORT_BATCH = { maxBytes: 1_000_000, limit: 500 };
 
-async function readBatch({ client }: Call, name: NamedConversation, after: number): Promise<string[]> {
-  const entries = await client.log(name, { after, limit: EXPORT_BATCH });
-  return entries.map(({ message }) => JSON.stringify(message));
+async function readBatch({ client, name }: Call, after: number): Promise<LogEntry[]> {
+  return await client.log(name, { after, ...EXPORT_BATCH });
 }
 
 /** Writes the export batch by batch, because a log may be larger than the memory of the server. */
-async function* writeExport(call: Call, first: string[]): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder();
-  yield encoder.encode(`{"id":${JSON.stringify(call.name.conversation)},"messages":[`);
-  let count = 0;
-  for (let batch = first; batch.length > 0; batch = await readBatch(call, call.name, count)) {
-    yield encoder.encode(`${count === 0 ? '' : ','}${batch.join(',')}`);
-    count += batch.length;
-    if (batch.length < EXPORT_BATCH) break;
+async function* writeExport(call: Call, first: LogEntry[]): AsyncGenerator<string> {
+  yield `{"id":${JSON.stringify(call.name.conversation)},"messages":[`;
+  let after = 0;
+  for (let batch = first; batch.length > 0; batch = await readBatch(call, after)) {
+    for (const { message } of batch) {
+      yield `${after === 0 ? '' : ','}${JSON.stringify(message)}`;
+      after += 1;
+    }
   }
-  yield encoder.encode(']}\n');
+  yield ']}';
 }
 
 const importRoute = defineRoute({
@@ -139,7 +141,7 @@ const importRoute = defineRoute({
   result: importedSchema,
   handle: async (call) => {
     const { agent, messages: given } = call.body;
-    const messages = readMessages(given);
+    const messages = await readMessages(given);
     await importConversation(call.client, { ...call.name, agent, messages });
     const { conversation } = call.name;
     return { body: { conversation, messages: messages.length }, headers: { location: locate(call, conversation) } };

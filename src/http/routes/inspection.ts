@@ -9,6 +9,7 @@ const version = z.coerce.number().int().min(0).optional().describe('Number of a 
 
 const showOutline = defineRoute({
   operation: 'showOutline',
+  holdsContext: true,
   method: 'get',
   path: `${CONVERSATION}/outline`,
   scope: 'read',
@@ -26,6 +27,7 @@ const showOutline = defineRoute({
 
 const showBreakdown = defineRoute({
   operation: 'showBreakdown',
+  holdsContext: true,
   method: 'get',
   path: `${CONVERSATION}/breakdown`,
   scope: 'read',
@@ -39,6 +41,7 @@ const showBreakdown = defineRoute({
 
 const reportVersion = defineRoute({
   operation: 'reportVersion',
+  holdsContext: true,
   method: 'get',
   path: `${CONVERSATION}/versions/{version}/report`,
   scope: 'read',

@@ -4,9 +4,11 @@ import { appendSchema } from '../../client/input.ts';
 import { boundedList, boundedRecord } from '../../domain/bounded-schemas.ts';
 import { fieldError } from '../../domain/errors.ts';
 import type { NamedConversation } from '../../domain/ids.ts';
-import { type LogEntry, type Message } from '../../domain/message.ts';
+import type { Message } from '../../domain/message.ts';
 import { findLastModel, type WireFormat } from '../../domain/raw-items.ts';
+import { mapInSlices } from '../../domain/sliced.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import { bytesOfMessage } from '../../tokens/message-tokens.ts';
 import { readMessage } from '../../wire/conversation-line.ts';
 import { wireFormats } from '../../wire/formats.ts';
 import { appendedSchema, CONTEXT_FORMATS, contextSchema, messagePageSchema } from '../answers/messages.ts';
@@ -38,8 +40,8 @@ export const givenMessages = boundedList(boundedRecord(z.string(), z.unknown(), 
   },
 });
 
-export function readMessages(given: readonly unknown[]): Message[] {
-  return given.map((message, index) => readMessage(message, `messages[${index}]`));
+export async function readMessages(given: readonly unknown[]): Promise<Message[]> {
+  return await eventLoopShare.run(mapInSlices(given, (message, index) => readMessage(message, `messages[${index}]`)));
 }
 
 const appendMessages = defineRoute({
@@ -60,16 +62,16 @@ const appendMessages = defineRoute({
   handle: async (call) => {
     const { client, name, body } = call;
     const operation = readOperation(call, body.operation);
-    return { body: await client.append({ ...body, ...name, messages: readMessages(body.messages), operation }) };
+    return { body: await client.append({ ...body, ...name, messages: await readMessages(body.messages), operation }) };
   },
 });
 
-/** Number of log entries that are read at once, and the tokens that end a page, so that a page stays a few MB. */
-const BATCH_ENTRIES = 25;
-const PAGE_TOKENS = 500_000;
+/** Bytes that end a page. A message has at most 1 MiB. */
+const PAGE_BYTES = 2_000_000;
 
 const listMessages = defineRoute({
   operation: 'listMessages',
+  holdsContext: true,
   method: 'get',
   path: '/v1/conversations/{conversation}/messages',
   scope: 'read',
@@ -83,7 +85,7 @@ const listMessages = defineRoute({
   handle: async ({ client, name, query: { view, after, limit } }) => {
     if (view === 'all') return { body: await readLogPage(client, name, { after, limit }) };
     const items = (await client.context(name)).items.filter(({ to }) => to > after);
-    const page = takeTokens(items.slice(0, limit));
+    const page = takeBytes(items.slice(0, limit));
     return { body: { items: page, ...(page.length < items.length && { next: page.at(-1)?.to }) } };
   },
 });
@@ -93,16 +95,9 @@ async function readLogPage(
   name: NamedConversation,
   { after, limit }: { readonly after: number; readonly limit: number },
 ) {
-  const read: LogEntry[] = [];
-  let tokens = 0;
-  let isEnd = false;
-  while (!isEnd && read.length < limit && tokens < PAGE_TOKENS) {
-    const wanted = Math.min(BATCH_ENTRIES, limit - read.length);
-    const batch = await client.log(name, { after: after + read.length, limit: wanted });
-    tokens += batch.reduce((sum, entry) => sum + entry.tokens, 0);
-    read.push(...batch);
-    isEnd = batch.length < wanted;
-  }
+  const { head } = await client.describe(name);
+  const read = await client.log(name, { after, limit, maxBytes: PAGE_BYTES });
+  const last = read.at(-1)?.seq ?? head;
   const items = read.map(({ seq, tokens: size, bytes, total, message, turn, at, left }) => ({
     from: seq,
     to: seq,
@@ -114,20 +109,19 @@ async function readLogPage(
     at,
     ...(left && { left }),
   }));
-  return { items, ...(!isEnd && { next: after + items.length }) };
+  return { items, ...(last < head && { next: last }) };
 }
 
-function takeTokens<Item extends { readonly tokens: number }>(items: readonly Item[]): Item[] {
-  let tokens = 0;
-  return items.filter((item, index) => {
-    const fits = index === 0 || tokens < PAGE_TOKENS;
-    tokens += item.tokens;
-    return fits;
-  });
+/** Takes items up to the one that reaches the bytes of a page. */
+function takeBytes<Item extends { readonly message: Message }>(items: readonly Item[]): readonly Item[] {
+  let left = PAGE_BYTES;
+  const last = items.findIndex(({ message }) => (left -= bytesOfMessage(message)) <= 0);
+  return last === -1 ? items : items.slice(0, last + 1);
 }
 
 const showContext = defineRoute({
   operation: 'showContext',
+  holdsContext: true,
   method: 'get',
   path: '/v1/conversations/{conversation}/context',
   scope: 'read',

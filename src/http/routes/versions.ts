@@ -27,6 +27,7 @@ const trialPolicySchema = boundedRecord(z.string(), z.unknown(), MAX_POLICY_SETT
 
 const compact = defineRoute({
   operation: 'compactConversation',
+  holdsContext: true,
   method: 'post',
   path: `${CONVERSATION}/compact`,
   scope: 'admin',
@@ -59,6 +60,7 @@ const listVersions = defineRoute({
 
 const showVersion = defineRoute({
   operation: 'showVersion',
+  holdsContext: true,
   method: 'get',
   path: `${CONVERSATION}/versions/{version}`,
   scope: 'read',
@@ -71,6 +73,7 @@ const showVersion = defineRoute({
 
 const diff = defineRoute({
   operation: 'diffVersions',
+  holdsContext: true,
   method: 'get',
   path: `${CONVERSATION}/diff`,
   scope: 'read',

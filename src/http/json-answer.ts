@@ -1,0 +1,55 @@
+import { answerFrames, type FrameSource, refuseHead } from './event-stream.ts';
+
+/** Characters of JSON that are collected before they are sent. */
+const PIECE_CHARACTERS = 65_536;
+/** Levels of lists and objects that are written member by member. A message is below them, and is written at once. */
+const LEVELS = 4;
+
+interface JsonStream extends Omit<FrameSource, 'frames' | 'cutsAtFailure' | 'heartbeat'> {
+  readonly pieces: AsyncIterable<string> | Iterable<string>;
+}
+
+/**
+ * Answers with JSON in pieces. The next piece is made only when the connection takes it. So a client that reads slowly
+ * costs the values and one piece, but not the whole text and its bytes.
+ * @throws method_not_allowed for HEAD, too_many_readers
+ */
+export function answerJson({ pieces, headers, ...source }: JsonStream): Response {
+  refuseHead(source.request);
+  return answerFrames({
+    ...source,
+    frames: () => collect(pieces),
+    // A client must not take the start of an answer for the whole. Space between two pieces changes no JSON.
+    cutsAtFailure: true,
+    heartbeat: '\n',
+    headers: { ...headers, 'content-type': 'application/json' },
+  });
+}
+
+/** Writes the same JSON as `JSON.stringify` of plain data, member by member in the upper levels. */
+export function* writeJsonPieces(value: unknown, levels = LEVELS): Generator<string> {
+  if (typeof value !== 'object' || value === null || levels === 0) {
+    yield JSON.stringify(value);
+    return;
+  }
+  const isList = Array.isArray(value);
+  let before = isList ? '[' : '{';
+  for (const [key, member] of isList ? value.entries() : Object.entries(value)) {
+    if (member === undefined && !isList) continue;
+    yield isList ? before : `${before}${JSON.stringify(key)}:`;
+    yield* writeJsonPieces(member ?? null, levels - 1);
+    before = ',';
+  }
+  yield `${before === ',' ? '' : before}${isList ? ']' : '}'}`;
+}
+
+async function* collect(pieces: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string> {
+  let text = '';
+  for await (const piece of pieces) {
+    text += piece;
+    if (text.length < PIECE_CHARACTERS) continue;
+    yield text;
+    text = '';
+  }
+  yield `${text}\n`;
+}
