@@ -1,5 +1,6 @@
 import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import type { AnswerResult } from '../domain/ports/turn-answers.ts';
+import type { RecordedDecision } from '../domain/turn.ts';
 import { checkDurability, noTurn } from './client-errors.ts';
 import { type CallAnswer, type ConversationName, readAnswers, readConversationName, readTurnId } from './input.ts';
 import type { ClientPorts } from './ports.ts';
@@ -9,7 +10,8 @@ import type { ClientPorts } from './ports.ts';
  * @returns `answered` if the turn waits for no further call, else `still_waiting`. A repeated call with the same
  * answers changes nothing and returns `answered`, also after the turn has settled.
  * @throws invalid_input, with field `answers.<call>`, if a call needs an approval and got a result, or the reverse
- * @throws conflict if the turn does not wait for a call
+ * @throws conflict if the turn does not wait for a call, if the hash names another call, or if a call has another answer.
+ * `details.decision` is then the answer that counts
  * @throws not_found if the turn does not exist. message_too_large above 1 MiB.
  * @throws accepted_unsure if too few replicas or disks confirmed the write
  */
@@ -27,7 +29,7 @@ export async function answerTurn(
     answers: await readAnswers(await ports.counterFor(agent), answers),
     wake: ports.ids.next(),
   });
-  if (result.status === 'not_waiting' || result.status === 'other_kind') throw refuseAnswer(turn, result);
+  if ('call' in result) throw refuseAnswer(turn, result);
   if (result.status !== 'answered' && result.status !== 'still_waiting') throw noTurn(conversation, turn);
   if ('wake' in result && result.wake !== undefined) await ports.wakes.wake('turn', conversation, result.wake);
   checkDurability(result, { field: 'turn', id: turn });
@@ -38,13 +40,30 @@ type Refused = Extract<AnswerResult, { readonly call: string }>;
 
 function refuseAnswer(turn: string, refused: Refused): TurnfoldError {
   const field = `answers.${refused.call}`;
-  if (refused.status === 'not_waiting') {
-    return fieldError(
-      'conflict',
-      field,
-      `turn ${turn} does not wait for this call. \`result\` returns the calls that the turn waits for`,
-    );
+  switch (refused.status) {
+    case 'not_waiting': {
+      const why = `turn ${turn} does not wait for this call. \`result\` returns the calls that the turn waits for`;
+      return fieldError('conflict', field, why);
+    }
+    case 'other_call': {
+      const why = `the hash names another call than the one with this id in turn ${turn}. \`result\` returns the present call`;
+      return fieldError('conflict', field, why);
+    }
+    case 'decided': {
+      const { call, decision } = refused;
+      const why = `${describe(decision)}. The first answer to the call ${call} counts. \`result\` returns the turn as it is now`;
+      return fieldError('conflict', field, why, { details: { decision } });
+    }
+    case 'other_kind': {
+      const awaited =
+        refused.for === 'tools' ? 'its result: {content, isError?}' : 'a decision on it: {approved, why?}';
+      return fieldError('invalid_input', field, `turn ${turn} waits for ${awaited}`, { details: { for: refused.for } });
+    }
   }
-  const awaited = refused.for === 'tools' ? 'its result: {content, isError?}' : 'a decision on it: {approved, why?}';
-  return fieldError('invalid_input', field, `turn ${turn} waits for ${awaited}`, { details: { for: refused.for } });
+}
+
+function describe({ approved, at, by }: RecordedDecision): string {
+  const verb = approved === undefined ? 'answered' : approved ? 'approved' : 'denied';
+  const who = by === undefined ? '' : ` by ${by}`;
+  return `the call was ${verb}${who} at ${new Date(at).toISOString()}`;
 }

@@ -102,7 +102,7 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
   conversations(input?: ConversationsFor<Agents>): Promise<ConversationPage>;
   /**
    * Lists turns of all conversations that wait for a tool result or an approval, in pages. Each turn has its open calls
-   * with arguments, the start of the wait and the deadlines, so that a person can decide and `answer`.
+   * with input and hash, the start of the wait and the deadlines, so that a person can decide and `answer`.
    */
   waiting(input?: WaitingInput): Promise<WaitingPage>;
   /** Lists failed turns of all conversations, newest first. Failed turns are listed for 7 days. */
@@ -114,7 +114,8 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
   redrive(conversation: ConversationName, turn: string, input?: RedriveInput): Promise<EnqueuedTurn>;
   /**
    * Answers calls of a waiting turn by call id, with results of external tools or with approvals. Either all answers of
-   * one `answer` are stored, or none. If a call is answered twice, the first answer counts.
+   * one `answer` are stored, or none. The first answer to a call counts: another answer fails with `conflict`, and the same
+   * answer changes nothing. With the `hash` of a call, an answer reaches no other call.
    */
   answer(
     conversation: ConversationName,

@@ -9,6 +9,7 @@ import { FRAMING_TOKENS } from '../domain/limits.ts';
 import type { LogEntry, Message } from '../domain/message.ts';
 import type { ToolDescription } from '../domain/model.ts';
 import { parseInput } from '../domain/parse.ts';
+import type { WaitingCall } from '../domain/turn.ts';
 import { START_VERSION, type Version } from '../domain/version.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import { checkDurability, noConversation, noVersion, versionGone } from './client-errors.ts';
@@ -66,12 +67,11 @@ export async function readConversationState(
   return state;
 }
 
-/** A tool call that has no result yet, with the name and arguments that the model wrote. */
-export interface OpenCallView extends OpenCall {
-  readonly name: string;
-  /** A JSON object as text, byte for byte as the model wrote it. */
-  readonly arguments: string;
-}
+/**
+ * A tool call that has no result yet, with the name and arguments that the model wrote. If its turn waits for the call, the
+ * view has the input, the hash, the deadline and the decision, too.
+ */
+export type OpenCallView = OpenCall & Omit<WaitingCall, 'until'> & Partial<Pick<WaitingCall, 'until'>>;
 
 /** State of a conversation, without its messages. */
 export interface ConversationView extends Omit<ConversationState, 'incarnation' | 'openCalls'> {
@@ -91,9 +91,13 @@ export async function describeConversation(ports: ClientPorts, name: Conversatio
   const entries = seqs.length === 0 ? [] : await ports.contexts.readLog(conversation, ranges);
   const calls = new Map(entries.flatMap(({ message }) => (message.toolCalls ?? []).map((call) => [call.id, call])));
   // A concurrent erase may remove the message of an open call after the first read. Such a call is left out.
+  const turn = entries.at(-1)?.turn;
+  const { waiting } = (turn === undefined ? undefined : await ports.turns.readTurn(conversation, turn)) ?? {};
+  const waits = new Map(waiting?.calls.map((call) => [call.id, call]));
   const known = openCalls.flatMap((open) => {
     const call = calls.get(open.id);
-    return call === undefined ? [] : [{ ...open, name: call.name, arguments: call.arguments }];
+    if (call === undefined) return [];
+    return [{ ...open, name: call.name, arguments: call.arguments, ...waits.get(open.id) }];
   });
   return { ...state, openCalls: known };
 }

@@ -12,6 +12,7 @@ import { ON_BUSY, type OnBusy } from '../domain/turn.ts';
 import type { TurnContext } from '../domain/turn-context.ts';
 import { bytesOfMessage, countMessage } from '../tokens/message-tokens.ts';
 import { checkContents, type InputPart, inputPartsSchema } from './input-parts.ts';
+import { hashPayload } from './payload-hash.ts';
 
 const conversationFields = { conversation: idSchema, tenant: idSchema.default(DEFAULT_TENANT) };
 
@@ -184,19 +185,37 @@ export function readTurnId(turn: string): string {
 }
 
 /** Answer to an open call: the result of an external tool, or a person's decision. */
-export type CallAnswer =
+export type CallAnswer = {
+  /**
+   * Hash of the call that is meant, as in `waiting.calls`. The answer is refused if the conversation was erased since, and
+   * another call has the id now.
+   */
+  readonly hash?: string | undefined;
+  /** Who answers. Shown with the decision. */
+  readonly by?: string | undefined;
+} & (
   | ToolOutput
   | {
       /** True if the tool call may run. */
       readonly approved: boolean;
       /** Reason of a denial. The model sees it. */
       readonly why?: string;
-    };
+    }
+);
 
-const approvalSchema = z.strictObject({ approved: z.boolean(), why: z.string().optional() });
+const namingFields = {
+  hash: z.string().min(1).max(64).optional(),
+  by: z
+    .string()
+    .min(1)
+    .max(200)
+    .regex(/^\P{Cc}*$/u, 'must not have line breaks or other control characters')
+    .optional(),
+};
+const approvalSchema = z.strictObject({ approved: z.boolean(), why: z.string().optional(), ...namingFields });
 const answerSchema = z.union(
-  [z.strictObject({ content: z.string(), isError: z.boolean().optional() }), approvalSchema],
-  { error: 'expected a tool result {content, isError?} or a decision {approved, why?}' },
+  [z.strictObject({ content: z.string(), isError: z.boolean().optional(), ...namingFields }), approvalSchema],
+  { error: 'expected a tool result {content, isError?} or a decision {approved, why?}, with {hash?, by?}' },
 );
 
 export const answersSchema = boundedRecord(z.string().min(1).max(256), answerSchema, MAX_CALLS).refine(
@@ -214,20 +233,26 @@ export async function readAnswers(
   answers: Readonly<Record<string, CallAnswer>>,
 ): Promise<Map<string, StoredAnswer>> {
   const stored = new Map<string, StoredAnswer>();
-  for (const [call, answer] of Object.entries(parseInput(answersSchema, answers, 'answers'))) {
+  for (const [call, { hash, by, ...answer }] of Object.entries(parseInput(answersSchema, answers, 'answers'))) {
     const json = JSON.stringify(answer);
     checkBytes(json, `answers.${call}`);
     const kind = 'approved' in answer ? 'approval' : 'tools';
     const result = 'approved' in answer ? describeUnused(answer) : answer;
     const weight = { tokens: await countMessage(counter, result), bytes: bytesOfMessage(result) };
     const unused = kind === 'tools' ? weight : { ...weight, json: JSON.stringify(result) };
-    stored.set(call, { for: kind, json, unused });
+    stored.set(call, { for: kind, json, unused, verdict: readVerdict(answer), hash, by: by?.toWellFormed() });
   }
   return stored;
 }
 
+/** Two answers with the same verdict are the same decision, whatever reason a person gives for it. */
+function readVerdict(answer: z.output<typeof answerSchema>): string {
+  if ('approved' in answer) return answer.approved ? 'approved' : 'denied';
+  return hashPayload([answer.content, answer.isError === true]);
+}
+
 /** Log entry for an approval or denial that no worker used before the turn settled. */
-function describeUnused({ approved, why }: z.output<typeof approvalSchema>): ToolOutput {
+function describeUnused({ approved, why }: Pick<z.output<typeof approvalSchema>, 'approved' | 'why'>): ToolOutput {
   const content = approved
     ? 'No result: the call was approved, and the conversation continued before the result arrived. The outcome is unknown.'
     : `denied: ${why ?? 'the call was not approved'}`;

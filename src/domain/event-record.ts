@@ -4,7 +4,7 @@ import type { ConversationEvent, EventBody } from './conversation-event.ts';
 import { MAX_CALLS } from './message.ts';
 import type { PassOutcome } from './pass.ts';
 import type { ApprovalRefusal, Proposal, Verdict } from './proposal.ts';
-import { type CallToWaitFor, WAIT_KINDS, waitingCallSchema } from './turn.ts';
+import { type CallToWaitFor, type RecordedCall, WAIT_KINDS, waitingCallSchema } from './turn.ts';
 import { joinUsage, NO_USAGE } from './usage.ts';
 import { type Version, versionSchema } from './version.ts';
 
@@ -86,7 +86,10 @@ const SCHEMAS = {
       for: z.enum(WAIT_KINDS),
       until: numeric,
       calls: json.pipe(
-        boundedList(waitingCallSchema.omit({ until: true }).extend({ isCut: z.literal(true).optional() }), MAX_CALLS),
+        boundedList(
+          waitingCallSchema.omit({ until: true, decision: true }).extend({ isCut: z.literal(true).optional() }),
+          MAX_CALLS,
+        ),
       ),
       deadlines: list.pipe(boundedList(numeric, MAX_CALLS)),
     })
@@ -178,22 +181,23 @@ export function decisionEvent(proposal: string, verdict: Verdict): Readonly<Reco
   return { proposal, verdict: verdict.kind, reason };
 }
 
-/** Maximum number of characters of tool arguments in one event. A conversation keeps about 500 events. */
+/** Maximum characters of arguments in one event, and of inputs. A conversation keeps about 500 events. */
 const MAX_CALL_CHARACTERS = 4_000;
 
-/** Encodes the tool calls of a `turn_waiting` event. Arguments that are too long are cut and marked. */
+/** Encodes the tool calls of a `turn_waiting` event. Arguments and inputs that are too long are cut and marked. */
 export function encodeWaitingCalls(calls: readonly CallToWaitFor[]): string {
   const most = Math.floor(MAX_CALL_CHARACTERS / Math.max(1, calls.length));
+  const cut = (text: string): string => (text.length <= most ? text : text.slice(0, most).toWellFormed());
   return JSON.stringify(
-    nameCalls(calls).map((call) =>
-      call.arguments.length <= most
-        ? call
-        : { ...call, arguments: call.arguments.slice(0, most).toWellFormed(), isCut: true },
-    ),
+    recordCalls(calls).map((call) => {
+      const { arguments: text, input = '' } = call;
+      if (text.length <= most && input.length <= most) return call;
+      return { ...call, arguments: cut(text), ...(input !== '' && { input: cut(input) }), isCut: true };
+    }),
   );
 }
 
-/** Lists the tool calls without their deadlines. */
-export function nameCalls(calls: readonly CallToWaitFor[]): Omit<CallToWaitFor, 'waitMs'>[] {
-  return calls.map(({ id, name, arguments: text }) => ({ id, name, arguments: text }));
+/** Lists the tool calls as their wait is recorded, without their deadlines. */
+export function recordCalls(calls: readonly CallToWaitFor[]): RecordedCall[] {
+  return calls.map(({ waitMs: _, ...call }) => call);
 }

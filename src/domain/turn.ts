@@ -58,12 +58,47 @@ export function isAnswerKind(kind: WaitKind): kind is AnswerKind {
   return ANSWER_KINDS.some((answered) => answered === kind);
 }
 
+export const recordedDecisionSchema = z.object({
+  /** For a call that waited for approval: true if the call may run. Absent for a result. */
+  approved: z.boolean().optional(),
+  /** Time of the decision in ms since epoch, by the clock of Redis. */
+  at: z.number(),
+  /** Who decided, as the caller of `answer` named them. */
+  by: z.string().optional(),
+});
+
+/** The decision or the result that counts for a tool call, without its text. */
+export type RecordedDecision = z.infer<typeof recordedDecisionSchema>;
+
+/** @param verdict of a `StoredAnswer` */
+export function describeDecision(verdict: string, at: number, by = ''): RecordedDecision {
+  const isApproval = verdict === 'approved' || verdict === 'denied';
+  return { ...(isApproval && { approved: verdict === 'approved' }), at, ...(by !== '' && { by }) };
+}
+
 export const waitingCallSchema = z.object({
   /** Id of the tool call, to be passed to `answer`. */
   id: z.string(),
   name: z.string(),
   /** JSON object as text, exactly as the model wrote it. */
   arguments: z.string(),
+  /**
+   * Input that `run` gets if the call is approved, as JSON: the arguments after the tool's schema parsed them. Absent for
+   * a call that an earlier release suspended.
+   */
+  input: z.string().optional(),
+  /**
+   * True if JSON cannot hold the input, such as a `Date` or a `Map`. `input` is then a text for people, as Node's
+   * `util.inspect` writes the value.
+   */
+  isShownOnly: z.literal(true).optional(),
+  /**
+   * Names this call in this incarnation of its conversation, with its name, its arguments and its input. An answer with
+   * the hash of another call is refused. Absent for a call that an earlier release suspended.
+   */
+  hash: z.string().optional(),
+  /** The answer that counts. Absent while the call has none. */
+  decision: recordedDecisionSchema.optional(),
   /**
    * Deadline in ms since epoch, by the clock of Redis. After it the call gets the result `timeout`, or `denied` if it
    * waits for approval.
@@ -95,8 +130,11 @@ export const waitingSchema = z.object({
 /** Why and until when a suspended turn waits. */
 export type Waiting = z.infer<typeof waitingSchema>;
 
+/** A tool call as its wait is recorded: nothing in it changes until the call has a result. */
+export type RecordedCall = Omit<WaitingCall, 'until' | 'decision'>;
+
 /** A tool call that the turn will wait for. Redis computes the deadline by its own clock. */
-export interface CallToWaitFor extends Omit<WaitingCall, 'until'> {
+export interface CallToWaitFor extends RecordedCall {
   /**
    * Milliseconds from the suspension to the deadline. If the turn already waited for this call, the call keeps its
    * first deadline.

@@ -73,7 +73,7 @@ export function waitingTurns(db: MemoryDatabase, tenant?: string): WaitingTurn[]
     if (waitsFor === undefined || !isAnswerKind(waitsFor)) return [];
     const { turn, agent, waiting } = head;
     return [
-      { ...nameConversation(conversation.ref), turn, agent, waiting: { ...viewWaiting(waiting), for: waitsFor } },
+      { ...nameConversation(conversation.ref), turn, agent, waiting: { ...viewWaiting(waiting, head), for: waitsFor } },
     ];
   });
 }

@@ -2,16 +2,16 @@ import { readJsonAnswer } from '../domain/final-answer.ts';
 import { type ConversationRef, nameConversation } from '../domain/ids.ts';
 import type { FailedQuery, FailedTurn } from '../domain/ports/failed-turns.ts';
 import type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';
-import type { AnswerRequest, AnswerResult } from '../domain/ports/turn-answers.ts';
 import type { AcceptRequest, AcceptResult, CancelResult, TurnIntake } from '../domain/ports/turn-store.ts';
 import { isSettled, type TurnAnswer, type TurnView } from '../domain/turn.ts';
+import { answerTurn } from './answers.ts';
 import { enterMailbox, replacesHead } from './busy-turns.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { closeOpenCalls } from './log.ts';
-import { endWait, isRecorded, popHead, raiseEpoch, settleHead, settleRecord, steeredTurns } from './mailbox.ts';
-import { readyEntry, scheduledEntry } from './members.ts';
+import { isRecorded, popHead, raiseEpoch, settleHead, settleRecord, steeredTurns } from './mailbox.ts';
+import { scheduledEntry } from './members.ts';
 import type { MemoryTurn } from './turn-record.ts';
-import { shortenWait, viewWaiting } from './waiting.ts';
+import { viewWaiting } from './waiting.ts';
 
 /**
  * Opens, in memory, the operations on turns that the client uses. The contract tests in test/store run against this store
@@ -20,7 +20,7 @@ import { shortenWait, viewWaiting } from './waiting.ts';
 export function openMemoryTurnIntake(db: MemoryDatabase): TurnIntake {
   return {
     accept: async (request) => accept(db, request),
-    answerTurn: async (request) => resume(db, request),
+    answerTurn: async (request) => answerTurn(db, request),
     cancel: async (ref, turn, wake) => cancel(db, ref, turn, wake),
     readTurn: async (ref, turn) => {
       const conversation = db.find(ref);
@@ -74,50 +74,13 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
   const extra = { ...(!isDue && { dueAt }), ...(redriveOf !== undefined && { redriveOf }), traceParent, context, caps };
   const record = { turn, agent, payloadHash, input, state, acceptedAt: db.now(), ...extra } as const;
   if (original !== undefined) original.redrivenAs = turn;
-  const maps = { steps: new Map(), answers: new Map(), unused: new Map(), suspensions: new Map() };
+  const answering = { answers: new Map(), decisions: new Map(), unused: new Map() };
+  const maps = { steps: new Map(), ...answering, suspensions: new Map() };
   const stored: MemoryTurn = { ...record, ...maps };
   conversation.turnRecords.set(turn, stored);
   if (isDue) return { status: 'accepted', state, needsWake: enterMailbox(db, conversation, stored, { wake, onBusy }) };
   db.ready.set(scheduledEntry(ref, turn), dueAt);
   return { status: 'accepted', state, needsWake: false };
-}
-
-function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: AnswerRequest): AnswerResult {
-  if (db.isGone(ref)) return { status: 'gone' };
-  const conversation = db.find(ref);
-  const record = conversation?.turnRecords.get(turn);
-  if (conversation === undefined || record === undefined) return { status: 'not_found' };
-  const { waiting } = record;
-  const isWaiting = record.state === 'waiting';
-  const isOpen = isWaiting || record.state === 'running' || record.state === 'queued';
-  const kind = isOpen && (waiting?.for === 'tools' || waiting?.for === 'approval') ? waiting.for : undefined;
-  const awaited =
-    kind === undefined
-      ? []
-      : (waiting?.calls ?? [])
-          .filter(({ until }) => isWaiting || waiting?.isFulfilled || until > db.now())
-          .map(({ id }) => id);
-  for (const [call, answer] of answers) {
-    if (!awaited.includes(call)) {
-      if (!record.answers.has(call)) return { status: 'not_waiting', call };
-    } else if (kind !== undefined && answer.for !== kind) return { status: 'other_kind', call, for: kind };
-  }
-  const taken = [...answers].filter(([call]) => awaited.includes(call));
-  if (kind === undefined || taken.length === 0) return { status: 'answered' };
-  for (const [call, { json, unused }] of taken) {
-    if (record.answers.has(call)) continue;
-    record.answers.set(call, json);
-    record.unused.set(call, unused);
-  }
-  if (!awaited.every((call) => record.answers.has(call))) {
-    if (isWaiting) {
-      shortenWait(record);
-      db.ready.set(readyEntry('t', ref), record.waiting?.until ?? 0);
-    }
-    return { status: 'still_waiting' };
-  }
-  endWait(db, conversation, kind, { wake, isFulfilled: true });
-  return { status: 'answered', ...(isWaiting && conversation.wake === wake && { wake }) };
 }
 
 function cancel(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: string): CancelResult {
@@ -158,7 +121,7 @@ function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnVie
     ...(record.steeredInto !== undefined && { steeredInto: record.steeredInto }),
     requestTokens: record.requestTokens ?? [],
     ...(usage && { usage }),
-    ...(state === 'waiting' && waiting && { waiting: viewWaiting(waiting) }),
+    ...(state === 'waiting' && waiting && { waiting: viewWaiting(waiting, record) }),
   };
   return view as unknown as TurnView; // the record has all fields that the view of its state needs
 }
@@ -201,7 +164,7 @@ function listOpen(db: MemoryDatabase, ref: ConversationRef, limit: number): Open
       state: state as OpenTurn['state'],
       acceptedAt,
       ...(state === 'scheduled' && dueAt !== undefined && { dueAt }),
-      ...(state === 'waiting' && waiting && { waiting: viewWaiting(waiting) }),
+      ...(state === 'waiting' && waiting && { waiting: viewWaiting(waiting, record) }),
     };
   });
   return { turns, mailbox: mailbox.length, scheduled: scheduled.length };

@@ -1,6 +1,6 @@
 import type { TraceParent } from '../domain/ids.ts';
 import type { WeighedMessage } from '../domain/message.ts';
-import type { UnusedAnswer } from '../domain/ports/turn-answers.ts';
+import type { StoredAnswer, UnusedAnswer } from '../domain/ports/turn-answers.ts';
 import type { StreamEntry } from '../domain/ports/turn-streams.ts';
 import type {
   AnswerEnd,
@@ -32,6 +32,8 @@ export interface MemoryTurn {
   inputSeq?: number;
   readonly steps: Map<string, StepRecord>;
   readonly answers: Map<string, string>;
+  /** For each answered tool call id, the answer that counts. Kept once the turn is settled. */
+  readonly decisions: Map<string, MemoryDecision>;
   /** For each tool call id, the result to log if no step uses the accepted answer. */
   readonly unused: Map<string, UnusedAnswer>;
   readonly suspensions: Map<string, number>;
@@ -54,6 +56,10 @@ export interface MemoryTurn {
   settledAt?: number;
   /** Wake (id of a queue job) that the cancel of the turn recorded. */
   canceledBy?: string;
+}
+
+export interface MemoryDecision extends Pick<StoredAnswer, 'verdict' | 'hash' | 'by'> {
+  readonly at: number;
 }
 
 /** Stream of a followed turn. Redis stores it under the key `out:<id>:<turn>`. */

@@ -1,5 +1,5 @@
 import { encodeWaitingCalls } from '../domain/event-record.ts';
-import { isAnswerKind, type Waiting, type WaitRequest } from '../domain/turn.ts';
+import { describeDecision, isAnswerKind, type Waiting, type WaitRequest } from '../domain/turn.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { emit } from './mailbox.ts';
 import type { MemoryTurn } from './turn-record.ts';
@@ -50,7 +50,12 @@ export function shortenWait(record: MemoryTurn): void {
   record.waiting = { ...waiting, until: Math.min(...open.map(({ until }) => until)) };
 }
 
-export function viewWaiting(waiting: Wait): Waiting {
+/** Shows a wait with the answers that its calls have already. */
+export function viewWaiting(waiting: Wait, { decisions }: Pick<MemoryTurn, 'decisions'>): Waiting {
   const { isFulfilled: _isFulfilled, isOver: _isOver, steps: _steps, suspendedIn: _suspendedIn, ...shown } = waiting;
-  return shown;
+  const calls = shown.calls.map((call) => {
+    const { verdict, at, by } = decisions.get(call.id) ?? {};
+    return verdict === undefined ? call : { ...call, decision: describeDecision(verdict, at ?? 0, by) };
+  });
+  return { ...shown, calls };
 }

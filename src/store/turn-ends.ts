@@ -1,4 +1,4 @@
-import { encodeWaitingCalls, nameCalls } from '../domain/event-record.ts';
+import { encodeWaitingCalls, recordCalls } from '../domain/event-record.ts';
 import type { Lost, TurnSettlement, TurnStore } from '../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../domain/turn.ts';
 import { decodeStepState } from './conversation-record.ts';
@@ -17,9 +17,9 @@ export const suspendTurnScript: ScriptOf<TurnStore['suspend']> = {
     TURN_LIMITS.maxSuspensions,
     wait.suspendedIn ?? '',
     wait.passId ?? '',
-    JSON.stringify(nameCalls(wait.calls)),
+    JSON.stringify(recordCalls(wait.calls)),
     encodeWaitingCalls(wait.calls),
-    ...wait.calls.flatMap(({ id, waitMs }) => [id, waitMs]),
+    ...wait.calls.flatMap(({ id, waitMs, hash = '' }) => [id, waitMs, hash]),
   ],
   decode: decodeStatus,
 };

@@ -3,7 +3,7 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';
 import type { StoredAnswer } from '../domain/ports/turn-answers.ts';
 import type { TurnIntake } from '../domain/ports/turn-store.ts';
-import { TURN_LIMITS, type TurnState } from '../domain/turn.ts';
+import { describeDecision, TURN_LIMITS, type TurnState } from '../domain/turn.ts';
 import { decodeForking, type ForkingReply } from './conversation-record.ts';
 import { type Keyspace, STORE_SCHEMA, scheduledMember } from './keys.ts';
 import { decodeMessage } from './log.ts';
@@ -71,7 +71,8 @@ export const acceptTurnScript: ScriptOf<TurnIntake['accept']> = {
 type AnswerReply =
   | ['answered', number]
   | ['still_waiting' | 'not_found' | 'gone']
-  | ['not_waiting', string]
+  | ['not_waiting' | 'other_call', string]
+  | ['decided', string, string, string, string]
   | ['other_kind', string, StoredAnswer['for']];
 
 export const answerTurnScript: ScriptOf<TurnIntake['answerTurn']> = {
@@ -79,11 +80,14 @@ export const answerTurnScript: ScriptOf<TurnIntake['answerTurn']> = {
   args: ([{ turn, wake, answers }]) => [
     turn,
     wake,
-    ...[...answers].flatMap(([call, { for: kind, json, unused }]) => [
+    ...[...answers].flatMap(([call, { for: kind, json, unused, verdict, hash = '', by = '' }]) => [
       call,
       kind,
       json,
       `${unused.tokens} ${unused.bytes}\n${unused.json ?? ''}`,
+      verdict,
+      hash,
+      by,
     ]),
   ],
   decode: (reply, [{ wake }]) => {
@@ -92,7 +96,12 @@ export const answerTurnScript: ScriptOf<TurnIntake['answerTurn']> = {
       case 'answered':
         return { status: answer[0], ...(answer[1] === 1 && { wake }) };
       case 'not_waiting':
+      case 'other_call':
         return { status: answer[0], call: answer[1] };
+      case 'decided': {
+        const [status, call, at, verdict, by] = answer;
+        return { status, call, decision: describeDecision(verdict, Number(at), by) };
+      }
       case 'other_kind':
         return { status: answer[0], call: answer[1], for: answer[2] };
       default:

@@ -7,6 +7,8 @@ import type { FailedTurn } from '../domain/ports/failed-turns.ts';
 import type { ClaimedTurn, TurnLease } from '../domain/ports/turn-store.ts';
 import {
   ANSWER_ENDS,
+  describeDecision,
+  type RecordedDecision,
   type AnswerEnd,
   type StepRecord,
   TURN_LIMITS,
@@ -43,6 +45,7 @@ import type { RecordFields } from './records.ts';
  *                then its JSON on the next line
  * - s:<step>     `started <at>` or `done <at> <from> <to> <end>`, the last three only if the step wrote messages
  * - a:<callId>   answer that a service gave to this tool call, empty once the turn is settled
+ * - decisions    a line per answered call: its id, the time, the verdict, the hash of the call or `-`, and who answered
  * - inputTokens, outputTokens, cachedTokens: as providers counted them
  * - costMicros   price of the model calls in millionths of a dollar
  * - requestTokens: tokens of each request to a model, by our own count
@@ -61,7 +64,8 @@ import type { RecordFields } from './records.ts';
  * - waitCalls    a line per call: its id and its deadline
  * - waitOpen:<callId>: present while this call is open
  * - waitOpen     count of these calls
- * - waitArguments: ids, names and arguments of the calls as JSON. No script reads this field
+ * - waitHashes   a line per call: its id and its hash
+ * - waitArguments: ids, names, arguments, inputs and hashes of the calls as JSON. No script reads this field
  * - waitSteps    count of steps at the suspension
  * - waitFulfilled: 1 if the wait is fulfilled, 0 if its compaction pass ended without deciding the size (I13)
  * - waitSpan     trace span that ended at the suspension
@@ -149,7 +153,15 @@ export function decodeStep(turn: RecordFields, { key, record, head }: KeptStep):
   return { status, at, seqs: { from, to }, ...readEnd(turn, field, end) };
 }
 
-export const WAIT_FIELDS = ['waitFor', 'waitStep', 'waitSince', 'waitUntil', 'waitCalls', 'waitArguments'] as const;
+export const WAIT_FIELDS = [
+  'waitFor',
+  'waitStep',
+  'waitSince',
+  'waitUntil',
+  'waitCalls',
+  'waitArguments',
+  'decisions',
+] as const;
 
 /** Fields that a turn's view for services needs, without steps and input. */
 export const VIEW_FIELDS = [
@@ -244,7 +256,7 @@ function readSuspendedIn(fields: RecordFields): Pick<WaitRequest, 'suspendedIn'>
   return suspendedIn === undefined ? {} : { suspendedIn };
 }
 
-const asksSchema = boundedList(waitingCallSchema.omit({ until: true }), MAX_CALLS);
+const asksSchema = boundedList(waitingCallSchema.omit({ until: true, decision: true }), MAX_CALLS);
 
 /**
  * Decodes what a suspended turn waits for.
@@ -265,8 +277,25 @@ function decodeWaitingCalls(fields: RecordFields): WaitingCall[] {
   const lines = fields.text('waitCalls') ?? '';
   const untils = new Map(lines.split('\n').map((line) => [line.split(' ')[0], line.split(' ')[1]] as const));
   const calls = fields.has('waitArguments') ? fields.json('waitArguments', asksSchema) : [];
-  return calls.map((call) => ({ ...call, until: fields.toCount('waitCalls', untils.get(call.id)) }));
+  const decisions = decodeDecisions(fields);
+  return calls.map((call) => {
+    const decision = decisions.get(call.id);
+    return { ...call, until: fields.toCount('waitCalls', untils.get(call.id)), ...(decision && { decision }) };
+  });
 }
+
+/** Decodes the lines that `lua/shared/decisions.lua` writes. */
+function decodeDecisions(fields: RecordFields): ReadonlyMap<string, RecordedDecision> {
+  const lines = fields.text('decisions')?.split('\n') ?? [];
+  return new Map(
+    lines.map((line) => {
+      const { call = '', at, verdict = '', by } = DECISION.exec(line)?.groups ?? {};
+      return [call, describeDecision(verdict, fields.toCount('decisions', at), by)];
+    }),
+  );
+}
+
+const DECISION = /^(?<call>\S+) (?<at>\d+) (?<verdict>\S+) \S+ ?(?<by>.*)$/;
 
 /** Last arguments of scripts that close open tool calls: the error result as JSON, its tokens and its bytes. */
 export function closingArgs(): (string | number)[] {

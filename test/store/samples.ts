@@ -62,7 +62,12 @@ export function bring(
   return new Map(
     calls.map((call) => [
       call,
-      { for: kind, json: textOf(call), unused: { tokens: 7, bytes: 21, json: `{"content":"of ${call}, unused"}` } },
+      {
+        for: kind,
+        json: textOf(call),
+        unused: { tokens: 7, bytes: 21, json: `{"content":"of ${call}, unused"}` },
+        verdict: kind === 'approval' ? 'approved' : `result-${textOf(call).length}`,
+      },
     ]),
   );
 }

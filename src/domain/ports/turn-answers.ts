@@ -1,6 +1,6 @@
 import type { ConversationRef } from '../ids.ts';
 import type { Weight } from '../message.ts';
-import type { AnswerKind } from '../turn.ts';
+import type { AnswerKind, RecordedDecision } from '../turn.ts';
 
 /** Tool result for an answer that was accepted but never used, with its size as a message. */
 export interface UnusedAnswer extends Weight {
@@ -12,6 +12,15 @@ export interface UnusedAnswer extends Weight {
 export interface StoredAnswer {
   /** Kind of wait that the answer is for: a tool result or an approval. */
   readonly for: AnswerKind;
+  /**
+   * What the answer decides, without spaces: `approved`, `denied`, or a hash of a tool result. A later answer with another
+   * verdict is refused.
+   */
+  readonly verdict: string;
+  /** Hash of the call that the caller means (I21). Absent: the caller names the call by its id alone. */
+  readonly hash?: string | undefined;
+  /** Who answers, without line breaks. */
+  readonly by?: string | undefined;
   /** JSON of the answer: `{content, isError?}` for a tool result, or a person's decision. */
   readonly json: string;
   /** Result that is written to the log if the turn ends before a worker uses the answer. */
@@ -40,4 +49,8 @@ export type AnswerResult =
   | { readonly status: 'not_waiting'; readonly call: string }
   /** The named call waits for another kind of answer, e.g. for an approval. Nothing was written. */
   | { readonly status: 'other_kind'; readonly call: string; readonly for: StoredAnswer['for'] }
+  /** The named call has another hash: the caller means a call of an erased conversation. Nothing was written. */
+  | { readonly status: 'other_call'; readonly call: string }
+  /** The named call has an answer with another verdict, which counts. Nothing was written. */
+  | { readonly status: 'decided'; readonly call: string; readonly decision: RecordedDecision }
   | { readonly status: 'not_found' | 'gone' };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { REASONS } from '../../domain/compaction/thresholds.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { CONVERSATION_STATES, SETTLED_STATES } from '../../domain/ports/listing-store.ts';
-import { LEAVE_CAUSES, WAIT_KINDS } from '../../domain/turn.ts';
+import { LEAVE_CAUSES, WAIT_KINDS, waitingCallSchema } from '../../domain/turn.ts';
 import { versionSchema } from '../../domain/version.ts';
 
 export const conversationPageSchema = z
@@ -39,7 +39,7 @@ export const conversationSchema = z
     agent: idSchema,
     head: z.number().describe('Number of messages in the log.'),
     turns: z.number(),
-    openCalls: z.array(z.looseObject({ id: z.string(), name: z.string(), arguments: z.string() })),
+    openCalls: z.array(z.looseObject(waitingCallSchema.partial({ until: true }).shape)),
     size: z.looseObject({ version: z.number().describe('Number of the live version.') }),
     passed: z.looseObject({ head: z.number(), turns: z.number() }),
     backoff: z.looseObject({}),

@@ -1,21 +1,26 @@
 -- Accepts the results and approvals that a service sends for tool calls of a waiting turn. Either all of them are
--- accepted or none. The first answer to a call counts.
--- ARGV: turn, wake; then for each answer: call id, kind of wait, JSON, and the result to log if the answer is never
--- used: `tokens bytes`, then its JSON on the next line, or nothing if the answer itself is that JSON
--- Reply: {'answered', 1 if the wake is to be added} | {'not_waiting', call} | {'other_kind', call, kind of the wait} |
--- {'still_waiting'|'not_found'|'gone'}
+-- accepted or none. The first answer to a call counts, and an answer changes only the call that it names (I21).
+-- ARGV: turn, wake; then for each answer: call id, kind of wait, JSON, the result to log if the answer is
+-- never used (`tokens bytes`, then its JSON on the next line, or nothing if the answer itself is that JSON), verdict, the
+-- hash of the call or '', and who answers or ''
+-- Reply: {'answered', 1 if the wake is to be added} | {'not_waiting'|'other_call', call} | {'other_kind', call, kind of
+-- the wait} | {'decided', call, time, verdict, who answered} | {'still_waiting'|'not_found'|'gone'}
 -- @include keys
 -- @include ready
 -- @include wake
 -- @include fulfil
 -- @include awaited
+-- @include decisions
 -- @include waiting
 local turn, wake = ARGV[1], ARGV[2]
 local key = turn_prefix .. turn
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
-local state, kind, is_over, calls = unpack(redis.call('HMGET', key, 'state', 'waitFor', 'waitFulfilled', 'waitCalls'))
+local state, kind, is_over, calls, hash_lines, decided = unpack(redis.call('HMGET', key, 'state', 'waitFor',
+  'waitFulfilled', 'waitCalls', 'waitHashes', 'decisions'))
 if not state then return { 'not_found' } end
 check_calls(key, calls or '')
+local decisions = read_decisions(key, decided)
+local hashes = read_hashes(hash_lines)
 local is_waiting = state == 'waiting'
 -- The turn may already run or be queued again, in two cases. First, its wait was fulfilled, and a repeated answer gets
 -- the same reply as before. Second, a deadline has passed, and a worker answers the overdue calls before it suspends
@@ -29,23 +34,25 @@ for call, deadline in pairs(select(2, read_awaited(is_open and calls or ''))) do
   end
 end
 
-local taken = {}
-for at = 3, #ARGV, 4 do
-  local call = ARGV[at]
-  if deadlines[call] then
-    if ARGV[at + 1] ~= kind then return { 'other_kind', call, kind } end
-    taken[#taken + 1] = at
-  elseif redis.call('HEXISTS', key, 'a:' .. call) == 0 then
-    return { 'not_waiting', call }
-  end
+local taken, is_repeated = {}, true
+for at = 3, #ARGV, 7 do
+  local answer = { call = ARGV[at], kind = ARGV[at + 1], json = ARGV[at + 2], unused = ARGV[at + 3], verdict = ARGV[at + 4],
+    hash = ARGV[at + 5], by = ARGV[at + 6] }
+  local decision, is_awaited = decisions[answer.call], deadlines[answer.call]
+  local has_answer = redis.call('HEXISTS', key, 'a:' .. answer.call) == 1
+  if not is_awaited and not has_answer then return { 'not_waiting', answer.call } end
+  answer.own = decision and decision.hash or hashes[answer.call]
+  local refusal = refuse_answer(answer, is_awaited and kind, answer.own, decision)
+  if refusal then return refusal end
+  is_repeated = is_repeated and not is_awaited
+  if not has_answer then taken[#taken + 1] = answer end
 end
 -- A repeated call: the turn has already used all of these answers.
-if #taken == 0 then return { 'answered', 0 } end
-for _, at in ipairs(taken) do
-  if redis.call('HSETNX', key, 'a:' .. ARGV[at], ARGV[at + 2]) == 1 then
-    redis.call('HSET', key, 'waitUnused:' .. ARGV[at], ARGV[at + 3])
-  end
+if is_repeated then return { 'answered', 0 } end
+for _, answer in ipairs(taken) do
+  redis.call('HSET', key, 'a:' .. answer.call, answer.json, 'waitUnused:' .. answer.call, answer.unused)
 end
+if #taken > 0 then write_decisions(key, decided, taken) end
 -- The turn continues at the earliest deadline of a call without an answer.
 local untilMs = math.huge
 for _, call in ipairs(awaited) do

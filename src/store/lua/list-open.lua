@@ -10,7 +10,7 @@ local rows = {}
 local function add(turn)
   if #rows >= limit then return end
   local fields = { 'state', 'acceptedAt', 'dueAt', 'waitFor', 'waitStep', 'waitSince', 'waitUntil', 'waitCalls',
-    'waitArguments' }
+    'waitArguments', 'decisions' }
   rows[#rows + 1] = { turn, unpack(redis.call('HMGET', turn_prefix .. turn, unpack(fields))) }
 end
 for _, turn in ipairs(redis.call('LRANGE', mb, 0, limit - 1)) do add(turn) end

@@ -15,7 +15,7 @@ for _, name in ipairs(names) do
   if turn and (kind == '' or kind == waits_for) then
     -- A corrupt turn has no fields in this reply. The turn is left out, so that the others are still listed.
     local fields = redis.pcall('HMGET', prefix .. tenant .. ':t:' .. id .. ':' .. turn, 'state', 'agent', 'waitFor', 'waitStep',
-      'waitSince', 'waitUntil', 'waitCalls', 'waitArguments')
+      'waitSince', 'waitUntil', 'waitCalls', 'waitArguments', 'decisions')
     -- An interrupted erase may have removed the turn and left its entry in the set.
     if fields[1] == 'waiting' and fields[3] == waits_for and fields[8] then
       rows[#rows + 1] = { name, unpack(fields, 2) }

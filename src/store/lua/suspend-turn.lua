@@ -1,8 +1,8 @@
 -- Suspends a turn and gives its lease back. The turn stays first in the mailbox, and continues once its wait is
 -- fulfilled or at the deadline.
 -- ARGV: turn, owner, epoch, kind of the wait, step, waitMs, maxSuspensions, trace span that ends here or '', requested
--- pass or '', calls as the turn keeps them (JSON), calls for the event (JSON); then per call its id and the ms to its
--- deadline
+-- pass or '', calls as the turn keeps them (JSON), calls for the event (JSON); then per call its id, the ms to its
+-- deadline and its hash or ''
 -- Reply: 'suspended' | 'exhausted' | a loss by find_loss
 -- @include keys
 -- @include conversation
@@ -39,7 +39,7 @@ if kind == 'compaction' then
   is_fulfilled = is_over and last_pass == passId and has_settled == '1'
 elseif ANSWERED[kind] then
   is_over = true
-  for at = FIRST_CALL, #ARGV, 2 do
+  for at = FIRST_CALL, #ARGV, 3 do
     is_over = is_over and redis.call('HEXISTS', key, 'a:' .. ARGV[at]) == 1
   end
   is_fulfilled = is_over
@@ -47,17 +47,18 @@ end
 -- A tool call that an earlier wait included keeps its deadline, even if the deadline of another call has passed.
 local earlier, kept_deadlines = read_awaited(earlier_calls)
 if earlier_kind ~= kind then kept_deadlines = {} end
-local untilMs, lines, deadlines = now + tonumber(waitMs), {}, {}
-for at = FIRST_CALL, #ARGV, 2 do
+local untilMs, lines, deadlines, hashes = now + tonumber(waitMs), {}, {}, {}
+for at = FIRST_CALL, #ARGV, 3 do
   local deadline = kept_deadlines[ARGV[at]] or now + tonumber(ARGV[at + 1])
   untilMs = math.min(untilMs, deadline)
   deadlines[#deadlines + 1] = string.format('%.0f', deadline)
   lines[#lines + 1] = ARGV[at] .. ' ' .. deadlines[#deadlines]
+  if ARGV[at + 2] ~= '' then hashes[#hashes + 1] = ARGV[at] .. ' ' .. ARGV[at + 2] end
 end
 local untilText = string.format('%.0f', untilMs)
 redis.call('HSET', key, 'state', 'waiting', 'suspended', 1, 'waitFor', kind, 'waitStep', step,
   'waitSince', string.format('%.0f', now), 'waitUntil', untilText, 'waitCalls', table.concat(lines, '\n'),
-  'waitArguments', arguments, 'waitSteps', count_steps(key), 'waitOpen', keep_open_calls(key, earlier, FIRST_CALL))
+  'waitHashes', table.concat(hashes, '\n'), 'waitArguments', arguments, 'waitSteps', count_steps(key), 'waitOpen', keep_open_calls(key, earlier, FIRST_CALL))
 if not ANSWERED[kind] then redis.call('HSET', key, 'suspended:' .. step, count) end
 redis.call('HDEL', key, 'waitFulfilled', 'waitSpan', 'firstOwner')
 if span ~= '' then redis.call('HSET', key, 'waitSpan', span) end

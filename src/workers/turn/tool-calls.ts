@@ -1,103 +1,133 @@
 import type { Tool } from '../../domain/agent.ts';
 import type { ToolCall } from '../../domain/message.ts';
-import { nameIssues } from '../../domain/parse.ts';
 import type { ClaimedTurn } from '../../domain/ports/turn-store.ts';
 import {
   type AnswerKind,
   type CallToWaitFor,
+  isAnswerKind,
   type StepRecord,
   TURN_LIMITS,
+  type WaitingCall,
   type WaitRequest,
 } from '../../domain/turn.ts';
+import { readInput, restoreInput, showInput, UNSHOWN_INPUT } from './call-input.ts';
 import { toolKey } from './step-keys.ts';
-import { errorAnswer, parseToolJson, readApproval, readBroughtOutput, type ToolAnswer } from './tool-output.ts';
+import { errorAnswer, readApproval, readBroughtOutput, type ToolAnswer } from './tool-output.ts';
 
 export type RunnableTool = Tool & Required<Pick<Tool, 'run'>>;
 
 export type CallDecision =
   | ({ readonly kind: 'answer' } & ToolAnswer)
   | { readonly kind: 'run'; readonly tool: RunnableTool; readonly input: unknown }
-  | { readonly kind: 'wait'; readonly for: AnswerKind };
+  | { readonly kind: 'wait'; readonly for: AnswerKind; readonly call: CallToWaitFor };
+
+/** The recorded wait of one call. Its kind decides how the wait ends, whatever the tool's definition is now (I20). */
+interface CallWait {
+  readonly for: AnswerKind;
+  readonly call: WaitingCall;
+}
 
 export interface CallFacts {
   readonly tools: readonly Tool[];
   readonly steps: ReadonlyMap<string, StepRecord>;
   readonly answers: ClaimedTurn['answers'];
-  readonly waited: ClaimedTurn['waited'];
+  /** Recorded waits by call id. */
+  readonly waits: ReadonlyMap<string, CallWait>;
   /** ms since epoch by the store's clock, as in the deadlines. */
   readonly claimedAt: number;
 }
 
+/** Indexes the calls of a turn's last wait. A round can have 4,000 calls. */
+export function indexWaits(waited: ClaimedTurn['waited']): CallFacts['waits'] {
+  if (waited === undefined || !isAnswerKind(waited.for)) return new Map();
+  const kind = waited.for;
+  return new Map(waited.calls.map((call) => [call.id, { for: kind, call }]));
+}
+
 /**
- * Decides what to do with one open tool call. A call that cannot be run is answered at once, without an approval. A
- * tool without `run` ignores `needsApproval`, because its result comes from outside.
+ * Decides what to do with one open tool call. A call that has waited is decided by its record alone (I20). The tool's
+ * definition decides any other call. A call that cannot be run is then answered at once, without an approval. A tool
+ * without `run` ignores `needsApproval`, because its result comes from outside.
  */
 export function decideCall(call: ToolCall, facts: CallFacts): CallDecision {
-  const tool = facts.tools.find(({ name }) => name === call.name);
+  const wait = facts.waits.get(call.id);
+  if (wait !== undefined) return wait.for === 'tools' ? decideOutside(wait, facts) : decideApproval(wait, facts);
+  const tool = findTool(call.name, facts);
   if (tool === undefined) {
     const known = facts.tools.map(({ name }) => name).join(', ') || 'none';
     return answerError('unknown_tool', `there is no tool "${call.name}". Available tools: ${known}`);
   }
   const read = readInput(tool, call.arguments);
   if (read.status === 'invalid') return answerError('invalid_input', read.why);
-  if (!isRunnable(tool)) return decideOutsideCall(call.id, facts);
-  if (tool.needsApproval === true) {
-    const decision = decideApproval(call.id, facts);
-    if (decision.kind !== 'approved') return decision;
-  }
-  const isStarted = facts.steps.get(toolKey(call.id))?.status === 'started';
-  if (isStarted && tool.retry === 'never') {
-    return answerError(
-      'outcome_unknown',
-      'the call was started, but its worker stopped before the result arrived. The call may have taken effect',
-    );
-  }
+  if (!isRunnable(tool)) return beginWait('tools', call, { tool, input: read.input });
+  if (tool.needsApproval === true) return beginWait('approval', call, { tool, input: read.input });
+  if (isStarted(call.id, facts) && tool.retry === 'never') return UNKNOWN_OUTCOME;
   return { kind: 'run', tool, input: read.input };
 }
 
-function decideOutsideCall(callId: string, facts: CallFacts): CallDecision {
-  const brought = facts.answers.get(callId);
+function decideOutside({ call }: CallWait, facts: CallFacts): CallDecision {
+  const brought = facts.answers.get(call.id);
   if (brought !== undefined) return { kind: 'answer', ...readBroughtOutput(brought) };
-  if (isPastDeadline('tools', callId, facts))
-    return answerError('timeout', 'the tool call got no result before its deadline');
-  return { kind: 'wait', for: 'tools' };
+  if (call.until > facts.claimedAt) return waitOn('tools', call, facts);
+  return answerError('timeout', 'the tool call got no result before its deadline');
 }
 
-function decideApproval(callId: string, facts: CallFacts): CallDecision | { readonly kind: 'approved' } {
-  const decided = facts.answers.get(callId);
+function decideApproval({ call }: CallWait, facts: CallFacts): CallDecision {
+  const decided = facts.answers.get(call.id);
   if (decided === undefined) {
-    if (!isPastDeadline('approval', callId, facts)) return { kind: 'wait', for: 'approval' };
+    if (call.until > facts.claimedAt) return waitOn('approval', call, facts);
     return answerError('denied', 'the call was not approved before the deadline');
   }
   const { approved, why } = readApproval(decided);
-  return approved ? { kind: 'approved' } : answerError('denied', why ?? 'the call was not approved');
+  return approved ? runApproved(call, facts) : answerError('denied', why ?? 'the call was not approved');
 }
 
-/** Each tool call has its own deadline. The other calls of the round continue to wait. */
-function isPastDeadline(kind: AnswerKind, callId: string, { waited, claimedAt }: CallFacts): boolean {
-  if (waited?.for !== kind || waited.isFulfilled) return false;
-  return waited.calls.some(({ id, until }) => id === callId && until <= claimedAt);
-}
-
-type ReadInput =
-  | { readonly status: 'valid'; readonly input: unknown }
-  /** `why` names the invalid field of the tool call's arguments. */
-  | { readonly status: 'invalid'; readonly why: string };
-
-function readInput(tool: Tool, text: string): ReadInput {
-  // Some models send empty text as the arguments of a tool that takes none.
-  const given = parseToolJson(text.trim() === '' ? '{}' : text);
-  if (!given.isJson) return { status: 'invalid', why: 'arguments: not valid JSON' };
-  try {
-    const { success, data, error } = tool.input.safeParse(given.value);
-    if (success) return { status: 'valid', input: data };
-    return {
-      status: 'invalid',
-      why: nameIssues(error, 'arguments', 'invalid_input')[0]?.message ?? 'arguments: invalid',
-    };
-  } catch {
-    return { status: 'invalid', why: "arguments: the tool's schema threw an error while it checked them" };
+/** Runs an approved call with the recorded input. A deployment may have taken the tool or its `run` away. */
+function runApproved(call: WaitingCall, facts: CallFacts): CallDecision {
+  const tool = findTool(call.name, facts);
+  const canRun = tool !== undefined && isRunnable(tool);
+  if (isStarted(call.id, facts) && (!canRun || tool.retry === 'never')) return UNKNOWN_OUTCOME;
+  if (!canRun) {
+    const lost = tool === undefined ? `there is no tool "${call.name}"` : `the tool "${call.name}" has no run function`;
+    return answerError('unknown_tool', `the call was approved, but ${lost} any more. The call did not run`);
   }
+  const read = restoreInput(tool, call);
+  return read.status === 'valid' ? { kind: 'run', tool, input: read.input } : answerError('invalid_input', read.why);
+}
+
+function findTool(name: string, { tools }: CallFacts): Tool | undefined {
+  return tools.find((tool) => tool.name === name);
+}
+
+function isStarted(callId: string, { steps }: CallFacts): boolean {
+  return steps.get(toolKey(callId))?.status === 'started';
+}
+
+const UNKNOWN_OUTCOME = answerError(
+  'outcome_unknown',
+  'the call was started, but its worker stopped before the result arrived. The call may have taken effect',
+);
+
+interface CheckedInput {
+  readonly tool: Tool;
+  readonly input: unknown;
+}
+
+/** Records what a call waits for. Each tool has its own deadline. */
+function beginWait(kind: AnswerKind, { id, name, arguments: text }: ToolCall, checked: CheckedInput): CallDecision {
+  const shown = showInput(checked.input);
+  if (shown === undefined) return answerError('invalid_input', UNSHOWN_INPUT);
+  const { answerWithinMs: waitMs = TURN_LIMITS.answerWithinMs } = checked.tool;
+  return { kind: 'wait', for: kind, call: { id, name, arguments: text, ...shown, waitMs } };
+}
+
+/** Lets a call wait on until its recorded deadline, after the turn was claimed for another call. */
+function waitOn(
+  kind: AnswerKind,
+  { until, decision: _, ...call }: WaitingCall,
+  { claimedAt }: CallFacts,
+): CallDecision {
+  return { kind: 'wait', for: kind, call: { ...call, waitMs: until - claimedAt } };
 }
 
 function isRunnable(tool: Tool): tool is RunnableTool {
@@ -106,12 +136,6 @@ function isRunnable(tool: Tool): tool is RunnableTool {
 
 function answerError(...error: Parameters<typeof errorAnswer>): CallDecision {
   return { kind: 'answer', ...errorAnswer(...error) };
-}
-
-/** Returns how long a tool call may wait for its approval or outside result. Each tool has its own deadline. */
-export function readCallWait({ id, name, arguments: text }: ToolCall, tools: readonly Tool[]): CallToWaitFor {
-  const { answerWithinMs = TURN_LIMITS.answerWithinMs } = tools.find((tool) => tool.name === name) ?? {};
-  return { id, name, arguments: text, waitMs: answerWithinMs };
 }
 
 /**

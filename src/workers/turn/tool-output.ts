@@ -29,10 +29,10 @@ export function errorAnswer(outcome: Exclude<ToolOutcome, 'done'>, why: string):
 }
 
 /**
- * Limits for writing a tool's result as JSON. The limit on the number of JSON values is twice the usual one, because
- * the result is only written and not parsed again. That limit is enough for 20,000 rows of five columns.
+ * Limits for writing a tool's result or input as JSON. The limit on the number of JSON values is twice the usual one,
+ * which is enough for 20,000 rows of five columns.
  */
-const RESULT_BOUNDS = { maxCharacters: MAX_MESSAGE_BYTES, maxWork: 550_000 };
+export const RESULT_BOUNDS = { maxCharacters: MAX_MESSAGE_BYTES, maxWork: 550_000 };
 
 export function readOutput(value: unknown): ToolAnswer {
   return readExact(value) ?? readObject(value);

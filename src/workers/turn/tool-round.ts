@@ -2,13 +2,14 @@ import type { Tool, ToolContext } from '../../domain/agent.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 import { describeThrown } from '../../domain/thrown.ts';
-import { TURN_LIMITS } from '../../domain/turn.ts';
+import { type CallToWaitFor, TURN_LIMITS } from '../../domain/turn.ts';
+import { hashOf } from '../content-hash.ts';
 import { StoppedWork } from '../shutdown.ts';
 import type { Answered } from './model-step.ts';
 import { mustHandBack, type RunningTurn } from './running-turn.ts';
 import { callWithin, type StepTimeout } from './step-deadline.ts';
 import { countSteps, idempotencyKey, toolKey } from './step-keys.ts';
-import { type CallDecision, decideCall, type RunnableTool, readCallWait, waitForCalls } from './tool-calls.ts';
+import { type CallDecision, decideCall, indexWaits, type RunnableTool, waitForCalls } from './tool-calls.ts';
 import { errorAnswer, readOutput, type ToolAnswer } from './tool-output.ts';
 import { clipResult, TOOL_RESULT_MAX_TOKENS } from './tool-result-clip.ts';
 import { failTurn, HANDED_BACK, type TurnEnd } from './turn-end.ts';
@@ -48,7 +49,7 @@ export async function takeToolSteps(run: RunningTurn, answered: Answered): Promi
     );
   }
   const { answers, waited, claimedAt } = claimed;
-  const facts = { tools: toolsOf(run), steps: journal.steps, answers, waited, claimedAt };
+  const facts = { tools: toolsOf(run), steps: journal.steps, answers, waits: indexWaits(waited), claimedAt };
   const decided = calls.map((call): DecidedCall => ({ call, decision: decideCall(call, facts) }));
   const toRun = decided.filter(({ decision }) => decision.kind === 'run');
   if (toRun.length > 0) await journal.start(toRun.map(({ call }) => toolKey(call.id)));
@@ -57,7 +58,7 @@ export async function takeToolSteps(run: RunningTurn, answered: Answered): Promi
     run,
     answerable.map((one) => () => traceCall(run, one)),
   );
-  return endRound(answered.step, decided, facts.tools);
+  return endRound(run, answered.step, decided);
 }
 
 /** The agent's tools. If the agent enables recall, they include the recall tool for this conversation. */
@@ -70,14 +71,23 @@ function toolsOf({ prepared, ports, claimed, journal }: RunningTurn): readonly T
 }
 
 /** Suspends the turn for one kind of wait at a time: first for approvals, then for outside results. */
-function endRound(step: string, decided: readonly DecidedCall[], tools: readonly Tool[]): RoundEnd {
+function endRound(run: RunningTurn, step: string, decided: readonly DecidedCall[]): RoundEnd {
   for (const kind of ['approval', 'tools'] as const) {
-    const calls = decided.filter(({ decision }) => decision.kind === 'wait' && decision.for === kind);
-    if (calls.length === 0) continue;
-    const waits = calls.map(({ call }) => readCallWait(call, tools));
-    return { kind: 'suspended', wait: waitForCalls(kind, step, waits) };
+    const calls = decided.flatMap(({ decision }) =>
+      decision.kind === 'wait' && decision.for === kind ? [nameWait(run, decision.call)] : [],
+    );
+    if (calls.length > 0) return { kind: 'suspended', wait: waitForCalls(kind, step, calls) };
   }
   return { kind: 'closed' };
+}
+
+/**
+ * Names a call that begins to wait by a hash. The idempotency key in it names the incarnation of the conversation: a
+ * late answer to a call of an erased conversation has another hash (I21).
+ */
+function nameWait(run: RunningTurn, call: CallToWaitFor): CallToWaitFor {
+  const { id, name, arguments: text, input = '', hash } = call;
+  return { ...call, hash: hash ?? hashOf(JSON.stringify([idempotencyKey(run, id), name, text, input])) };
 }
 
 /**

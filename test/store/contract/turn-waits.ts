@@ -438,7 +438,8 @@ export function describeWaits(given: Given): void {
       const suspended = await waitForTools();
       const { conversation } = suspended;
       const json = '{"content":"the \\"list\\" is [] and {}\\n"}';
-      const answers = new Map([['c2_1', { for: 'tools' as const, json, unused: { tokens: 31, bytes: 27 } }]]);
+      const answer = { for: 'tools' as const, json, unused: { tokens: 31, bytes: 27 }, verdict: 'r1' };
+      const answers = new Map([['c2_1', answer]]);
       expect(await store.answerTurn({ conversation, turn: 't1', answers, wake: 'w' })).toEqual({
         status: 'still_waiting',
       });
@@ -460,7 +461,7 @@ export function describeWaits(given: Given): void {
     await store.recordStep(lease, callsStep('model.1', 1, 1));
     await store.suspend(lease, waitFor('approval', ['c2_0']));
     const unused = { tokens: 3, bytes: 12, json: '{"content":"denied: no","isError":true}' };
-    const decided = { for: 'approval' as const, json: '{"approved":false,"why":"no"}', unused };
+    const decided = { for: 'approval' as const, json: '{"approved":false,"why":"no"}', unused, verdict: 'denied' };
     const resumed = await store.answerTurn({
       conversation,
       turn: 't1',

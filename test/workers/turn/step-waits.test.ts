@@ -13,7 +13,7 @@ import {
   waitForPass,
   waitForRetry,
 } from '../../../src/workers/turn/step-waits.ts';
-import { readCallWait, waitForCalls } from '../../../src/workers/turn/tool-calls.ts';
+import { decideCall, waitForCalls } from '../../../src/workers/turn/tool-calls.ts';
 
 const RECORD: StepRecord = { status: 'started', at: 1 };
 const FRESH = readStepWaits(new Map(), 'model-2');
@@ -107,10 +107,13 @@ it('marker records of waits do not count as model or tool calls of the turn', ()
 it('a turn waits 7 days for a tool result, unless the tool sets its own deadline, and 20 s for a compaction pass', () => {
   const tool = { name: 'ask', description: '', input: z.object({}) };
   const call = { id: 'c2_0', name: 'ask', arguments: '{}' };
-  const usual = readCallWait(call, [tool]);
-  const short = readCallWait({ ...call, id: 'c2_1' }, [{ ...tool, answerWithinMs: 60_000 }]);
-  expect(usual).toEqual({ ...call, waitMs: 604_800_000 });
-  const calls = [usual, short];
+  const facts = { steps: new Map(), answers: new Map(), waits: new Map(), claimedAt: 5 };
+  const calls = [tool, { ...tool, answerWithinMs: 60_000 }].map((one) => {
+    const decision = decideCall(call, { ...facts, tools: [one] });
+    if (decision.kind !== 'wait') throw new Error(`the call does not wait: ${decision.kind}`);
+    return decision.call;
+  });
+  expect(calls.map(({ waitMs }) => waitMs)).toEqual([604_800_000, 60_000]);
   expect(waitForCalls('tools', 'model-1', calls)).toEqual({ for: 'tools', step: 'model-1', waitMs: 60_000, calls });
   expect(waitForPass('model-2', 'p1')).toMatchObject({ for: 'compaction', waitMs: 20_000, calls: [], passId: 'p1' });
 });

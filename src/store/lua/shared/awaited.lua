@@ -1,4 +1,4 @@
--- Requires: keys. Defines: read_awaited, keep_open_calls, count_steps. Reads the tool calls that a turn waits for from its
+-- Requires: keys. Defines: read_awaited, read_hashes, keep_open_calls, count_steps. Reads the tool calls that a turn waits for from its
 -- field `waitCalls`. The field has a line per call: its id and its deadline in ms. Returns the ids in order, and the
 -- deadlines by id.
 local function read_awaited(lines)
@@ -10,13 +10,20 @@ local function read_awaited(lines)
   return calls, deadlines
 end
 
+-- Reads the hashes of the calls, by call id, from the field `waitHashes`. The field has a line per call: its id and its hash.
+local function read_hashes(lines)
+  local hashes = {}
+  for call, hash in string.gmatch(lines or '', '(%S+) (%S+)') do hashes[call] = hash end
+  return hashes
+end
+
 -- Writes a field `waitOpen:<callId>` into the turn for each call of this wait without an answer, and removes the fields of
--- the earlier wait. Every second value of ARGV is a call id, starting at `first`. Returns the number of calls without an
+-- the earlier wait. Every third value of ARGV is a call id, starting at `first`. Returns the number of calls without an
 -- answer.
 local function keep_open_calls(key, earlier, first)
   local open = 0
   for _, call in ipairs(earlier) do redis.call('HDEL', key, 'waitOpen:' .. call) end
-  for at = first, #ARGV, 2 do
+  for at = first, #ARGV, 3 do
     if redis.call('HEXISTS', c, 'o:' .. ARGV[at]) == 1 then
       open = open + redis.call('HSET', key, 'waitOpen:' .. ARGV[at], '')
     end

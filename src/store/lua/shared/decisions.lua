@@ -1,0 +1,32 @@
+-- Requires: keys. Defines: read_decisions, refuse_answer, write_decisions. The field `decisions` of a turn has a line per
+-- answered call: its id, the time in ms, the verdict, the hash of the call or `-`, and who answered. The field stays in a
+-- settled turn, so that a contrary answer is recognized at any time. A call without a line was answered by an earlier
+-- release.
+local function read_decisions(key, lines)
+  local decisions = {}
+  for line in string.gmatch(lines or '', '[^\n]+') do
+    local call, at, verdict, hash, by = string.match(line, '^(%S+) (%d+) (%S+) (%S+) ?(.*)$')
+    if not call then refuse(key, 'decisions') end
+    decisions[call] = { at = at, verdict = verdict, hash = hash, by = by }
+  end
+  return decisions
+end
+
+-- Returns the reply that refuses an answer, or nil. `kind` is the kind of the call's wait, or nil if the call waits no more.
+-- `own` is the recorded hash of the call.
+local function refuse_answer(answer, kind, own, decision)
+  if answer.hash ~= '' and own ~= answer.hash and (kind or decision) then return { 'other_call', answer.call } end
+  if kind and answer.kind ~= kind then return { 'other_kind', answer.call, kind } end
+  if not decision or decision.verdict == answer.verdict then return nil end
+  return { 'decided', answer.call, decision.at, decision.verdict, decision.by }
+end
+
+-- Adds the lines of answers that were stored just now.
+local function write_decisions(key, lines, answers)
+  local list = { lines or nil }
+  for _, answer in ipairs(answers) do
+    local hash = answer.own or '-'
+    list[#list + 1] = string.format('%s %.0f %s %s %s', answer.call, now, answer.verdict, hash, answer.by)
+  end
+  redis.call('HSET', key, 'decisions', table.concat(list, '\n'))
+end
