@@ -51,7 +51,8 @@ describe('a turn that waits for a decision', () => {
     const { waiting } = await fixture.client.result('w-views', 't1');
     const { since = 0 } = waiting ?? {};
     const until = since + 604_800_000;
-    expect(waiting).toEqual({ for: 'approval', step: 'model-1', since, until, calls: [{ ...REFUND, until }] });
+    const call = { ...REFUND, input: REFUND.arguments, hash: expect.any(String), until };
+    expect(waiting).toEqual({ for: 'approval', step: 'model-1', since, until, calls: [call] });
     expect((await fixture.client.openTurns('w-views')).turns[0]?.waiting).toEqual(waiting);
     expect((await fixture.client.describe('w-views')).openCalls).toEqual([expect.objectContaining(REFUND)]);
   });

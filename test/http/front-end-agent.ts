@@ -5,6 +5,8 @@ import { modelChain } from '../../src/models/chain.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
 
 const input = z.object({ place: z.string().optional() });
+/** A schema that changes its input. */
+const house = z.object({ place: z.string() }).transform(({ place }) => ({ place: `house ${place}` }));
 
 /** Gates by name. The input `hold x` streams a word, then waits for the gate x. */
 export const gates = new Map<string, PromiseWithResolvers<void>>();
@@ -18,6 +20,7 @@ export function createFrontEndAgent(): Agent {
     tools: [
       { name: 'look', description: 'runs in the worker', input, run: async () => JSON.stringify({ sky: 'blue' }) },
       { name: 'locate', description: 'runs in the page', input },
+      { name: 'pay', description: 'needs approval', input: house, needsApproval: true, run: async ({ place }) => place },
       { name: 'book', description: 'needs approval', input, needsApproval: true, run: async () => 'booked' },
     ],
     // The first model breaks off when its input says so. The second one answers then.

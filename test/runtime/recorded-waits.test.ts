@@ -4,6 +4,7 @@ import type { CallAnswer } from '../../src/client/index.ts';
 import type { Agent, Tool } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import type { Waiting } from '../../src/domain/turn.ts';
+import type { ScriptedOutcome } from '../../src/models/scripted.ts';
 import { agentOf, countSteps } from './agents.ts';
 import { eventually, openFixture, settled } from './fixture.ts';
 
@@ -27,12 +28,12 @@ const locate = { name: 'locate', description: '', input: z.object({ disk: z.stri
 
 /** Calls each tool that the input names with these arguments, and then answers with the results. */
 function agentWith(...tools: readonly Tool[]): Agent {
-  const decide = (request: ModelRequest) => {
+  const decide = (request: ModelRequest): ScriptedOutcome => {
     const asked = request.messages.findLast(({ role }) => role === 'user')?.content ?? '';
     const results = request.messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
     if (countSteps(request) > 0) return { content: results.join(' | ') };
     const [names = '', json = '{"disk":"a"}'] = asked.split(/ (.*)/s);
-    return { toolCalls: names.split(',').map((name) => ({ name, arguments: JSON.parse(json) as object })) };
+    return { toolCalls: names.split(',').map((name) => ({ name, arguments: JSON.parse(json) as Record<string, unknown> })) };
   };
   return agentOf({ decide, tools });
 }
@@ -153,8 +154,9 @@ describe('the input that a person approves', () => {
     expect((await client.openTurns(conversation)).turns[0]?.waiting?.calls).toMatchObject([shown]);
     const listed = (await client.waiting()).turns.find((turn) => turn.conversation === conversation);
     expect(listed?.waiting.calls).toMatchObject([shown]);
-    const events = await Array.fromAsync(client.events(conversation, { after: '0', waitMs: 0 }));
-    expect(events.find(({ type }) => type === 'turn_waiting')).toMatchObject({ calls: [shown] });
+    for await (const event of client.events(conversation, { after: '0', waitMs: 0 })) {
+      expect(event).toMatchObject({ type: 'turn_waiting', calls: [shown] });
+    }
     ran.length = 0;
     await client.answer(conversation, 't1', { [waiting.calls[0]?.id ?? '']: { approved: true } });
     await settled(fixture, conversation, 't1');

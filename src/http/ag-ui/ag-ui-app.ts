@@ -1,12 +1,14 @@
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import type { CallAnswer } from '../../client/index.ts';
 import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
-import { isAnswerKind } from '../../domain/turn.ts';
+import { isAnswerKind, type WaitingCall } from '../../domain/turn.ts';
 import type { ProtocolRoute } from '../app-options.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
 import { type Backend, type BackendOptions, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
+import { checkShownCall, readJson } from '../front-end/call-names.ts';
 import { guardApp, openApp, readBody, streamFrames, writeData } from '../front-end/server-facts.ts';
-import { type AgUiEvent, EventTable } from './events.ts';
+import { type AgUiEvent, type AgUiMessage, EventTable } from './events.ts';
 import { type RunRequest, readRunRequest, runInputSchema } from './run-input.ts';
 
 /** Route of AG-UI for the OpenAPI document. */
@@ -91,9 +93,11 @@ async function beginTurn({ client, agent, tenant, nameOf }: Backend, request: Ru
 }
 
 /** Answers every open interrupt, or none. A repeated request changes nothing. */
-async function answerCalls({ client, nameOf }: Backend, { threadId, turn, answers = {} }: RunRequest): Promise<void> {
+async function answerCalls({ client, nameOf }: Backend, request: RunRequest): Promise<void> {
+  const { threadId, turn, messages, answers = {} } = request;
   const { waiting } = await client.result(nameOf(threadId), turn);
-  const missing = waiting?.for === 'approval' ? waiting.calls.filter(({ id }) => !(id in answers)) : [];
+  const open = waiting?.calls.filter(({ decision }) => decision === undefined) ?? [];
+  const missing = waiting?.for === 'approval' ? open.filter(({ id }) => !Object.hasOwn(answers, id)) : [];
   if (missing.length > 0) {
     const ids = missing.map(({ id }) => id).join(', ');
     throw fieldError(
@@ -102,5 +106,20 @@ async function answerCalls({ client, nameOf }: Backend, { threadId, turn, answer
       `the thread also waits for answers to ${ids}. Answer all interrupts at once`,
     );
   }
-  await client.answer(nameOf(threadId), turn, answers);
+  const named = Object.entries(answers).map(([id, answer]) => {
+    const call = waiting?.calls.find((one) => one.id === id);
+    return [id, call === undefined || answer.hash !== undefined ? answer : nameAnswer(messages, call, answer)] as const;
+  });
+  await client.answer(nameOf(threadId), turn, Object.fromEntries(named));
+}
+
+const shownCallSchema = z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) });
+
+/** A tool message has only the id of its call. The message that made the call tells which call the front-end shows. */
+function nameAnswer(messages: readonly AgUiMessage[], call: WaitingCall, answer: CallAnswer): CallAnswer {
+  const made = messages.flatMap(({ toolCalls }) => (Array.isArray(toolCalls) ? (toolCalls as unknown[]) : []));
+  const shown = made.map((one) => shownCallSchema.safeParse(one).data).findLast((one) => one?.id === call.id);
+  if (shown === undefined) return answer;
+  const { name, arguments: written } = shown.function;
+  return { ...answer, hash: checkShownCall(call, { name, input: readJson(written) }, 'messages') };
 }

@@ -1,5 +1,6 @@
 import type { CallPart, CallPreviewPart, PiecePart, TurnPart } from '../../client/index.ts';
 import type { TurnView, WaitingCall } from '../../domain/turn.ts';
+import { nameCall } from '../front-end/call-names.ts';
 
 /** An event of AG-UI 1.0. */
 export type AgUiEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -30,7 +31,7 @@ export function turnOf(id: string): string {
   return id.slice(0, Math.max(0, id.indexOf('/')));
 }
 
-/** Returns the call of an interrupt. */
+/** Returns the name of the call of an interrupt, as `nameCall` wrote it. */
 export function callOf(interrupt: string): string {
   return interrupt.slice(interrupt.indexOf('/') + 1);
 }
@@ -221,7 +222,8 @@ export class EventTable {
   }
 
   #addWait({ waiting }: Extract<TurnPart, { type: 'wait' }>): AgUiEvent[] {
-    const { for: kind, until, calls } = waiting;
+    const { for: kind, until } = waiting;
+    const calls = waiting.calls.filter(({ decision }) => decision === undefined);
     if (kind === 'approval') {
       const interrupts = calls.map((call) => writeInterrupt(this.#options.turn, call));
       return this.#finish({ outcome: { type: 'interrupt', interrupts } });
@@ -258,12 +260,14 @@ const DECISION = {
   required: ['approved'],
 };
 
-function writeInterrupt(turn: string, { id, name, until }: WaitingCall): object {
+function writeInterrupt(turn: string, call: WaitingCall): object {
+  const { id, name, arguments: written, input = written, until } = call;
   return {
-    id: nameMessage(turn, id),
+    id: nameMessage(turn, nameCall(call)),
     reason: 'tool_approval',
     message: `The tool ${name} needs approval.`,
     toolCallId: id,
+    metadata: { name, input },
     responseSchema: DECISION,
     expiresAt: new Date(until).toISOString(),
   };

@@ -4,6 +4,7 @@ import { boundedList } from '../../domain/bounded-schemas.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
+import { readCallName } from '../front-end/call-names.ts';
 import { type AgUiMessage, callOf, turnOf } from './events.ts';
 
 const contentSchema = z.union([z.string(), boundedList(z.looseObject({ type: z.string() }), 1_000)]);
@@ -67,13 +68,14 @@ type Answers = Pick<RunRequest, 'turn' | 'answers'>;
 function readResume(resume: NonNullable<RunInput['resume']>): Answers {
   const answers: Record<string, CallAnswer> = {};
   for (const [index, { interruptId, status, payload }] of resume.entries()) {
-    const isDecision = typeof payload === 'boolean';
-    answers[callOf(interruptId)] =
+    const { id, hash } = readCallName(callOf(interruptId));
+    const decision =
       status === 'cancelled'
         ? { approved: false, why: 'cancelled' }
-        : isDecision
+        : typeof payload === 'boolean'
           ? { approved: payload }
           : readDecision(payload, `resume[${index}].payload`);
+    answers[id] = { ...decision, hash };
   }
   return { turn: readTurn(resume[0]?.interruptId ?? '', 'resume[0].interruptId'), answers };
 }

@@ -1,9 +1,9 @@
 import { isTurnfoldError } from '../../domain/errors.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import type { Backend } from '../front-end/backend.ts';
+import { readJson } from '../front-end/call-names.ts';
 import { omitRolledBack } from '../front-end/rolled-back.ts';
 import { splitTurnName } from './chat-turns.ts';
-import { readJson } from './chunks.ts';
 
 /** A message as `useChat` takes it in `messages`. */
 export interface UiMessage {

@@ -5,6 +5,7 @@ import { fieldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import type { WaitingCall } from '../../domain/turn.ts';
+import { checkShownCall, readCallName } from '../front-end/call-names.ts';
 import type { KnownParts } from './chunks.ts';
 
 /** Most messages of a request. A page sends its whole conversation, of which only the last message is read. */
@@ -15,10 +16,12 @@ const partSchema = z.looseObject({
   type: z.string(),
   text: z.string().optional(),
   toolCallId: z.string().optional(),
+  toolName: z.string().optional(),
+  input: z.unknown().optional(),
   state: z.string().optional(),
   output: z.unknown().optional(),
   errorText: z.string().optional(),
-  approval: z.looseObject({ approved: z.boolean().optional(), reason: z.string().optional() }).optional(),
+  approval: z.looseObject({ id: z.string().optional(), approved: z.boolean().optional(), reason: z.string().optional() }).optional(),
 });
 
 const messageSchema = z.looseObject({
@@ -88,7 +91,11 @@ export function readUserText({ role, parts }: ChatMessage): string {
   return text;
 }
 
-/** Reads the answers of a message to the calls that its turn waits for. */
+/**
+ * Reads the answers of a message to the calls that its turn waits for. A result of a call that has one is left out, because a
+ * page that was loaded again may run the call again.
+ * @throws conflict if the message shows another call than the one that waits
+ */
 export function readAnswers(
   { parts }: ChatMessage,
   kind: 'tools' | 'approval',
@@ -96,12 +103,18 @@ export function readAnswers(
 ): Record<string, CallAnswer> {
   const answers: Record<string, CallAnswer> = {};
   for (const part of takeValidSteps(parts).flat()) {
-    const { toolCallId: call = '' } = part;
-    if (!calls.some(({ id }) => id === call)) continue;
+    const call = calls.find(({ id }) => id === part.toolCallId);
+    if (call === undefined || (kind === 'tools' && call.decision !== undefined)) continue;
     const answer = kind === 'approval' ? readApproval(part) : readResult(part);
-    if (answer !== undefined) answers[call] = answer;
+    if (answer !== undefined) answers[call.id] = { ...answer, hash: nameShownCall(part, call) };
   }
   return answers;
+}
+
+/** Returns the hash of the call that the page shows. The request for approval names the call, and a result does not. */
+function nameShownCall({ approval, toolName, input }: Part, call: WaitingCall): string | undefined {
+  const { hash } = readCallName(approval?.id ?? '');
+  return hash ?? checkShownCall(call, { name: toolName, input }, 'messages');
 }
 
 /** Lists what the page has of a message, so that a response can continue it. */
@@ -112,6 +125,7 @@ export function listKnown({ parts }: ChatMessage): KnownParts {
     steps: steps.length,
     results: idsOf(calls.filter(({ state = '' }) => state.startsWith('output-'))),
     approvals: idsOf(calls.filter(({ approval }) => approval !== undefined)),
+    decisions: idsOf(calls.filter(({ approval }) => approval?.approved !== undefined)),
   };
 }
 

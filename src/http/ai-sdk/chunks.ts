@@ -1,5 +1,6 @@
 import type { CallPart, ResultPart, TurnPart } from '../../client/index.ts';
-import { readJsonText } from '../../domain/json-text.ts';
+import type { WaitingCall } from '../../domain/turn.ts';
+import { nameCall, readJson } from '../front-end/call-names.ts';
 
 /** Versions of the AI SDK whose parsers differ. */
 export const SDK_VERSIONS = [5, 6, 7] as const;
@@ -19,9 +20,11 @@ export interface KnownParts {
   readonly results: ReadonlySet<string>;
   /** Calls with a request for approval. */
   readonly approvals: ReadonlySet<string>;
+  /** Calls with a decision. */
+  readonly decisions: ReadonlySet<string>;
 }
 
-const NOTHING: KnownParts = { steps: 0, results: new Set(), approvals: new Set() };
+const NOTHING: KnownParts = { steps: 0, results: new Set(), approvals: new Set(), decisions: new Set() };
 
 interface ChunkOptions {
   readonly turn: string;
@@ -149,17 +152,32 @@ export class ChunkTable {
   }
 
   #addWait({ waiting }: Extract<TurnPart, { readonly type: 'wait' }>): Chunk[] {
-    const { for: kind, until, calls } = waiting;
+    const { for: kind, until } = waiting;
     if (kind === 'compaction' || kind === 'retry') {
       return [{ type: 'data-turn', id: 'turn', data: { state: 'waiting', for: kind, until }, transient: true }];
     }
-    const asked = calls.filter(({ id }) => kind === 'approval' && !this.#known.approvals.has(id));
-    const requests: Chunk[] = asked.map(({ id: toolCallId, until: callUntil }) =>
-      this.#version === 5
-        ? { type: 'data-approval', id: toolCallId, data: { toolCallId, until: callUntil } }
-        : { type: 'tool-approval-request', approvalId: toolCallId, toolCallId },
-    );
+    const calls = kind === 'approval' ? waiting.calls : [];
+    const requests = calls.flatMap((call) => [
+      ...(this.#known.approvals.has(call.id) ? [] : [...showInput(call), this.#askApproval(call)]),
+      ...(this.#known.decisions.has(call.id) ? [] : this.#addDecision(call)),
+    ]);
     return [...requests, ...this.#finish('tool-calls')];
+  }
+
+  #askApproval(call: WaitingCall): Chunk {
+    const { id: toolCallId, until } = call;
+    if (this.#version === 5) return { type: 'data-approval', id: toolCallId, data: { toolCallId, until } };
+    return { type: 'tool-approval-request', approvalId: nameCall(call), toolCallId };
+  }
+
+  /** Marks a call that someone has decided. AI SDK 7 shows the decision, and an older page finds it in `data-approval`. */
+  #addDecision(call: WaitingCall): Chunk[] {
+    const { id: toolCallId, until, decision } = call;
+    if (decision?.approved === undefined) return [];
+    const { approved } = decision;
+    if (this.#version === 7) return [{ type: 'tool-approval-response', approvalId: nameCall(call), approved }];
+    if (this.#version === 6 && !approved) return [{ type: 'tool-output-denied', toolCallId }];
+    return [{ type: 'data-approval', id: toolCallId, data: { toolCallId, until, decision } }];
   }
 
   #end({ view }: Extract<TurnPart, { readonly type: 'end' }>): Chunk[] {
@@ -190,10 +208,11 @@ export class ChunkTable {
   }
 }
 
-/** Reads a JSON object or list. Any other text stays a text. */
-export function readJson(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return text;
-  return readJsonText(text) ?? text;
+/** A person approves the input that will run, so the page shows that input if it differs from what the model wrote. */
+function showInput({ id: toolCallId, name: toolName, arguments: written, input, isShownOnly }: WaitingCall): Chunk[] {
+  if (input === undefined || input === written) return [];
+  const shown = isShownOnly === true ? input : readJson(input);
+  return [{ type: 'tool-input-available', toolCallId, toolName, input: shown, dynamic: true }];
 }
 
 /** Marks the place where a steering message entered the answer. A front-end that has the part already replaces it, because its id is fixed. */

@@ -4,6 +4,7 @@ import { boundedList } from '../../domain/bounded-schemas.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
+import { readCallName } from '../front-end/call-names.ts';
 import { type ResponseName, readResponseId } from './response-object.ts';
 
 const MAX_ITEMS = 5_000;
@@ -105,8 +106,9 @@ function isAnswer({ type }: Item): boolean {
 
 function readAnswer(item: Item, index: number): [string, CallAnswer] {
   const { type, call_id: call = '', approval_request_id: request = '', approve = false, reason, output } = item;
-  if (type === 'function_call_output') return [call, { content: readText(output, `input[${index}].output`) }];
-  return [request, typeof reason === 'string' ? { approved: approve, why: reason } : { approved: approve }];
+  const { id, hash } = readCallName(type === 'function_call_output' ? call : request);
+  if (type === 'function_call_output') return [id, { content: readText(output, `input[${index}].output`), hash }];
+  return [id, { approved: approve, ...(typeof reason === 'string' && { why: reason }), hash }];
 }
 
 /** Reads an item of a conversation that the caller kept. Reasoning is left out, because another model may continue. */

@@ -1,5 +1,6 @@
 import type { CallPart, ResultPart, TurnPart, TurnView } from '../../client/index.ts';
 import type { WaitingCall } from '../../domain/turn.ts';
+import { nameCall } from '../front-end/call-names.ts';
 import { logprobs, type Mode, writePart } from './output-part.ts';
 import { type OutputItem, type ResponseFacts, type ResponseStatus, writeResponse } from './response-object.ts';
 
@@ -185,8 +186,11 @@ export class ResponseTable {
     return [...events, ...this.#finish('completed')];
   }
 
-  #askResult({ id: call, name, arguments: written }: WaitingCall): ResponseEvent[] {
-    const id = `fc_${call}`;
+  #askResult(asked: WaitingCall): ResponseEvent[] {
+    if (asked.decision !== undefined) return [];
+    const { name, arguments: written } = asked;
+    const call = nameCall(asked);
+    const id = `fc_${asked.id}`;
     const item: OutputItem = {
       id,
       type: 'function_call',
@@ -207,8 +211,15 @@ export class ResponseTable {
     return events;
   }
 
-  #askApproval({ id, name, arguments: written }: WaitingCall): ResponseEvent[] {
-    return this.#addCallItem({ id, type: 'mcp_approval_request', server_label: 'turnfold', name, arguments: written });
+  #askApproval(call: WaitingCall): ResponseEvent[] {
+    const { name, arguments: written, input = written, decision } = call;
+    const id = nameCall(call);
+    const request = { id, type: 'mcp_approval_request', server_label: 'turnfold', name, arguments: input };
+    const asked = this.#addCallItem(request);
+    if (decision?.approved === undefined) return asked;
+    const { approved: approve } = decision;
+    const made = { id: `mcpr_${id}`, type: 'mcp_approval_response', approval_request_id: id, approve };
+    return [...asked, ...this.#addCallItem(made)];
   }
 
   #addCallItem(item: OutputItem): ResponseEvent[] {
