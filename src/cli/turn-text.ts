@@ -25,12 +25,24 @@ export function describeCalls(waiting: Waiting | undefined): string[] {
   const { calls, until } = waiting;
   return calls.map((call) => {
     const deadline = call.until === until ? '' : `, until ${new Date(call.until).toISOString()}`;
-    return `  ${call.id}  ${describeCall(call)}${deadline}`;
+    return `  ${call.id}  ${describeCall(call)}${deadline}${describeDecision(call.decision)}`;
   });
 }
 
-export function describeCall({ name, arguments: text }: Pick<WaitingCall, 'name' | 'arguments'>): string {
-  return `${name}(${text})`;
+/** Describes a call by the input that will run. An earlier release recorded only the arguments. */
+export function describeCall({
+  name,
+  arguments: text,
+  input = text,
+}: Pick<WaitingCall, 'name' | 'arguments' | 'input'>): string {
+  return `${name}(${input})`;
+}
+
+function describeDecision(decision: WaitingCall['decision']): string {
+  if (decision === undefined) return '';
+  const { approved, at, by } = decision;
+  const verb = approved === undefined ? 'answered' : approved ? 'approved' : 'denied';
+  return `, ${verb}${by === undefined ? '' : ` by ${by}`} ${new Date(at).toISOString()}`;
 }
 
 interface TurnName extends NamedConversation {
@@ -45,7 +57,12 @@ export function adviseAnswer({ tenant, conversation, turn }: TurnName, waiting: 
   if (waiting === undefined || !isAnswerKind(waiting.for)) return [];
   const whose = tenant === DEFAULT_TENANT ? '' : ` --tenant ${tenant}`;
   const options = waiting.for === 'tools' ? '--content <text>' : '--approve (or --deny)';
-  return waiting.calls.map((call) => `turnfold answer ${conversation} ${turn} ${call.id}${whose} ${options}`);
+  return waiting.calls
+    .filter(({ decision }) => decision === undefined)
+    .map(({ id, hash }) => {
+      const named = hash === undefined ? '' : ` --hash ${hash}`;
+      return `turnfold answer ${conversation} ${turn} ${id}${whose}${named} ${options}`;
+    });
 }
 
 /** Prints the text of a turn while the model writes it, one paragraph for each model call. Other parts print nothing. */

@@ -34,10 +34,10 @@ export interface VersionReport extends Pick<Version, 'strategy' | 'archived' | '
 }
 
 /** A tool call that waits for an answer or an approval, as reported in an event. */
-export interface ReportedCall extends WaitingCall {
+export interface ReportedCall extends Omit<WaitingCall, 'decision'> {
   /**
-   * True if `arguments` is cut. An event holds at most 4,000 characters of arguments over all its calls. The client
-   * method `result` returns the full text.
+   * True if `arguments` or `input` is cut. An event holds at most 4,000 characters of arguments over all its calls, and as
+   * many of inputs. The client method `result` returns the full texts.
    */
   readonly isCut?: true;
 }

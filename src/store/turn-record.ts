@@ -7,9 +7,9 @@ import type { FailedTurn } from '../domain/ports/failed-turns.ts';
 import type { ClaimedTurn, TurnLease } from '../domain/ports/turn-store.ts';
 import {
   ANSWER_ENDS,
+  type AnswerEnd,
   describeDecision,
   type RecordedDecision,
-  type AnswerEnd,
   type StepRecord,
   TURN_LIMITS,
   TURN_STATES,

@@ -20,7 +20,13 @@ export function createFrontEndAgent(): Agent {
     tools: [
       { name: 'look', description: 'runs in the worker', input, run: async () => JSON.stringify({ sky: 'blue' }) },
       { name: 'locate', description: 'runs in the page', input },
-      { name: 'pay', description: 'needs approval', input: house, needsApproval: true, run: async ({ place }) => place },
+      {
+        name: 'pay',
+        description: 'needs approval',
+        input: house,
+        needsApproval: true,
+        run: async ({ place }) => place,
+      },
       { name: 'book', description: 'needs approval', input, needsApproval: true, run: async () => 'booked' },
     ],
     // The first model breaks off when its input says so. The second one answers then.

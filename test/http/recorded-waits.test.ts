@@ -8,7 +8,11 @@ import { createFrontEndAgent } from './front-end-agent.ts';
 type Json = Record<string, any>;
 
 let fixture: Fixture;
-let apps: { readonly chat: ReturnType<typeof aiSdkApp>; readonly run: typeof apps.chat; readonly create: typeof apps.chat };
+let apps: {
+  readonly chat: ReturnType<typeof aiSdkApp>;
+  readonly run: typeof apps.chat;
+  readonly create: typeof apps.chat;
+};
 
 beforeAll(async () => {
   fixture = await openFixture();
@@ -97,7 +101,9 @@ describe('a chat of the AI SDK', () => {
     });
     expect(await resume('6')).toContainEqual({ type: 'tool-output-denied', toolCallId: first?.toolCallId });
     expect(await resume('5')).toContainEqual(
-      expect.objectContaining({ data: expect.objectContaining({ decision: expect.objectContaining({ approved: false }) }) }),
+      expect.objectContaining({
+        data: expect.objectContaining({ decision: expect.objectContaining({ approved: false }) }),
+      }),
     );
     const decide = (request: Json | undefined, approved: boolean) => ({
       toolCallId: request?.toolCallId,
@@ -160,7 +166,8 @@ describe('a thread of AG-UI', () => {
 });
 
 describe('a response of Open Responses', () => {
-  const create = async (body: object): Promise<Json> => (await (await send(apps.create, '/v1/responses', body)).json()) as Json;
+  const create = async (body: object): Promise<Json> =>
+    (await (await send(apps.create, '/v1/responses', body)).json()) as Json;
   const ask = async (conversation: string, input: string): Promise<Json> => await create({ conversation, input });
   const approve = (request: Json | undefined) => ({
     type: 'mcp_approval_response',

@@ -33,7 +33,9 @@ function agentWith(...tools: readonly Tool[]): Agent {
     const results = request.messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
     if (countSteps(request) > 0) return { content: results.join(' | ') };
     const [names = '', json = '{"disk":"a"}'] = asked.split(/ (.*)/s);
-    return { toolCalls: names.split(',').map((name) => ({ name, arguments: JSON.parse(json) as Record<string, unknown> })) };
+    return {
+      toolCalls: names.split(',').map((name) => ({ name, arguments: JSON.parse(json) as Record<string, unknown> })),
+    };
   };
   return agentOf({ decide, tools });
 }
@@ -141,7 +143,10 @@ describe('a deployment changes a tool while its calls wait', () => {
 });
 
 describe('the input that a person approves', () => {
-  const amount = z.object({ amount: z.coerce.number().transform((euros) => euros / 2), to: z.string().default('house') });
+  const amount = z.object({
+    amount: z.coerce.number().transform((euros) => euros / 2),
+    to: z.string().default('house'),
+  });
   const pay = toolOf('pay', { input: amount, needsApproval: true });
   const APPROVED = { amount: 50, to: 'house' };
 
@@ -175,7 +180,10 @@ describe('the input that a person approves', () => {
 
   it('runs only if it still reads as approved, where JSON cannot hold it', async () => {
     const on = (day: string) =>
-      toolOf('book', { input: z.object({ day: z.string().transform((text) => new Date(day || text)) }), needsApproval: true });
+      toolOf('book', {
+        input: z.object({ day: z.string().transform((text) => new Date(day || text)) }),
+        needsApproval: true,
+      });
     await fixture.useWorkers(agentWith(on('')));
     const [same, other] = [await ask('book {"day":"2026-05-01"}'), await ask('book {"day":"2026-05-01"}')];
     expect(same.waiting.calls).toMatchObject([{ input: '{ day: 2026-05-01T00:00:00.000Z }', isShownOnly: true }]);

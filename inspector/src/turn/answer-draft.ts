@@ -11,11 +11,12 @@ export interface AnswerDraft {
 
 export const EMPTY_DRAFT: AnswerDraft = { text: '', isError: false };
 
-/** Answer of one call, as the route takes it. */
-export type CallAnswer =
+/** Answer of one call, as the route takes it. The hash names the call that the page shows. */
+export type CallAnswer = { readonly hash?: string } & (
   | { readonly content: string; readonly isError?: boolean }
   | { readonly approved: true }
-  | { readonly approved: false; readonly why?: string };
+  | { readonly approved: false; readonly why?: string }
+);
 
 /** Answers to the calls for which the person has entered something. */
 export function answersOf(
@@ -23,9 +24,9 @@ export function answersOf(
   drafts: ReadonlyMap<string, AnswerDraft>,
 ): Readonly<Record<string, CallAnswer>> {
   return Object.fromEntries(
-    waiting.calls.flatMap(({ id }) => {
-      const answer = answerOf(waiting.for, drafts.get(id) ?? EMPTY_DRAFT);
-      return answer === undefined ? [] : [[id, answer] as const];
+    waiting.calls.flatMap(({ id, hash, decision }) => {
+      const answer = decision ? undefined : answerOf(waiting.for, drafts.get(id) ?? EMPTY_DRAFT);
+      return answer === undefined ? [] : [[id, { ...answer, ...(hash !== undefined && { hash }) }] as const];
     }),
   );
 }

@@ -53,18 +53,22 @@ export function WaitForm({ conversation, turn, waiting, onAnswered }: WaitFormPr
           since <Time at={waiting.since} />, at most until <Time at={waiting.until} />
         </p>
       </header>
-      {waiting.calls.map((call) => (
-        <CallForm
-          key={call.id}
-          call={call}
-          kind={waiting.for}
-          draft={drafts.get(call.id) ?? EMPTY_DRAFT}
-          isOff={refusal !== undefined || isSending}
-          error={wrong === call.id ? error : undefined}
-          command={`turnfold answer ${conversation} ${turn} ${call.id} ${waiting.for === 'approval' ? '--approve' : '--content …'}`}
-          onChange={(draft) => setDrafts(new Map(drafts).set(call.id, draft))}
-        />
-      ))}
+      {waiting.calls.map((call) =>
+        call.decision ? (
+          <DecidedCall key={call.id} call={call} decision={call.decision} />
+        ) : (
+          <CallForm
+            key={call.id}
+            call={call}
+            kind={waiting.for}
+            draft={drafts.get(call.id) ?? EMPTY_DRAFT}
+            isOff={refusal !== undefined || isSending}
+            error={wrong === call.id ? error : undefined}
+            command={`turnfold answer ${conversation} ${turn} ${call.id}${call.hash === undefined ? '' : ` --hash ${call.hash}`} ${waiting.for === 'approval' ? '--approve' : '--content …'}`}
+            onChange={(draft) => setDrafts(new Map(drafts).set(call.id, draft))}
+          />
+        ),
+      )}
       {error !== undefined && !waiting.calls.some(({ id }) => id === wrong) && <ErrorNote error={error} />}
       {waiting.calls.length > 0 && <WaitFoot count={count} isSending={isSending} refusal={refusal} />}
     </form>
@@ -97,6 +101,27 @@ function WaitFoot({ count, isSending, refusal }: WaitFootProps) {
   );
 }
 
+interface DecidedCallProps {
+  readonly call: Waiting['calls'][number];
+  readonly decision: NonNullable<Waiting['calls'][number]['decision']>;
+}
+
+/** A call that has its answer, while the turn waits for other calls. */
+function DecidedCall({ call, decision: { approved, at, by } }: DecidedCallProps) {
+  return (
+    <fieldset class="wait-call" disabled>
+      <legend>
+        <code>{call.name}</code>
+      </legend>
+      <ShownText text={call.input ?? call.arguments} />
+      <p class="soft">
+        {approved === undefined ? 'Answered' : approved ? 'Approved' : 'Denied'}
+        {by === undefined ? '' : ` by ${by}`}, <Time at={at} />
+      </p>
+    </fieldset>
+  );
+}
+
 interface CallFormProps {
   readonly call: Waiting['calls'][number];
   readonly kind: Waiting['for'];
@@ -116,7 +141,13 @@ function CallForm({ call, kind, draft, isOff, error, command, onChange }: CallFo
       <legend>
         <code>{call.name}</code>
       </legend>
-      <ShownText text={call.arguments} />
+      <ShownText text={call.input ?? call.arguments} />
+      {isApproval && call.input !== undefined && call.input !== call.arguments && (
+        <details>
+          <summary>The model wrote other arguments</summary>
+          <ShownText text={call.arguments} />
+        </details>
+      )}
       {isApproval && (
         <div class="choices">
           <label class="choice">

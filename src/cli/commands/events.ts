@@ -32,7 +32,9 @@ function describeEvent(event: ConversationEvent): string {
     case 'turn_steered':
       return `message of turn ${event.turn} went into turn ${event.into} as message ${event.seq}`;
     case 'turn_waiting': {
-      const calls = event.calls.map(({ name, arguments: text, isCut }) => `${name}(${text}${isCut ? '…' : ''})`);
+      const calls = event.calls.map(
+        ({ name, arguments: text, input = text, isCut }) => `${name}(${input}${isCut ? '…' : ''})`,
+      );
       const which = calls.length === 0 ? '' : `: ${calls.join(', ')}`;
       return `turn ${event.turn} waits for ${event.for}, until ${new Date(event.until).toISOString()}${which}`;
     }

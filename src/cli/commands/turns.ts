@@ -46,6 +46,10 @@ export interface AnswerOptions extends ConversationOptions {
   readonly approve?: boolean;
   /** Reason of the denial. `true` if the option was given without a reason. */
   readonly deny?: string | true;
+  /** Hash of the call, as `turns` prints it. */
+  readonly hash?: string;
+  /** Who answers. */
+  readonly by?: string;
 }
 
 export async function answer(
@@ -53,7 +57,8 @@ export async function answer(
   ...[id, turn, call, options]: [string, string, string, AnswerOptions]
 ): Promise<number> {
   const name = { tenant: options.tenant, conversation: id };
-  const answers = { [call]: await readAnswer(options) };
+  const { hash, by } = options;
+  const answers = { [call]: { ...(await readAnswer(options)), hash, by } };
   const outcome = await client.answer(name, turn, answers).catch((error: unknown) => {
     if (!isTurnfoldError(error) || error.field !== `answers.${call}`) throw error;
     if (error.code === 'conflict') throw renameField(error, 'call');

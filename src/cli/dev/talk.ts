@@ -151,7 +151,7 @@ export class Talk {
       this.#output.note(`(${describeState({ turn, state: 'waiting', waiting })})`);
       return;
     }
-    for (const call of waiting.calls) {
+    for (const call of waiting.calls.filter(({ decision }) => decision === undefined)) {
       this.#output.line(describeCall(call));
       const answer = await (waiting.for === 'approval' ? this.#askDecision(signal) : this.#askResult(call, signal));
       if (signal.aborted) return;
@@ -159,7 +159,8 @@ export class Talk {
         this.#leave();
         return;
       }
-      await this.#attempt(async () => void (await client.answer(conversation, turn, { [call.id]: answer })));
+      const answers = { [call.id]: { ...answer, hash: call.hash } };
+      await this.#attempt(async () => void (await client.answer(conversation, turn, answers)));
     }
   }
 

@@ -21,7 +21,9 @@ const partSchema = z.looseObject({
   state: z.string().optional(),
   output: z.unknown().optional(),
   errorText: z.string().optional(),
-  approval: z.looseObject({ id: z.string().optional(), approved: z.boolean().optional(), reason: z.string().optional() }).optional(),
+  approval: z
+    .looseObject({ id: z.string().optional(), approved: z.boolean().optional(), reason: z.string().optional() })
+    .optional(),
 });
 
 const messageSchema = z.looseObject({

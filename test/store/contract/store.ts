@@ -22,6 +22,7 @@ import { describeBusyTurns } from './turn-busy.ts';
 import { describeClaim } from './turn-claim.ts';
 import { describeEnd } from './turn-end.ts';
 import { describeOpenTurns } from './turn-open.ts';
+import { describeRecordedWaits } from './turn-recorded-waits.ts';
 import { describeRedrive } from './turn-redrive.ts';
 import { describeRelease } from './turn-release.ts';
 import { describeSteps } from './turn-steps.ts';
@@ -41,6 +42,7 @@ const SUITES = {
     describeClaim,
     describeBriefing,
     describeSteps,
+    describeRecordedWaits,
     describeWaits,
     describeRelease,
     describeEnd,

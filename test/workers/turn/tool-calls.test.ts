@@ -22,7 +22,14 @@ function decide(name: string, facts: Partial<CallFacts> = {}, text = '{"path":"a
 
 /** Facts about a call that has waited until `until`, as its record says. */
 function waited(kind: AnswerKind, call: Partial<WaitingCall> = {}, answer?: string): Partial<CallFacts> {
-  const recorded = { id: 'c2_0', name: 'remove', arguments: '{"path":"a.ts"}', input: '{"path":"a.ts"}', until: 6, ...call };
+  const recorded = {
+    id: 'c2_0',
+    name: 'remove',
+    arguments: '{"path":"a.ts"}',
+    input: '{"path":"a.ts"}',
+    until: 6,
+    ...call,
+  };
   return {
     waits: new Map([['c2_0', { for: kind, call: recorded }]]),
     answers: new Map(answer === undefined ? [] : [['c2_0', answer]]),
@@ -111,11 +118,14 @@ it.each(CHANGED)('a recorded approval decides, although the tool now %s', (_, ch
   expect(decide('remove', { ...denied, tools: changed })).toMatchObject(refused('denied', /not approved/));
 });
 
-it.each(CHANGED)('a call that waits for an outside result takes nothing else, although its tool now %s', (_, changed) => {
-  expect(decide('remove', { ...waited('tools'), tools: changed })).toMatchObject({ kind: 'wait', for: 'tools' });
-  const brought = waited('tools', {}, '{"content":"blue"}');
-  expect(decide('remove', { ...brought, tools: changed })).toMatchObject({ output: { content: 'blue' } });
-});
+it.each(CHANGED)(
+  'a call that waits for an outside result takes nothing else, although its tool now %s',
+  (_, changed) => {
+    expect(decide('remove', { ...waited('tools'), tools: changed })).toMatchObject({ kind: 'wait', for: 'tools' });
+    const brought = waited('tools', {}, '{"content":"blue"}');
+    expect(decide('remove', { ...brought, tools: changed })).toMatchObject({ output: { content: 'blue' } });
+  },
+);
 
 it('an approved call whose tool cannot run any more gets an error result, and no other tool runs', () => {
   expect(decide('remove', { ...approved(), tools: [read] as readonly Tool[] })).toMatchObject(
@@ -145,29 +155,39 @@ it('an approved call runs with the recorded input, and no schema parses the inpu
 
 it.each([
   ['a Date', z.string().transform((text) => new Date(text)), '"2026-01-01T00:00:00Z"', '2026-01-01T00:00:00.000Z'],
-  ['a Map', z.record(z.string(), z.number()).transform((all) => new Map(Object.entries(all))), '{"a":1}', "Map(1) { 'a' => 1 }"],
+  [
+    'a Map',
+    z.record(z.string(), z.number()).transform((all) => new Map(Object.entries(all))),
+    '{"a":1}',
+    "Map(1) { 'a' => 1 }",
+  ],
   ['a bigint', z.string().transform(BigInt), '"12"', '12n'],
   ['undefined', z.string().transform(() => undefined), '"x"', 'undefined'],
   ['a class', z.string().transform((text) => new URL(text)), '"http://x.y/z"', 'http://x.y/z'],
-])('an input with %s is shown as a text, and runs only if it still reads as the approved text', (_, value, json, shown) => {
-  const remover = { ...remove, input: z.object({ value }) } as unknown as Tool;
-  const text = `{"value":${json}}`;
-  const asked = decide('remove', { tools: [remover] }, text);
-  if (asked.kind !== 'wait') throw new Error('the call does not wait');
-  expect(asked.call).toMatchObject({ isShownOnly: true, input: expect.stringContaining(shown) });
-  const facts = approved({ ...asked.call, until: 6 });
-  const ran = decide('remove', { ...facts, tools: [remover] }, text);
-  expect(ran).toMatchObject({ kind: 'run', input: { value: value.parse(JSON.parse(json)) } });
-  const changed = { ...remove, input: z.object({ value: z.unknown().transform(() => 'other') }) } as unknown as Tool;
-  expect(decide('remove', { ...facts, tools: [changed] }, text)).toMatchObject(
-    refused('invalid_input', /no longer makes the input that was approved/),
-  );
-});
+])(
+  'an input with %s is shown as a text, and runs only if it still reads as the approved text',
+  (_, value, json, shown) => {
+    const remover = { ...remove, input: z.object({ value }) } as unknown as Tool;
+    const text = `{"value":${json}}`;
+    const asked = decide('remove', { tools: [remover] }, text);
+    if (asked.kind !== 'wait') throw new Error('the call does not wait');
+    expect(asked.call).toMatchObject({ isShownOnly: true, input: expect.stringContaining(shown) });
+    const facts = approved({ ...asked.call, until: 6 });
+    const ran = decide('remove', { ...facts, tools: [remover] }, text);
+    expect(ran).toMatchObject({ kind: 'run', input: { value: value.parse(JSON.parse(json)) } });
+    const changed = { ...remove, input: z.object({ value: z.unknown().transform(() => 'other') }) } as unknown as Tool;
+    expect(decide('remove', { ...facts, tools: [changed] }, text)).toMatchObject(
+      refused('invalid_input', /no longer makes the input that was approved/),
+    );
+  },
+);
 
 it('a call whose input is too large to be shown never waits and never runs', () => {
   const huge = z.object({ path: z.string().transform((text) => text.repeat(2_000_000)) });
   const remover = { ...remove, input: huge } as unknown as Tool;
-  expect(decide('remove', { tools: [remover] })).toMatchObject(refused('invalid_input', /more than 1048576 characters/));
+  expect(decide('remove', { tools: [remover] })).toMatchObject(
+    refused('invalid_input', /more than 1048576 characters/),
+  );
 });
 
 it('a call of a tool without a `run` function waits for a result from a caller, and needs no approval', () => {
