@@ -17,7 +17,7 @@ import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore, RecordFields } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
-import { decodeWaiting, WAIT_FIELDS } from './turn-record.ts';
+import { decodeWaiting, WAIT_FIELDS } from './wait-record.ts';
 
 /** Lists conversations and waiting turns of all shards. One script call reads one shard. */
 export function openListingStore(redis: Redis, keyspace: Keyspace): ListingStore {

@@ -13,12 +13,11 @@ import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts'
 import {
   closingArgs,
   decodeTurnView,
-  decodeWaiting,
   encodeCaps,
   readAnswerSeq,
   VIEW_FIELDS,
-  WAIT_FIELDS,
 } from './turn-record.ts';
+import { decodeWaiting, WAIT_FIELDS } from './wait-record.ts';
 
 type AcceptReply =
   | ['accepted' | 'known', TurnState, number]

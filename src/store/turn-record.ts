@@ -8,24 +8,19 @@ import type { ClaimedTurn, TurnLease } from '../domain/ports/turn-store.ts';
 import {
   ANSWER_ENDS,
   type AnswerEnd,
-  describeDecision,
-  type RecordedDecision,
   type StepRecord,
   TURN_LIMITS,
   TURN_STATES,
   type TurnCaps,
   type TurnFailure,
   type TurnView,
-  WAIT_KINDS,
-  type Waiting,
-  type WaitingCall,
   type WaitRequest,
-  waitingCallSchema,
 } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import { decodeConversation } from './conversation-record.ts';
 import { decodeMessage } from './log.ts';
 import type { RecordFields } from './records.ts';
+import { decodeWaiting, WAIT_FIELDS } from './wait-record.ts';
 
 /**
  * Fields of `t:<id>:<turn>`. Times in ms since epoch. A value over 64 bytes makes Redis give up the compact encoding of
@@ -153,16 +148,6 @@ export function decodeStep(turn: RecordFields, { key, record, head }: KeptStep):
   return { status, at, seqs: { from, to }, ...readEnd(turn, field, end) };
 }
 
-export const WAIT_FIELDS = [
-  'waitFor',
-  'waitStep',
-  'waitSince',
-  'waitUntil',
-  'waitCalls',
-  'waitArguments',
-  'decisions',
-] as const;
-
 /** Fields that a turn's view for services needs, without steps and input. */
 export const VIEW_FIELDS = [
   'state',
@@ -255,47 +240,6 @@ function readSuspendedIn(fields: RecordFields): Pick<WaitRequest, 'suspendedIn'>
   const suspendedIn = fields.text('waitSpan');
   return suspendedIn === undefined ? {} : { suspendedIn };
 }
-
-const asksSchema = boundedList(waitingCallSchema.omit({ until: true, decision: true }), MAX_CALLS);
-
-/**
- * Decodes what a suspended turn waits for.
- * @param fields at least `WAIT_FIELDS`
- */
-export function decodeWaiting(fields: RecordFields): Waiting | undefined {
-  if (!fields.has('waitFor')) return undefined;
-  return {
-    for: fields.oneOf('waitFor', WAIT_KINDS),
-    step: fields.text('waitStep') ?? '',
-    since: fields.needCount('waitSince'),
-    until: fields.needCount('waitUntil'),
-    calls: decodeWaitingCalls(fields),
-  };
-}
-
-function decodeWaitingCalls(fields: RecordFields): WaitingCall[] {
-  const lines = fields.text('waitCalls') ?? '';
-  const untils = new Map(lines.split('\n').map((line) => [line.split(' ')[0], line.split(' ')[1]] as const));
-  const calls = fields.has('waitArguments') ? fields.json('waitArguments', asksSchema) : [];
-  const decisions = decodeDecisions(fields);
-  return calls.map((call) => {
-    const decision = decisions.get(call.id);
-    return { ...call, until: fields.toCount('waitCalls', untils.get(call.id)), ...(decision && { decision }) };
-  });
-}
-
-/** Decodes the lines that `lua/shared/decisions.lua` writes. */
-function decodeDecisions(fields: RecordFields): ReadonlyMap<string, RecordedDecision> {
-  const lines = fields.text('decisions')?.split('\n') ?? [];
-  return new Map(
-    lines.map((line) => {
-      const { call = '', at, verdict = '', by } = DECISION.exec(line)?.groups ?? {};
-      return [call, describeDecision(verdict, fields.toCount('decisions', at), by)];
-    }),
-  );
-}
-
-const DECISION = /^(?<call>\S+) (?<at>\d+) (?<verdict>\S+) \S+ ?(?<by>.*)$/;
 
 /** Last arguments of scripts that close open tool calls: the error result as JSON, its tokens and its bytes. */
 export function closingArgs(): (string | number)[] {

@@ -1,6 +1,6 @@
 import type { CallPart, ResultPart, TurnPart, TurnView } from '../../client/index.ts';
 import type { WaitingCall } from '../../domain/turn.ts';
-import { nameCall } from '../front-end/call-names.ts';
+import { writeApproval, writeCall, writeResult } from './call-items.ts';
 import { logprobs, type Mode, writePart } from './output-part.ts';
 import { type OutputItem, type ResponseFacts, type ResponseStatus, writeResponse } from './response-object.ts';
 
@@ -168,16 +168,7 @@ export class ResponseTable {
     const made = this.#calls.get(call);
     this.#calls.delete(call);
     if (made === undefined) return [];
-    return this.#addCallItem({
-      id: `mcp_${call}`,
-      type: 'mcp_call',
-      server_label: 'turnfold',
-      name: made.name,
-      arguments: made.arguments,
-      output: isError ? null : content,
-      error: isError ? content : null,
-      status: isError ? 'failed' : 'completed',
-    });
+    return this.#addCallItem(writeResult(made, { content, isError }));
   }
 
   #addWait(kind: string, calls: readonly WaitingCall[]): ResponseEvent[] {
@@ -188,17 +179,8 @@ export class ResponseTable {
 
   #askResult(asked: WaitingCall): ResponseEvent[] {
     if (asked.decision !== undefined) return [];
-    const { name, arguments: written } = asked;
-    const call = nameCall(asked);
-    const id = `fc_${asked.id}`;
-    const item: OutputItem = {
-      id,
-      type: 'function_call',
-      call_id: call,
-      name,
-      arguments: written,
-      status: 'completed',
-    };
+    const item = writeCall(asked);
+    const { id, name, arguments: written } = item;
     const address = { item_id: id, output_index: this.#index };
     const begun = { ...item, arguments: '', status: 'in_progress' };
     const events = [
@@ -212,14 +194,7 @@ export class ResponseTable {
   }
 
   #askApproval(call: WaitingCall): ResponseEvent[] {
-    const { name, arguments: written, input = written, decision } = call;
-    const id = nameCall(call);
-    const request = { id, type: 'mcp_approval_request', server_label: 'turnfold', name, arguments: input };
-    const asked = this.#addCallItem(request);
-    if (decision?.approved === undefined) return asked;
-    const { approved: approve } = decision;
-    const made = { id: `mcpr_${id}`, type: 'mcp_approval_response', approval_request_id: id, approve };
-    return [...asked, ...this.#addCallItem(made)];
+    return writeApproval(call).flatMap((item) => this.#addCallItem(item));
   }
 
   #addCallItem(item: OutputItem): ResponseEvent[] {
