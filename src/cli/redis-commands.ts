@@ -87,7 +87,7 @@ function addTurnCommands(program: Command, runner: CommandRunner): void {
     .option('--approve', 'allow the call')
     .option('--deny [why]', 'deny the call')
     .option('--hash <hash>', 'hash of the call, so that no other call with this id is answered')
-    .option('--by <name>', 'who answers, shown with the decision')
+    .option('--by <name>', 'name of the person who answers, shown with the decision')
     .action(runner.onRedis(async () => (await import('./commands/turns.ts')).answer));
   withConversationOptions(program.command('cancel <conversation> <turn>'))
     .description('cancel an open turn, even while it runs')

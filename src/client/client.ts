@@ -101,8 +101,8 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
    */
   conversations(input?: ConversationsFor<Agents>): Promise<ConversationPage>;
   /**
-   * Lists turns of all conversations that wait for a tool result or an approval, in pages. Each turn has its open calls
-   * with input and hash, the start of the wait and the deadlines, so that a person can decide and `answer`.
+   * Lists turns of all conversations that wait for a tool result or an approval, in pages. Each turn has the start of the
+   * wait, and its calls with input, hash and deadline, so that a person can decide and `answer`.
    */
   waiting(input?: WaitingInput): Promise<WaitingPage>;
   /** Lists failed turns of all conversations, newest first. Failed turns are listed for 7 days. */

@@ -191,7 +191,7 @@ export type CallAnswer = {
    * another call has the id now.
    */
   readonly hash?: string | undefined;
-  /** Who answers. Shown with the decision. */
+  /** Person who answers. Shown with the decision. */
   readonly by?: string | undefined;
 } & (
   | ToolOutput

@@ -63,7 +63,7 @@ export const recordedDecisionSchema = z.object({
   approved: z.boolean().optional(),
   /** Time of the decision in ms since epoch, by the clock of Redis. */
   at: z.number(),
-  /** Who decided, as the caller of `answer` named them. */
+  /** Person who decided, as the caller of `answer` named them. */
   by: z.string().optional(),
 });
 
@@ -88,8 +88,8 @@ export const waitingCallSchema = z.object({
    */
   input: z.string().optional(),
   /**
-   * True if JSON cannot hold the input, such as a `Date` or a `Map`. `input` is then a text for people, as Node's
-   * `util.inspect` writes the value.
+   * True if JSON cannot hold the input, e.g. a `Date` in it. `input` is then a text for people, as Node's `util.inspect`
+   * writes the value.
    */
   isShownOnly: z.literal(true).optional(),
   /**

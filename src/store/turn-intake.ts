@@ -10,13 +10,7 @@ import { decodeMessage } from './log.ts';
 import { bindReadEntry } from './log-pages.ts';
 import { callStore, RecordFields } from './records.ts';
 import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
-import {
-  closingArgs,
-  decodeTurnView,
-  encodeCaps,
-  readAnswerSeq,
-  VIEW_FIELDS,
-} from './turn-record.ts';
+import { closingArgs, decodeTurnView, encodeCaps, readAnswerSeq, VIEW_FIELDS } from './turn-record.ts';
 import { decodeWaiting, WAIT_FIELDS } from './wait-record.ts';
 
 type AcceptReply =

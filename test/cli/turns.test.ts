@@ -100,7 +100,9 @@ describe('turns', () => {
     await own.client.enqueueTurn({ conversation: 'o1', agent: 'asker', turn: 't3', input: 'later', ...later });
     await own.client.enqueueTurn({ conversation: 'o1', agent: 'asker', turn: 't2', input: 'next' });
     const listed = await turnfold('turns', 'o1');
-    expect(listed).toMatchObject({ code: 0, stderr: 'turnfold answer o1 t1 c2_0 --approve (or --deny)\n' });
+    const hash = (await own.client.result('o1', 't1')).waiting?.calls[0]?.hash;
+    const advice = `turnfold answer o1 t1 c2_0 --hash ${hash} --approve (or --deny)\n`;
+    expect(listed).toMatchObject({ code: 0, stderr: advice });
     expect(listed.stdout.split('\n')).toEqual([
       expect.stringMatching(/^t1 {2}waiting {2}for approval, until 20\S+ {2}accepted 20\S+Z$/),
       '  c2_0  guarded({})',
@@ -118,6 +120,20 @@ describe('turns', () => {
     expect(readJsonLines(json.stdout)).toEqual(turns.map((turn) => ({ tenant: '_', conversation: 'o1', ...turn })));
     const [state] = readJsonLines((await turnfold('describe', 'o1', '--json')).stdout);
     expect(state).toMatchObject({ openTurns: { turns: [{ turn: 't1' }], mailbox: 2, scheduled: 1 } });
+  });
+
+  test('answer refuses the hash of another call, and shows who has decided a call otherwise', async () => {
+    await ask('o3', 'guarded');
+    const answer = async (...options: string[]) => await turnfold('answer', 'o3', 't1', 'c2_0', ...options);
+    expect(await answer('--hash', 'of-another-call', '--approve')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('the hash names another call'),
+    });
+    expect(await answer('--deny', '--by', 'ann')).toMatchObject({ code: 0 });
+    expect(await answer('--approve')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('the call was denied by ann'),
+    });
   });
 
   test('turns lists at most --limit turns of one tenant', async () => {

@@ -154,7 +154,7 @@ describe('a thread of AG-UI', () => {
     expect(await answer('{"place":"here"}')).toMatchObject({ type: 'RUN_FINISHED' });
   });
 
-  test('asks only for the calls that nobody has decided', async () => {
+  test('asks only for the calls without a decision', async () => {
     const [first, second] = await begin('rw-ag-decided', 'call book,pay');
     await fixture.client.answer('rw-ag-decided', 'r1', { [first?.toolCallId]: { approved: false } });
     expect(await begin('rw-ag-decided', 'call book,pay')).toMatchObject([{ id: second?.id }]);

@@ -101,9 +101,26 @@ function WaitFoot({ count, isSending, refusal }: WaitFootProps) {
   );
 }
 
+type Call = Waiting['calls'][number];
+
+/** The input that will run. The model's own arguments are hidden behind it, if they differ. */
+function CallInput({ call: { arguments: written, input = written } }: { readonly call: Call }) {
+  return (
+    <>
+      <ShownText text={input} />
+      {input !== written && (
+        <details>
+          <summary>The model wrote other arguments</summary>
+          <ShownText text={written} />
+        </details>
+      )}
+    </>
+  );
+}
+
 interface DecidedCallProps {
-  readonly call: Waiting['calls'][number];
-  readonly decision: NonNullable<Waiting['calls'][number]['decision']>;
+  readonly call: Call;
+  readonly decision: NonNullable<Call['decision']>;
 }
 
 /** A call that has its answer, while the turn waits for other calls. */
@@ -113,7 +130,7 @@ function DecidedCall({ call, decision: { approved, at, by } }: DecidedCallProps)
       <legend>
         <code>{call.name}</code>
       </legend>
-      <ShownText text={call.input ?? call.arguments} />
+      <CallInput call={call} />
       <p class="soft">
         {approved === undefined ? 'Answered' : approved ? 'Approved' : 'Denied'}
         {by === undefined ? '' : ` by ${by}`}, <Time at={at} />
@@ -141,13 +158,7 @@ function CallForm({ call, kind, draft, isOff, error, command, onChange }: CallFo
       <legend>
         <code>{call.name}</code>
       </legend>
-      <ShownText text={call.input ?? call.arguments} />
-      {isApproval && call.input !== undefined && call.input !== call.arguments && (
-        <details>
-          <summary>The model wrote other arguments</summary>
-          <ShownText text={call.arguments} />
-        </details>
-      )}
+      <CallInput call={call} />
       {isApproval && (
         <div class="choices">
           <label class="choice">

@@ -48,7 +48,7 @@ export interface AnswerOptions extends ConversationOptions {
   readonly deny?: string | true;
   /** Hash of the call, as `turns` prints it. */
   readonly hash?: string;
-  /** Who answers. */
+  /** Person who answers. */
   readonly by?: string;
 }
 

@@ -13,13 +13,13 @@ export interface StoredAnswer {
   /** Kind of wait that the answer is for: a tool result or an approval. */
   readonly for: AnswerKind;
   /**
-   * What the answer decides, without spaces: `approved`, `denied`, or a hash of a tool result. A later answer with another
+   * Decision of the answer, without spaces: `approved`, `denied`, or a hash of a tool result. A later answer with another
    * verdict is refused.
    */
   readonly verdict: string;
   /** Hash of the call that the caller means (I21). Absent: the caller names the call by its id alone. */
   readonly hash?: string | undefined;
-  /** Who answers, without line breaks. */
+  /** Person who answers, without line breaks. */
   readonly by?: string | undefined;
   /** JSON of the answer: `{content, isError?}` for a tool result, or a person's decision. */
   readonly json: string;

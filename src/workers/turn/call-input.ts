@@ -50,7 +50,7 @@ export function showInput(input: unknown): ShownInput | undefined {
 }
 
 /** Explains an input for which `showInput` returns undefined. */
-export const UNSHOWN_INPUT = `arguments: the tool's schema makes an input of more than ${MAX_MESSAGE_BYTES} characters. Nobody can check such an input. Send fewer arguments`;
+export const UNSHOWN_INPUT = `arguments: the tool's schema makes an input of more than ${MAX_MESSAGE_BYTES} characters. No person can check such an input. Send fewer arguments`;
 
 /**
  * Returns the input that a person approved, whatever the tool's schema makes of the arguments now. If JSON cannot hold

@@ -1,5 +1,5 @@
 -- Requires: keys. Defines: read_decisions, refuse_answer, write_decisions. The field `decisions` of a turn has a line per
--- answered call: its id, the time in ms, the verdict, the hash of the call or `-`, and who answered. The field stays in a
+-- answered call. A line has the id, the time in ms, the verdict, the hash of the call or `-`, and the person. The field stays in a
 -- settled turn, so that a contrary answer is recognized at any time. A call without a line was answered by an earlier
 -- release.
 local function read_decisions(key, lines)
