@@ -1,8 +1,21 @@
+import type { z } from 'zod';
+import type { ToolOutput } from '../domain/agent.ts';
 import { fieldError, type TurnfoldError } from '../domain/errors.ts';
-import type { AnswerResult } from '../domain/ports/turn-answers.ts';
+import { parseInput } from '../domain/parse.ts';
+import type { TokenCounter } from '../domain/ports/token-counter.ts';
+import type { AnswerResult, StoredAnswer } from '../domain/ports/turn-answers.ts';
 import type { RecordedDecision } from '../domain/turn.ts';
+import { bytesOfMessage, countMessage } from '../tokens/message-tokens.ts';
 import { checkDurability, noTurn } from './client-errors.ts';
-import { type CallAnswer, type ConversationName, readAnswers, readConversationName, readTurnId } from './input.ts';
+import {
+  answersSchema,
+  type CallAnswer,
+  type ConversationName,
+  checkBytes,
+  readConversationName,
+  readTurnId,
+} from './input.ts';
+import { hashPayload } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
 
 /**
@@ -34,6 +47,44 @@ export async function answerTurn(
   if ('wake' in result && result.wake !== undefined) await ports.wakes.wake('turn', conversation, result.wake);
   checkDurability(result, { field: 'turn', id: turn });
   return result.status;
+}
+
+/**
+ * Validates and encodes answers by call id, before they are stored: a worker that found an invalid answer could only
+ * fail the turn. The store refuses a result for a call that needs an approval, and the reverse.
+ * @throws invalid_input for an answer of a wrong form, message_too_large above 1 MiB, with the field
+ */
+async function readAnswers(
+  counter: TokenCounter,
+  answers: Readonly<Record<string, CallAnswer>>,
+): Promise<Map<string, StoredAnswer>> {
+  const stored = new Map<string, StoredAnswer>();
+  for (const [call, { hash, by, ...answer }] of Object.entries(parseInput(answersSchema, answers, 'answers'))) {
+    const json = JSON.stringify(answer);
+    checkBytes(json, `answers.${call}`);
+    const kind = 'approved' in answer ? 'approval' : 'tools';
+    const result = 'approved' in answer ? describeUnused(answer) : answer;
+    const weight = { tokens: await countMessage(counter, result), bytes: bytesOfMessage(result) };
+    const unused = kind === 'tools' ? weight : { ...weight, json: JSON.stringify(result) };
+    stored.set(call, { for: kind, json, unused, verdict: readVerdict(answer), hash, by: by?.toWellFormed() });
+  }
+  return stored;
+}
+
+type Answer = z.output<typeof answersSchema>[string];
+
+/** Two answers with the same verdict are the same decision, whatever reason a person gives for it. */
+function readVerdict(answer: Answer): string {
+  if ('approved' in answer) return answer.approved ? 'approved' : 'denied';
+  return hashPayload([answer.content, answer.isError === true]);
+}
+
+/** Log entry for an approval or denial that no worker used before the turn settled. */
+function describeUnused({ approved, why }: Extract<Answer, { approved: boolean }>): ToolOutput {
+  const content = approved
+    ? 'No result: the call was approved, and the conversation continued before the result arrived. The outcome is unknown.'
+    : `denied: ${why ?? 'the call was not approved'}`;
+  return { content, isError: true };
 }
 
 type Refused = Extract<AnswerResult, { readonly call: string }>;

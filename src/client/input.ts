@@ -6,13 +6,11 @@ import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../domain/ids.ts
 import { MAX_CALLS, MAX_MESSAGE_BYTES, type Message, messageSchema, type WeighedMessage } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
-import type { StoredAnswer } from '../domain/ports/turn-answers.ts';
 import { mapInSlices, type Sliced } from '../domain/sliced.ts';
 import { ON_BUSY, type OnBusy } from '../domain/turn.ts';
 import type { TurnContext } from '../domain/turn-context.ts';
 import { bytesOfMessage, countMessage } from '../tokens/message-tokens.ts';
 import { checkContents, type InputPart, inputPartsSchema } from './input-parts.ts';
-import { hashPayload } from './payload-hash.ts';
 
 const conversationFields = { conversation: idSchema, tenant: idSchema.default(DEFAULT_TENANT) };
 
@@ -224,42 +222,6 @@ export const answersSchema = boundedRecord(z.string().min(1).max(256), answerSch
 );
 
 /**
- * Validates and encodes answers by call id, before they are stored: a worker that found an invalid answer could only
- * fail the turn. The store refuses a result for a call that needs an approval, and the reverse.
- * @throws invalid_input for an answer of a wrong form, message_too_large above 1 MiB, with the field
- */
-export async function readAnswers(
-  counter: TokenCounter,
-  answers: Readonly<Record<string, CallAnswer>>,
-): Promise<Map<string, StoredAnswer>> {
-  const stored = new Map<string, StoredAnswer>();
-  for (const [call, { hash, by, ...answer }] of Object.entries(parseInput(answersSchema, answers, 'answers'))) {
-    const json = JSON.stringify(answer);
-    checkBytes(json, `answers.${call}`);
-    const kind = 'approved' in answer ? 'approval' : 'tools';
-    const result = 'approved' in answer ? describeUnused(answer) : answer;
-    const weight = { tokens: await countMessage(counter, result), bytes: bytesOfMessage(result) };
-    const unused = kind === 'tools' ? weight : { ...weight, json: JSON.stringify(result) };
-    stored.set(call, { for: kind, json, unused, verdict: readVerdict(answer), hash, by: by?.toWellFormed() });
-  }
-  return stored;
-}
-
-/** Two answers with the same verdict are the same decision, whatever reason a person gives for it. */
-function readVerdict(answer: z.output<typeof answerSchema>): string {
-  if ('approved' in answer) return answer.approved ? 'approved' : 'denied';
-  return hashPayload([answer.content, answer.isError === true]);
-}
-
-/** Log entry for an approval or denial that no worker used before the turn settled. */
-function describeUnused({ approved, why }: Pick<z.output<typeof approvalSchema>, 'approved' | 'why'>): ToolOutput {
-  const content = approved
-    ? 'No result: the call was approved, and the conversation continued before the result arrived. The outcome is unknown.'
-    : `denied: ${why ?? 'the call was not approved'}`;
-  return { content, isError: true };
-}
-
-/**
  * Counts the tokens of a new message once, before it is stored.
  * @throws message_too_large above 1 MiB, with the field
  */
@@ -278,7 +240,7 @@ export function checkMessageBytes(message: Message, field: string): void {
 }
 
 /** @throws message_too_large above 1 MiB, with the field */
-function checkBytes(text: string, field: string): void {
+export function checkBytes(text: string, field: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes <= MAX_MESSAGE_BYTES) return;
   throw fieldError(

@@ -1,4 +1,5 @@
-import { z } from 'zod';
+import { boundedList } from '../domain/bounded-schemas.ts';
+import { MAX_CALLS } from '../domain/message.ts';
 import {
   describeDecision,
   type RecordedDecision,

@@ -109,8 +109,11 @@ describe('answers to calls of a waiting turn', () => {
     const [first = '', second = ''] = (waiting?.calls ?? []).map(({ id }) => id);
     expect(waiting?.for).toBe('tools');
     expect(await fixture.client.answer('a-tools', 't1', { [first]: { content: 'yes' } })).toBe('still_waiting');
-    // The first answer counts.
-    expect(await fixture.client.answer('a-tools', 't1', { [first]: { content: 'no' } })).toBe('still_waiting');
+    expect(await fixture.client.answer('a-tools', 't1', { [first]: { content: 'yes' } })).toBe('still_waiting');
+    await expect(fixture.client.answer('a-tools', 't1', { [first]: { content: 'no' } })).rejects.toMatchObject({
+      code: 'conflict',
+      field: `answers.${first}`,
+    });
     const answers = { [second]: { content: 'broken', isError: true } };
     expect(await fixture.client.answer('a-tools', 't1', answers)).toBe('answered');
     const view = await inState('a-tools', 't1', 'completed');
