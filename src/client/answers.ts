@@ -54,7 +54,7 @@ export async function answerTurn(
  * fail the turn. The store refuses a result for a call that needs an approval, and the reverse.
  * @throws invalid_input for an answer of a wrong form, message_too_large above 1 MiB, with the field
  */
-async function readAnswers(
+export async function readAnswers(
   counter: TokenCounter,
   answers: Readonly<Record<string, CallAnswer>>,
 ): Promise<Map<string, StoredAnswer>> {

@@ -54,10 +54,8 @@ function decodeDecisions(fields: RecordFields): ReadonlyMap<string, RecordedDeci
   const lines = fields.text('decisions')?.split('\n') ?? [];
   return new Map(
     lines.map((line) => {
-      const { call = '', at, verdict = '', by } = DECISION.exec(line)?.groups ?? {};
-      return [call, describeDecision(verdict, fields.toCount('decisions', at), by)];
+      const [call = '', at, verdict = '', _hash, ...by] = line.split(' ');
+      return [call, describeDecision(verdict, fields.toCount('decisions', at), by.join(' '))];
     }),
   );
 }
-
-const DECISION = /^(?<call>\S+) (?<at>\d+) (?<verdict>\S+) \S+ ?(?<by>.*)$/;

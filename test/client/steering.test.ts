@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readAnswers } from '../../src/client/answers.ts';
 import type { CallAnswer, TurnView } from '../../src/client/index.ts';
-import { readAnswers } from '../../src/client/input.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
 import { createTalker, type Fixture, openFixture } from './fixture.ts';
 
