@@ -70,7 +70,7 @@ export const recordedDecisionSchema = z.object({
 /** The decision or the result that counts for a tool call, without its text. */
 export type RecordedDecision = z.infer<typeof recordedDecisionSchema>;
 
-/** @param verdict of a `StoredAnswer` */
+/** @param verdict as in `StoredAnswer` */
 export function describeDecision(verdict: string, at: number, by = ''): RecordedDecision {
   const isApproval = verdict === 'approved' || verdict === 'denied';
   return { ...(isApproval && { approved: verdict === 'approved' }), at, ...(by !== '' && { by }) };

@@ -1,4 +1,5 @@
-import { type CallAnswer, readAnswers } from '../../../src/client/input.ts';
+import { readAnswers } from '../../../src/client/answers.ts';
+import type { CallAnswer } from '../../../src/client/input.ts';
 import type { Agent, Tool } from '../../../src/domain/agent.ts';
 import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
