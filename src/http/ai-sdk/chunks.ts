@@ -158,10 +158,20 @@ export class ChunkTable {
     }
     const calls = kind === 'approval' ? waiting.calls : [];
     const requests = calls.flatMap((call) => [
-      ...(this.#known.approvals.has(call.id) ? [] : [...showInput(call), this.#askApproval(call)]),
+      ...(this.#known.approvals.has(call.id) ? [] : [...this.#showInput(call), this.#askApproval(call)]),
       ...(this.#known.decisions.has(call.id) ? [] : this.#addDecision(call)),
     ]);
     return [...requests, ...this.#finish('tool-calls')];
+  }
+
+  /**
+   * A person approves the input that will run, so the page shows that input if it differs from what the model wrote. An
+   * output of AI SDK 5 is a decision, which a new input would take back.
+   */
+  #showInput({ id: toolCallId, name: toolName, arguments: written, input, isShownOnly }: WaitingCall): Chunk[] {
+    if (input === undefined || input === written || this.#known.results.has(toolCallId)) return [];
+    const shown = isShownOnly === true ? input : readJson(input);
+    return [{ type: 'tool-input-available', toolCallId, toolName, input: shown, dynamic: true }];
   }
 
   #askApproval(call: WaitingCall): Chunk {
@@ -206,13 +216,6 @@ export class ChunkTable {
     this.isDone = true;
     return [...this.#finishStep(), { type: 'error', errorText }, { type: 'finish', finishReason: 'error' }];
   }
-}
-
-/** A person approves the input that will run, so the page shows that input if it differs from what the model wrote. */
-function showInput({ id: toolCallId, name: toolName, arguments: written, input, isShownOnly }: WaitingCall): Chunk[] {
-  if (input === undefined || input === written) return [];
-  const shown = isShownOnly === true ? input : readJson(input);
-  return [{ type: 'tool-input-available', toolCallId, toolName, input: shown, dynamic: true }];
 }
 
 /** Marks the place where a steering message entered the answer. A front-end that has the part already replaces it, because its id is fixed. */
