@@ -25,7 +25,7 @@ export function createFrontEndAgent(): Agent {
         description: 'needs approval',
         input: house,
         needsApproval: true,
-        run: async ({ place }) => place,
+        run: async (paid) => (paid as z.output<typeof house>).place,
       },
       { name: 'book', description: 'needs approval', input, needsApproval: true, run: async () => 'booked' },
     ],

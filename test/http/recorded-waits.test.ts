@@ -5,7 +5,23 @@ import { responsesApp } from '../../src/http/responses/responses-app.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { createFrontEndAgent } from './front-end-agent.ts';
 
-type Json = Record<string, any>;
+/** Fields of a chunk, an event or an item that the tests read. */
+interface Json {
+  readonly id?: string;
+  readonly type?: string;
+  readonly code?: string;
+  readonly approvalId?: string;
+  readonly toolCallId?: string;
+  readonly call_id?: string;
+  readonly input?: unknown;
+  readonly metadata?: unknown;
+  readonly outcome?: { readonly interrupts?: readonly Json[] };
+}
+
+interface OpenResponse {
+  readonly id: string;
+  readonly output: readonly Json[];
+}
 
 let fixture: Fixture;
 let apps: {
@@ -22,7 +38,12 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-async function send(app: typeof apps.chat, path: string, body?: object, headers: Json = {}): Promise<Response> {
+async function send(
+  app: typeof apps.chat,
+  path: string,
+  body?: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
   const init = body && { method: 'POST', body: JSON.stringify(body) };
   return await app.request(path, { ...init, headers: { 'content-type': 'application/json', ...headers } });
 }
@@ -50,7 +71,7 @@ describe('a chat of the AI SDK', () => {
     return await readEvents(await send(apps.chat, '/v1/chat', { id, messages }, { 'x-ai-sdk-version': version }));
   };
   /** Sends the assistant message with these answered calls. */
-  const answer = async (id: string, calls: readonly Json[]): Promise<Response> => {
+  const answer = async (id: string, calls: readonly object[]): Promise<Response> => {
     const parts = [{ type: 'step-start' }, ...calls.map((call) => ({ type: 'dynamic-tool', ...call }))];
     return await send(apps.chat, '/v1/chat', { id, messages: [{ id: 'm1.1', role: 'assistant', parts }] }, HEADERS);
   };
@@ -73,7 +94,7 @@ describe('a chat of the AI SDK', () => {
     const approval = { id: request?.approvalId, approved: true };
     const call = { toolCallId: request?.toolCallId, toolName: 'book', state: 'approval-responded', approval };
     const refused = await answer('rw-chat-erased', [call]);
-    expect([refused.status, ((await refused.json()) as Json)['code']]).toEqual([409, 'conflict']);
+    expect([refused.status, ((await refused.json()) as Json).code]).toEqual([409, 'conflict']);
     expect(await stateOf('rw-chat-erased', 'm1.1')).toBe('waiting');
   });
 
@@ -91,7 +112,7 @@ describe('a chat of the AI SDK', () => {
   test('marks decided calls in a page that loads again, and refuses a contrary decision', async () => {
     const id = 'rw-chat-decided';
     const [first, second] = requestsOf(await ask(id, 'call book,pay'));
-    await fixture.client.answer(id, 'm1.1', { [first?.toolCallId]: { approved: false } });
+    await fixture.client.answer(id, 'm1.1', { [first?.toolCallId ?? '']: { approved: false } });
     const resume = async (version: string) =>
       await readEvents(await send(apps.chat, `/v1/chat/${id}/stream`, undefined, { 'x-ai-sdk-version': version }));
     expect(await resume('7')).toContainEqual({
@@ -118,8 +139,8 @@ describe('a chat of the AI SDK', () => {
 describe('a thread of AG-UI', () => {
   const run = async (threadId: string, body: object): Promise<Json[]> =>
     await readEvents(await send(apps.run, '/v1/ag-ui', { threadId, runId: 'r1', messages: [], ...body }));
-  const begin = async (threadId: string, content: string): Promise<Json[]> =>
-    (await run(threadId, { messages: [{ id: 'm', role: 'user', content }] })).at(-1)?.outcome.interrupts;
+  const begin = async (threadId: string, content: string): Promise<readonly Json[]> =>
+    (await run(threadId, { messages: [{ id: 'm', role: 'user', content }] })).at(-1)?.outcome?.interrupts ?? [];
   const resume = (interrupt: Json | undefined, payload = true) => ({
     interruptId: interrupt?.id,
     status: 'resolved',
@@ -156,7 +177,7 @@ describe('a thread of AG-UI', () => {
 
   test('asks only for the calls without a decision', async () => {
     const [first, second] = await begin('rw-ag-decided', 'call book,pay');
-    await fixture.client.answer('rw-ag-decided', 'r1', { [first?.toolCallId]: { approved: false } });
+    await fixture.client.answer('rw-ag-decided', 'r1', { [first?.toolCallId ?? '']: { approved: false } });
     expect(await begin('rw-ag-decided', 'call book,pay')).toMatchObject([{ id: second?.id }]);
     const contrary = await run('rw-ag-decided', { runId: 'r2', resume: [resume(first), resume(second)] });
     expect(contrary.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'conflict' });
@@ -166,9 +187,10 @@ describe('a thread of AG-UI', () => {
 });
 
 describe('a response of Open Responses', () => {
-  const create = async (body: object): Promise<Json> =>
-    (await (await send(apps.create, '/v1/responses', body)).json()) as Json;
-  const ask = async (conversation: string, input: string): Promise<Json> => await create({ conversation, input });
+  const create = async (body: object): Promise<OpenResponse> =>
+    (await (await send(apps.create, '/v1/responses', body)).json()) as OpenResponse;
+  const ask = async (conversation: string, input: string): Promise<OpenResponse> =>
+    await create({ conversation, input });
   const approve = (request: Json | undefined) => ({
     type: 'mcp_approval_response',
     approval_request_id: request?.id,
@@ -182,11 +204,11 @@ describe('a response of Open Responses', () => {
 
   test.each([
     ['book', approve],
-    ['locate', (item: Json) => ({ type: 'function_call_output', call_id: item['call_id'], output: 'here' })],
+    ['locate', (item: Json | undefined) => ({ type: 'function_call_output', call_id: item?.call_id, output: 'here' })],
   ])('refuses an answer to a call of %s of an erased conversation', async (tool, answerOf) => {
     const conversation = `rw-or-erased-${tool}`;
     const { id, output } = await ask(conversation, `call ${tool}`);
-    const turn = id.split('~')[1] as string;
+    const turn = id.split('~')[1] ?? '';
     await startAgain(conversation, turn, `call ${tool}`);
     const refused = await create({ previous_response_id: id, input: [answerOf(output.at(-1))] });
     expect(refused).toMatchObject({ error: { code: 'conflict' } });
@@ -195,11 +217,11 @@ describe('a response of Open Responses', () => {
 
   test('shows the decision of a decided call', async () => {
     const { id, output } = await ask('rw-or-decided', 'call book,pay');
-    const requests = (output as Json[]).filter(({ type }) => type === 'mcp_approval_request');
+    const requests = output.filter(({ type }) => type === 'mcp_approval_request');
     const [call = ''] = String(requests[0]?.id).split('.');
-    await fixture.client.answer('rw-or-decided', id.split('~')[1], { [call]: { approved: false } });
-    const read = (await (await send(apps.create, `/v1/responses/${id}`)).json()) as Json;
-    expect(read['output']).toContainEqual({
+    await fixture.client.answer('rw-or-decided', id.split('~')[1] ?? '', { [call]: { approved: false } });
+    const read = (await (await send(apps.create, `/v1/responses/${id}`)).json()) as OpenResponse;
+    expect(read.output).toContainEqual({
       id: expect.any(String),
       type: 'mcp_approval_response',
       approval_request_id: requests[0]?.id,

@@ -108,8 +108,8 @@ const CHANGED: [string, readonly Tool[]][] = [
   ['needs no approval', [{ ...remove, needsApproval: false }]],
   ['has no run function', [{ ...remove, run: undefined } as unknown as Tool]],
   ['is gone', []],
-  ['has another schema', [{ ...remove, input: z.object({ folder: z.string() }) } as Tool]],
-  ['has another deadline', [{ ...remove, answerWithinMs: 1 } as Tool]],
+  ['has another schema', [{ ...remove, input: z.object({ folder: z.string() }) }]],
+  ['has another deadline', [{ ...remove, answerWithinMs: 1 }]],
 ];
 
 it.each(CHANGED)('a recorded approval decides, although the tool now %s', (_, changed) => {
