@@ -16,7 +16,7 @@ import {
 import { type Caller, TENANT_HEADER } from './caller.ts';
 import { allowOrigins } from './cors.ts';
 import type { Connection } from './event-stream.ts';
-import { explainReusedKey, IDEMPOTENCY_HEADER } from './idempotency-key.ts';
+import { explainReusedKey } from './idempotency-key.ts';
 import { answerWithContext } from './large-context.ts';
 import { describeRoute, describeRoutes } from './openapi.ts';
 import { answerProblem, HttpProblem } from './problem.ts';

@@ -120,7 +120,7 @@ const workersSchema = z.strictObject({
     .strictObject({
       host: z.string().min(1),
       port: wholeNumber(PROCESS_RANGES.port),
-      allowedHosts: z.array(z.string()).max(1_000).optional(),
+      allowedHosts: boundedList(z.string(), 1_000).optional(),
     })
     .optional(),
   webhooks: z.strictObject({ allowPrivate: z.boolean().default(false) }).default({ allowPrivate: false }),

@@ -33,7 +33,7 @@ let apps: {
 beforeAll(async () => {
   fixture = await openFixture();
   await fixture.startWorkers([createFrontEndAgent()]);
-  const options = { clientFor: () => fixture.client, agent: 'guide' };
+  const options = { clientFor: () => fixture.client, agent: 'guide', authenticate: 'none' } as const;
   apps = { chat: aiSdkApp(options), run: agUiApp(options), create: responsesApp(options) };
 });
 afterAll(() => fixture.close());

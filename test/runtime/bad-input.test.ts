@@ -77,10 +77,9 @@ test.each(FORMATS)('a first message that the content filter of %s declines leave
 
 test('turns behind a declined one are answered without its messages, and keep those before it', async () => {
   await using provider = await startFilter(DECLINED);
-  const { closeWorkers } = fixture;
   await fixture.useWorkers(guide('openai-chat', provider));
   await runTurn('queue', 't1', 'One.');
-  await closeWorkers();
+  await fixture.closeWorkers();
   for (const [turn, input] of [
     ['t2', BAD],
     ['t3', `Again ${BAD}`],

@@ -5,7 +5,7 @@ import { defineTool } from '../../src/domain/agent.ts';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import type { ScriptedOutcome } from '../../src/models/scripted.ts';
-import { type AgentOptions, agentOf, countSteps, words } from './agents.ts';
+import { agentOf, countSteps, words } from './agents.ts';
 import { eventsOf, openFixture, type RunningWorkers, settled } from './fixture.ts';
 
 const ROUNDS = 8;

@@ -214,7 +214,10 @@ export class Oracle {
       return false;
     }
     this.#takeSteering(head);
-    head.answer = `saw ${this.items.filter((label) => label.startsWith('u:')).map((label) => label.slice(2))}`;
+    head.answer = `saw ${this.items
+      .filter((label) => label.startsWith('u:'))
+      .map((label) => label.slice(2))
+      .join(',')}`;
     if (isHeld(head.kind) && head.step === 1) return false;
     this.#endModelCall(head);
     return true;
@@ -272,7 +275,7 @@ export class Oracle {
       return this.#settleHead(head, 'completed', head.answer);
     }
     delete head.answer;
-    this.log.push({ label: `a:[${calls}]`, turn: head.id });
+    this.log.push({ label: `a:[${calls.join(',')}]`, turn: head.id });
     [head.step, head.callSeq] = [2, this.log.length];
     if (calls.includes('echo')) this.log.push({ label: 't:echoed', callSeq: head.callSeq, turn: head.id });
     head.open = calls.filter((name) => name !== 'echo');

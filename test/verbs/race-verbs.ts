@@ -71,7 +71,8 @@ async function tryVerb(world: World, place: Place, verb: Verb): Promise<boolean>
   }
 }
 
-async function callVerb({ client, release }: World, { conversation, turn, at }: Place, verb: Verb): Promise<void> {
+async function callVerb(world: World, { conversation, turn, at }: Place, verb: Verb): Promise<void> {
+  const { client } = world;
   switch (verb.verb) {
     case 'enqueue': {
       const input = `${verb.kind} ${turn}`;
@@ -79,7 +80,7 @@ async function callVerb({ client, release }: World, { conversation, turn, at }: 
       return;
     }
     case 'release':
-      return release(conversation, turn);
+      return world.release(conversation, turn);
     case 'answer':
       return await answer(client, conversation, await client.result(conversation, turn), verb.isApproved);
     case 'cancel':

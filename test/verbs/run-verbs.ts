@@ -1,3 +1,4 @@
+// oxlint-disable vitest/no-standalone-expect -- the methods run inside a test
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
 import type { CallAnswer } from '../../src/client/index.ts';
@@ -43,7 +44,7 @@ export const verbs: fc.Arbitrary<Verb[]> = fc.array(
     },
   ),
   { minLength: 1, maxLength: 12 },
-) as fc.Arbitrary<Verb[]>;
+);
 
 /** A sequence whose wait fails is shrunk, so the limit of a wait is short. */
 const WAIT_MS = 15_000;

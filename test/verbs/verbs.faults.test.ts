@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { raceVerbs } from './race-verbs.ts';
 import { type Verb, VerbRun, verbs } from './run-verbs.ts';
 import { openWorld, type World } from './world.ts';
@@ -25,14 +25,16 @@ async function playAll(play: (sequence: readonly Verb[]) => Promise<void>): Prom
   await Promise.all(lanes);
 }
 
-test(
-  'any sequence of client calls on a fresh conversation leads to the expected turns, log and context',
-  { timeout: DAY_MS },
-  () => playAll((sequence) => new VerbRun(world).play(sequence)),
-);
+test('any sequence of client calls on a fresh conversation leads to the expected turns, log and context', {
+  timeout: DAY_MS,
+}, async () => {
+  const played = playAll((sequence) => new VerbRun(world).play(sequence));
+  await expect(played).resolves.toBeUndefined();
+});
 
-test(
-  'any sequence of client calls that does not wait for workers settles every turn with an outcome of its own',
-  { timeout: DAY_MS },
-  () => playAll((sequence) => raceVerbs(world, sequence)),
-);
+test('any sequence of client calls that does not wait for workers settles every turn with an outcome of its own', {
+  timeout: DAY_MS,
+}, async () => {
+  const played = playAll((sequence) => raceVerbs(world, sequence));
+  await expect(played).resolves.toBeUndefined();
+});

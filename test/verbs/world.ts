@@ -80,7 +80,7 @@ async function decide(request: ModelRequest, gates: Map<string, () => void>): Pr
   const calls = step === '1' ? CALLS[kind] : [];
   if (calls.length > 0) return { toolCalls: calls.map((name) => ({ name, arguments: {} })) };
   const heard = messages.filter(({ role }) => role === 'user').map(({ content }) => content);
-  return { content: `saw ${heard}` };
+  return { content: `saw ${heard.join(',')}` };
 }
 
 async function waitAt(gates: Map<string, () => void>, key: string, signal: AbortSignal): Promise<void> {
@@ -103,7 +103,7 @@ export function labelOf({ role, content, toolCalls, isError }: Message): string 
     case 'tool':
       return isError === true ? 't!' : `t:${content}`;
     case 'assistant':
-      return toolCalls === undefined ? `a:${content}` : `a:[${toolCalls.map(({ name }) => name)}]`;
+      return toolCalls === undefined ? `a:${content}` : `a:[${toolCalls.map(({ name }) => name).join(',')}]`;
     default:
       return `${role}:${content}`;
   }

@@ -309,7 +309,7 @@ describe('aiSdkModel', () => {
     ['off while only user messages follow the results', [user, user], { type: 'disabled' }],
     ['off while one user message follows the results', [user], { type: 'disabled' }],
     ['on after an answer', [{ role: 'assistant', content: 'Done.' }, user, user], THINKING],
-  ] as const)('Claude’s thinking is %s of a tool loop that has no thinking', async (_, rest, thinking) => {
+  ] as const)('Claude’s thinking is %s of a tool loop that has no thinking', async (_title, rest, thinking) => {
     const { model, calls } = mock([text('A').concat(finish())], {
       provider: 'anthropic.messages',
       providerOptions: { anthropic: { thinking: THINKING } },

@@ -129,8 +129,11 @@ it('the turn threshold of a compaction pass counts no turn from before the last 
 
 /** A world whose passes read no context, because the read throws this error. */
 async function openBroken(error: Error): Promise<Fixture> {
+  const fail = async (): Promise<never> => {
+    throw error;
+  };
   const world = await Fixture.open({
-    wrap: (ports) => ({ ...ports, contexts: { ...ports.contexts, readContext: () => Promise.reject(error) } }),
+    wrap: (ports) => ({ ...ports, contexts: { ...ports.contexts, readContext: fail } }),
   });
   await world.append(FIVE_SEQUENCES);
   await world.waitForPass();
