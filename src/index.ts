@@ -25,6 +25,7 @@ export type {
 export type { EvictionStrategy } from './domain/eviction-strategy.ts';
 export type { AnswerSchema } from './domain/final-answer.ts';
 export type { NamedConversation } from './domain/ids.ts';
+export type { LeaveCause } from './domain/leaving.ts';
 export type { ModelWindow } from './domain/limits.ts';
 export type { Message, Role as MessageRole, ToolCall } from './domain/message.ts';
 export {
@@ -64,7 +65,7 @@ export type { ApprovalRefusal } from './domain/proposal.ts';
 export type { ProviderSchema } from './domain/provider-schema.ts';
 export type { WireFormat } from './domain/raw-items.ts';
 export type { SuspectEvent, SuspectOutcome } from './domain/suspect-events.ts';
-export type { LeaveCause, WaitKind } from './domain/turn.ts';
+export type { WaitKind } from './domain/turn.ts';
 export type { TurnContext } from './domain/turn-context.ts';
 export type { WebhookEventName } from './domain/webhook.ts';
 export type { WebhookEndEvent, WebhookEvent } from './domain/webhook-events.ts';

@@ -27,6 +27,7 @@ export type {
   ReportedRange,
   ReportedSummary,
 } from '../domain/inspection/report.ts';
+export type { LeaveCause } from '../domain/leaving.ts';
 export type { FixedWeight } from '../domain/limits.ts';
 export type { LogEntry, Message, Role, ToolCall, WeighedMessage, Weight } from '../domain/message.ts';
 export type { Encoding, ToolDescription } from '../domain/model.ts';
@@ -43,7 +44,6 @@ export type {
   CanceledTurnView,
   CompletedTurnView,
   FailedTurnView,
-  LeaveCause,
   OnBusy,
   OpenTurnView,
   TurnAnswer,

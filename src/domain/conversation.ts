@@ -1,7 +1,8 @@
 import type { OpenCall } from './history.ts';
+import type { LeaveCause } from './leaving.ts';
 import type { RequestFacts } from './request-facts.ts';
 import type { SizeRecord } from './size.ts';
-import type { LeaveCause, TurnUsage } from './turn.ts';
+import type { TurnUsage } from './turn.ts';
 import type { SeqRange } from './version.ts';
 
 /** Log entries of a turn whose messages left the context when the turn was settled. */

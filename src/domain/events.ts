@@ -1,11 +1,12 @@
 import type { ErrorCode } from './errors.ts';
 import type { NamedConversation } from './ids.ts';
+import type { LeaveCause } from './leaving.ts';
 import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
 import type { PackedLog } from './ports/pack-store.ts';
 import type { QuarantineEntry } from './ports/sweep-store.ts';
 import type { SuspectEvent } from './suspect-events.ts';
-import type { LeaveCause, WaitKind } from './turn.ts';
+import type { WaitKind } from './turn.ts';
 import type { WebhookEndEvent, WebhookEvent } from './webhook-events.ts';
 
 /** Ids for log lines. These ids are never metric labels, because each label value would be a new time series. */
@@ -57,10 +58,7 @@ type TurnEvent =
        */
       readonly waitMs?: number;
       /** The wait that this claim ended, if the turn was suspended. */
-      readonly suspended?: {
-        readonly for: WaitKind;
-        readonly ms: number;
-      };
+      readonly suspended?: { readonly for: WaitKind; readonly ms: number };
     }
   | {
       readonly type: 'turn_settled';

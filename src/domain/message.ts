@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { writeBoundedJson } from './bounded-json.ts';
 import { boundedList } from './bounded-schemas.ts';
-import type { LeaveCause } from './turn.ts';
+import type { LeaveCause } from './leaving.ts';
 
 /** Maximum UTF-8 bytes of a message (1 MiB). */
 export const MAX_MESSAGE_BYTES = 1_048_576;

@@ -22,8 +22,8 @@ export interface HttpLimits {
   /** Maximum number of streams and waiting requests at a time (2,000). */
   readonly maxReaders?: number;
   /**
-   * Memory in bytes for answers that hold a whole context while they are made and sent (a quarter of the heap limit of Node, which counts new space, too). Answers
-   * that find no room wait for it.
+   * Memory in bytes for answers that hold a whole context until they are sent (a quarter of Node's heap limit). An answer
+   * that finds no room waits for it.
    */
   readonly answerMemoryBytes?: number;
   /** Time without an event after which a stream sends a comment, in ms (15,000). */

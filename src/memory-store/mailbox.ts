@@ -1,5 +1,6 @@
+import type { Leaving } from '../domain/leaving.ts';
 import type { IdleTtl } from '../domain/policy.ts';
-import type { AnswerEnd, Leaving, TurnFailure, TurnUsage, WaitKind } from '../domain/turn.ts';
+import type { AnswerEnd, TurnFailure, TurnUsage, WaitKind } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';

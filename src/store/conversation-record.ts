@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { Backoff, ConversationState, LeftRange, StepState } from '../domain/conversation.ts';
 import type { OpenCall } from '../domain/history.ts';
 import { indexOfCallId, seqOfCallId } from '../domain/ids.ts';
+import { LEAVE_CAUSES } from '../domain/leaving.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { Forking } from '../domain/ports/version-store.ts';
 import type { PlanningPolicy, RequestFacts } from '../domain/request-facts.ts';
-import { LEAVE_CAUSES } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import { MAX_SEQ, type RecordFields, readJson } from './records.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { boundedList, boundedRecord, MAX_GROWN_ENTRIES } from '../domain/bounded-schemas.ts';
+import { boundedRecord, MAX_GROWN_ENTRIES } from '../domain/bounded-schemas.ts';
 import { readJsonAnswer } from '../domain/final-answer.ts';
 import type { TraceParent } from '../domain/ids.ts';
-import { CLOSING_RESULT, MAX_CALLS } from '../domain/message.ts';
+import { CLOSING_RESULT } from '../domain/message.ts';
 import type { FailedTurn } from '../domain/ports/failed-turns.ts';
 import type { ClaimedTurn, TurnLease } from '../domain/ports/turn-store.ts';
 import {

@@ -1,7 +1,7 @@
 import { splitsPair } from '../compaction/excerpt.ts';
 import { hasPictures, isMaskable } from '../compaction/mask.ts';
+import type { LeaveCause } from '../leaving.ts';
 import type { LogEntry, Message, Role } from '../message.ts';
-import type { LeaveCause } from '../turn.ts';
 import type { EntryFate } from './entry-fates.ts';
 import type { EntryState } from './names.ts';
 import { readThinking } from './thinking.ts';

@@ -2,13 +2,13 @@ import type { ConversationState, StepState } from '../conversation.ts';
 import type { Acknowledged } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
 import type { ConversationRef, TraceParent } from '../ids.ts';
+import type { Leaving } from '../leaving.ts';
 import type { Message, WeighedMessage } from '../message.ts';
 import type { IdleTtl } from '../policy.ts';
 import type { RequestFacts } from '../request-facts.ts';
 import type { SizeAnchor } from '../size.ts';
 import type {
   AnswerEnd,
-  Leaving,
   OnBusy,
   StepRecord,
   TurnCaps,

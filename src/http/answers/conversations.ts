@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { REASONS } from '../../domain/compaction/thresholds.ts';
 import { idSchema } from '../../domain/ids.ts';
+import { LEAVE_CAUSES } from '../../domain/leaving.ts';
 import { CONVERSATION_STATES, SETTLED_STATES } from '../../domain/ports/listing-store.ts';
-import { LEAVE_CAUSES, WAIT_KINDS, waitingCallSchema } from '../../domain/turn.ts';
+import { WAIT_KINDS, waitingCallSchema } from '../../domain/turn.ts';
 import { versionSchema } from '../../domain/version.ts';
 
 export const conversationPageSchema = z

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { idSchema } from '../../domain/ids.ts';
+import { LEAVE_CAUSES } from '../../domain/leaving.ts';
 import { messageSchema, toolCallSchema } from '../../domain/message.ts';
 import { WIRE_FORMATS } from '../../domain/raw-items.ts';
-import { LEAVE_CAUSES } from '../../domain/turn.ts';
 
 export const CONTEXT_FORMATS = ['turnfold', ...WIRE_FORMATS] as const;
 

@@ -1,7 +1,7 @@
 import { endBefore } from '../../domain/compaction/restore.ts';
+import type { Leaving } from '../../domain/leaving.ts';
 import { NO_WEIGHT } from '../../domain/message.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
-import type { Leaving } from '../../domain/turn.ts';
 import { START_VERSION } from '../../domain/version.ts';
 import type { RunningTurn } from './running-turn.ts';
 

@@ -1,10 +1,11 @@
 import { askForRepair, checkFinalAnswer, isAskedForRepair } from '../../domain/final-answer.ts';
+import type { Leaving } from '../../domain/leaving.ts';
 import type { Message } from '../../domain/message.ts';
 import type { ModelAnswer } from '../../domain/model.ts';
 import { EMPTY_ANSWER } from '../../domain/model-answer.ts';
 import type { StepOutcome } from '../../domain/ports/turn-store.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
-import { type AnswerEnd, type Leaving, TURN_LIMITS } from '../../domain/turn.ts';
+import { type AnswerEnd, TURN_LIMITS } from '../../domain/turn.ts';
 import { countPictures } from '../../tokens/message-tokens.ts';
 import { findPictureFormula } from '../../tokens/picture-tokens.ts';
 import { reportBackoff } from '../pass-request.ts';

@@ -10,10 +10,10 @@ import {
 import { type LeftRange, NO_BACKOFF } from '../../domain/conversation.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
+import type { LeaveCause } from '../../domain/leaving.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { TurnUndo } from '../../domain/ports/busy-turns.ts';
 import type { TurnLease } from '../../domain/ports/turn-store.ts';
-import type { LeaveCause } from '../../domain/turn.ts';
 import { type Segment, type SeqRange, START_VERSION } from '../../domain/version.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { writeUnderLease } from './lease-keeper.ts';
