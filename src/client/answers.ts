@@ -100,6 +100,11 @@ function refuseAnswer(turn: string, refused: Refused): TurnfoldError {
       const why = `the hash names another call than the one with this id in turn ${turn}. \`result\` returns the present call`;
       return fieldError('conflict', field, why);
     }
+    case 'unnamed_call': {
+      const why =
+        'the conversation was erased and created again, so this id may name an erased call. Name the call by its `hash`, which `result` returns';
+      return fieldError('conflict', field, why);
+    }
     case 'decided': {
       const { call, decision } = refused;
       const why = `${describe(decision)}. The first answer to the call ${call} counts. \`result\` returns the turn as it is now`;

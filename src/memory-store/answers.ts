@@ -16,6 +16,8 @@ export function answerTurn(db: MemoryDatabase, request: AnswerRequest): AnswerRe
   const isWaiting = record.state === 'waiting';
   const { kind, awaited } = listAwaited(record, db.now());
   for (const [call, answer] of answers) {
+    if (conversation.isRecreated && answer.hash === undefined && awaited.get(call)?.hash !== undefined)
+      return { status: 'unnamed_call', call };
     const refusal = refuseAnswer(record, awaited.has(call) ? kind : undefined, call, answer);
     if (refusal !== undefined) return refusal;
   }

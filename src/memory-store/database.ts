@@ -20,6 +20,8 @@ export interface MemoryConversation {
   readonly agent: string;
   readonly incarnation: string;
   readonly createdAt: number;
+  /** True if a conversation with this id was erased shortly before. */
+  readonly isRecreated: boolean;
   epoch: number;
   owner?: string | undefined;
   leaseUntil?: number | undefined;
@@ -178,12 +180,17 @@ export class MemoryDatabase {
 
   /** Finds the conversation, or creates one if it is missing or erased. */
   open(ref: ConversationRef, agent: string): MemoryConversation {
-    if (this.isGone(ref)) this.remove(ref);
+    const isRecreated = this.isGone(ref);
+    if (isRecreated) this.remove(ref);
     this.gone.delete(nameOf(ref));
     const found = this.find(ref);
     if (found !== undefined) return found;
     this.#created += 1;
-    const made = createConversation(ref, agent, { incarnation: String(this.#created), createdAt: this.now() });
+    const made = createConversation(ref, agent, {
+      incarnation: String(this.#created),
+      createdAt: this.now(),
+      isRecreated,
+    });
     this.conversations.set(nameOf(ref), made);
     return made;
   }
@@ -218,7 +225,7 @@ function nameOf({ tenant, id }: ConversationRef): string {
 function createConversation(
   ref: ConversationRef,
   agent: string,
-  creation: Pick<MemoryConversation, 'incarnation' | 'createdAt'>,
+  creation: Pick<MemoryConversation, 'incarnation' | 'createdAt' | 'isRecreated'>,
 ): MemoryConversation {
   return {
     ref,

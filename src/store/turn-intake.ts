@@ -64,7 +64,7 @@ export const acceptTurnScript: ScriptOf<TurnIntake['accept']> = {
 type AnswerReply =
   | ['answered', number]
   | ['still_waiting' | 'not_found' | 'gone']
-  | ['not_waiting' | 'other_call', string]
+  | ['not_waiting' | 'other_call' | 'unnamed_call', string]
   | ['decided', string, string, string, string]
   | ['other_kind', string, StoredAnswer['for']];
 
@@ -90,6 +90,7 @@ export const answerTurnScript: ScriptOf<TurnIntake['answerTurn']> = {
         return { status: answer[0], ...(answer[1] === 1 && { wake }) };
       case 'not_waiting':
       case 'other_call':
+      case 'unnamed_call':
         return { status: answer[0], call: answer[1] };
       case 'decided': {
         const [status, call, at, verdict, by] = answer;

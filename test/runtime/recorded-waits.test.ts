@@ -213,6 +213,10 @@ describe('an answer', () => {
       code: 'conflict',
       field: `answers.${id}`,
     });
+    await expect(client.answer('again', 't1', { [id]: { approved: true } }), 'the id alone').rejects.toMatchObject({
+      code: 'conflict',
+      field: `answers.${id}`,
+    });
     expect((await client.result('again', 't1')).state).toBe('waiting');
     await client.answer('again', 't1', { [id]: { approved: false, hash: present?.hash } });
     expect(await resultOf('again')).toBe('denied: the call was not approved');

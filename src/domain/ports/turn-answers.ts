@@ -51,6 +51,8 @@ export type AnswerResult =
   | { readonly status: 'other_kind'; readonly call: string; readonly for: StoredAnswer['for'] }
   /** The named call has another hash: the caller means a call of an erased conversation. Nothing was written. */
   | { readonly status: 'other_call'; readonly call: string }
+  /** The conversation was created again after an erase, so the id alone may mean an erased call. Nothing was written. */
+  | { readonly status: 'unnamed_call'; readonly call: string }
   /** The named call has an answer with another verdict, which counts. Nothing was written. */
   | { readonly status: 'decided'; readonly call: string; readonly decision: RecordedDecision }
   | { readonly status: 'not_found' | 'gone' };

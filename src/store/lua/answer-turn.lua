@@ -3,7 +3,7 @@
 -- ARGV: turn, wake; then for each answer: call id, kind of wait, JSON, the result to log if the answer is
 -- never used (`tokens bytes`, then its JSON on the next line, or nothing if the answer itself is that JSON), verdict, the
 -- hash of the call or '', and who answers or ''
--- Reply: {'answered', 1 if the wake is to be added} | {'not_waiting'|'other_call', call} | {'other_kind', call, kind of
+-- Reply: {'answered', 1 if the wake is to be added} | {'not_waiting'|'other_call'|'unnamed_call', call} | {'other_kind', call, kind of
 -- the wait} | {'decided', call, time, verdict, who answered} | {'still_waiting'|'not_found'|'gone'}
 -- @include keys
 -- @include ready
@@ -22,6 +22,7 @@ check_calls(key, calls or '')
 local decisions = read_decisions(key, decided)
 local hashes = read_hashes(hash_lines)
 local is_waiting = state == 'waiting'
+local is_recreated = redis.call('HEXISTS', c, 'recreated') == 1
 -- The turn may already run or be queued again, in two cases. First, its wait was fulfilled, and a repeated answer gets
 -- the same reply as before. Second, a deadline has passed, and a worker answers the overdue calls before it suspends
 -- the turn again for the other calls. In between, answers to the other calls are accepted.
@@ -42,6 +43,8 @@ for at = 3, #ARGV, 7 do
   local has_answer = redis.call('HEXISTS', key, 'a:' .. answer.call) == 1
   if not is_awaited and not has_answer then return { 'not_waiting', answer.call } end
   answer.own = decision and decision.hash or hashes[answer.call]
+  -- An id alone may mean a call of the erased conversation.
+  if is_recreated and answer.hash == '' and is_awaited and answer.own then return { 'unnamed_call', answer.call } end
   local refusal = refuse_answer(answer, is_awaited and kind, answer.own, decision)
   if refusal then return refusal end
   is_repeated = is_repeated and not is_awaited

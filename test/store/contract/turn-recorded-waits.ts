@@ -22,9 +22,11 @@ function answerOf(verdict: string, facts: Partial<StoredAnswer> = {}): StoredAns
 
 export function describeRecordedWaits(given: Given): void {
   /** Suspends a turn that waits for two calls, with their inputs and hashes. */
-  async function suspendTurn(kind: AnswerKind = 'approval'): Promise<SuspendedTurn> {
+  async function suspendTurn(
+    kind: AnswerKind = 'approval',
+    conversation: ConversationRef = newConversation(),
+  ): Promise<SuspendedTurn> {
     const { store } = given.harness();
-    const conversation = newConversation();
     const { lease } = await acceptAndClaim(store, conversation, 't1');
     await store.recordStep(lease, callsStep('model.1', 1, 2));
     const calls = toWaitFor(['c2_0', 'c2_1']).map((call) => ({
@@ -45,6 +47,20 @@ export function describeRecordedWaits(given: Given): void {
   async function readCalls(conversation: ConversationRef): Promise<readonly WaitingCall[] | undefined> {
     return (await given.harness().store.readTurn(conversation, 't1'))?.waiting?.calls;
   }
+
+  test('an answer by the id alone is refused in a conversation that was erased and created again', async () => {
+    const { store } = given.harness();
+    const erased = await suspendTurn();
+    await store.erase(erased.conversation);
+    const { conversation } = await suspendTurn('approval', erased.conversation);
+    expect(await answer(conversation, { c2_0: answerOf('approved') })).toEqual({
+      status: 'unnamed_call',
+      call: 'c2_0',
+    });
+    expect(await answer(conversation, { c2_0: answerOf('approved', { hash: 'h0' }) })).toEqual({
+      status: 'still_waiting',
+    });
+  });
 
   test('a wait records the input and the hash of each call, for readers and for the next claim', async () => {
     const { store, passDeadline } = given.harness();

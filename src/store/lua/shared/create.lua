@@ -37,5 +37,6 @@ local function create_conversation(is_gone, schema, agent)
     -- @include conversations
     list_conversation()
     put(record, 'schema', schema, 'agent', agent, 'head', 0, 'created', clock[1] .. '.' .. clock[2])
+    if is_gone then put(record, 'recreated', 1) end
   end
 end
