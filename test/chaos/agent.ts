@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Agent, defineTool } from '../../src/domain/agent.ts';
+import { type Agent, defineTool, type Tool } from '../../src/domain/agent.ts';
 import type { Model } from '../../src/domain/model.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import { chatModel } from '../../src/models/openai/chat-model.ts';
@@ -30,6 +30,32 @@ const POLICY: PolicyInput = {
 /** The last words of a turn's input. They decide which tools the provider's model calls. */
 export const PLANS = ['say', 'look', 'look twice', 'read', 'ask outside', 'pay'] as const;
 
+/** Result of the tool `pay`. */
+export const PAID = 'paid';
+
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays a bill.',
+  input: z.object({}),
+  needsApproval: true,
+  run: async () => PAID,
+});
+const { needsApproval: _, ...unguarded } = pay;
+const { run: __, ...elsewhere } = unguarded;
+
+/** Definitions of the tool `pay` that deployments alternate between. A call that waits may meet each of them. */
+const RELEASES: readonly (readonly Tool[])[] = [
+  [pay],
+  [unguarded],
+  [pay],
+  [elsewhere],
+  [pay],
+  [],
+  [pay],
+  [{ ...pay, name: 'pay_bill' }],
+  [{ ...pay, input: z.object({ amount: z.number() }) }],
+];
+
 const tools = [
   defineTool({
     name: 'look',
@@ -44,21 +70,15 @@ const tools = [
     run: async () => 'the order was sent on the 14th of May. '.repeat(80),
   }),
   defineTool({ name: 'ask_outside', description: 'Asks a person.', input: z.object({}) }),
-  defineTool({
-    name: 'pay',
-    description: 'Pays a bill.',
-    input: z.object({}),
-    needsApproval: true,
-    run: async () => 'paid',
-  }),
 ];
 
-export function createAgent(providerUrl: string): Agent {
+/** @param release number of the deployment, which decides how the tool `pay` is defined */
+export function createAgent(providerUrl: string, release: number): Agent {
   return {
     name: AGENT,
     system: 'You are a clerk.',
     model: chatModel({ profile: PROFILE, apiKey: 'sk-chaos', baseUrl: `${providerUrl}/v1` }),
-    tools,
+    tools: [...tools, ...(RELEASES[release % RELEASES.length] ?? [])],
     policy: POLICY,
   };
 }

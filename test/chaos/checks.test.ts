@@ -6,7 +6,7 @@ import { CHECKS } from './checks.ts';
 import type { StoredConversation } from './read-database.ts';
 import { WorkerReports } from './worker-reports.ts';
 
-const accepted = ['t1', 't2'].map((turn) => ({ conversation: 'c1', turn, isDelayed: false }));
+const accepted = ['t1', 't2'].map((turn) => ({ conversation: 'c1', turn, isDelayed: false, isBusy: false }));
 const call = { id: 'x', name: 'look', arguments: '{}' };
 
 function entry(seq: number, turn: string, message: Message): LogEntry {

@@ -29,7 +29,8 @@ export const CHECKS: Readonly<Record<string, Check>> = {
       if (inputs.length > 1 || (state === 'completed' && inputs.length === 0))
         yield `${turn} has ${inputs.length} inputs in the log`;
       const answers = stored.log.filter((entry) => entry.turn === turn && isFinal(entry.message));
-      if (answers.length > 1 || (state === 'completed' && answers.length === 0)) {
+      const { steeredInto } = stored.turns.get(turn) ?? {};
+      if (answers.length > 1 || (state === 'completed' && answers.length === 0 && steeredInto === undefined)) {
         yield `${turn} is ${state} with ${answers.length} answers`;
       }
     }
@@ -39,6 +40,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     }
   },
   *'turns are answered in the order in which they were accepted'(stored, accepted) {
+    if (accepted.some(({ isBusy }) => isBusy)) return;
     const inOrder = accepted.filter(
       ({ isDelayed, turn }) => !isDelayed && stored.turns.get(turn)?.['state'] !== 'canceled',
     );

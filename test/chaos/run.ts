@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Random } from '../setup/random.ts';
+import { PAID } from './agent.ts';
 import { type Finding, readFindings, type Stored } from './checks.ts';
 import { type FaultCounts, FaultInjector } from './fault-injector.ts';
 import { FaultyProvider } from './faulty-provider.ts';
@@ -84,6 +85,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       ...reports.findFalseLosses(listCompleted(stored)),
       ...pool.crashes.map((detail) => ({ rule: 'no worker ends by itself', conversation: '', detail })),
       ...checkPaid(paidAgain, faults.counts),
+      ...checkDenied(stored, traffic.denied),
     ];
     if (findings.length > 0) {
       redis.keepData();
@@ -132,6 +134,17 @@ function checkPaid(paidAgain: number, { workerKills, freezes, redisKills }: Faul
   if (paidAgain <= chances) return [];
   const detail = `${paidAgain} summaries were paid for again, with ${chances} faults that can lose one`;
   return [{ rule: 'a recorded summary is not paid for again', conversation: '', detail }];
+}
+
+/** A denied call gets a denied result, whatever release of the agent handles the answer. */
+function checkDenied({ conversations }: Stored, denied: ReadonlySet<string>): Finding[] {
+  return conversations.flatMap(({ id, log }) =>
+    log.flatMap(({ message: { toolCallId, content } }) =>
+      content === PAID && denied.has(`${id}/${toolCallId}`)
+        ? [{ rule: 'a denied call does not run', conversation: id, detail: `the call ${toolCallId} was paid` }]
+        : [],
+    ),
+  );
 }
 
 function listCompleted({ conversations }: Stored): Set<string> {

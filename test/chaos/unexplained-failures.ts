@@ -10,6 +10,7 @@ type Claims = Pick<WorkerReports, 'wereLastClaimsHarmed' | 'describeClaims'>;
 
 /** Returns why a failure is a defect of turnfold, or undefined. Codes without an entry come from the faulty provider. */
 const EXPLANATIONS: Readonly<Record<string, (failed: FailedTurn) => string | undefined>> = {
+  internal_error: ({ failure }) => `a defect: ${failure.message}`,
   poison: ({ key, claims }) =>
     claims.wereLastClaimsHarmed(key, TURN_LIMITS.maxAttempts)
       ? undefined

@@ -94,9 +94,9 @@ export class WorkerPool {
   async #spawn(place: number): Promise<boolean> {
     const { redisUrl, providerUrl, shards, reports, size } = this.#options;
     const roles = ROLES[size === 1 ? 0 : place % ROLES.length] as readonly WorkerRole[];
-    const args = [SCRIPT, redisUrl, providerUrl, String(shards), roles.join(',')];
-    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] });
     this.#started += 1;
+    const args = [SCRIPT, redisUrl, providerUrl, String(shards), roles.join(','), String(this.#started)];
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] });
     const worker: Worker = {
       number: this.#started,
       roles,

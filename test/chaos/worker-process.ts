@@ -4,7 +4,7 @@ import type { WorkerEvent } from '../../src/domain/events.ts';
 import { startWorkers, type WorkerRole } from '../../src/runtime/start-workers.ts';
 import { createAgent, createRecorder } from './agent.ts';
 
-const [redisUrl = '', providerUrl = '', shards = '', roles = ''] = process.argv.slice(2);
+const [redisUrl = '', providerUrl = '', shards = '', roles = '', release = ''] = process.argv.slice(2);
 
 function report(fields: object): void {
   process.stdout.write(`${JSON.stringify({ ...fields, at: Date.now() })}\n`);
@@ -35,9 +35,10 @@ function reportEvent(event: WorkerEvent): void {
 }
 
 process.env['CHAOS_PROVIDER'] = providerUrl;
+process.env['CHAOS_RELEASE'] = release;
 await startWorkers({
   redisUrl,
-  agents: [createAgent(providerUrl)],
+  agents: [createAgent(providerUrl, Number(release))],
   agentsModule: new URL('agents-module.ts', import.meta.url),
   summarizers: [createRecorder(providerUrl)],
   roles: roles.split(',') as WorkerRole[],

@@ -21,14 +21,14 @@ test.each<[string, object, string]>([
   [
     'a deeply nested part',
     { role: 'user', content: [{ type: 'odd', in: nestDeeply(1_000) }] },
-    'messages[600].content[0].in.in',
+    'line 2: nested more than 200 levels deep',
   ],
 ])(
   'import writes nothing of a conversation that has %s among the messages of its second batch',
   async (_, wrong, why) => {
     const path = await writeTemporary('talks.jsonl', [
-      { id: 'bad', messages: [...many, wrong] },
       { id: 'good', messages: many },
+      { id: 'bad', messages: [...many, wrong] },
     ]);
     const store = openMemoryStore(new MemoryDatabase(() => Date.now()));
     const { output, printed } = collectOutput();
