@@ -29,6 +29,7 @@ import { openMemoryTurnIntake } from './turn-intake.ts';
 import { extendLease, findOwned } from './turn-lease.ts';
 import type { MemoryTurn } from './turn-record.ts';
 import { addStep, recordOutcome, suspend } from './turn-steps.ts';
+import { viewWaiting } from './waiting.ts';
 
 /** Opens the store of turns in memory. The contract tests in test/store run against this store and against Redis. */
 export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & BusyTurnStore & TurnIntake {
@@ -252,11 +253,11 @@ function stateBefore(conversation: MemoryConversation, { inputSeq = 1 }: MemoryT
   return { ...state, head: inputSeq - 1, turns: state.turns - 1, size: { ...state.size, headTotal } };
 }
 
-function waitedFor({
-  isOver: _isOver,
-  ...waited
-}: NonNullable<MemoryTurn['waiting']>): NonNullable<ClaimedTurn['waited']> {
-  return waited;
+function waitedFor(record: MemoryTurn): Pick<ClaimedTurn, 'waited'> {
+  if (record.waiting === undefined) return {};
+  const { isFulfilled, steps, suspendedIn } = record.waiting;
+  const ended = { isFulfilled, steps, ...(suspendedIn !== undefined && { suspendedIn }) };
+  return { waited: { ...viewWaiting(record.waiting, record), ...ended } };
 }
 
 function countSpent({ usage, requestTokens = [] }: MemoryTurn): number {
@@ -283,7 +284,7 @@ function claimedTurn(conversation: MemoryConversation, record: MemoryTurn): Clai
     conversation: toConversationState(conversation),
     ...(record.context !== undefined && { hasContext: true as const }),
     steps: new Map(record.steps),
-    ...(record.waiting && { waited: waitedFor(record.waiting) }),
+    ...waitedFor(record),
     answers: new Map(record.answers),
   };
 }
