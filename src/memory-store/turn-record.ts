@@ -29,6 +29,8 @@ export interface MemoryTurn {
   state: TurnState;
   /** Owner of the first claim since the turn was accepted or last suspended. */
   taken?: string | undefined;
+  /** Time before which no worker claims the turn. */
+  putOffUntil?: number | undefined;
   inputSeq?: number;
   readonly steps: Map<string, StepRecord>;
   readonly answers: Map<string, string>;

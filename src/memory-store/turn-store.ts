@@ -116,6 +116,12 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
     db.ready.set(readyEntry('t', ref), waiting.until);
     return { status: 'waiting', untilMs: waiting.until };
   }
+  const { putOffUntil = 0 } = record;
+  if (putOffUntil > db.now()) {
+    db.ready.set(readyEntry('t', ref), putOffUntil);
+    return { status: 'waiting', untilMs: putOffUntil };
+  }
+  record.putOffUntil = undefined;
   const { alone, attempts } = conversation;
   if (alone !== undefined && attempts >= mostAttempts(conversation)) return poison(db, conversation, record, wake);
   return { status: 'claimed', turn: withEarlier(conversation, takeHead(db, conversation, record, owner)) };
@@ -172,6 +178,7 @@ function release(
   }
   const { conversation, record } = owned;
   record.state = 'queued';
+  if (delayMs > 0) record.putOffUntil = db.now() + delayMs;
   conversation.attempts = Math.max(conversation.attempts - 1, 0);
   conversation.owner = undefined;
   conversation.leaseUntil = undefined;

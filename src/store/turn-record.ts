@@ -33,6 +33,7 @@ import { decodeWaiting, WAIT_FIELDS } from './wait-record.ts';
  * - dueAt        time at which a scheduled turn is to run
  * - sweeps       number of sweeps while the turn is scheduled
  * - hasContext   present until settled if the caller gave a context, which lies in `txt:` as `c:<turn>`
+ * - putOff       time before which no worker claims the turn, set when a worker gave it back with a delay
  * - firstOwner   owner of the first claim since the turn was accepted or last suspended, until settled
  * - trace        trace span of the caller
  * - inputSeq     seq of its user message. Before the first claim the message lies in `txt:` as `i:<turn>`: `tokens

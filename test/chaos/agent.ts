@@ -33,15 +33,9 @@ export const PLANS = ['say', 'look', 'look twice', 'read', 'ask outside', 'pay']
 /** Result of the tool `pay`. */
 export const PAID = 'paid';
 
-const pay = defineTool({
-  name: 'pay',
-  description: 'Pays a bill.',
-  input: z.object({}),
-  needsApproval: true,
-  run: async () => PAID,
-});
-const { needsApproval: _, ...unguarded } = pay;
-const { run: __, ...elsewhere } = unguarded;
+const elsewhere = defineTool({ name: 'pay', description: 'Pays a bill.', input: z.object({}) });
+const unguarded: Tool = { ...elsewhere, run: async () => PAID };
+const pay: Tool = { ...unguarded, needsApproval: true };
 
 /** Definitions of the tool `pay` that deployments alternate between. A call that waits may meet each of them. */
 const RELEASES: readonly (readonly Tool[])[] = [

@@ -51,11 +51,13 @@ if tonumber(former or 0) > now then
   return { 'leased', former }
 end
 local turn = read_turn(head_turn)
-local state, wait_until = value_of(turn, 'state'), value_of(turn, 'waitUntil')
-local is_waiting = state == 'waiting' and not value_of(turn, 'waitFulfilled')
-if is_waiting and number_of(turn.key, 'waitUntil', wait_until) > now then
-  schedule(turn_member, wait_until)
-  return { 'waiting', wait_until }
+local state = value_of(turn, 'state')
+-- A turn that a worker gave back with a delay has the field `putOff`.
+local name = state == 'waiting' and not value_of(turn, 'waitFulfilled') and 'waitUntil' or 'putOff'
+local until_ms = value_of(turn, name) or name == 'putOff' and '0'
+if number_of(turn.key, name, until_ms) > now then
+  schedule(turn_member, until_ms)
+  return { 'waiting', until_ms }
 end
 
 local attempts = tonumber(value_of(record, 'attempts') or 0)

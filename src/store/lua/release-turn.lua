@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Gives the running turn back when its worker stops, or cannot run it now. The claim does not count as an attempt (I9), and the
--- turn is due after the given time. The script runs on a full Redis, because a stopping worker cannot try later.
+-- turn can be claimed after the given time. The script runs on a full Redis, because a stopping worker cannot try later.
 -- ARGV: turn, owner, epoch, wake that the caller adds next, ms until the turn is due
 -- Reply: 'released' | a loss by find_loss
 -- @include keys
@@ -19,8 +19,9 @@ if loss then return loss end
 local attempts = tonumber(redis.call('HGET', c, 'attempts'))
 put(record, 'attempts', math.max(attempts - 1, 0))
 drop(record, 'owner', 'lease')
-redis.call('HSET', turn_prefix .. turn, 'state', 'queued')
+local due_at = string.format('%.0f', now + tonumber(delay_ms))
+redis.call('HSET', turn_prefix .. turn, 'state', 'queued', unpack(tonumber(delay_ms) > 0 and { 'putOff', due_at } or {}))
 wake_turn(wake)
 -- If the worker dies before it adds the wake to the queue, or adds none, a sweep finds the turn.
-schedule(turn_member, now + tonumber(delay_ms))
+schedule(turn_member, due_at)
 return 'released'

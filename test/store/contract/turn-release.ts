@@ -115,12 +115,20 @@ export function describeRelease(given: Given): void {
     expect(await store.startAlone(lease)).toEqual({ status: 'fenced' });
   });
 
-  test('release with a delay makes the turn due after that delay, and any worker may claim the turn before', async () => {
+  test('no worker claims a turn that was released with a delay before the delay has passed', async () => {
     const { store, observe, conversation, lease } = await given.running();
     expect(await store.release(lease, 'back', 5_000)).toEqual({ status: 'released' });
     const { times } = await observe(conversation);
     expect((times.ready['t'] ?? 0) - times.now).toBeGreaterThan(4_000);
-    expect(await claimHead(store, conversation)).toMatchObject({ attempt: 1, lease: { turn: 't1' } });
+    const claim = await store.claim(conversation, 'o', 'w');
+    expect(claim).toMatchObject({ status: 'waiting' });
+    expect('untilMs' in claim && claim.untilMs - times.now).toBeGreaterThan(4_000);
+  });
+
+  test('a turn that was released with a delay is claimed after the delay', async () => {
+    const { store, conversation, lease } = await given.running();
+    await store.release(lease, 'back', 1);
+    await expect.poll(async () => (await store.claim(conversation, 'o', 'w')).status).toBe('claimed');
   });
 
   test('reportDeath after the last attempt ends the lease, and the next claim settles the turn as failed (poison)', async () => {
