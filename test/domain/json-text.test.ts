@@ -1,0 +1,49 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseJsonText, readJsonText, refuseJsonText } from '../../src/domain/json-text.ts';
+
+const bounds = { maxDepth: 3, maxValues: 10 };
+
+test('JSON text within its bounds is read as JSON.parse reads it', () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 5 }), (text) => {
+      expect(parseJsonText(text, 'body')).toEqual(JSON.parse(text));
+      expect(readJsonText(text)).toEqual(JSON.parse(text));
+    }),
+  );
+});
+
+describe('JSON text above a bound is refused before it is parsed', () => {
+  test.each<[string, string, string, RegExp]>([
+    ['a deep list', '[[[[1]]]]', 'invalid_input', /nested more than 3 levels deep/],
+    ['a deep object', '{"a":{"a":{"a":{}}}}', 'invalid_input', /nested more than 3 levels deep/],
+    ['many members', `[${'1,'.repeat(20)}1]`, 'message_too_large', /more than 10 JSON values/],
+    [
+      'many names',
+      `{${Array.from({ length: 10 }, (_, at) => `"${at}":1`).join(',')}}`,
+      'message_too_large',
+      /more than 10/,
+    ],
+  ])('%s', (_name, text, code, why) => {
+    expect(refuseJsonText(text, bounds)).toMatchObject({ code, why: expect.stringMatching(why) as string });
+    expect(readJsonText(text, bounds)).toBeUndefined();
+    expect(() => parseJsonText(text, 'body', bounds)).toThrow(why);
+  });
+});
+
+test('brackets and commas inside of strings do not count', () => {
+  for (const text of [
+    '"[[[[[[[["',
+    '"a \\"[[[[[[ b"',
+    '"\\\\"',
+    '["{{{{{", ",,,,,,,,,,,,,"]',
+    `"${'\\"'.repeat(50)}"`,
+  ]) {
+    expect(readJsonText(text, bounds)).toEqual(JSON.parse(text));
+  }
+});
+
+test.each(['', '{', ']]]]', '"open', '"open \\"', 'nothing'])('text that is not JSON is refused: %j', (text) => {
+  expect(readJsonText(text)).toBeUndefined();
+  expect(() => parseJsonText(text, 'body')).toThrow('body: not valid JSON');
+});
