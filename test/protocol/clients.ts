@@ -76,7 +76,7 @@ export const attempt =
     try {
       await client(ports);
     } catch (error) {
-      if (!isTurnfoldError(error)) throw error;
+      if (!isTurnfoldError(error) || isTurnfoldError(error, 'redis_unavailable')) throw error;
     }
   };
 

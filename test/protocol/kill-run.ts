@@ -1,4 +1,5 @@
 import type { ClientPorts } from '../../src/client/ports.ts';
+import { isTurnfoldError, TurnfoldError } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { type HeldCall, type Process, settle } from './held-calls.ts';
 import { textOfDatabase } from './snapshot.ts';
@@ -40,7 +41,9 @@ const REDIS_ROOMS: ReadonlySet<string> = new Set([
   'versions',
   'proposals',
 ]);
-const OUTAGE = new Error('the connection was lost');
+const OUTAGE = new TurnfoldError('redis_unavailable', 'Redis does not answer: the connection was lost');
+/** The client names the repeatable call in an error of its own. */
+const isOutage = (error: unknown): boolean => isTurnfoldError(error, OUTAGE.code);
 
 const MAX_CALLS = 2_000;
 const MAX_ATTEMPTS = 10;
@@ -115,7 +118,7 @@ class Runner {
     }
     const waiting = this.#services.filter(({ isDone }) => !isDone).map(({ name }) => name);
     if (waiting.length > 0) throw new Error(`${waiting.join()} waits for a condition that never becomes true`);
-    const other = failures.find((failure) => failure !== OUTAGE);
+    const other = failures.find((failure) => !isOutage(failure));
     if (other !== undefined) throw new Error('a delivery failed without an outage', { cause: other });
     return { world: this.#world, calls: this.#calls, faults: this.#faultCount };
   }
@@ -174,7 +177,7 @@ class Runner {
       },
       (error: unknown) => {
         if (process.isDead) return;
-        if (error === OUTAGE && attempt < MAX_ATTEMPTS) this.#play(service, attempt + 1);
+        if (isOutage(error) && attempt < MAX_ATTEMPTS) this.#play(service, attempt + 1);
         else this.#world.failures.push(error);
       },
     );
