@@ -98,7 +98,10 @@ export async function postHostile(
 ): Promise<OutsideAnswer> {
   let answer: OutsideAnswer | undefined;
   let heldMs = Number.POSITIVE_INFINITY;
-  for (let attempt = 0; attempt < ATTEMPTS && heldMs >= LIMIT_MS; attempt += 1) {
+  // Garbage of earlier requests comes once. The memory of this request comes with each attempt.
+  let leastPeak = Number.POSITIVE_INFINITY;
+  const maxBytes = MEMORY_FACTOR * body.length + GARBAGE_BYTES;
+  for (let attempt = 0; attempt < ATTEMPTS && (heldMs >= LIMIT_MS || leastPeak >= maxBytes); attempt += 1) {
     const before = countBytes();
     let peak = 0;
     let isDone = false;
@@ -109,8 +112,9 @@ export async function postHostile(
     look();
     heldMs = Math.min(heldMs, await measureHeldMs(async () => (answer = await poster.post(url, body))));
     isDone = true;
-    expect(peak, `memory of ${name}`).toBeLessThan(MEMORY_FACTOR * body.length + GARBAGE_BYTES);
+    leastPeak = Math.min(leastPeak, peak);
   }
+  expect(leastPeak, `memory of ${name}`).toBeLessThan(maxBytes);
   expect(heldMs, `the event loop was held by ${name}`).toBeLessThan(LIMIT_MS);
   expect(answer?.status, `${name}: ${answer?.text}`).toBeLessThan(500);
   return answer as OutsideAnswer;

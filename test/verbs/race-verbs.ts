@@ -119,7 +119,11 @@ async function answer(
 ): Promise<void> {
   if (waiting === undefined || waiting.calls.length === 0) return;
   const given: CallAnswer = waiting.for === 'approval' ? { approved: isApproved } : { content: 'answered' };
-  await client.answer(conversation, turn, Object.fromEntries(waiting.calls.map(({ id }) => [id, given])));
+  await client.answer(
+    conversation,
+    turn,
+    Object.fromEntries(waiting.calls.map(({ id, hash }) => [id, { ...given, hash }])),
+  );
 }
 
 /** Ends the waits of a turn until it has settled. */

@@ -136,7 +136,7 @@ export class VerbRun {
     if (head?.waitsFor === undefined) return;
     const { waiting } = await this.#world.client.result(this.#conversation, head.id);
     const answer: CallAnswer = head.waitsFor === 'approval' ? { approved: isApproved } : { content: 'answered' };
-    const answers = Object.fromEntries((waiting?.calls ?? []).map(({ id }) => [id, answer]));
+    const answers = Object.fromEntries((waiting?.calls ?? []).map(({ id, hash }) => [id, { ...answer, hash }]));
     expect(await this.#world.client.answer(this.#conversation, head.id, answers)).toBe('answered');
     this.#oracle.answer(isApproved);
   }
