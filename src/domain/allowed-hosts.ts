@@ -5,11 +5,13 @@ export const ANY_HOST = '*';
 
 /** Addresses in digits. No name of another machine looks like them, so no DNS server can lead a web page there. */
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])$/i;
+/** Browsers lead these names to their own machine and ask no DNS server (RFC 6761). */
+const LOCAL = /^(?:.+\.)?localhost$/;
 const HOST_HEADER = /^(?<name>\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i;
 const ALLOWED = /^(?:\*|\[[\da-f:.]+\]|(?:\*\.)?[a-z\d_-]+(?:\.[a-z\d_-]+)*)$/i;
 
 /**
- * Host names under which a server answers, beside `localhost` and IP addresses. A web page could otherwise reach the
+ * Host names under which a server answers, beside `localhost`, names below it, and IP addresses. A web page could otherwise reach the
  * server under a name of its own that leads there (DNS rebinding). `*.example.com` stands for all names below
  * `example.com`.
  */
@@ -38,7 +40,7 @@ export function isHostPattern(name: string): boolean {
 export function isAllowedHost(host: string, { names }: AllowedHosts): boolean {
   const name = HOST_HEADER.exec(host)?.groups?.['name']?.toLowerCase();
   if (name === undefined) return false;
-  return name === 'localhost' || ADDRESS.test(name) || names.some((allowed) => covers(allowed, name));
+  return LOCAL.test(name) || ADDRESS.test(name) || names.some((allowed) => covers(allowed, name));
 }
 
 function covers(allowed: string, name: string): boolean {

@@ -49,6 +49,8 @@ const SUBMIT = `async (text) => {
 
 const READY_MS = 1_000;
 const LOAD_MS = 20_000;
+/** A busy machine takes minutes for what a quiet one does in a second. */
+const SHOW_MS = 300_000;
 
 /** The page of one conversation in a browser, as far as it has reported what it shows. */
 export class ChatPage {
@@ -81,9 +83,9 @@ export class ChatPage {
   /** Opens a conversation, as the link to a new conversation does. */
   async show(conversation: string): Promise<void> {
     this.#conversation = conversation;
-    while (this.messages === undefined) {
+    for (const until = Date.now() + SHOW_MS; this.messages === undefined; await this.nextChange(READY_MS)) {
+      if (Date.now() > until) throw new Error(`${conversation} is not shown: ${await this.#page.content()}`);
       await this.#page.goto(`${this.#url}/#${conversation}`, { waitUntil: 'commit' }).catch(() => undefined);
-      await this.nextChange(READY_MS);
     }
   }
 

@@ -4,7 +4,15 @@ import { explainForeignHost, isAllowedHost, readAllowedHosts, splitList } from '
 const hosts = readAllowedHosts(['API.example.com', '*.example.org'], 'allowedHosts');
 
 describe('a host name is allowed', () => {
-  test.each(['localhost', 'localhost:3000', '127.0.0.1:80', '[::1]:8080', 'api.example.com', 'a.b.example.org:443'])(
+  test.each([
+    'localhost',
+    'localhost:3000',
+    'page-1.localhost:3000',
+    '127.0.0.1:80',
+    '[::1]:8080',
+    'api.example.com',
+    'a.b.example.org:443',
+  ])(
     '%s',
     (host) => {
       expect(isAllowedHost(host, hosts)).toBe(true);
@@ -17,7 +25,7 @@ describe('a host name is allowed', () => {
 });
 
 describe('a host name is refused', () => {
-  test.each(['example.com', 'example.org', 'evil.com', 'api.example.com.evil.com', '', 'a b', 'api.example.com:x'])(
+  test.each(['example.com', 'example.org', 'evil.com', 'evil-localhost', 'localhost.evil.com', 'api.example.com.evil.com', '', 'a b', 'api.example.com:x'])(
     '%j',
     (host) => {
       expect(isAllowedHost(host, hosts)).toBe(false);
