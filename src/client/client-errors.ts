@@ -1,7 +1,8 @@
 import type { Acknowledged, Shortfall } from '../domain/durability.ts';
 import { fieldError, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
-import type { ConversationRef } from '../domain/ids.ts';
+import { type ConversationRef, MAX_ID_CHARACTERS } from '../domain/ids.ts';
 import type { Forking } from '../domain/ports/version-store.ts';
+import { clipText } from '../domain/thrown.ts';
 import type { TurnState } from '../domain/turn.ts';
 import { isRefusal } from '../redis/errors.ts';
 
@@ -93,10 +94,11 @@ export function notFailed(turn: string, state: TurnState): TurnfoldError {
  * policy.
  */
 export function agentConflict({ id }: ConversationRef, agent: string): TurnfoldError {
+  const name = clipText(agent, MAX_ID_CHARACTERS); // a corrupt record may hold any text
   return fieldError(
     'agent_conflict',
     'agent',
-    `conversation ${id} belongs to the agent ${agent}. Use that agent, or another conversation`,
-    { details: { agent } },
+    `conversation ${id} belongs to the agent ${name}. Use that agent, or another conversation`,
+    { details: { agent: name } },
   );
 }

@@ -5,8 +5,6 @@ export const ANY_HOST = '*';
 
 /** Addresses in digits. No name of another machine looks like them, so no DNS server can lead a web page there. */
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])$/i;
-/** Browsers lead these names to their own machine and ask no DNS server (RFC 6761). */
-const LOCAL = /^(?:.+\.)?localhost$/;
 const HOST_HEADER = /^(?<name>\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i;
 const ALLOWED = /^(?:\*|\[[\da-f:.]+\]|(?:\*\.)?[a-z\d_-]+(?:\.[a-z\d_-]+)*)$/i;
 
@@ -40,7 +38,12 @@ export function isHostPattern(name: string): boolean {
 export function isAllowedHost(host: string, { names }: AllowedHosts): boolean {
   const name = HOST_HEADER.exec(host)?.groups?.['name']?.toLowerCase();
   if (name === undefined) return false;
-  return LOCAL.test(name) || ADDRESS.test(name) || names.some((allowed) => covers(allowed, name));
+  return isLocal(name) || ADDRESS.test(name) || names.some((allowed) => covers(allowed, name));
+}
+
+/** Browsers lead these names to their own machine and ask no DNS server (RFC 6761). */
+function isLocal(name: string): boolean {
+  return name === 'localhost' || name.endsWith('.localhost');
 }
 
 function covers(allowed: string, name: string): boolean {

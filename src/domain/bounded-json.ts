@@ -1,26 +1,15 @@
 import { type ErrorCode, TurnfoldError } from './errors.ts';
+import { JSON_TEXT_BOUNDS, tooManyValues } from './json-text.ts';
 import { joinPath } from './parse.ts';
 import { describeThrown } from './thrown.ts';
-
-/**
- * Maximum nesting depth. Deeper JSON overflows the stack of recursive code that renders, counts and stores messages.
- */
-const MAX_JSON_DEPTH = 200;
-
-/**
- * Maximum number of JSON values in one text. More would block the event loop for over 50 ms. One megabyte can hold
- * 350,000 values.
- */
-const MAX_WORK = 250_000;
-/** A non-empty list or object counts as this many extra values, because it takes longer to write than a plain value. */
-const MEMBERS_WORK = 4;
 
 export interface JsonBounds {
   /** Maximum length of the JSON text in UTF-16 units. Its UTF-8 form is never shorter in bytes. */
   readonly maxCharacters: number;
+  /** Default: `JSON_TEXT_BOUNDS`. */
   readonly maxDepth?: number;
-  /** Maximum number of values in the text. Each non-empty list or object counts as 1 + `MEMBERS_WORK`. */
-  readonly maxWork?: number;
+  /** Maximum number of values and names. A list or an object counts twice. Default: `JSON_TEXT_BOUNDS`. */
+  readonly maxValues?: number;
 }
 
 export type BoundedJson =
@@ -34,7 +23,8 @@ export type BoundedJson =
     };
 
 /**
- * Writes any value as JSON text, like `JSON.stringify`, but with limits on size and depth. Cyclic values, deep values
+ * Writes any value as JSON text, like `JSON.stringify`, but with limits on size and depth, within which `readJsonText`
+ * reads the text again. Cyclic values, deep values
  * and throwing getters are reported as an error instead of thrown. Values that JSON would silently drop or change are
  * refused: functions in lists, symbols, NaN, BigInt.
  */
@@ -99,7 +89,7 @@ class JsonWriter {
    */
   readonly #open = new Set<object>();
   #json = '';
-  #work = 0;
+  #values = 0;
 
   constructor(bounds: JsonBounds) {
     this.#bounds = bounds;
@@ -139,7 +129,7 @@ class JsonWriter {
   }
 
   #begin(value: unknown): void {
-    this.#spend(1);
+    this.#count(1);
     switch (typeof value) {
       case 'string':
         return this.#put(this.#quote(value));
@@ -156,30 +146,27 @@ class JsonWriter {
   }
 
   #enter(source: object): void {
-    const { maxDepth = MAX_JSON_DEPTH } = this.#bounds;
+    const { maxDepth = JSON_TEXT_BOUNDS.maxDepth } = this.#bounds;
     if (this.#open.has(source)) this.#refuse('contains itself, which JSON cannot express');
     if (this.#frames.length >= maxDepth) this.#refuse(`is nested more than ${maxDepth} levels deep`);
     const isList = Array.isArray(source);
     const keys = isList ? undefined : Object.keys(source);
     const length = isList ? source.length : (keys as string[]).length;
+    this.#count(isList ? 1 : 1 + length);
     if (length === 0) return this.#put(isList ? '[]' : '{}');
     // Each member takes at least one character. This check refuses a list of length 1,000,000,000 before the loop over
     // its members.
     this.#reserve(length);
-    this.#spend(isList ? MEMBERS_WORK : MEMBERS_WORK * length);
     this.#open.add(source);
     this.#frames.push({ source, keys, length, next: 0, hasMember: false });
     this.#put(isList ? '[' : '{');
   }
 
-  get #maxWork(): number {
-    return this.#bounds.maxWork ?? MAX_WORK;
-  }
-
-  #spend(work: number): void {
-    this.#work += work;
-    if (this.#work > this.#maxWork)
-      this.#tooLarge(`contains more than ${this.#maxWork} JSON values, the limit of one message`);
+  /** Counts values and names. `more` are still to be counted, such as the members of a list. */
+  #count(values: number, more = 0): void {
+    const { maxValues = JSON_TEXT_BOUNDS.maxValues } = this.#bounds;
+    this.#values += values;
+    if (this.#values + more > maxValues) this.#tooLarge(tooManyValues(maxValues));
   }
 
   #quote(text: string): string {
@@ -213,9 +200,7 @@ class JsonWriter {
   #resolve(value: unknown, key: PropertyKey): unknown {
     if (typeof value !== 'object' || value === null) return value;
     // A typed array has one member per element. Listing the keys of a 5 MB array blocks the event loop for a second.
-    if (ArrayBuffer.isView(value) && MEMBERS_WORK * value.byteLength > this.#maxWork) {
-      this.#tooLarge(`contains more than ${this.#maxWork} JSON values, the limit of one message`);
-    }
+    if (ArrayBuffer.isView(value)) this.#count(0, value.byteLength);
     const toJson: unknown = Reflect.get(value, 'toJSON');
     const resolved: unknown = typeof toJson === 'function' ? Reflect.apply(toJson, value, [String(key)]) : value;
     return BOXES.some((box) => resolved instanceof box) ? (resolved as object).valueOf() : resolved;

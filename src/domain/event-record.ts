@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { boundedList } from './bounded-schemas.ts';
 import type { ConversationEvent, EventBody } from './conversation-event.ts';
+import { readJsonText, STORED_JSON_BOUNDS } from './json-text.ts';
 import { MAX_CALLS } from './message.ts';
 import type { PassOutcome } from './pass.ts';
 import type { ApprovalRefusal, Proposal, Verdict } from './proposal.ts';
@@ -15,12 +16,10 @@ const numeric = z
   .transform(Number);
 
 const json = z.string().transform((text, context): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    context.addIssue('expected JSON');
-    return z.NEVER;
-  }
+  const value = readJsonText(text, STORED_JSON_BOUNDS);
+  if (value !== undefined) return value;
+  context.addIssue('expected JSON');
+  return z.NEVER;
 });
 
 // Written as an object, so that the compiler requires every outcome. A missing one would be reported as an unknown

@@ -1,5 +1,8 @@
 import { z } from 'zod';
 
+/** Maximum characters of an id. */
+export const MAX_ID_CHARACTERS = 128;
+
 /**
  * Format of all ids: of conversations, turns, agents, tenants and operations. The caller chooses an id, or turnfold
  * makes a ULID.

@@ -1,6 +1,6 @@
 import { type ErrorCode, fieldError } from './errors.ts';
 
-/** Bounds of JSON from outside, which are checked on its text, before the parser makes an object of it. */
+/** Bounds of JSON that this process did not write, which are checked on its text, before the parser makes an object of it. */
 export interface JsonTextBounds {
   /** Maximum nesting depth. */
   readonly maxDepth: number;
@@ -13,6 +13,12 @@ export interface JsonTextBounds {
  * hold 1,400,000 objects.
  */
 export const JSON_TEXT_BOUNDS: JsonTextBounds = { maxDepth: 200, maxValues: 60_000 };
+
+/** Bounds of JSON in one field of Redis. A message has several fields within `JSON_TEXT_BOUNDS`, and fields around them. */
+export const STORED_JSON_BOUNDS: JsonTextBounds = { maxDepth: 220, maxValues: 150_000 };
+
+/** Bounds of stored JSON that grows with a conversation: a version, or the plan of one. Enough for 25,000 segments. */
+export const GROWN_JSON_BOUNDS: JsonTextBounds = { maxDepth: 20, maxValues: 400_000 };
 
 export interface JsonRefusal {
   readonly code: Extract<ErrorCode, 'invalid_input' | 'message_too_large'>;
@@ -58,7 +64,10 @@ const STRUCTURE = /["[\]{},:]/g;
  * Decides whether a text exceeds a bound, in one pass that makes no object. A text of 4 MB takes at most 10 ms. The pass
  * need not know whether the text is JSON: a parser reads no more values than the text has commas, colons and brackets.
  */
-export function refuseJsonText(text: string, { maxDepth, maxValues }: JsonTextBounds): JsonRefusal | undefined {
+export function refuseJsonText(
+  text: string,
+  { maxDepth, maxValues }: JsonTextBounds = JSON_TEXT_BOUNDS,
+): JsonRefusal | undefined {
   let depth = 0;
   let values = 1;
   STRUCTURE.lastIndex = 0;
@@ -83,12 +92,12 @@ export function refuseJsonText(text: string, { maxDepth, maxValues }: JsonTextBo
       default:
         values += 1;
     }
-    if (values > maxValues) return { code: 'message_too_large', why: tooMany(maxValues) };
+    if (values > maxValues) return { code: 'message_too_large', why: tooManyValues(maxValues) };
   }
   return undefined;
 }
 
-function tooMany(maxValues: number): string {
+export function tooManyValues(maxValues: number): string {
   return `contains more than ${maxValues} JSON values and names, where a list or object counts twice. Send less at once`;
 }
 

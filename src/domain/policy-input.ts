@@ -28,7 +28,7 @@ export interface PolicyExamination extends ReadPolicy {
 }
 
 /** Size limits of a policy. Far more than any policy needs. */
-const POLICY_BOUNDS = { maxCharacters: 10_000_000, maxWork: 5_000 };
+const POLICY_BOUNDS = { maxCharacters: 10_000_000, maxValues: 5_000 };
 /** Most settings of a policy. */
 export const MAX_POLICY_SETTINGS = 100;
 

@@ -1,5 +1,6 @@
 import { copyBoundedJson } from './bounded-json.ts';
 import { TurnfoldError } from './errors.ts';
+import { parseJsonText } from './json-text.ts';
 import { isMapping } from './parse.ts';
 
 /**
@@ -31,7 +32,7 @@ export function writeContext(context: unknown, field = 'context'): string {
 
 /** @param json text written by `writeContext`. Absent if the caller attached no data */
 export function readContext(json: string | undefined): TurnContext {
-  return json === undefined ? {} : (JSON.parse(json) as TurnContext);
+  return json === undefined ? {} : (parseJsonText(json, 'context') as TurnContext);
 }
 
 function sortKeys(value: unknown): unknown {

@@ -1,4 +1,5 @@
 import { answerFrames, type FrameSource, refuseHead } from './event-stream.ts';
+import { HttpProblem } from './problem.ts';
 
 /** Characters of JSON that are collected before they are sent. */
 const PIECE_CHARACTERS = 65_536;
@@ -18,7 +19,7 @@ export function answerJson({ pieces, headers, ...source }: JsonStream): Response
   refuseHead(source.request);
   return answerFrames({
     ...source,
-    frames: () => collect(pieces),
+    frames: (left) => collect(pieces, left),
     // A client must not take the start of an answer for the whole. Space between two pieces changes no JSON.
     cutsAtFailure: true,
     heartbeat: '\n',
@@ -43,13 +44,19 @@ export function* writeJsonPieces(value: unknown, levels = LEVELS): Generator<str
   yield `${before === ',' ? '' : before}${isList ? ']' : '}'}`;
 }
 
-async function* collect(pieces: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string> {
+async function* collect(pieces: AsyncIterable<string> | Iterable<string>, left: AbortSignal): AsyncGenerator<string> {
   let text = '';
   for await (const piece of pieces) {
     text += piece;
     if (text.length < PIECE_CHARACTERS) continue;
+    // A server that stops completes the answer. A caller that lost its access gets no more of it.
+    if (left.aborted && !isStopping(left.reason)) throw left.reason;
     yield text;
     text = '';
   }
   yield `${text}\n`;
+}
+
+function isStopping(reason: unknown): boolean {
+  return reason instanceof HttpProblem && reason.code === 'server_stopping';
 }

@@ -1,5 +1,6 @@
 import { type JobType, Queue } from 'bullmq';
 import { type ConversationRef, DEFAULT_TENANT } from '../domain/ids.ts';
+import { readJsonText } from '../domain/json-text.ts';
 import type { ErasedJobs } from '../domain/ports/queue.ts';
 import { INBOX_LIMITS, INBOX_QUEUE, queuePrefix } from '../jobs/queues.ts';
 import type { DueWakes } from './due-wakes.ts';
@@ -126,10 +127,8 @@ interface Named {
 function belongsTo(data: string, conversations: readonly ConversationRef[]): boolean {
   // A job that no worker could read belongs to the conversation that its text names.
   if (data.length > INBOX_LIMITS.dataCharacters) return true;
-  try {
-    const { tenant = DEFAULT_TENANT, conversation, id = conversation } = JSON.parse(data) as Named;
-    return conversations.some((ref) => ref.tenant === tenant && ref.id === id);
-  } catch {
-    return true;
-  }
+  const named = readJsonText(data) as Named | null | undefined;
+  if (named === undefined) return true;
+  const { tenant = DEFAULT_TENANT, conversation, id = conversation } = named ?? {};
+  return conversations.some((ref) => ref.tenant === tenant && ref.id === id);
 }

@@ -1,5 +1,7 @@
 import { Queue } from 'bullmq';
 import { isErrorCode } from '../domain/errors.ts';
+import { readJsonText } from '../domain/json-text.ts';
+import { isMapping } from '../domain/parse.ts';
 import { INBOX_QUEUE, queuePrefix } from '../jobs/queues.ts';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
 import { countWorkers, databaseOf } from './queue-reports.ts';
@@ -71,10 +73,7 @@ async function readWait(jobs: Queue, redis: QueueReader): Promise<number | undef
 }
 
 function readCode(reason: string | null): string | undefined {
-  try {
-    const { code } = JSON.parse(reason ?? '{}') as { readonly code?: unknown };
-    return isErrorCode(code) ? code : undefined;
-  } catch {
-    return undefined; // the reason of a job that a worker lost is plain text
-  }
+  // The reason of a job that a worker lost is plain text.
+  const value = readJsonText(reason ?? '');
+  return isMapping(value) && isErrorCode(value.code) ? value.code : undefined;
 }

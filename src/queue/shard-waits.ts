@@ -1,5 +1,7 @@
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { readJsonText } from '../domain/json-text.ts';
+import { isMapping } from '../domain/parse.ts';
 import { QUEUES, type QueueName } from '../jobs/queues.ts';
 import { type DueWakes, PRIORITY_SCORE } from './due-wakes.ts';
 import type { QueueSet } from './queue-set.ts';
@@ -150,8 +152,8 @@ async function dateJob(id: string, { jobs, redis, now, readArrivals: read }: Job
 
 /** True if the job was added with a delay. The field `delay` of the job itself is 0 when the delay has ended. */
 function hasDelay(opts: string | null | undefined): boolean {
-  const { delay = 0 } = JSON.parse(opts ?? '{}') as { readonly delay?: number };
-  return delay > 0;
+  const value = readJsonText(opts ?? '');
+  return isMapping(value) && Number(value.delay) > 0;
 }
 
 /**

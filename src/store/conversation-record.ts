@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Backoff, ConversationState, LeftRange, StepState } from '../domain/conversation.ts';
 import type { OpenCall } from '../domain/history.ts';
 import { indexOfCallId, seqOfCallId } from '../domain/ids.ts';
+import { readJsonText } from '../domain/json-text.ts';
 import { LEAVE_CAUSES } from '../domain/leaving.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { Forking } from '../domain/ports/version-store.ts';
@@ -103,7 +104,7 @@ export function decodeStepState(fields: RecordFields): StepState {
   const [passedHead = 0, passedTurns = 0] = fields.counts('passed');
   const passId = fields.text('pass');
   return {
-    agent: fields.text('forkAgent') ?? fields.text('agent') ?? '',
+    agent: fields.id('forkAgent') ?? fields.id('agent') ?? '',
     head: readHead(fields),
     turns: fields.count('turns') ?? 0,
     size: {
@@ -236,13 +237,8 @@ function readFacts(text: string | undefined): RequestFacts | undefined {
 
 /** Parses the settings of a policy. They are validated before a plan, so that each claim of a turn stays cheap. */
 function readSettings(text: string): PlanningPolicy | undefined {
-  if (text === '') return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isMapping(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = readJsonText(text);
+  return isMapping(value) ? value : undefined;
 }
 
 function readQuarantine(fields: RecordFields): Pick<ConversationState, 'quarantine'> {

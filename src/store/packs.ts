@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
+import { readJsonText, STORED_JSON_BOUNDS } from '../domain/json-text.ts';
 import { joinRanges } from '../domain/seq-ranges.ts';
 import type { SeqRange } from '../domain/version.ts';
 import type { Keyspace } from './keys.ts';
@@ -31,7 +32,8 @@ export async function pack(texts: readonly string[]): Promise<Buffer> {
 /** @throws corrupt_record if the value is not a pack */
 export async function unpack(place: Place, value: Buffer): Promise<string[]> {
   try {
-    const texts: unknown = JSON.parse((await decompress(value, { maxOutputLength: UNPACKED_BYTES })).toString('utf8'));
+    const unpacked = await decompress(value, { maxOutputLength: UNPACKED_BYTES });
+    const texts = readJsonText(unpacked.toString('utf8'), STORED_JSON_BOUNDS);
     if (Array.isArray(texts) && texts.every((text) => typeof text === 'string')) return texts;
     throw new Error('a pack must be a JSON array of strings');
   } catch (error) {

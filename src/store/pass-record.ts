@@ -3,6 +3,7 @@ import { boundedRecord, MAX_GROWN_ENTRIES } from '../domain/bounded-schemas.ts';
 import { type PassPlan, passPlanSchema } from '../domain/compaction/plan.ts';
 import { REASONS, type Reason } from '../domain/compaction/thresholds.ts';
 import type { ConversationRef } from '../domain/ids.ts';
+import { GROWN_JSON_BOUNDS } from '../domain/json-text.ts';
 import type { ClaimedPass } from '../domain/ports/pass-store.ts';
 import type { Proposal, Verdict } from '../domain/proposal.ts';
 import { summarySchema } from '../domain/version.ts';
@@ -62,7 +63,7 @@ export function decodeClaimedPass(keyspace: Keyspace, conversation: Conversation
 
 /** Decodes the plan of a pass. Refuses a plan with ranges after the end of the log. */
 function readPlan(pass: RecordFields, head: number): PassPlan {
-  const plan = pass.json('plan', passPlanSchema);
+  const plan = pass.json('plan', passPlanSchema, GROWN_JSON_BOUNDS);
   const isSound = [...plan.sequences, ...plan.evict].every(({ from, to }) => from <= to && to <= head);
   return isSound && plan.head <= head
     ? plan
@@ -81,7 +82,7 @@ const shellSchema = z.object({
 });
 
 export function decodeProposal(pass: RecordFields): Proposal {
-  const shell = pass.json('proposal', shellSchema);
+  const shell = pass.json('proposal', shellSchema, GROWN_JSON_BOUNDS);
   const version = checkVersionRecord({ key: pass.key, field: 'proposal' }, shell.version);
   return { ...shell, version };
 }

@@ -1,6 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { z } from 'zod';
 import { TurnfoldError } from '../domain/errors.ts';
+import { idSchema } from '../domain/ids.ts';
+import { refuseJsonText, STORED_JSON_BOUNDS } from '../domain/json-text.ts';
 import { callRedis, callRedisOnce } from '../redis/connection.ts';
 
 /**
@@ -148,6 +150,18 @@ export class RecordFields {
     return this.text(field) ?? this.refuse(field, 'the field is missing');
   }
 
+  /** Reads an id or the name of an agent. */
+  id(field: string): string | undefined {
+    const text = this.text(field);
+    return text === undefined || idSchema.safeParse(text).success
+      ? text
+      : this.refuse(field, 'the value must be an id');
+  }
+
+  needId(field: string): string {
+    return this.id(field) ?? this.refuse(field, 'the field is missing');
+  }
+
   /** Returns the fields whose names begin with the prefix, with the rest of each name and the value. */
   withPrefix(prefix: string): [string, string][] {
     return [...this.#values]
@@ -205,8 +219,8 @@ export class RecordFields {
     return number;
   }
 
-  json<Value>(field: string, schema: z.ZodType<Value>): Value {
-    return readJson({ key: this.key, field }, this.needText(field), schema);
+  json<Value>(field: string, schema: z.ZodType<Value>, bounds = STORED_JSON_BOUNDS): Value {
+    return readJson({ key: this.key, field }, this.needText(field), schema, bounds);
   }
 
   refuse(field: string, why: string): never {
@@ -225,17 +239,24 @@ export interface Place {
  * Parses JSON and checks it against a schema.
  * @throws corrupt_record if the text is not JSON or does not match the schema
  */
-export function readJson<Value>(place: Place, text: string, schema: z.ZodType<Value>): Value {
-  const read = schema.safeParse(parseRecordJson(place, text));
+export function readJson<Value>(
+  place: Place,
+  text: string,
+  schema: z.ZodType<Value>,
+  bounds = STORED_JSON_BOUNDS,
+): Value {
+  const read = schema.safeParse(parseRecordJson(place, text, bounds));
   if (!read.success) throw corruptRecord(place.key, place.field, 'the JSON does not match the schema of this record');
   return read.data;
 }
 
 /**
- * Parses JSON.
- * @throws corrupt_record if the text is not JSON
+ * Parses JSON within bounds.
+ * @throws corrupt_record if the text is not JSON, or exceeds a bound
  */
-export function parseRecordJson({ key, field }: Place, text: string): unknown {
+export function parseRecordJson({ key, field }: Place, text: string, bounds = STORED_JSON_BOUNDS): unknown {
+  const refusal = refuseJsonText(text, bounds);
+  if (refusal !== undefined) throw corruptRecord(key, field, `the JSON ${REFUSED[refusal.code]}`);
   try {
     return JSON.parse(text);
   } catch {
@@ -243,3 +264,8 @@ export function parseRecordJson({ key, field }: Place, text: string): unknown {
     throw corruptRecord(key, field, 'the value is not valid JSON');
   }
 }
+
+const REFUSED = {
+  invalid_input: 'is nested too deeply',
+  message_too_large: 'has too many values',
+} as const;

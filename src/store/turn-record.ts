@@ -87,7 +87,7 @@ export function decodeClaimedTurn(
   const inputSeq = turn.toSeq('inputSeq', turn.needText('inputSeq'), state.head);
   return {
     lease: { ...lease, epoch: conversation.needCount('epoch') },
-    agent: turn.needText('agent'),
+    agent: turn.needId('agent'),
     attempt: conversation.needCount('attempts'),
     isFirstClaim: turn.text('firstOwner') === lease.owner,
     acceptedAt,
@@ -186,7 +186,7 @@ export function decodeTurnView(turn: string, fields: RecordFields, answer?: stri
   const view = {
     turn,
     state,
-    agent: fields.text('agent') ?? '',
+    agent: fields.id('agent') ?? '',
     acceptedAt: fields.needCount('acceptedAt'),
     ...(settledAt !== undefined && { settledAt }),
     ...(waiting && { waiting }),

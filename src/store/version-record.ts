@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { boundedList, MAX_GROWN_ENTRIES } from '../domain/bounded-schemas.ts';
 import { versionEvent } from '../domain/event-record.ts';
+import { GROWN_JSON_BOUNDS } from '../domain/json-text.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { KeptTexts } from '../domain/ports/version-store.ts';
 import {
@@ -30,7 +31,7 @@ const KINDS: ReadonlySet<unknown> = new Set(['raw', 'summary', 'masked', 'clippe
  * @throws corrupt_record if the text is not JSON or not a valid version
  */
 export function decodeVersion(place: Place, text: string): Version {
-  return checkVersionRecord(place, parseRecordJson(place, text));
+  return checkVersionRecord(place, parseRecordJson(place, text, GROWN_JSON_BOUNDS));
 }
 
 /**

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readJsonText } from '../domain/json-text.ts';
 import type { Message, ToolCall } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { RawFormat } from '../domain/raw-items.ts';
@@ -77,12 +78,8 @@ function isChanged(value: number, source: string): boolean {
 
 /** @returns undefined if the text is not a JSON object */
 export function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isMapping(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = readJsonText(text);
+  return isMapping(value) ? value : undefined;
 }
 
 /**

@@ -1,6 +1,7 @@
-import { assert, jsonValue, property } from 'fast-check';
+import { assert, jsonValue, nat, property } from 'fast-check';
 import { expect, test } from 'vitest';
 import { copyBoundedJson, writeBoundedJson } from '../../src/domain/bounded-json.ts';
+import { readJsonText } from '../../src/domain/json-text.ts';
 import { HOSTILE_BYTES, HOSTILE_JSON, nestDeeply } from '../fakes/hostile-values.ts';
 import { errorOf } from './error-of.ts';
 
@@ -51,3 +52,13 @@ test('writeBoundedJson accepts JSON up to the limits of depth and size, and refu
 function shared(): object {
   return { same: true };
 }
+
+test('text that writeBoundedJson writes within a number of values is read within the same number', () => {
+  assert(
+    property(jsonValue({ maxDepth: 4 }), nat(30), (value, maxValues) => {
+      const written = writeBoundedJson(value, { ...bounds, maxValues });
+      if (written.status === 'refused') expect(written.code).toBe('message_too_large');
+      else expect(readJsonText(written.json, { maxDepth: 200, maxValues })).toEqual(JSON.parse(written.json));
+    }),
+  );
+});

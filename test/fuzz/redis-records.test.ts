@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isErrorCode } from '../../src/domain/errors.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { codedError, keep, type Make, tryBatch } from './cases.ts';
+import { callsOn, makeConversation } from './spoiled-conversation.ts';
 
 const TIMEOUT_MS = 600_000;
 const CASES = 400;
@@ -53,15 +54,6 @@ const damages: Arbitrary<Make<Damage>> = record({
   garbage: constantFrom(...GARBAGE),
 }).map(keep);
 
-/** A conversation with a settled turn, appended messages and a turn that waits. */
-async function makeConversation(id: string): Promise<void> {
-  const { client } = fixture;
-  const { turn } = await client.enqueueTurn({ conversation: id, agent: 'talker', input: 'call echo' });
-  expect(await client.result(id, turn, { waitMs: 60_000 })).toMatchObject({ state: 'completed' });
-  const waits = await client.enqueueTurn({ conversation: id, agent: 'talker', input: 'call ask', turn: 'waits' });
-  await expect.poll(async () => (await client.result(id, waits.turn)).state, { timeout: 60_000 }).toBe('waiting');
-}
-
 async function spoilRecord(id: string, { way, key: place, field: which, garbage }: Damage): Promise<void> {
   const { redis } = fixture;
   const keys = (await redis.keys(`{tf*}:_:*:${id}*`)).toSorted();
@@ -86,26 +78,9 @@ test.runIf(KEEPS_RULE)(
     const run = async (given: Damage): Promise<void> => {
       made += 1;
       const id = `damaged-${made}`;
-      await makeConversation(id);
+      await makeConversation(fixture, id);
       await spoilRecord(id, given);
-      for (const call of [
-        () => client.describe(id),
-        () => client.context(id),
-        () => client.log(id),
-        () => client.versions(id),
-        () => client.result(id, 'waits'),
-        () => client.openTurns(id),
-        () => client.answer(id, 'waits', { c6_0: { content: 'x' } }),
-        () => client.append({ conversation: id, agent: 'talker', messages: [{ role: 'user', content: 'x' }] }),
-        () => client.enqueueTurn({ conversation: id, agent: 'talker', input: 'x' }),
-        () => client.cancel(id, 'waits'),
-        () => client.compact(id),
-        () => client.fork(id, `fork-${made}`),
-        () => client.failedTurns(),
-        () => client.erase(id),
-      ]) {
-        await codedError(call);
-      }
+      for (const call of callsOn(client, id, `fork-${made}`)) await codedError(call);
     };
     const serveNeighbour = async (): Promise<void> => {
       turns += 1;

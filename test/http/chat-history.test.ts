@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ConversationName } from '../../src/client/index.ts';
-import { listChatMessages } from '../../src/http/ai-sdk/chat-history.ts';
+import type { ConversationName, LogPart } from '../../src/client/index.ts';
+import { openChatHistory, type UiMessage } from '../../src/http/ai-sdk/chat-history.ts';
 import { defineAgent, ModelError, scriptedModel } from '../../src/index.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { createFrontEndAgent } from './front-end-agent.ts';
@@ -19,6 +19,12 @@ const picky = defineAgent({
   }),
 });
 
+async function readMessages(...given: Parameters<typeof openChatHistory>): Promise<UiMessage[]> {
+  const messages: UiMessage[] = [];
+  for await (const message of await openChatHistory(...given)) messages.push(message);
+  return messages;
+}
+
 let fixture: Fixture;
 beforeAll(async () => {
   fixture = await openFixture();
@@ -35,8 +41,8 @@ test('leaves out the answer of a turn that ends while its log is read', async ()
     nameOf: (id: string) => id,
     client: {
       ...client,
-      log: async (name: ConversationName) => {
-        const read = await client.log(name);
+      log: async (name: ConversationName, part?: LogPart) => {
+        const read = await client.log(name, part);
         const { waiting } = await client.result(conversation, turn);
         await client.answer(conversation, turn, { [waiting?.calls?.[0]?.id ?? '']: { content: 'at home' } });
         await client.result(conversation, turn, { waitMs: 60_000 });
@@ -44,7 +50,7 @@ test('leaves out the answer of a turn that ends while its log is read', async ()
       },
     },
   };
-  const messages = await listChatMessages(backend, conversation);
+  const messages = await readMessages(backend, conversation);
   expect(messages.map(({ role }) => role)).toEqual(['user']);
 });
 
@@ -58,7 +64,7 @@ test('keeps a message that the provider refused, although the message left the c
     await client.enqueueTurn({ conversation, agent: 'picky', turn, input });
     await client.result(conversation, turn, { waitMs: 60_000 });
   }
-  const shown = await listChatMessages({ nameOf: (id) => id, client }, conversation);
+  const shown = await readMessages({ nameOf: (id) => id, client }, conversation);
   expect(shown.map(({ id, parts }) => [id, parts.at(-1)?.['text']])).toEqual([
     ['m1', 'bad'],
     ['m2', 'good'],

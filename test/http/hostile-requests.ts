@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { maxHeldMs, measureHeldMs } from '../setup/held-loop.ts';
+import { expectFrugal } from '../setup/frugal.ts';
 import type { OutsideAnswer, OutsidePoster } from './outside-poster.ts';
 
 /** A field of a request that takes JSON from outside. */
@@ -82,13 +82,6 @@ export const PLACES: readonly Place[] = [
   },
 ];
 
-/** Memory that V8 may hold as garbage, whatever a request needs. */
-const GARBAGE_BYTES = 48_000_000;
-const MEMORY_FACTOR = 20;
-const ATTEMPTS = 4;
-/** The limit for this machine, measured once, because measuring it takes longer than a request. */
-const LIMIT_MS = maxHeldMs();
-
 /** Posts a body and checks from inside that the server held its event loop shortly and took little memory. */
 export async function postHostile(
   poster: OutsidePoster,
@@ -97,30 +90,7 @@ export async function postHostile(
   name: string,
 ): Promise<OutsideAnswer> {
   let answer: OutsideAnswer | undefined;
-  let heldMs = Number.POSITIVE_INFINITY;
-  // Garbage of earlier requests comes once. The memory of this request comes with each attempt.
-  let leastPeak = Number.POSITIVE_INFINITY;
-  const maxBytes = MEMORY_FACTOR * body.length + GARBAGE_BYTES;
-  for (let attempt = 0; attempt < ATTEMPTS && (heldMs >= LIMIT_MS || leastPeak >= maxBytes); attempt += 1) {
-    const before = countBytes();
-    let peak = 0;
-    let isDone = false;
-    const look = (): void => {
-      peak = Math.max(peak, countBytes() - before);
-      if (!isDone) setImmediate(look);
-    };
-    look();
-    heldMs = Math.min(heldMs, await measureHeldMs(async () => (answer = await poster.post(url, body))));
-    isDone = true;
-    leastPeak = Math.min(leastPeak, peak);
-  }
-  expect(leastPeak, `memory of ${name}`).toBeLessThan(maxBytes);
-  expect(heldMs, `the event loop was held by ${name}`).toBeLessThan(LIMIT_MS);
+  await expectFrugal(name, body.length, async () => (answer = await poster.post(url, body)));
   expect(answer?.status, `${name}: ${answer?.text}`).toBeLessThan(500);
   return answer as OutsideAnswer;
-}
-
-function countBytes(): number {
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
 }

@@ -198,6 +198,30 @@ describe('requests that are open', () => {
     expect(await ended).toBe('');
   });
 
+  test('end an export that a client reads slowly', async () => {
+    const content = 'and so on '.repeat(90_000);
+    const messages = Array.from({ length: 30 }, () => ({ role: 'user' as const, content }));
+    await http.client.append({ conversation: 'large', agent: 'guide', messages });
+    let isRefused = false;
+    let refusals = 0;
+    const { url } = await http.serve({
+      limits: { accessCheckMs: 50 },
+      authenticate: async () => {
+        if (!isRefused) return { tenant: '_', scopes: ['admin'] };
+        refusals += 1;
+        throw new HttpProblem('unauthorized', 'log in');
+      },
+    });
+    const { body } = await fetch(`${url}/v1/conversations/large/export`);
+    const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+    await reader?.read();
+    isRefused = true;
+    await expect.poll(() => refusals).toBeGreaterThan(0);
+    const rest = await readRest(reader);
+    expect(rest).toMatch(/cut$/);
+    expect(rest.length).toBeLessThan(20_000_000);
+  });
+
   test('go on without a further check if the server checks no open requests', async () => {
     let count = 0;
     const { url } = await http.serve({

@@ -1,3 +1,4 @@
+import { readJsonText } from '../json-text.ts';
 import type { Message, Weight } from '../message.ts';
 import type { Sliced } from '../sliced.ts';
 import type { ContextItem } from '../version.ts';
@@ -107,18 +108,9 @@ const STRING = /"[^"\\]*(?:\\.[^"\\]*)*(?:"(\s*:)?|\\?$)/gs;
  */
 function clipArguments(text: string, keepChars: number, seq: number): string {
   if (text.length <= keepChars) return text;
-  if (!isJson(text)) return clipText(text, keepChars, seq);
+  if (readJsonText(text) === undefined) return clipText(text, keepChars, seq);
   return text.replace(STRING, (literal: string, colon: string | undefined) => {
     const isShort = colon !== undefined || literal.length <= keepChars;
     return isShort ? literal : JSON.stringify(clipText(JSON.parse(literal) as string, keepChars, seq));
   });
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

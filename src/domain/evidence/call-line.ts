@@ -1,3 +1,4 @@
+import { readJsonText } from '../json-text.ts';
 import type { ToolCall } from '../message.ts';
 
 /** A value of a call's arguments that holds no other value. */
@@ -54,18 +55,10 @@ function readValues(given: string): Value[] {
     else if (typeof value === 'object') for (const [own, item] of Object.entries(value)) visit(item, own, depth + 1);
     else if (isScalar(value)) values.push({ key, text: String(value) });
   };
-  visit(parse(given), '');
+  visit(readJsonText(given) ?? given, '');
   return values;
 }
 
 function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-}
-
-function parse(given: string): unknown {
-  try {
-    return JSON.parse(given);
-  } catch {
-    return given;
-  }
 }

@@ -1,3 +1,4 @@
+import { readJsonText } from '../json-text.ts';
 import type { Message, ToolCall } from '../message.ts';
 import { classOf, SPACE } from './characters.ts';
 
@@ -23,7 +24,7 @@ const MAX_CALL_LINE_CHARS = 120;
 
 /** `name key: value, key: value`, with the values of nested objects under their own keys. */
 export function describeCall({ name, arguments: text }: ToolCall): string {
-  const values = describeValues(parseArguments(text));
+  const values = describeValues(readJsonText(text) ?? text);
   const chars = values.reduce((sum, value) => sum + value.length + 2, name.length - 1);
   return `${name} ${values.join(chars <= MAX_CALL_LINE_CHARS ? ', ' : ',\n')}`;
 }
@@ -62,14 +63,6 @@ function isScalar(value: unknown): value is string | number | boolean {
 function openParent(parent: object, key: string): OpenParent {
   if (Array.isArray(parent)) return { values: parent, key, next: 0 };
   return { keys: Object.keys(parent), values: Object.values(parent), key, next: 0 };
-}
-
-function parseArguments(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Bounds of a piece of a long line, in characters. A fragment is chosen alone, so that a value can stay without its neighbours. */

@@ -1,3 +1,4 @@
+import { readJsonText } from '../json-text.ts';
 import type { Message, ToolCall } from '../message.ts';
 import { endsSlice, runToEnd, type Sliced } from '../sliced.ts';
 
@@ -101,12 +102,8 @@ class ResultsInForce {
 
 /** @returns the first argument as JSON, or undefined if the call has none */
 function firstArgument({ arguments: text }: ToolCall): string | undefined {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    if (typeof parsed !== 'object' || parsed === null) return undefined;
-    const [first] = Object.entries(parsed);
-    return first === undefined ? undefined : JSON.stringify(first);
-  } catch {
-    return undefined;
-  }
+  const parsed = readJsonText(text);
+  if (typeof parsed !== 'object' || parsed === null) return undefined;
+  const [first] = Object.entries(parsed);
+  return first === undefined ? undefined : JSON.stringify(first);
 }

@@ -5,7 +5,8 @@ import { parseInput } from '../../domain/parse.ts';
 import type { AccessOptions } from '../access.ts';
 import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
 import { guardApp, openApp, readBody, readServerFacts, streamFrames, writeData } from '../front-end/server-facts.ts';
-import { listChatMessages } from './chat-history.ts';
+import { answerJson } from '../json-answer.ts';
+import { openChatHistory, type UiMessage } from './chat-history.ts';
 import { readChatRequest } from './chat-request.ts';
 import { type ChatTurn, takeChatRequest } from './chat-turns.ts';
 import { ChunkTable, type SdkVersion } from './chunks.ts';
@@ -72,9 +73,24 @@ export function openChat(options: ChatOptions): Hono {
   app.get('/v1/chat/:id', async (context) => {
     const backend = await openBackend(options, context);
     const id = parseInput(idSchema, context.req.param('id'), 'id');
-    return context.json({ id, messages: await listChatMessages(backend, id) });
+    const { readers, streams: limits, cut } = readServerFacts(context);
+    const pieces = writeHistory(id, await openChatHistory(backend, id));
+    return answerJson({ request: context.req.raw, cut, readers, limits, pieces });
   });
   return app;
+}
+
+async function* writeHistory(
+  id: string,
+  messages: AsyncIterable<UiMessage> | Iterable<UiMessage>,
+): AsyncGenerator<string> {
+  yield `{"id":${JSON.stringify(id)},"messages":[`;
+  let before = '';
+  for await (const message of messages) {
+    yield before + JSON.stringify(message);
+    before = ',';
+  }
+  yield ']}';
 }
 
 interface OpenChat {

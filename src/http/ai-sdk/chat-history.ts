@@ -1,8 +1,10 @@
+import type { OpenTurns } from '../../client/index.ts';
 import { isTurnfoldError } from '../../domain/errors.ts';
 import type { LogEntry } from '../../domain/message.ts';
+import type { SeqRange } from '../../domain/version.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { readJson } from '../front-end/call-names.ts';
-import { omitRolledBack } from '../front-end/rolled-back.ts';
+import { findRolledBack } from '../front-end/rolled-back.ts';
 import { splitTurnName } from './chat-turns.ts';
 
 /** A message as `useChat` takes it in `messages`. */
@@ -14,31 +16,75 @@ export interface UiMessage {
 
 type UiPart = { readonly type: string } & Record<string, unknown>;
 
+/** Bytes and entries of the log that are held at a time, however large the log is. */
+const BATCH = { maxBytes: 1_000_000, limit: 500 };
+
 /**
- * Lists the messages of a conversation for a page that opens it: the whole log, without what was regenerated. Behind it
+ * Reads the messages of a conversation for a page that opens it: the whole log, without what was regenerated. Behind it
  * come the users' messages of turns that wait for a worker. The answer of an open turn is left out, because its stream has it.
+ * @returns no messages for a conversation that does not exist
  */
-export async function listChatMessages(
+export async function openChatHistory(
   { client, nameOf }: Pick<Backend, 'client' | 'nameOf'>,
   id: string,
-): Promise<UiMessage[]> {
+): Promise<AsyncIterable<UiMessage> | Iterable<UiMessage>> {
+  const name = nameOf(id);
   try {
-    // First the open turns: a turn that begins between the reads then has its message in both, and not in none.
-    const before = await client.openTurns(nameOf(id), { limit: 1_000, inputs: true });
-    const [log, versions] = await Promise.all([client.log(nameOf(id)), client.versions(nameOf(id))]);
-    // A turn may begin or end while the log is read. The log may then hold a part of its answer, or nothing.
-    const after = await client.openTurns(nameOf(id), { limit: 1_000 });
-    const open = new Set([...before.turns, ...after.turns].map(({ turn }) => turn));
-    const kept = omitRolledBack(log, versions);
-    const logged = new Set(log.map(({ turn }) => turn));
-    const unclaimed = before.turns.filter(({ turn, input }) => input !== undefined && !logged.has(turn));
-    return [
-      ...buildMessages(kept.filter(({ turn = '', message }) => message.role === 'user' || !open.has(turn))),
-      ...unclaimed.map(({ turn, input = '' }) => writeUserMessage(nameUserMessage(turn), input)),
-    ];
+    // The log is read up to its end between two reads of the open turns. A turn with a part of its answer before this end is
+    // in one of them.
+    const before = await client.openTurns(name, { limit: 1_000, inputs: true });
+    const [{ head }, versions] = await Promise.all([client.describe(name), client.versions(name)]);
+    const after = await client.openTurns(name, { limit: 1_000 });
+    const readBatch = async (seq: number): Promise<LogEntry[]> => await client.log(name, { after: seq, ...BATCH });
+    // Read at once, so that a log that cannot be read is a problem, and not half an answer.
+    const first = await readBatch(0);
+    return listMessages({
+      log: readLog(first, head, readBatch),
+      dropped: findRolledBack(versions),
+      open: new Set([...before.turns, ...after.turns].map(({ turn }) => turn)),
+      queued: before.turns,
+    });
   } catch (error) {
     if (isTurnfoldError(error, 'not_found')) return [];
     throw error;
+  }
+}
+
+async function* readLog(
+  first: LogEntry[],
+  head: number,
+  readBatch: (seq: number) => Promise<LogEntry[]>,
+): AsyncGenerator<LogEntry> {
+  for (let batch = first; batch.length > 0; batch = await readBatch(batch.at(-1)?.seq ?? head)) {
+    yield* batch.filter(({ seq }) => seq <= head);
+    if ((batch.at(-1)?.seq ?? head) >= head) return;
+  }
+}
+
+interface ChatLog {
+  readonly log: AsyncIterable<LogEntry>;
+  /** Messages that a rollback took out of the context. */
+  readonly dropped: readonly SeqRange[];
+  readonly open: ReadonlySet<string>;
+  /** Turns that were open when the read began. */
+  readonly queued: OpenTurns['turns'];
+}
+
+async function* listMessages({ log, dropped, open, queued }: ChatLog): AsyncGenerator<UiMessage> {
+  const logged = new Set<string>();
+  let last: UiMessage | undefined;
+  for await (const entry of log) {
+    const { seq, turn = '', message } = entry;
+    logged.add(turn);
+    if (dropped.some(({ from, to }) => seq >= from && seq <= to)) continue;
+    if (message.role !== 'user' && open.has(turn)) continue;
+    const next = addEntry(last, entry);
+    if (last !== undefined && next !== last) yield last;
+    last = next;
+  }
+  if (last !== undefined) yield last;
+  for (const { turn, input } of queued) {
+    if (input !== undefined && !logged.has(turn)) yield writeUserMessage(nameUserMessage(turn), input);
   }
 }
 
@@ -51,34 +97,26 @@ function writeUserMessage(id: string, text: string): UiMessage {
   return { id, role: 'user', parts: [{ type: 'text', text }] };
 }
 
-function buildMessages(log: readonly LogEntry[]): UiMessage[] {
-  const messages: UiMessage[] = [];
-  for (const { seq, turn, message } of log) {
-    const { role, content, toolCalls = [] } = message;
-    if (role === 'user') {
-      messages.push(writeUserMessage(turn === undefined ? `log.${seq}` : nameUserMessage(turn), content));
-    } else if (role === 'assistant') {
-      const { parts } = openAnswer(messages, turn ?? `log.${seq}`);
-      parts.push({ type: 'step-start' });
-      if (content !== '') parts.push({ type: 'text', text: content, state: 'done' });
-      for (const { id: toolCallId, name: toolName, arguments: written } of toolCalls) {
-        const input = readJson(written);
-        parts.push({ type: 'dynamic-tool', toolName, toolCallId, state: 'input-available', input });
-      }
-    } else if (role === 'tool') {
-      addResult(messages.at(-1), message);
-    }
+/**
+ * Adds an entry of the log to the last message, or begins the next one. A turn has one answer, however many steps it took.
+ * Messages that were appended without a turn continue the last one.
+ */
+function addEntry(last: UiMessage | undefined, { seq, turn, message }: LogEntry): UiMessage | undefined {
+  const { role, content, toolCalls = [] } = message;
+  if (role === 'user') {
+    return writeUserMessage(turn === undefined ? `log.${seq}` : nameUserMessage(turn), content);
   }
-  return messages;
-}
-
-/** A turn has one answer, however many steps it took. Messages that were appended without a turn continue the last one. */
-function openAnswer(messages: UiMessage[], id: string): UiMessage {
-  const last = messages.at(-1);
-  if (last?.role === 'assistant') return last;
-  const opened: UiMessage = { id, role: 'assistant', parts: [] };
-  messages.push(opened);
-  return opened;
+  if (role === 'tool') addResult(last, message);
+  if (role !== 'assistant') return last;
+  const answer: UiMessage =
+    last?.role === 'assistant' ? last : { id: turn ?? `log.${seq}`, role: 'assistant', parts: [] };
+  answer.parts.push({ type: 'step-start' });
+  if (content !== '') answer.parts.push({ type: 'text', text: content, state: 'done' });
+  for (const { id: toolCallId, name: toolName, arguments: written } of toolCalls) {
+    const input = readJson(written);
+    answer.parts.push({ type: 'dynamic-tool', toolName, toolCallId, state: 'input-available', input });
+  }
+  return answer;
 }
 
 function addResult(answer: UiMessage | undefined, { toolCallId, content, isError }: LogEntry['message']): void {

@@ -1,10 +1,10 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
 import type { Tool } from '../../domain/agent.ts';
 import { writeBoundedJson } from '../../domain/bounded-json.ts';
+import { readJsonText, refuseJsonText } from '../../domain/json-text.ts';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { nameIssues } from '../../domain/parse.ts';
 import type { RecordedCall } from '../../domain/turn.ts';
-import { parseToolJson, RESULT_BOUNDS } from './tool-output.ts';
 
 export type ReadInput =
   | { readonly status: 'valid'; readonly input: unknown }
@@ -14,10 +14,13 @@ export type ReadInput =
 /** Parses the arguments of a tool call by the tool's schema. */
 export function readInput(tool: Tool, text: string): ReadInput {
   // Some models send empty text as the arguments of a tool that takes none.
-  const given = parseToolJson(text.trim() === '' ? '{}' : text);
-  if (!given.isJson) return { status: 'invalid', why: 'arguments: not valid JSON' };
+  const given = text.trim() === '' ? '{}' : text;
+  const refusal = refuseJsonText(given);
+  if (refusal !== undefined) return { status: 'invalid', why: `arguments: ${refusal.why}` };
+  const value = readJsonText(given);
+  if (value === undefined) return { status: 'invalid', why: 'arguments: not valid JSON' };
   try {
-    const { success, data, error } = tool.input.safeParse(given.value);
+    const { success, data, error } = tool.input.safeParse(value);
     if (success) return { status: 'valid', input: data };
     return {
       status: 'invalid',
@@ -30,13 +33,15 @@ export function readInput(tool: Tool, text: string): ReadInput {
 
 type ShownInput = Required<Pick<RecordedCall, 'input'>> & Pick<RecordedCall, 'isShownOnly'>;
 
+const INPUT_BOUNDS = { maxCharacters: MAX_MESSAGE_BYTES };
+
 /**
  * Writes an input as the text that a wait records and a person reads. JSON is used only if parsing it gives an equal
  * value, so that the approved text and the value of `run` are the same. Any other value is written by `inspect`.
  * @returns undefined for an input that is too large to be shown
  */
 export function showInput(input: unknown): ShownInput | undefined {
-  const written = writeBoundedJson(input, RESULT_BOUNDS);
+  const written = writeBoundedJson(input, INPUT_BOUNDS);
   if (written.status === 'written' && isDeepStrictEqual(JSON.parse(written.json), input)) {
     return { input: written.json };
   }
@@ -46,7 +51,7 @@ export function showInput(input: unknown): ShownInput | undefined {
     maxStringLength: null,
     customInspect: false, // a class could hide a part of its value
   });
-  return text.length > RESULT_BOUNDS.maxCharacters ? undefined : { input: text, isShownOnly: true };
+  return text.length > MAX_MESSAGE_BYTES ? undefined : { input: text, isShownOnly: true };
 }
 
 /** Explains an input for which `showInput` returns undefined. */
@@ -58,8 +63,8 @@ export const UNSHOWN_INPUT = `arguments: the tool's schema makes an input of mor
  */
 export function restoreInput(tool: Tool, { arguments: text, input, isShownOnly }: RecordedCall): ReadInput {
   if (input !== undefined && isShownOnly !== true) {
-    const recorded = parseToolJson(input);
-    if (recorded.isJson) return { status: 'valid', input: recorded.value };
+    const recorded = readJsonText(input);
+    if (recorded !== undefined) return { status: 'valid', input: recorded };
     return { status: 'invalid', why: 'arguments: the recorded input is not JSON. The call did not run' };
   }
   const read = readInput(tool, text);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ToolOutput } from '../../domain/agent.ts';
 import { writeBoundedJson } from '../../domain/bounded-json.ts';
 import type { ToolOutcome } from '../../domain/events.ts';
+import { readJsonText, STORED_JSON_BOUNDS } from '../../domain/json-text.ts';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { joinPath, safeParse } from '../../domain/parse.ts';
 import { readSafely } from '../../domain/thrown.ts';
@@ -28,11 +29,8 @@ export function errorAnswer(outcome: Exclude<ToolOutcome, 'done'>, why: string):
   return { output: { content: `${outcome}: ${why}`, isError: true }, outcome };
 }
 
-/**
- * Limits for writing a tool's result or input as JSON. The limit on the number of JSON values is twice the usual one,
- * which is enough for 20,000 rows of five columns.
- */
-export const RESULT_BOUNDS = { maxCharacters: MAX_MESSAGE_BYTES, maxWork: 550_000 };
+/** Limits for writing a tool's result as JSON. The result becomes a text, which nothing parses again. */
+const RESULT_BOUNDS = { maxCharacters: MAX_MESSAGE_BYTES, maxValues: 550_000 };
 
 export function readOutput(value: unknown): ToolAnswer {
   return readExact(value) ?? readObject(value);
@@ -74,27 +72,16 @@ function readObject(value: unknown): ToolAnswer {
  * @param json the tool result that a caller sent to `resume`, as JSON
  */
 export function readBroughtOutput(json: string): ToolAnswer {
-  const value = parseToolJson(json);
-  if (!value.isJson) return errorAnswer('invalid_result', 'the result that the caller sent is not JSON');
+  const value = readJsonText(json, STORED_JSON_BOUNDS);
+  if (value === undefined) return errorAnswer('invalid_result', 'the result that the caller sent is not JSON');
   return (
-    readExact(value.value) ??
+    readExact(value) ??
     errorAnswer('invalid_result', 'the result that the caller sent must be text or {content, isError}')
   );
 }
 
 /** Reads the decision about a tool call that waits for approval. An unreadable decision counts as not approved. */
 export function readApproval(json: string): Approval {
-  const value = parseToolJson(json);
-  const parsed = approvalSchema.safeParse(value.isJson ? value.value : undefined);
+  const parsed = approvalSchema.safeParse(readJsonText(json));
   return parsed.success ? parsed.data : { approved: false, why: 'the decision on the approval could not be read' };
-}
-
-export type ParsedJson = { readonly isJson: true; readonly value: unknown } | { readonly isJson: false };
-
-export function parseToolJson(text: string): ParsedJson {
-  try {
-    return { isJson: true, value: JSON.parse(text) };
-  } catch {
-    return { isJson: false };
-  }
 }
