@@ -34,19 +34,21 @@ async function countBytes(response: IncomingMessage): Promise<number> {
 }
 
 test(
-  'a server with a heap of 200 MB sends six exports, contexts or pages of 42 MB of messages at a time',
+  'a server with a heap of 200 MB sends six exports, chats, contexts or pages of 42 MB of messages at a time',
   async () => {
     const env = {
       REDIS_URL: fixture.url,
       TURNFOLD_SHARDS: String(SHARDS),
       NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}`,
     };
-    const server = await startServe(env);
+    const server = await startServe(env, '--agent', 'talker');
     const conversation = `${server.url}/v1/conversations/large`;
-    // All answers have begun before the first is read.
-    const exports = await Promise.all(Array.from({ length: READERS }, () => open(`${conversation}/export`)));
-    const read = await Promise.all(exports.map(({ response }) => countBytes(response)));
-    for (const bytes of read) expect(bytes).toBeGreaterThan(MESSAGES * TEXT.length);
+    for (const whole of [`${conversation}/export`, `${server.url}/v1/chat/large`]) {
+      // All answers have begun before the first is read.
+      const answers = await Promise.all(Array.from({ length: READERS }, () => open(whole)));
+      const read = await Promise.all(answers.map(({ response }) => countBytes(response)));
+      for (const bytes of read) expect(bytes, whole).toBeGreaterThan(MESSAGES * TEXT.length);
+    }
     for (const path of ['context', 'messages?view=active&limit=1000', 'messages?limit=1000']) {
       const answers = Array.from({ length: READERS }, async () => {
         const { response } = await open(`${conversation}/${path}`);
