@@ -7,7 +7,7 @@ import { authenticateByKey } from '../http/bearer-keys.ts';
 /** Addresses that only this machine reaches. */
 const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
 
-/** Options of a command that decide from where requests may come. */
+/** Names of the options that limit the hosts and origins of requests, for error messages. */
 export interface ServedHostOptions {
   readonly host: string;
   /** True if each request needs an access key. */

@@ -22,7 +22,7 @@ export function boundedRecord<Value extends z.ZodType>(
 }
 
 /**
- * Most entries of a list that grows with a conversation, such as the segments of a version or the messages of a request.
- * A log has fewer messages.
+ * Maximum entries of a list that grows with a conversation: the segments of a version, or the messages of a request. No log
+ * has that many messages.
  */
 export const MAX_GROWN_ENTRIES = 1_000_000;

@@ -1,4 +1,4 @@
-/** Outcomes of a process that a worker started for one suspect, a turn whose workers died twice. */
+/** How a child process for a suspect can end. A suspect is a turn during which two workers died. */
 export const SUSPECT_OUTCOMES = ['ended', 'died', 'blocked', 'stopped', 'not_started'] as const;
 /**
  * - `ended`: the turn was settled, suspended, handed back or lost.

@@ -30,7 +30,7 @@ export interface ReaderLimits {
   readonly maxReaders: number;
   /** Time between two checks of an open request's caller, in ms. 0: no checks. */
   readonly accessCheckMs: number;
-  /** Receives each error of a check that says nothing about the caller. */
+  /** Receives each failed access check that does not refuse the caller, e.g. because Redis is away. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -84,7 +84,7 @@ export class ServerReaders {
   }
 }
 
-/** Codes of a check that found out that the caller has no access. Any other error says nothing about the caller. */
+/** Error codes that refuse the caller. Any other error means that the check itself failed. */
 const LOST_ACCESS: ReadonlySet<string> = new Set(['unauthorized', 'forbidden']);
 /** Checks in a row that may fail for another reason, e.g. because Redis is away, or not end. Then the reader ends. */
 const MAX_FAILED_CHECKS = 15;

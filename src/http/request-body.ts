@@ -37,7 +37,7 @@ export async function readJsonBody(request: Request, limits: BodyLimits): Promis
   return body;
 }
 
-/** Length of a body that takes milliseconds to parse. */
+/** Parsing a longer body takes milliseconds. */
 const LARGE_CHARACTERS = 65_536;
 
 const BYTE_ORDER_MARK = /^\uFEFF/;

@@ -1,5 +1,5 @@
-// Entry of a process that runs one suspect, started by `suspect-processes.ts`. A thread ends the process if its parent has died
-// while the turn blocks the event loop.
+// Entry point of a child process, which `suspect-processes.ts` starts to run one suspect. A thread watches the parent process,
+// and ends the child if the parent dies while the turn blocks the event loop.
 import { isMainThread, Worker, workerData } from 'node:worker_threads';
 
 const CHECK_MS = 1_000;

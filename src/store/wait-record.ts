@@ -10,7 +10,7 @@ import {
 } from '../domain/turn.ts';
 import type { RecordFields } from './records.ts';
 
-/** Fields of a turn that tell what the turn waits for. `turn-record.ts` explains them. */
+/** Fields of a turn's record that describe its wait. `turn-record.ts` explains each field. */
 export const WAIT_FIELDS = [
   'waitFor',
   'waitStep',

@@ -94,8 +94,8 @@ export function readUserText({ role, parts }: ChatMessage): string {
 }
 
 /**
- * Reads the answers of a message to the calls that its turn waits for. A result of a call that has one is left out, because a
- * page that was loaded again may run the call again.
+ * Reads from a message the answers to the calls that its turn waits for. Answers to decided calls are left out: a page that
+ * was loaded again may run a call again.
  * @throws conflict if the message shows another call than the one that waits
  */
 export function readAnswers(

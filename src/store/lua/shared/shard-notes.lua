@@ -1,5 +1,5 @@
--- Requires: keys, ready. Defines: forget_notes. Removes an erased conversation from two hashes of its shard: from the outbox,
--- also that of a webhook which was removed, and from the quarantine. Damage to these hashes stops no erase.
+-- Requires: keys, ready. Defines: forget_notes. Removes an erased conversation from two hashes of its shard: the outbox of
+-- webhooks, and the quarantine. The outbox may belong to a removed webhook. An erase goes on if a hash is damaged.
 local shard_prefix = string.match(ready, '^(.*)ready$')
 local framed_name = '|' .. tenant .. '|' .. id .. '|'
 
