@@ -28,6 +28,7 @@ async function compactOnce(
   source: readonly Message[],
   maxTokens: number,
 ): Promise<CompactedConversation | undefined> {
+  if (maxTokens < 1) return undefined; // a recall answer takes more than the whole budget of a short source
   const prepared = await prepareOfflineAgent({ ...policy, maxTokens }, {}, counts);
   const weighed = await weighConversation(source, prepared);
   try {
