@@ -36,7 +36,7 @@ export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & BusyTurnSto
   return {
     ...openMemoryTurnIntake(db),
     ...openMemoryBusyTurnStore(db),
-    claim: async (ref, owner, wake) => claim(db, ref, owner, wake),
+    claim: async (ref, owner, wake, agents) => claim(db, { ref, owner, wake, agents }),
     startSteps: async (lease, keys) => {
       const owned = findOwned(db, lease);
       if ('status' in owned) return owned;
@@ -92,7 +92,14 @@ function mostAttempts({ alone }: MemoryConversation): number {
   return (alone === 'watched' ? 2 : 1) * TURN_LIMITS.maxAttempts;
 }
 
-function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: string): ClaimResult {
+interface Claim {
+  readonly ref: ConversationRef;
+  readonly owner: string;
+  readonly wake: string;
+  readonly agents: readonly string[] | undefined;
+}
+
+function claim(db: MemoryDatabase, { ref, owner, wake, agents }: Claim): ClaimResult {
   if (db.isGone(ref)) return { status: 'gone' };
   const conversation = db.find(ref);
   if (conversation?.poisoned?.wake === wake) {
@@ -111,6 +118,8 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
     }
     return { status: 'leased', untilMs: leaseUntil };
   }
+  const { agent } = conversation;
+  if (agents?.includes(agent) === false) return { status: 'unserved', agent };
   const { waiting } = record;
   if (record.state === 'waiting' && waiting && !waiting.isOver && waiting.until > db.now()) {
     db.ready.set(readyEntry('t', ref), waiting.until);

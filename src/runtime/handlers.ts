@@ -14,6 +14,7 @@ import type { Summarizer } from '../domain/ports/summarizer.ts';
 import type { Tracing } from '../domain/ports/tracing.ts';
 import type { ClaimedTurn } from '../domain/ports/turn-store.ts';
 import { createIdSource, createOwnerSource } from '../jobs/id-source.ts';
+import type { AgentsElsewhere } from '../workers/agents-elsewhere.ts';
 import type { Calibrations } from '../workers/calibrations.ts';
 import { createPassHandler, takeOverPass } from '../workers/compaction/pass-delivery.ts';
 import { recountContext } from '../workers/compaction/recount.ts';
@@ -47,6 +48,8 @@ export interface HandlerParts {
   readonly shadowed?: PreparedAgents | undefined;
   /** Runs suspects in processes of their own. Undefined: a suspect runs alone in this process. */
   readonly suspects?: SuspectRunner | undefined;
+  /** Gives back work of agents that this process lacks. Undefined: such work fails at once. */
+  readonly elsewhere?: AgentsElsewhere | undefined;
 }
 
 export interface Handlers {
@@ -61,7 +64,7 @@ export interface Handlers {
 /** Creates the job handler of each worker role. */
 export function createHandlers(parts: HandlerParts): Handlers {
   const { store, summarizers, shadowed, wakes, agents, calibrations, onEvent, onContent, tracing, shutdown } = parts;
-  const { worker, suspects, clock = systemClock } = parts;
+  const { worker, suspects, elsewhere, clock = systemClock } = parts;
   const listeners = { onEvent, onContent, tracing };
   const system = {
     clock,
@@ -71,7 +74,7 @@ export function createHandlers(parts: HandlerParts): Handlers {
     shutdown,
     solo: processLock,
   };
-  const shared = { contexts: store, wakes, agents, calibrations, ...listeners, ...system };
+  const shared = { contexts: store, wakes, agents, elsewhere, calibrations, ...listeners, ...system };
   const sweepPorts = { ...shared, sweep: store };
   const summaries = withReadableSummaries(store, sweepPorts);
   const compaction = { ...shared, passes: store, summaries };

@@ -12,6 +12,7 @@ import { type ConnectedStore, connectStore } from '../store/connect-store.ts';
 import { combineListeners } from '../telemetry/listeners.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { loadTokenCounter } from '../tokens/token-counter.ts';
+import { AgentsElsewhere } from '../workers/agents-elsewhere.ts';
 import { Calibrations } from '../workers/calibrations.ts';
 import type { FactorOf } from '../workers/prepared-agent.ts';
 import { Presence } from '../workers/presence.ts';
@@ -139,6 +140,12 @@ async function openWorkers(startup: Startup): Promise<Workers> {
     onContent,
     tracing,
     shutdown,
+    elsewhere: new AgentsElsewhere({
+      names: agents.all.map(({ agent }) => agent.name),
+      presence: connected.presence,
+      clock: systemClock,
+      giveUpMs: settings.missingAgentMs,
+    }),
     suspects:
       agentsModule === undefined
         ? undefined
@@ -182,7 +189,12 @@ async function startRoles({ settings, onEvent, metrics, closers }: Startup, open
   const loop = new EventLoopMonitor();
   closers.add(() => loop.stop());
   const presence = new Presence(
-    { worker, roles: settings.roles, startedAt: systemClock.now() },
+    {
+      worker,
+      roles: settings.roles,
+      startedAt: systemClock.now(),
+      agents: settings.agents.map(({ name }) => name),
+    },
     { store: connected.presence, timers: systemTimers, clock: systemClock, onEvent },
   );
   await presence.start();

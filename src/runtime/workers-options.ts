@@ -71,6 +71,8 @@ export interface WorkersOptions extends ListenerOptions {
   readonly shutdownMs?: number;
   /** A worker with free capacity counts as not ready once a job has waited this long, in ms (60,000). */
   readonly stuckMs?: number;
+  /** Work of an agent fails once no running worker has had the agent for this long, in ms (600,000). */
+  readonly missingAgentMs?: number;
   /** Aborts a start that waits for Redis, with the signal's reason. Does not affect workers that have started. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -94,12 +96,13 @@ export interface WorkersSettings extends ListenerOptions {
   readonly webhooks: { readonly allowPrivate: boolean };
   readonly shutdownMs: number;
   readonly stuckMs: number;
+  readonly missingAgentMs: number;
   readonly signal: AbortSignal | undefined;
   /** Warnings about the policies, e.g. about a setting that is no longer used. */
   readonly warnings: readonly string[];
 }
 
-const { concurrency: JOBS, shutdownMs, stuckMs } = PROCESS_DEFAULTS;
+const { concurrency: JOBS, shutdownMs, stuckMs, missingAgentMs } = PROCESS_DEFAULTS;
 /** Allows 0 parallel jobs for roles that this process does not have. */
 const jobs = wholeNumber({ ...PROCESS_RANGES.concurrency, least: 0 });
 
@@ -126,6 +129,7 @@ const workersSchema = z.strictObject({
   webhooks: z.strictObject({ allowPrivate: z.boolean().default(false) }).default({ allowPrivate: false }),
   shutdownMs: wholeNumber(PROCESS_RANGES.shutdownMs).default(shutdownMs),
   stuckMs: wholeNumber(PROCESS_RANGES.stuckMs).default(stuckMs),
+  missingAgentMs: wholeNumber(PROCESS_RANGES.missingAgentMs).default(missingAgentMs),
   summarizers: boundedList(modelSchema, 1_000).optional(),
   signal: z.instanceof(AbortSignal, { error: 'expected an AbortSignal' }).optional(),
   onEvent: functionSchema.optional(),
@@ -170,6 +174,7 @@ export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
     webhooks: read.webhooks,
     shutdownMs: read.shutdownMs,
     stuckMs: read.stuckMs,
+    missingAgentMs: read.missingAgentMs,
     signal: read.signal,
     summarizers: options.summarizers ?? [],
     agents,

@@ -1,5 +1,5 @@
 import type { Durability } from '../domain/durability.ts';
-import type { PresenceStore } from '../domain/ports/presence-store.ts';
+import type { AgentFinder, PresenceStore } from '../domain/ports/presence-store.ts';
 import type { Store } from '../domain/ports/store.ts';
 import type { StreamNotices } from '../domain/ports/turn-streams.ts';
 import { checkAccess } from '../redis/access.ts';
@@ -46,7 +46,7 @@ export interface ConnectedStore {
    */
   readonly checkServer: () => Promise<void>;
   readonly measures: StoreMeasures;
-  readonly presence: PresenceStore;
+  readonly presence: PresenceStore & AgentFinder;
   readonly close: () => Promise<void>;
 }
 

@@ -146,7 +146,7 @@ export class Keyspace {
     return `{tf${shard}}:outbox:positions`;
   }
 
-  /** Key of the running workers: roles and start of each. */
+  /** Key of the running workers: roles, start and agents of each. */
   workers(): string {
     return '{tf}:workers';
   }
@@ -154,6 +154,11 @@ export class Keyspace {
   /** Key of the connection of a running worker. The key expires if the worker does not renew it. */
   worker(worker: string): string {
     return `{tf}:worker:${worker}`;
+  }
+
+  /** Key of the agents that no running worker has: the time of the first look for each. */
+  missingAgents(): string {
+    return '{tf}:missing';
   }
 
   /** Key of the lease of the worker that sweeps all shards. */

@@ -1,5 +1,7 @@
 import type { Redis } from 'ioredis';
 import {
+  type AgentFinder,
+  type AgentPresence,
   LOST_AFTER_MS,
   type PresenceStore,
   type SilentWorker,
@@ -30,11 +32,12 @@ export function connectionName(worker: string): string {
  * again only on a new connection.
  * @param worker worker whose connection this is
  */
-export function openPresence(redis: Redis, keyspace: Keyspace, worker: string): PresenceStore {
+export function openPresence(redis: Redis, keyspace: Keyspace, worker: string): PresenceStore & AgentFinder {
   const own = new OwnConnection(redis, { slot: SLOT, name: connectionName(worker) });
   const bind = scriptBinder(redis, keyspace);
   const begin = bind(beginPresenceScript);
   const end = bind(endPresenceScript);
+  const find = bind(findAgentScript);
   const key = keyspace.worker(worker);
   let written: ListedConnection | undefined;
   // Until the id of a new connection is written, only the age of the key shows that this worker lives.
@@ -52,6 +55,7 @@ export function openPresence(redis: Redis, keyspace: Keyspace, worker: string): 
     findSilent: () => callStore(() => findSilent(redis, keyspace, own)),
     removeSilent: async (name) => (await end(name, LOST_AFTER_MS - STALE_AFTER_MS)) === 1,
     endPresence: async (name) => void (await end(name, NEVER_RENEWED)),
+    findAgent: find,
   };
 }
 
@@ -106,7 +110,7 @@ async function findSilent(redis: Redis, keyspace: Keyspace, own: OwnConnection):
 
 const beginPresenceScript: ScriptDefinition<[presence: WorkerPresence, id: number | undefined], unknown> = {
   file: 'begin-presence',
-  keys: ([{ worker }], keyspace) => [keyspace.workers(), keyspace.worker(worker)],
+  keys: ([{ worker }], keyspace) => [keyspace.workers(), keyspace.worker(worker), keyspace.missingAgents()],
   args: ([presence, id]) => [presence.worker, encode(presence), id ?? '', LOST_AFTER_MS],
   decode: (reply) => reply,
 };
@@ -118,13 +122,21 @@ const endPresenceScript: ScriptDefinition<[worker: string, renewedMs: number], n
   decode: (reply) => reply as number,
 };
 
-function encode({ roles, startedAt }: WorkerPresence): string {
-  return [roles.join(','), startedAt].join('|');
+const findAgentScript: ScriptDefinition<[agent: string], AgentPresence> = {
+  file: 'find-agent',
+  keys: (_, keyspace) => [keyspace.workers(), keyspace.missingAgents()],
+  args: ([agent]) => [agent],
+  decode: (reply) => (reply === null ? { status: 'served' } : { status: 'missing', forMs: reply as number }),
+};
+
+function encode({ roles, startedAt, agents = [] }: WorkerPresence): string {
+  return [roles.join(','), startedAt, agents.join(',')].join('|');
 }
 
 /** Decodes an entry of the list. An entry of unknown form is left out. */
 function decode([worker, text]: [string, string]): WorkerPresence[] {
-  const [roles, startedAt] = text.split('|');
+  const [roles, startedAt, agents] = text.split('|');
   if (!roles || !Number.isFinite(Number(startedAt))) return [];
-  return [{ worker, roles: roles.split(','), startedAt: Number(startedAt) }];
+  const served = agents === undefined ? {} : { agents: agents.split(',').filter((name) => name !== '') };
+  return [{ worker, roles: roles.split(','), startedAt: Number(startedAt), ...served }];
 }

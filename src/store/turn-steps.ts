@@ -20,12 +20,13 @@ import { versionArgs } from './version-record.ts';
 type ClaimReply =
   | ['gone' | 'empty']
   | ['leased' | 'waiting', string]
+  | ['unserved', string]
   | ['poison', string, number]
   | ['claimed', turn: string, fields: string[], record: string[], input: string, earlier?: string[]];
 
 export const claimTurnScript: ScriptOf<TurnStore['claim']> = {
   file: 'claim-turn',
-  args: ([, owner, wake]) => [
+  args: ([, owner, wake, agents]) => [
     owner,
     wake,
     TURN_LIMITS.leaseMs,
@@ -35,6 +36,7 @@ export const claimTurnScript: ScriptOf<TurnStore['claim']> = {
     ...closingArgs(),
     TURN_LIMITS.claimedMessages,
     TURN_LIMITS.claimedBytes,
+    agents === undefined ? '' : ` ${agents.join(' ')} `,
   ],
   decode: (reply, [conversation, owner, wake], keyspace) => {
     const answer = reply as ClaimReply;
@@ -56,6 +58,8 @@ export const claimTurnScript: ScriptOf<TurnStore['claim']> = {
       }
       case 'poison':
         return { status: 'poison', turn: answer[1], ...(answer[2] === 1 && { wake }) };
+      case 'unserved':
+        return { status: 'unserved', agent: answer[1] };
       case 'leased':
       case 'waiting':
         return { status: answer[0], untilMs: Number(answer[1]) };

@@ -1,6 +1,7 @@
 import type { EventListener } from '../domain/events.ts';
 import type { Clock, IdSource } from '../domain/ports/clock.ts';
 import type { Tracing } from '../domain/ports/tracing.ts';
+import type { AgentsElsewhere } from './agents-elsewhere.ts';
 import type { PreparedAgents } from './prepared-agent.ts';
 import type { Shutdown } from './shutdown.ts';
 import type { Timers } from './timers.ts';
@@ -16,4 +17,6 @@ export interface WorkerPorts {
   readonly onEvent: EventListener;
   readonly tracing: Tracing;
   readonly shutdown: Shutdown;
+  /** Gives back work of agents that this worker lacks. Undefined: such work fails at once. */
+  readonly elsewhere?: AgentsElsewhere | undefined;
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../src/domain/ports/clock.ts';
 import {
+  type AgentFinder,
   LOST_AFTER_MS,
   type PresenceStore,
   type SilentWorker,
@@ -8,7 +9,7 @@ import {
 
 const STALE_AFTER_MS = 1_000;
 
-export interface MemoryPresenceStore extends PresenceStore {
+export interface MemoryPresenceStore extends PresenceStore, AgentFinder {
   /** Ends the connection of a worker. */
   disconnect(worker: string): void;
 }
@@ -16,10 +17,12 @@ export interface MemoryPresenceStore extends PresenceStore {
 /** Presence in memory, for tests of the workers. The contract suite checks it against Redis. */
 export function openMemoryPresenceStore(clock: Clock): MemoryPresenceStore {
   const workers = new Map<string, { readonly presence: WorkerPresence; at: number; isConnected: boolean }>();
+  const missing = new Map<string, number>();
   const ageOf = (worker: string): number => clock.now() - (workers.get(worker)?.at ?? clock.now());
   return {
     renewPresence: async (presence) => {
       const isConnected = workers.get(presence.worker)?.isConnected === true;
+      for (const agent of presence.agents ?? []) missing.delete(agent);
       workers.set(presence.worker, { presence, at: clock.now(), isConnected: true });
       return !isConnected;
     },
@@ -31,6 +34,12 @@ export function openMemoryPresenceStore(clock: Clock): MemoryPresenceStore {
       }),
     removeSilent: async (worker) => ageOf(worker) >= STALE_AFTER_MS && workers.delete(worker),
     endPresence: async (worker) => void workers.delete(worker),
+    findAgent: async (agent) => {
+      const isServed = [...workers.values()].some(({ presence: { agents } }) => agents?.includes(agent) ?? true);
+      if (isServed) missing.delete(agent);
+      else if (!missing.has(agent)) missing.set(agent, clock.now());
+      return isServed ? { status: 'served' } : { status: 'missing', forMs: clock.now() - (missing.get(agent) ?? 0) };
+    },
     disconnect: (worker) => {
       const found = workers.get(worker);
       if (found !== undefined) found.isConnected = false;

@@ -7,6 +7,8 @@ export const LOST_AFTER_MS = 20_000;
 export interface WorkerPresence {
   readonly worker: string;
   readonly roles: readonly string[];
+  /** Names of the agents of the process. Absent for an older release, which did not record them. */
+  readonly agents?: readonly string[];
   /** Time when the process started, in ms since epoch. */
   readonly startedAt: number;
 }
@@ -21,6 +23,12 @@ export interface SilentWorker extends WorkerPresence {
   readonly state: 'gone' | 'lost';
 }
 
+/** Whether a running worker has an agent. */
+export type AgentPresence =
+  | { readonly status: 'served' }
+  /** No running worker has had the agent for `forMs`. */
+  | { readonly status: 'missing'; readonly forMs: number };
+
 /** Records which worker processes use a database. */
 export interface PresenceStore {
   /** Renews a worker's key. Returns true if the worker has a new connection since its last renewal. */
@@ -34,4 +42,10 @@ export interface PresenceStore {
   removeSilent(worker: string): Promise<boolean>;
   /** Removes a worker that stops. */
   endPresence(worker: string): Promise<void>;
+}
+
+/** Finds out which agents the running workers have. */
+export interface AgentFinder {
+  /** Looks for a running worker with an agent. The first look that finds none begins the time for which it is missing. */
+  findAgent(agent: string): Promise<AgentPresence>;
 }

@@ -129,6 +129,8 @@ export type ClaimResult =
   | { readonly status: 'empty' | 'gone' }
   /** Another worker owns the turn, or the turn waits. It cannot be claimed before `untilMs`. */
   | { readonly status: 'leased' | 'waiting'; readonly untilMs: number }
+  /** The agent of the turn is not among those that the caller has. Nothing was written. */
+  | { readonly status: 'unserved'; readonly agent: string }
   /** The turn was settled as failed with `poison`. If the answer has a `wake`, the caller adds that queue job. */
   | { readonly status: 'poison'; readonly turn: string; readonly wake?: string };
 
@@ -254,8 +256,9 @@ export interface TurnStore {
   /**
    * Claims the oldest unsettled turn of a conversation for a worker.
    * @param wake id of a queue job, stored and returned if the turn is settled as poison and another turn follows
+   * @param agents names of the worker's agents. A turn of another agent is not claimed. Absent: any turn is
    */
-  claim(conversation: ConversationRef, owner: string, wake: string): Promise<ClaimResult>;
+  claim(conversation: ConversationRef, owner: string, wake: string, agents?: readonly string[]): Promise<ClaimResult>;
   /** Records that steps have started, in one write. Steps that are already recorded do not change. */
   startSteps(lease: TurnLease, keys: readonly string[]): Promise<{ readonly status: 'recorded' } | Lost>;
   /** Reads the context data and the system prompt of an unsettled turn. */

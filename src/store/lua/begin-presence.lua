@@ -1,10 +1,12 @@
 #!lua flags=allow-oom
 -- Adds a worker to the running workers, with its present connection. The script runs on a full Redis, because otherwise living
 -- workers would be reported as lost.
--- KEYS: workers, the worker's key. ARGV: worker, roles and start, id of the connection or '', time to live in ms
+-- KEYS: workers, the worker's key, missing agents. ARGV: worker, its roles, start and agents, id of the connection or '', time
+-- to live in ms
 -- Reply: 1
-local workers, key = unpack(KEYS)
+local workers, key, missing = unpack(KEYS)
 local worker, details, connection, ttlMs = unpack(ARGV)
 redis.call('HSET', workers, worker, details)
+for agent in string.gmatch(string.match(details, '[^|]*$'), '[^,]+') do redis.call('HDEL', missing, agent) end
 redis.call('SET', key, connection, 'PX', ttlMs)
 return 1

@@ -2,8 +2,9 @@
 -- workers keep dying without a recorded outcome is settled as failed (poison), if the last process ran nothing but this
 -- turn (I10). If the process ran other turns too, one of those may be the cause.
 -- ARGV: owner, wake, leaseMs, maxAttempts, failure of a poison turn (JSON), retentionMs, result for open tool calls
--- (content as JSON, tokens, bytes), the most messages and bytes of a context in the reply
--- Reply: {'gone'} | {'empty'} | {'leased'|'waiting', untilMs} | {'poison', turn, 1 if the wake is to be added} |
+-- (content as JSON, tokens, bytes), the most messages and bytes of a context in the reply, agents of the worker between spaces
+-- or '' for any
+-- Reply: {'gone'} | {'empty'} | {'leased'|'waiting', untilMs} | {'unserved', agent} | {'poison', turn, 1 if the wake is to be added} |
 -- {'claimed', turn, its fields, the conversation's fields, the user message while it is the last entry of the log, the
 -- log before this message or nil}
 -- @include key-names
@@ -50,6 +51,8 @@ if tonumber(former or 0) > now then
   if conversation.owner == owner then return claimed(head_reply(head_turn)) end
   return { 'leased', former }
 end
+local agent = value_of(record, 'agent')
+if ARGV[12] ~= '' and agent and not string.find(ARGV[12], ' ' .. agent .. ' ', 1, true) then return { 'unserved', agent } end
 local turn = read_turn(head_turn)
 local state = value_of(turn, 'state')
 -- A turn that a worker gave back with a delay has the field `putOff`.

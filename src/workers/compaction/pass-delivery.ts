@@ -4,6 +4,7 @@ import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { ClaimedPass, PassClaimResult } from '../../domain/ports/pass-store.ts';
 import type { PassDeliveryResult, PassHandler } from '../../domain/ports/queue.ts';
 import type { SpanSubject } from '../../domain/ports/tracing.ts';
+import { delayIfUnserved } from '../agents-elsewhere.ts';
 import { requestPass } from '../pass-request.ts';
 import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
@@ -33,6 +34,11 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
       return DONE;
     }
     const { pass } = claim;
+    const delayMs = await delayIfUnserved(ports, pass.conversation.agent);
+    if (delayMs !== undefined) {
+      await ports.passes.releasePass(pass.lease);
+      return { status: 'postponed', delayMs };
+    }
     return await ports.tracing.inSpan(describeSpan(pass, traceParent), async () => {
       try {
         const childJobs = chooseChildJobs(pass, job, haveChildrenEnded);

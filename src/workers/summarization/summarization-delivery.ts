@@ -6,6 +6,7 @@ import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../../domain/ports/queue.ts';
 import type { Summarizer, SummaryParts } from '../../domain/ports/summarizer.ts';
 import type { SummaryLease, SummaryRecord } from '../../domain/ports/summary-store.ts';
+import { delayIfUnserved } from '../agents-elsewhere.ts';
 import { isRolledBack, sequenceKey, summaryPolicy } from '../compaction/sequence-summaries.ts';
 import { deferWrite } from '../deferred-write.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
@@ -68,6 +69,8 @@ async function runTask(ports: SummarizationPorts, delivery: SummarizationDeliver
   if (ports.shutdown.begun.aborted) return { result: postpone(ports) };
   const state = await ports.contexts.readConversation(task.conversation);
   if (state?.passId !== task.passId || isOutdated(task, state)) return endedAs('superseded');
+  const delayMs = await delayIfUnserved(ports, state.agent);
+  if (delayMs !== undefined) return { result: { status: 'postponed', delayMs } };
   const { conversation, passId, hash } = task;
   const lease = { conversation, passId, hash, owner: ports.owners.next() };
   const claim = await ports.summaries.claimSummary(conversation, hash, lease.owner);

@@ -1,9 +1,9 @@
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
-import type { TurnDeliveryResult, TurnHandler } from '../../domain/ports/queue.ts';
+import type { Postponed, TurnDeliveryResult, TurnHandler } from '../../domain/ports/queue.ts';
 import type { SpanSubject } from '../../domain/ports/tracing.ts';
-import { type ClaimedTurn, type ClaimResult, isLost, type TurnLease } from '../../domain/ports/turn-store.ts';
-import { TURN_LIMITS, type WaitKind } from '../../domain/turn.ts';
+import { type ClaimedTurn, isLost, type TurnLease } from '../../domain/ports/turn-store.ts';
+import { TURN_LIMITS } from '../../domain/turn.ts';
 import { reportBackoff, requestPass } from '../pass-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
@@ -16,7 +16,8 @@ import { PieceStream } from './piece-stream.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { answerApart } from './suspect-turn.ts';
 import { decideTurnEnd } from './threshold-check.ts';
-import { endTurn, failTurn, HANDED_BACK, wakeUnlessFull } from './turn-end.ts';
+import { claimTurn } from './turn-claim.ts';
+import { endTurn, failTurn, HANDED_BACK } from './turn-end.ts';
 import { BrokenDelivery, LostTurn } from './turn-errors.ts';
 import { TurnJournal } from './turn-journal.ts';
 import { runTurn } from './turn-loop.ts';
@@ -54,6 +55,7 @@ export class TurnDelivery {
   #hold: SoloHold | undefined;
   /** Turn that killed a process of its own. It made progress there, so it is no suspect by its attempts. */
   #killer: string | undefined;
+  #postponed: Postponed | undefined;
 
   constructor(ports: TurnPorts, conversation: ConversationRef) {
     this.#ports = ports;
@@ -85,12 +87,11 @@ export class TurnDelivery {
     try {
       turn ??= await this.#claim();
       while (turn !== undefined) {
-        const claimed = turn;
         this.#claims += 1;
-        if (claimed !== given) this.#reportClaim(claimed);
-        turn = await this.#answerClaimed(claimed);
+        const next = await this.#answerClaimed(turn);
+        turn = next;
       }
-      return { status: 'done' };
+      return this.#postponed ?? { status: 'done' };
     } catch (error) {
       if (error instanceof LostTurn) return { status: 'lost' };
       if (isTurnfoldError(error, 'redis_unavailable')) throw error;
@@ -102,8 +103,8 @@ export class TurnDelivery {
   }
 
   async #claim(): Promise<ClaimedTurn | undefined> {
-    const claim = await this.#ports.turns.claim(this.#conversation, this.#owner, this.#ports.ids.next());
-    if (claim.status === 'poison') await this.#reportPoison(claim);
+    const claim = await claimTurn(this.#ports, this.#conversation, this.#owner);
+    this.#postponed = claim.status === 'postponed' ? claim : undefined;
     return claim.status === 'claimed' ? claim.turn : undefined;
   }
 
@@ -179,7 +180,7 @@ export class TurnDelivery {
     if (prepared === undefined) {
       const end = failTurn(
         'unknown_agent',
-        `this worker has no agent named "${agent}". Add the agent to the agents of the workers`,
+        `no running worker has an agent named "${agent}". Start a worker with the agent, and re-drive the turn`,
         { agent },
       );
       return (await endTurn(this.#ports, { claimed, keeper, startedAt, end, mayClaimNext: this.#hasShareLeft() })).next;
@@ -259,26 +260,6 @@ export class TurnDelivery {
     }
   }
 
-  /**
-   * Reports a turn that was settled as failed because each of its claims ended without an outcome (invariant I10). The
-   * next turn gets its own wake and delivery.
-   */
-  async #reportPoison({ turn, wake }: Extract<ClaimResult, { status: 'poison' }>): Promise<void> {
-    const { onEvent, wakes } = this.#ports;
-    const conversation = this.#conversation;
-    onEvent({ type: 'turn_settled', ...nameConversation(conversation), turn, outcome: 'failed', code: 'poison' });
-    if (wake !== undefined) await wakeUnlessFull(wakes, conversation, wake);
-  }
-
-  #reportClaim(claimed: ClaimedTurn): void {
-    const { lease, agent, attempt, isFirstClaim, dueAt, claimedAt, waited } = claimed;
-    const { conversation, turn } = lease;
-    const suspended = readSuspension(claimed);
-    const waitMs = Math.max(0, claimedAt - dueAt);
-    const times = { ...(isFirstClaim && waited === undefined && { waitMs }), ...(suspended && { suspended }) };
-    this.#ports.onEvent({ type: 'turn_claimed', ...nameConversation(conversation), turn, agent, attempt, ...times });
-  }
-
   #hasShareLeft(): boolean {
     const { maxTurns, maxDeliveryMs } = this.#settings;
     const { shutdown, solo } = this.#ports;
@@ -290,10 +271,4 @@ export class TurnDelivery {
 function describeSpan({ lease, agent, attempt, traceParent, waited }: ClaimedTurn): SpanSubject {
   const { conversation, turn } = lease;
   return { kind: 'turn', conversation, turn, agent, attempt, traceParent, suspendedIn: waited?.suspendedIn };
-}
-
-/** Returns how long the turn was suspended. Undefined for all claims but the first one after a suspension. */
-function readSuspension({ waited, claimedAt, isFirstClaim }: ClaimedTurn): { for: WaitKind; ms: number } | undefined {
-  if (waited === undefined || !isFirstClaim) return undefined;
-  return { for: waited.for, ms: Math.max(0, claimedAt - waited.since) };
 }

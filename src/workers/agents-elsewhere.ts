@@ -1,0 +1,83 @@
+import type { Clock } from '../domain/ports/clock.ts';
+import type { AgentFinder } from '../domain/ports/presence-store.ts';
+import type { WorkerPorts } from './worker-ports.ts';
+
+/**
+ * ms without any running worker that has an agent, after which work for the agent fails. A rollout or a restart of all
+ * workers takes less.
+ */
+const GIVE_UP_MS = 600_000;
+/** ms after which work is delivered again. Each delivery gets a random delay up to twice as long. */
+const SERVED_MS = 100;
+const MISSING_MS = 2_000;
+/** ms between two deliveries that this worker gives back. 5,000 turns without a worker then cost 50 claims a second. */
+const SPACING_MS = 20;
+/** ms for which an answer about an agent is used again. */
+const ANSWER_MS = 500;
+
+export interface ElsewhereOptions {
+  /** Names of the agents of this worker. */
+  readonly names: readonly string[];
+  readonly presence: AgentFinder;
+  readonly clock: Clock;
+  /** Default: 10 min. */
+  readonly giveUpMs?: number | undefined;
+  /** Returns a number from 0 to 1. */
+  readonly random?: () => number;
+}
+
+interface Answer {
+  readonly at: number;
+  readonly found: ReturnType<AgentFinder['findAgent']>;
+}
+
+/**
+ * Decides what happens to work of agents that this worker lacks. During a rollout, old and new workers with different
+ * agents take work from the same queues.
+ */
+export class AgentsElsewhere {
+  readonly names: readonly string[];
+  readonly #options: ElsewhereOptions;
+  readonly #answers = new Map<string, Answer>();
+  #nextAt = 0;
+
+  constructor(options: ElsewhereOptions) {
+    this.names = options.names;
+    this.#options = options;
+  }
+
+  /**
+   * Returns after how many ms the work is delivered again, to any worker. Undefined if no running worker has had the agent
+   * for 10 minutes. The work then fails.
+   */
+  async delayOf(agent: string): Promise<number | undefined> {
+    const { clock, giveUpMs = GIVE_UP_MS, random = Math.random } = this.#options;
+    const found = await this.#find(agent);
+    if (found.status === 'missing' && found.forMs >= giveUpMs) return undefined;
+    const base = found.status === 'served' ? SERVED_MS : Math.min(MISSING_MS, giveUpMs);
+    const now = clock.now();
+    const at = Math.max(now + base * (1 + random()), this.#nextAt);
+    this.#nextAt = at + SPACING_MS;
+    return Math.ceil(at - now);
+  }
+
+  async #find(agent: string): Promise<Awaited<Answer['found']>> {
+    const now = this.#options.clock.now();
+    const known = this.#answers.get(agent);
+    if (known !== undefined && now - known.at < ANSWER_MS) return await known.found;
+    const found = this.#options.presence.findAgent(agent);
+    this.#answers.set(agent, { at: now, found });
+    return await found;
+  }
+}
+
+/**
+ * Returns after how many ms work of an agent is delivered again. Undefined if this worker has the agent, or if the work has
+ * to fail.
+ */
+export async function delayIfUnserved(
+  { agents, elsewhere }: Pick<WorkerPorts, 'agents' | 'elsewhere'>,
+  agent: string,
+): Promise<number | undefined> {
+  return agents.find(agent) === undefined ? await elsewhere?.delayOf(agent) : undefined;
+}

@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Agent } from '../../src/domain/agent.ts';
+import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
+import { createTalker, type Fixture, openFixture, SHARDS, talk } from '../client/fixture.ts';
+
+const TURNS = 40;
+const WAIT_MS = 60_000;
+
+let fixture: Fixture;
+const started: Workers[] = [];
+beforeEach(async () => {
+  fixture = await openFixture();
+});
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((workers) => workers.close()));
+  await fixture.close();
+});
+
+/** A deployment: a worker process with these agents. */
+async function deploy(agents: readonly Agent[], missingAgentMs?: number): Promise<Workers> {
+  const workers = await startWorkers({
+    redisUrl: fixture.url,
+    agents,
+    roles: ROLES,
+    shards: SHARDS,
+    shutdownMs: 2_000,
+    ...(missingAgentMs !== undefined && { missingAgentMs }),
+  });
+  started.push(workers);
+  return workers;
+}
+
+const known = createTalker();
+const added: Agent = { ...createTalker(), name: 'added', policy: { retentionWindow: 2, maxTokens: 2_000 } };
+
+test('during a rollout, every turn of a new agent waits for a worker with the agent', async () => {
+  const { client } = fixture;
+  await deploy([known]);
+  await deploy([known, added]);
+  const names = Array.from({ length: TURNS }, (_, at) => `c${at}`);
+  await Promise.all(
+    names.map((conversation) => client.enqueueTurn({ conversation, agent: 'added', turn: 't', input: 'hello' })),
+  );
+  const ends = await Promise.all(names.map((name) => client.result(name, 't', { waitMs: WAIT_MS })));
+  expect(ends.map(({ state, answer }) => [state, answer?.content])).toEqual(
+    names.map(() => ['completed', 'heard hello']),
+  );
+});
+
+test('a turn stays queued while no worker has its agent, and is answered once one has it', async () => {
+  const { client, redis } = fixture;
+  await deploy([known]);
+  await client.enqueueTurn({ conversation: 'early', agent: 'added', turn: 't', input: 'hello' });
+  await expect.poll(() => redis.hexists('{tf}:missing', 'added')).toBe(1);
+  expect(await client.result('early', 't')).toMatchObject({ state: 'queued' });
+  await deploy([added]);
+  expect(await client.result('early', 't', { waitMs: WAIT_MS })).toMatchObject({ state: 'completed' });
+  expect(await redis.exists('{tf}:missing')).toBe(0);
+});
+
+test('a pass and its summaries wait for workers with the agent', async () => {
+  const { client } = fixture;
+  await deploy([known]);
+  await client.append({ conversation: 'long', agent: 'added', messages: talk(12) });
+  await client.compact('long');
+  const ends: string[] = [];
+  const events = (async () => {
+    for await (const event of client.events('long', { after: '0', waitMs: WAIT_MS })) {
+      if (event.type === 'pass_ended') ends.push(event.outcome);
+      if (event.type === 'version_committed' || event.type === 'pass_ended') return event;
+    }
+    return undefined;
+  })();
+  await deploy([known, added]);
+  expect(await events).toMatchObject({ type: 'version_committed' });
+  expect(ends).toEqual([]);
+});
+
+test('a turn fails as unknown_agent once no running worker has had its agent for the configured time', async () => {
+  const { client } = fixture;
+  await deploy([known], 500);
+  await client.enqueueTurn({ conversation: 'lost', agent: 'added', turn: 't', input: 'hello' });
+  expect(await client.result('lost', 't', { waitMs: WAIT_MS })).toMatchObject({
+    state: 'failed',
+    failure: {
+      code: 'unknown_agent',
+      message: expect.stringContaining('no running worker has an agent named "added"') as string,
+    },
+  });
+  await vi.waitFor(async () => {
+    await client.enqueueTurn({ conversation: 'kept', agent: 'talker', turn: 't', input: 'hello' });
+    expect(await client.result('kept', 't', { waitMs: WAIT_MS })).toMatchObject({ state: 'completed' });
+  });
+});
