@@ -26,20 +26,35 @@ export interface SignalListener {
 }
 
 /**
- * Listens for SIGTERM and SIGINT. The first signal asks the process to stop. After the first signal, Node's default
- * applies: a second one ends the process.
+ * ms after the first signal in which SIGINT does not end the process. At Ctrl-C, a process that npm started gets SIGINT twice:
+ * from the terminal and from npm.
  */
-export function listenForSignals(): SignalListener {
+const SAME_MS = 1_000;
+
+/**
+ * Listens for SIGTERM and SIGINT. The first signal asks the process to stop. By default, a second one ends the process.
+ * @param handsBack true for a worker, which hands back its work within its deadline. A second SIGTERM then changes nothing. A
+ * second SIGINT, from a person, still ends the process.
+ */
+export function listenForSignals(handsBack = false): SignalListener {
   const { promise: interruption, resolve } = Promise.withResolvers<Interruption>();
   const interrupting = new AbortController();
   const stopListening = (): void => void process.off('SIGTERM', interrupt).off('SIGINT', interrupt);
   let taken: (() => void) | undefined;
+  let firstAt: number | undefined;
   const interrupt = (signal: NodeJS.Signals): void => {
     if (signal === 'SIGINT' && taken !== undefined) {
       taken();
       return;
     }
-    stopListening();
+    if (firstAt !== undefined) {
+      if (signal === 'SIGTERM' || performance.now() - firstAt < SAME_MS) return;
+      stopListening();
+      process.kill(process.pid, signal);
+      return;
+    }
+    firstAt = performance.now();
+    if (!handsBack) stopListening();
     const reason = new Interruption(signal);
     resolve(reason);
     interrupting.abort(reason);

@@ -2,6 +2,7 @@ import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
 import type { WebhookStatus } from '../domain/ports/webhook-store.ts';
 import type { QueueReport } from '../queue/queue-reports.ts';
 import type { Inspection, QuarantinedRecord } from '../store/inspection.ts';
+import type { MissingAgent } from '../store/missing-agents.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
 export interface DatabaseTerms {
@@ -201,4 +202,16 @@ function examineWorkers(queue: string, shards: readonly QueueReport[]): Finding 
   return shards.some(({ waitMs }) => waitMs !== undefined)
     ? findWrong(name, 'jobs wait, but no worker is connected', remedy)
     : findWarning(name, 'no worker is connected', remedy);
+}
+
+/** Checks that a running worker has each agent for which turns, passes or summaries wait. */
+export function examineMissingAgents(missing: readonly MissingAgent[]): Finding {
+  const name = 'agents';
+  if (missing.length === 0) return findOk(name, 'no work waits for an agent that no worker has');
+  const listed = missing.map(({ agent, forMs }) => `${agent} (for ${Math.round(forMs / 1_000)} s)`).join(', ');
+  return findWrong(
+    name,
+    `work waits for agents that no running worker has: ${listed}`,
+    'Start a worker whose --agents file has them. After 10 min without one, the turns fail as unknown_agent.',
+  );
 }

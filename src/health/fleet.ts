@@ -7,7 +7,13 @@ import { type BoardQueue, type OpenWakeQueue, openWakeQueue } from '../queue/wak
 import type { RedisLocation } from '../redis/address.ts';
 import { type Inspection, openInspection } from '../store/inspection.ts';
 import { countWaitingTurns } from '../telemetry/measured-gauges.ts';
-import { examineQuarantined, examineQueues, examineShards, examineWebhooks } from './database-checks.ts';
+import {
+  examineMissingAgents,
+  examineQuarantined,
+  examineQueues,
+  examineShards,
+  examineWebhooks,
+} from './database-checks.ts';
 import { examineInbox } from './inbox-check.ts';
 import { WaitHistory } from './wait-history.ts';
 
@@ -100,12 +106,13 @@ async function readFleet(options: FleetOptions, { inspection, wakes, waits }: Fl
   const { shards, stuckMs, inbox: isOn, grafanaUrl } = options;
   // Renewals and failures have times of Redis. The clock of this process may differ by more than the time between renewals.
   const at = await inspection.readClock();
-  const [workers, failedTurns, backlog, quarantined, webhooks] = await Promise.all([
+  const [workers, failedTurns, backlog, quarantined, webhooks, missing] = await Promise.all([
     inspection.listWorkers(),
     inspection.countFailures(shards, { at, minutes: HOUR_MINUTES }),
     inspection.measureShards(shards),
     inspection.listQuarantined(shards),
     inspection.listWebhooks(),
+    inspection.listMissingAgents(),
   ]);
   const [reports, counts, hours, inbox] = await Promise.all([
     wakes.reportQueues(),
@@ -136,6 +143,7 @@ async function readFleet(options: FleetOptions, { inspection, wakes, waits }: Fl
       ...examineQueues(reports, stuckMs),
       ...examineInbox(inbox, { isOn, stuckMs }),
       ...examineShards(backlog, stuckMs),
+      examineMissingAgents(missing),
       examineQuarantined(quarantined),
       examineWebhooks(webhooks),
     ],

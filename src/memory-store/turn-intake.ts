@@ -3,7 +3,7 @@ import { type ConversationRef, nameConversation } from '../domain/ids.ts';
 import type { FailedQuery, FailedTurn } from '../domain/ports/failed-turns.ts';
 import type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';
 import type { AcceptRequest, AcceptResult, CancelResult, TurnIntake } from '../domain/ports/turn-store.ts';
-import { isSettled, type TurnAnswer, type TurnView } from '../domain/turn.ts';
+import { isSettled, type TurnAnswer, type TurnView, viewWait } from '../domain/turn.ts';
 import { answerTurn } from './answers.ts';
 import { enterMailbox, replacesHead } from './busy-turns.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
@@ -106,7 +106,8 @@ function cancel(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: st
 }
 
 function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnView {
-  const { turn, state, agent, acceptedAt, settledAt, inputSeq, failure, usage, waiting } = record;
+  const { turn, agent, acceptedAt, settledAt, inputSeq, failure, usage } = record;
+  const { state, waiting } = viewWait(record.state, record.waiting && viewWaiting(record.waiting, record));
   const answer = viewAnswer(conversation, record);
   const view = {
     turn,
@@ -121,7 +122,7 @@ function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnVie
     ...(record.steeredInto !== undefined && { steeredInto: record.steeredInto }),
     requestTokens: record.requestTokens ?? [],
     ...(usage && { usage }),
-    ...(state === 'waiting' && waiting && { waiting: viewWaiting(waiting, record) }),
+    ...(waiting && { waiting }),
   };
   return view as unknown as TurnView; // the record has all fields that the view of its state needs
 }
@@ -158,13 +159,17 @@ function listOpen(db: MemoryDatabase, ref: ConversationRef, limit: number): Open
   const scheduled = [...turnRecords.values()].filter(({ state }) => state === 'scheduled');
   const byDueTime = scheduled.toSorted((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0) || (a.turn < b.turn ? -1 : 1));
   const turns = [...queued, ...byDueTime].slice(0, limit).map((record): OpenTurn => {
-    const { turn, state, acceptedAt, dueAt, waiting } = record;
+    const { turn, acceptedAt, dueAt } = record;
+    const { state, waiting } = viewWait(
+      record.state as OpenTurn['state'],
+      record.waiting && viewWaiting(record.waiting, record),
+    );
     return {
       turn,
-      state: state as OpenTurn['state'],
+      state,
       acceptedAt,
       ...(state === 'scheduled' && dueAt !== undefined && { dueAt }),
-      ...(state === 'waiting' && waiting && { waiting: viewWaiting(waiting, record) }),
+      ...(waiting && { waiting }),
     };
   });
   return { turns, mailbox: mailbox.length, scheduled: scheduled.length };

@@ -136,3 +136,9 @@ export async function measureServerLoad(redis: Redis): Promise<ServerLoad | unde
 export async function pingServers(redis: Redis): Promise<void> {
   await askAllMasters(redis, (master) => master.ping(), MEASURED_MS);
 }
+
+/** Reads the clock of Redis, in ms since epoch. */
+export async function readClock(redis: Redis): Promise<number> {
+  const [seconds, microseconds] = await callRedis(() => redis.time());
+  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+}

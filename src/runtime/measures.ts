@@ -23,6 +23,7 @@ export function createMeasures({ store, measures, wakes, calibrations, lease }: 
     measureWaits: () => measureWaits(wakes),
     measureShards: () => store.measureShards(),
     measureServers: () => measures.measureServers(),
+    listMissingAgents: () => measures.listMissingAgents(),
     readCalibrations: async () => calibrations.factors,
   };
 }

@@ -7,9 +7,16 @@ import type { WebhookStatus } from '../domain/ports/webhook-store.ts';
 import { checkAccess } from '../redis/access.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { callRedis, connect, openConnection } from '../redis/connection.ts';
-import { type AnswerTimes, measureAnswers, readServerFacts, type ServerFacts } from '../redis/server-facts.ts';
+import {
+  type AnswerTimes,
+  measureAnswers,
+  readClock,
+  readServerFacts,
+  type ServerFacts,
+} from '../redis/server-facts.ts';
 import { askMasters, type MasterAnswers, unlessForbidden } from '../redis/servers.ts';
 import { Keyspace, STORE_SCHEMA } from './keys.ts';
+import { listMissingAgents, type MissingAgent } from './missing-agents.ts';
 import { type ListedWorker, listWorkers } from './presence.ts';
 import { callStore } from './records.ts';
 import { readLua, type ScriptDefinition, scriptBinder } from './script.ts';
@@ -45,6 +52,8 @@ export interface Inspection {
   listWebhooks(): Promise<WebhookStatus[]>;
   /** Lists worker processes by the times of their last renewals, the latest first. */
   listWorkers(): Promise<ListedWorker[]>;
+  /** Lists the agents that have work, and that no running worker has. */
+  listMissingAgents(): Promise<MissingAgent[]>;
   /** Clock of Redis in ms since epoch, by which the stores write their times. */
   readClock(): Promise<number>;
   /** Counts the failed turns of each of the last `minutes` minutes until `at`, oldest first. */
@@ -79,6 +88,7 @@ export async function openInspection(location: RedisLocation): Promise<Inspectio
     listWaitingAgents: (shards) => listWaitingAgents(redis, new Keyspace(shards)),
     listWebhooks: () => openWebhookStore(redis, new Keyspace(1)).listWebhooks(),
     listWorkers: async () => listWorkers(redis, new Keyspace(1), await readClock(redis)),
+    listMissingAgents: async () => await listMissingAgents(redis, new Keyspace(1), await readClock(redis)),
     readClock: () => readClock(redis),
     countFailures: (shards, period) => countFailures(redis, new Keyspace(shards), period),
     close: () => redis.disconnect(),
@@ -109,11 +119,6 @@ async function loadScripts(redis: Redis): Promise<number> {
     return true;
   });
   return texts.length;
-}
-
-async function readClock(redis: Redis): Promise<number> {
-  const [seconds, microseconds] = await callStore(() => redis.time());
-  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
 }
 
 interface FailurePeriod {

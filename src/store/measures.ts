@@ -1,12 +1,15 @@
 import type { Redis } from 'ioredis';
-import { measureServerLoad, pingServers, type ServerLoad } from '../redis/server-facts.ts';
+import { measureServerLoad, pingServers, readClock, type ServerLoad } from '../redis/server-facts.ts';
 import type { Keyspace } from './keys.ts';
 import { bindLease } from './lease.ts';
+import { listMissingAgents, type MissingAgent } from './missing-agents.ts';
 
 /** Measures Redis for the gauges of the metrics page. */
 export interface StoreMeasures {
   /** Measures the memory use of the servers that answer. Undefined if every server forbids INFO. */
   measureServers(): Promise<ServerLoad | undefined>;
+  /** Lists the agents that have work, and that no running worker has. */
+  listMissingAgents(): Promise<MissingAgent[]>;
   /**
    * Resolves once every server has answered a ping.
    * @throws redis_unavailable if a server does not answer
@@ -23,6 +26,7 @@ export function openMeasures(redis: Redis, keyspace: Keyspace): StoreMeasures {
   const hold = bindLease(redis, keyspace, keyspace.measuring());
   return {
     measureServers: () => measureServerLoad(redis),
+    listMissingAgents: async () => await listMissingAgents(redis, keyspace, await readClock(redis)),
     ping: () => pingServers(redis),
     holdMeasuring: async (owner, leaseMs) => (await hold(owner, leaseMs)) !== undefined,
   };

@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis';
 import {
   type AgentFinder,
-  type AgentPresence,
   LOST_AFTER_MS,
   type PresenceStore,
   type SilentWorker,
@@ -9,6 +8,7 @@ import {
 } from '../domain/ports/presence-store.ts';
 import { type ListedConnection, OwnConnection } from '../redis/own-connection.ts';
 import type { Keyspace } from './keys.ts';
+import { findAgentScript } from './missing-agents.ts';
 import { callStore } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
@@ -122,15 +122,8 @@ const endPresenceScript: ScriptDefinition<[worker: string, renewedMs: number], n
   decode: (reply) => reply as number,
 };
 
-const findAgentScript: ScriptDefinition<[agent: string], AgentPresence> = {
-  file: 'find-agent',
-  keys: (_, keyspace) => [keyspace.workers(), keyspace.missingAgents()],
-  args: ([agent]) => [agent],
-  decode: (reply) => (reply === null ? { status: 'served' } : { status: 'missing', forMs: reply as number }),
-};
-
-function encode({ roles, startedAt, agents = [] }: WorkerPresence): string {
-  return [roles.join(','), startedAt, agents.join(',')].join('|');
+function encode({ roles, startedAt, agents }: WorkerPresence): string {
+  return [roles.join(','), startedAt, ...(agents === undefined ? [] : [agents.join(',')])].join('|');
 }
 
 /** Decodes an entry of the list. An entry of unknown form is left out. */

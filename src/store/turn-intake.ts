@@ -3,7 +3,7 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';
 import type { StoredAnswer } from '../domain/ports/turn-answers.ts';
 import type { TurnIntake } from '../domain/ports/turn-store.ts';
-import { describeDecision, TURN_LIMITS, type TurnState } from '../domain/turn.ts';
+import { describeDecision, TURN_LIMITS, type TurnState, viewWait } from '../domain/turn.ts';
 import { decodeForking, type ForkingReply } from './conversation-record.ts';
 import { type Keyspace, STORE_SCHEMA, scheduledMember } from './keys.ts';
 import { decodeMessage } from './log.ts';
@@ -210,8 +210,7 @@ const listOpenScript: ScriptDefinition<
 
 function decodeOpenTurn(turn: string, key: string, values: readonly (string | null)[]): OpenTurn {
   const fields = RecordFields.ofValues(key, FIELDS, values);
-  const state = fields.oneOf('state', OPEN_STATES);
-  const waiting = state === 'waiting' ? decodeWaiting(fields) : undefined;
+  const { state, waiting } = viewWait(fields.oneOf('state', OPEN_STATES), decodeWaiting(fields));
   return {
     turn,
     state,

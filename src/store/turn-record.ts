@@ -14,6 +14,7 @@ import {
   type TurnCaps,
   type TurnFailure,
   type TurnView,
+  viewWait,
   type WaitRequest,
 } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
@@ -174,10 +175,9 @@ export const VIEW_FIELDS = [
  * @param answer content of the log entry at `answerSeq`, if the turn has an answer
  */
 export function decodeTurnView(turn: string, fields: RecordFields, answer?: string): TurnView {
-  const state = fields.oneOf('state', TURN_STATES);
+  const { state, waiting } = viewWait(fields.oneOf('state', TURN_STATES), decodeWaiting(fields));
   const settledAt = fields.count('settledAt');
   const inputSeq = fields.count('inputSeq');
-  const waiting = state === 'waiting' ? decodeWaiting(fields) : undefined;
   const steeredInto = fields.text('steeredInto');
   const usage = joinUsage(
     { inputTokens: fields.count('inputTokens') ?? 0, outputTokens: fields.count('outputTokens') ?? 0 },

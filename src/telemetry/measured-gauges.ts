@@ -91,6 +91,9 @@ const GAUGE_SOURCES: { readonly [Key in keyof typeof SHARED_GAUGES]: GaugeSource
   oldestWaitingJob: from('measureWaits', (waits) =>
     [...waits].map(([queue, waitMs]) => [{ queue }, toSeconds(waitMs)]),
   ),
+  missingAgents: from('listMissingAgents', (missing) =>
+    missing.map(({ agent, forMs }) => [{ agent }, toSeconds(forMs)]),
+  ),
   openPasses: from('measureShards', ({ openPasses }) => one(openPasses)),
   oldestOpenPass: from('measureShards', ({ oldestOpenPassMs }) => one(toSeconds(oldestOpenPassMs))),
   failedTurns: from('measureShards', ({ failedTurns }) => one(failedTurns)),
@@ -150,6 +153,8 @@ export interface SharedMeasures {
   readonly measureWaits?: () => Promise<ReadonlyMap<string, number>>;
   /** Counts and ages of overdue records, open compactions, failed turns and overdue erases. */
   readonly measureShards?: () => Promise<ShardMeasure>;
+  /** Agents that have work and that no running worker has, each with the time for which that has been so. */
+  readonly listMissingAgents?: () => Promise<readonly { readonly agent: string; readonly forMs: number }[]>;
   /** For each model, the provider's token count divided by ours. */
   readonly readCalibrations?: () => Promise<ReadonlyMap<string, number>>;
   /** Memory figures of the Redis servers. Undefined if Redis denies the command INFO. */

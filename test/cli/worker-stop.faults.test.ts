@@ -63,6 +63,25 @@ test('a turn that outlasts the deadline of SIGTERM is handed back, and another w
   expect(await client.log('c1')).toHaveLength(2);
 });
 
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  'a turn is handed back although its worker gets %s twice, as from a terminal and from npm',
+  async (signal) => {
+    const redis = await openOwnRedis();
+    const client = await openTestClient(redis);
+    const model = await openHeldModel();
+    const worker = startWorker(redis, model, 2_000);
+    await enqueue(client, 'c1');
+    await model.untilCalled(1);
+    worker.process.kill(signal);
+    worker.process.kill(signal);
+    await worker.untilLogged('worker stopping');
+    worker.process.kill('SIGTERM');
+    expect(await worker.untilExit()).toBe(75);
+    expect(await worker.untilLogged('worker stopped')).toMatchObject({ outcome: 'deadline' });
+    expect(await client.result('c1', 't1')).toMatchObject({ state: 'queued' });
+  },
+);
+
 test('after SIGTERM, a worker whose answer a full Redis refuses hands the turn back at the deadline and exits with 75', async () => {
   const redis = await openOwnRedis();
   const client = await openTestClient(redis);

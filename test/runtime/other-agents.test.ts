@@ -1,10 +1,20 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
+import { openFleet } from '../../src/health/fleet.ts';
 import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
 import { createTalker, type Fixture, openFixture, SHARDS, talk } from '../client/fixture.ts';
 
 const TURNS = 40;
 const WAIT_MS = 60_000;
+const FLEET = {
+  shards: SHARDS,
+  queueShards: 1,
+  inbox: false,
+  stuckMs: 60_000,
+  grafanaUrl: undefined,
+  onError: () => undefined,
+  keptMs: 0,
+};
 
 let fixture: Fixture;
 const started: Workers[] = [];
@@ -24,6 +34,7 @@ async function deploy(agents: readonly Agent[], missingAgentMs?: number): Promis
     roles: ROLES,
     shards: SHARDS,
     shutdownMs: 2_000,
+    metrics: { host: '127.0.0.1', port: 0 },
     ...(missingAgentMs !== undefined && { missingAgentMs }),
   });
   started.push(workers);
@@ -48,14 +59,22 @@ test('during a rollout, every turn of a new agent waits for a worker with the ag
 });
 
 test('a turn stays queued while no worker has its agent, and is answered once one has it', async () => {
-  const { client, redis } = fixture;
-  await deploy([known]);
+  const { client } = fixture;
+  const old = await deploy([known]);
   await client.enqueueTurn({ conversation: 'early', agent: 'added', turn: 't', input: 'hello' });
-  await expect.poll(() => redis.hexists('{tf}:missing', 'added')).toBe(1);
+  const fleet = await openFleet({ url: fixture.url, ...FLEET });
+  onTestFinished(() => fleet.close());
+  const readFindings = async () => (await fleet.read()).findings.filter(({ name }) => name === 'agents');
+  await expect
+    .poll(readFindings, { timeout: WAIT_MS })
+    .toMatchObject([{ state: 'wrong', what: expect.stringContaining('no running worker has: added (for') as string }]);
+  expect(await (await fetch(old.metricsUrl ?? '')).text()).toMatch(
+    /^turnfold_agent_missing_seconds\{agent="added"\} \d/m,
+  );
   expect(await client.result('early', 't')).toMatchObject({ state: 'queued' });
   await deploy([added]);
   expect(await client.result('early', 't', { waitMs: WAIT_MS })).toMatchObject({ state: 'completed' });
-  expect(await redis.exists('{tf}:missing')).toBe(0);
+  await expect.poll(readFindings, { timeout: WAIT_MS }).toMatchObject([{ state: 'ok' }]);
 });
 
 test('a pass and its summaries wait for workers with the agent', async () => {
@@ -87,8 +106,6 @@ test('a turn fails as unknown_agent once no running worker has had its agent for
       message: expect.stringContaining('no running worker has an agent named "added"') as string,
     },
   });
-  await vi.waitFor(async () => {
-    await client.enqueueTurn({ conversation: 'kept', agent: 'talker', turn: 't', input: 'hello' });
-    expect(await client.result('kept', 't', { waitMs: WAIT_MS })).toMatchObject({ state: 'completed' });
-  });
+  await client.enqueueTurn({ conversation: 'kept', agent: 'talker', turn: 't', input: 'hello' });
+  expect(await client.result('kept', 't', { waitMs: WAIT_MS })).toMatchObject({ state: 'completed' });
 });

@@ -1,6 +1,11 @@
 import { Redis } from 'ioredis';
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
-import { LOST_AFTER_MS, type PresenceStore, type WorkerPresence } from '../../src/domain/ports/presence-store.ts';
+import {
+  type AgentFinder,
+  LOST_AFTER_MS,
+  type PresenceStore,
+  type WorkerPresence,
+} from '../../src/domain/ports/presence-store.ts';
 import { openConnection } from '../../src/redis/connection.ts';
 import { connectionName, listWorkers, openPresence } from '../../src/store/presence.ts';
 import { openMemoryPresenceStore } from './memory-presence-store.ts';
@@ -14,7 +19,7 @@ const nameWorker = (worker: string): WorkerPresence => ({
 
 interface Crew {
   /** Opens the store of a worker, with a connection of the worker's own. */
-  readonly hire: (worker: string) => PresenceStore;
+  readonly hire: (worker: string) => PresenceStore & AgentFinder;
   /** Makes the last renewal of a worker so old. */
   readonly age: (worker: string, ms: number) => Promise<void>;
   readonly disconnect: (worker: string) => Promise<void>;
@@ -38,6 +43,7 @@ function openRedisCrew() {
   const { redis, keyspace, close } = openSuiteRedis();
   const prefix = keyspace.shardPrefix(keyspace.firstShard);
   keyspace.workers = () => `${prefix}workers`;
+  keyspace.missingAgents = () => `${prefix}missing`;
   keyspace.worker = (worker) => `${prefix}worker:${worker}`;
   const connections = new Map<string, Redis>();
   onTestFinished(async () => {
@@ -96,6 +102,26 @@ describe.each(Object.entries(crews))('the presence of workers in %s', (_, open) 
     await one.renewPresence(nameWorker('one'));
     expect(await one.findSilent()).toMatchObject([{ worker: 'frozen', state: 'lost' }]);
     expect(await one.removeSilent('frozen')).toBe(true);
+  });
+
+  it('findAgent finds an agent while a worker has it, and otherwise tells for how long it has been missing', async () => {
+    const { hire } = open();
+    const [one, two] = [hire('one'), hire('two')];
+    await one.renewPresence({ ...nameWorker('one'), agents: ['a', 'a.b'] });
+    expect(await one.findAgent('a.b')).toEqual({ status: 'served' });
+    expect(await one.findAgent('b')).toMatchObject({ status: 'missing' });
+    expect(await two.findAgent('b')).toMatchObject({ status: 'missing', forMs: expect.any(Number) as number });
+    await two.renewPresence({ ...nameWorker('two'), agents: ['b'] });
+    expect(await one.findAgent('b')).toEqual({ status: 'served' });
+    await two.endPresence('two');
+    expect(await one.findAgent('b')).toMatchObject({ status: 'missing' });
+  });
+
+  it('findAgent counts a worker of an earlier release, which lists no agents, as one that may have any', async () => {
+    const { hire } = open();
+    const old = hire('old');
+    await old.renewPresence(nameWorker('old'));
+    expect(await old.findAgent('any')).toEqual({ status: 'served' });
   });
 
   it('removeSilent does not remove a worker that has renewed its key', async () => {

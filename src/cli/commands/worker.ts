@@ -39,7 +39,7 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
   const agents = await loadAgents(options.agents, output);
   const secrets = listSecrets(readEnvironment());
   const logger = createLogger({ level: logLevel, showsContent: logsContent, secrets });
-  const { interruption } = listenForSignals();
+  const { interruption } = listenForSignals(true);
   const denied = Promise.withResolvers<'denied'>();
   const onEvent = foldOutages({
     logger,

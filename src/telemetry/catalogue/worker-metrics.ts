@@ -165,6 +165,11 @@ export const SHARED_GAUGES = {
     'Age of the oldest waiting job of a queue, since it was added or queued again.',
     'queue',
   ),
+  missingAgents: gauge(
+    'turnfold_agent_missing_seconds',
+    'Time for which work has waited for an agent that no running worker has. Absent for agents that a worker has.',
+    'agent',
+  ),
   openPasses: gauge(
     'turnfold_open_passes',
     'Compaction passes that are requested or in progress. Passes that wait for approval do not count.',

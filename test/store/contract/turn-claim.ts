@@ -34,6 +34,17 @@ export function describeClaim(given: Given): void {
     expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'gone' });
   });
 
+  test('a claim by a worker without the agent of the turn writes nothing, and a worker with the agent claims the turn', async () => {
+    const { store, observe, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    const { shape } = await observe(conversation);
+    for (const agents of [[], ['other', 'agent-2', 'age']]) {
+      expect(await store.claim(conversation, 'o', 'w', agents)).toEqual({ status: 'unserved', agent: 'agent' });
+    }
+    expect((await observe(conversation)).shape).toEqual(shape);
+    expect(await store.claim(conversation, 'o', 'w', ['other', 'agent'])).toMatchObject({ status: 'claimed' });
+  });
+
   test('a claim returns the first turn of the mailbox and appends its user message to the log once', async () => {
     const { store, observe, lapseLease, conversation } = given.nothing();
     const request = turnFor(conversation, 't1');
