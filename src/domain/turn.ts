@@ -130,20 +130,6 @@ export const waitingSchema = z.object({
 /** Why and until when a suspended turn waits. */
 export type Waiting = z.infer<typeof waitingSchema>;
 
-/**
- * Returns the state and the wait of a turn as services see them. A wait for answers ends with the answer to its last call:
- * from then on, the turn waits only for a worker.
- * @param state as recorded. It changes when a worker claims the turn
- */
-export function viewWait<State extends TurnState>(
-  state: State,
-  waiting: Waiting | undefined,
-): { readonly state: State | 'queued'; readonly waiting?: Waiting } {
-  if (state !== 'waiting' || waiting === undefined) return { state };
-  const isOver = isAnswerKind(waiting.for) && waiting.calls.every(({ decision }) => decision !== undefined);
-  return isOver ? { state: 'queued' } : { state, waiting };
-}
-
 /** A tool call as its wait is recorded: nothing in it changes until the call has a result. */
 export type RecordedCall = Omit<WaitingCall, 'until' | 'decision'>;
 

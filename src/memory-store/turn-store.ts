@@ -36,7 +36,7 @@ export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & BusyTurnSto
   return {
     ...openMemoryTurnIntake(db),
     ...openMemoryBusyTurnStore(db),
-    claim: async (ref, owner, wake, agents) => claim(db, { ref, owner, wake, agents }),
+    claim: async (ref, ...claimed) => claim(db, ref, ...claimed),
     startSteps: async (lease, keys) => {
       const owned = findOwned(db, lease);
       if ('status' in owned) return owned;
@@ -92,14 +92,9 @@ function mostAttempts({ alone }: MemoryConversation): number {
   return (alone === 'watched' ? 2 : 1) * TURN_LIMITS.maxAttempts;
 }
 
-interface Claim {
-  readonly ref: ConversationRef;
-  readonly owner: string;
-  readonly wake: string;
-  readonly agents: readonly string[] | undefined;
-}
+type Claimed = [owner: string, wake: string, agents?: readonly string[]];
 
-function claim(db: MemoryDatabase, { ref, owner, wake, agents }: Claim): ClaimResult {
+function claim(db: MemoryDatabase, ref: ConversationRef, ...[owner, wake, agents]: Claimed): ClaimResult {
   if (db.isGone(ref)) return { status: 'gone' };
   const conversation = db.find(ref);
   if (conversation?.poisoned?.wake === wake) {
@@ -118,8 +113,7 @@ function claim(db: MemoryDatabase, { ref, owner, wake, agents }: Claim): ClaimRe
     }
     return { status: 'leased', untilMs: leaseUntil };
   }
-  const { agent } = conversation;
-  if (agents?.includes(agent) === false) return { status: 'unserved', agent };
+  if (agents?.includes(conversation.agent) === false) return { status: 'unserved', agent: conversation.agent };
   const { waiting } = record;
   if (record.state === 'waiting' && waiting && !waiting.isOver && waiting.until > db.now()) {
     db.ready.set(readyEntry('t', ref), waiting.until);

@@ -127,7 +127,6 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   await calibrations.start(store);
   closers.add(() => calibrations.stop());
   const shutdown = new Shutdown();
-  const { agentsModule } = settings;
   const ports = {
     worker,
     store,
@@ -140,16 +139,11 @@ async function openWorkers(startup: Startup): Promise<Workers> {
     onContent,
     tracing,
     shutdown,
-    elsewhere: new AgentsElsewhere({
-      names: agents.all.map(({ agent }) => agent.name),
-      presence: connected.presence,
-      clock: systemClock,
-      giveUpMs: settings.missingAgentMs,
-    }),
+    elsewhere: openElsewhere(settings, connected),
     suspects:
-      agentsModule === undefined
+      settings.agentsModule === undefined
         ? undefined
-        : new SuspectProcesses({ ...settings, agentsModule, onEvent, onContent, shutdown }),
+        : new SuspectProcesses({ ...settings, agentsModule: settings.agentsModule, onEvent, onContent, shutdown }),
   };
   return await startRoles(startup, {
     worker,
@@ -167,6 +161,14 @@ async function openWorkers(startup: Startup): Promise<Workers> {
       counterFor: async (agent) => agents.find(agent)?.counter ?? (await loadTokenCounter('o200k_base')),
     }),
   });
+}
+
+function openElsewhere(
+  { agents, missingAgentMs: giveUpMs }: WorkersSettings,
+  { presence }: ConnectedStore,
+): AgentsElsewhere {
+  const names = agents.map(({ name }) => name);
+  return new AgentsElsewhere({ names, presence, clock: systemClock, giveUpMs });
 }
 
 /** Connections and stores that all worker roles of a process share. */

@@ -14,10 +14,10 @@ import {
   type TurnCaps,
   type TurnFailure,
   type TurnView,
-  viewWait,
   type WaitRequest,
 } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
+import { viewWait } from '../domain/wait-view.ts';
 import { decodeConversation } from './conversation-record.ts';
 import { decodeMessage } from './log.ts';
 import type { RecordFields } from './records.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../domain/ports/clock.ts';
 import type { AgentFinder } from '../domain/ports/presence-store.ts';
-import type { WorkerPorts } from './worker-ports.ts';
+import type { PreparedAgents } from './prepared-agent.ts';
 
 /**
  * ms without any running worker that has an agent, after which work for the agent fails. A rollout or a restart of all
@@ -76,7 +76,7 @@ export class AgentsElsewhere {
  * to fail.
  */
 export async function delayIfUnserved(
-  { agents, elsewhere }: Pick<WorkerPorts, 'agents' | 'elsewhere'>,
+  { agents, elsewhere }: { readonly agents: PreparedAgents; readonly elsewhere?: AgentsElsewhere | undefined },
   agent: string,
 ): Promise<number | undefined> {
   return agents.find(agent) === undefined ? await elsewhere?.delayOf(agent) : undefined;

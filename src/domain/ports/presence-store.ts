@@ -23,7 +23,7 @@ export interface SilentWorker extends WorkerPresence {
   readonly state: 'gone' | 'lost';
 }
 
-/** Whether a running worker has an agent. */
+/** Answer to the question if a running worker has an agent. */
 export type AgentPresence =
   | { readonly status: 'served' }
   /** No running worker has had the agent for `forMs`. */

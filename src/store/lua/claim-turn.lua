@@ -51,8 +51,8 @@ if tonumber(former or 0) > now then
   if conversation.owner == owner then return claimed(head_reply(head_turn)) end
   return { 'leased', former }
 end
-local agent = value_of(record, 'agent')
-if ARGV[12] ~= '' and agent and not string.find(ARGV[12], ' ' .. agent .. ' ', 1, true) then return { 'unserved', agent } end
+local agent = value_of(record, 'agent') or ''
+if ARGV[12] ~= '' and not string.find(ARGV[12], ' ' .. agent .. ' ', 1, true) then return { 'unserved', agent } end
 local turn = read_turn(head_turn)
 local state = value_of(turn, 'state')
 -- A turn that a worker gave back with a delay has the field `putOff`.
@@ -63,8 +63,7 @@ if number_of(turn.key, name, until_ms) > now then
   return { 'waiting', until_ms }
 end
 
-local attempts = tonumber(value_of(record, 'attempts') or 0)
-local alone = value_of(record, 'alone')
+local attempts, alone = tonumber(value_of(record, 'attempts') or 0), value_of(record, 'alone')
 -- A process of its own died together with its parent, e.g. with their machine. That proves the cause only if it repeats.
 local most_attempts = (alone == 'watched' and 2 or 1) * tonumber(maxAttempts)
 if alone and attempts >= most_attempts then
@@ -86,5 +85,4 @@ if state == 'waiting' then
 end
 local lease = start_lease(leaseMs)
 if end_wait then end_wait(head_turn) end
-local attempt = math.min(attempts + 1, most_attempts)
-return claimed(take_head(head_turn, owner, lease, attempt, closing))
+return claimed(take_head(head_turn, owner, lease, math.min(attempts + 1, most_attempts), closing))

@@ -13,7 +13,7 @@ type DeliveryClaim =
 
 /**
  * Claims the first turn of a conversation, if this worker has its agent. A turn whose agent no running worker has had for a
- * long time is claimed all the same, so that it fails.
+ * long time is still claimed, so that it fails.
  */
 export async function claimTurn(
   ports: TurnPorts,
@@ -52,7 +52,7 @@ async function reportPoison(
   if (wake !== undefined) await wakeUnlessFull(wakes, conversation, wake);
 }
 
-export function reportClaimed({ onEvent }: TurnPorts, claimed: ClaimedTurn): void {
+function reportClaimed({ onEvent }: TurnPorts, claimed: ClaimedTurn): void {
   const { lease, agent, attempt, isFirstClaim, dueAt, claimedAt, waited } = claimed;
   const { conversation, turn } = lease;
   const suspended = readSuspension(claimed);

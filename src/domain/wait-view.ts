@@ -1,0 +1,15 @@
+import { isAnswerKind, type TurnState, type Waiting } from './turn.ts';
+
+/**
+ * Returns the state and the wait of a turn as services see them. A wait for answers ends with the answer to its last call:
+ * from then on, the turn waits only for a worker.
+ * @param state as recorded. It changes when a worker claims the turn
+ */
+export function viewWait<State extends TurnState>(
+  state: State,
+  waiting: Waiting | undefined,
+): { readonly state: State | 'queued'; readonly waiting?: Waiting } {
+  if (state !== 'waiting' || waiting === undefined) return { state };
+  const isOver = isAnswerKind(waiting.for) && waiting.calls.every(({ decision }) => decision !== undefined);
+  return isOver ? { state: 'queued' } : { state, waiting };
+}
