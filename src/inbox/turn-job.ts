@@ -23,8 +23,8 @@ export function readTurnJob({ id, name, addedAt, data }: InboxJob): EnqueueInput
     throw fieldError('invalid_input', 'job.name', `expected "${JOB_NAME}", the only kind of job in the inbox`);
   }
   if (typeof data === 'symbol') {
-    const { maxValues } = JSON_TEXT_BOUNDS;
-    const why = `has more than ${INBOX_LIMITS.dataCharacters} characters as JSON, or more than ${maxValues} values and names, the limits of a job`;
+    const { maxDepth, maxValues } = JSON_TEXT_BOUNDS;
+    const why = `has more than ${INBOX_LIMITS.dataCharacters} characters as JSON, ${maxValues} values and names, or ${maxDepth} levels, the limits of a job`;
     throw fieldError('message_too_large', 'job.data', why);
   }
   const { dataCharacters: maxCharacters, maxDepth } = INBOX_LIMITS;

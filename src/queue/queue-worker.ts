@@ -1,6 +1,6 @@
 import { type Job, type JobJson, Worker, type WorkerOptions } from 'bullmq';
 import { TurnfoldError } from '../domain/errors.ts';
-import { JSON_TEXT_BOUNDS, refuseJsonText } from '../domain/json-text.ts';
+import { refuseJsonText } from '../domain/json-text.ts';
 import { describeThrown, isError, readSafely } from '../domain/thrown.ts';
 import { IDLE_LOOK_SECONDS, QUEUE_TIMES, type QueueName, queuePrefix } from '../jobs/queues.ts';
 import type { Delivery, DropListener } from './delivery.ts';
@@ -29,7 +29,10 @@ export interface QueueWorkerOptions {
   readonly kept?: Pick<WorkerOptions, 'removeOnComplete' | 'removeOnFail'>;
 }
 
-/** Data of a delivered job whose own data was too long, or had too many values. */
+/**
+ * Data of a delivered job whose own data is too long, too deep or has too many values. Such data is not parsed: 4 MB can be a
+ * million objects.
+ */
 const TOO_LONG = Symbol('too long');
 
 /**
@@ -123,7 +126,7 @@ class SteadyWorker extends Worker<unknown> {
   /** If the data of a job is not JSON or too long, the job is created without data. Its delivery then refuses the job. */
   protected override createJob(json: JobJson, jobId: string): Job<unknown> {
     const data: unknown = json.data; // another program may have written the job without data
-    if (typeof data === 'string' && (data.length > this.#maxDataCharacters || hasTooManyValues(data))) {
+    if (typeof data === 'string' && (data.length > this.#maxDataCharacters || refuseJsonText(data) !== undefined)) {
       const job = super.createJob({ ...json, data: JSON_NULL }, jobId);
       job.data = TOO_LONG;
       return job;
@@ -168,11 +171,6 @@ class SteadyWorker extends Worker<unknown> {
       );
     }
   }
-}
-
-/** Such data is not parsed, because BullMQ and turnfold would make a million objects of 4 MB. */
-function hasTooManyValues(text: string): boolean {
-  return refuseJsonText(text, JSON_TEXT_BOUNDS)?.code === 'message_too_large';
 }
 
 function isJson(text: string): boolean {

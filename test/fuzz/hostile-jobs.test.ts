@@ -1,0 +1,49 @@
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { INBOX_QUEUE, QUEUES, queuePrefix } from '../../src/jobs/queues.ts';
+import { type Fixture, openFixture } from '../client/fixture.ts';
+import { HOSTILE_TEXTS } from '../fakes/hostile-texts.ts';
+import { takeShare } from '../setup/count-runs.ts';
+import { expectFrugal } from '../setup/frugal.ts';
+
+const TIMEOUT_MS = 900_000;
+const BYTES = 4_000_000;
+const HOUR_MS = 3_600_000;
+
+let fixture: Fixture;
+beforeAll(async () => {
+  fixture = await openFixture();
+  await fixture.startWorkers(undefined, { inbox: true });
+}, TIMEOUT_MS);
+afterAll(() => fixture.close(), TIMEOUT_MS);
+
+test(
+  'a job whose data is hostile JSON of 4 MB holds the event loop of its worker shortly and takes little memory',
+  async () => {
+    const connection = new Redis(fixture.url, { maxRetriesPerRequest: null });
+    const names = [...Object.values(QUEUES), INBOX_QUEUE];
+    const queues = names.map((name) => new Queue(name, { connection, prefix: queuePrefix(0) }));
+    try {
+      for (const { name, write } of takeShare(HOSTILE_TEXTS)) {
+        for (const queue of queues) {
+          const text = write(BYTES);
+          const work = async (): Promise<void> => {
+            const job = await queue.add('job', {}, { delay: HOUR_MS, removeOnComplete: true, removeOnFail: true });
+            const key = queue.toKey(job.id ?? '');
+            await connection.hset(key, 'data', text);
+            await job.promote();
+            await expect.poll(() => connection.exists(key), { timeout: 60_000 }).toBe(0);
+          };
+          await expectFrugal(`${name} in a job of ${queue.name}`, text.length, work);
+        }
+      }
+    } finally {
+      for (const queue of queues) await queue.close();
+      connection.disconnect();
+    }
+    await fixture.client.enqueueTurn({ conversation: 'neighbour', agent: 'talker', turn: 't', input: 'hello' });
+    expect(await fixture.client.result('neighbour', 't', { waitMs: 60_000 })).toMatchObject({ state: 'completed' });
+  },
+  TIMEOUT_MS,
+);
