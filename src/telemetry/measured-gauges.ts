@@ -92,7 +92,7 @@ const GAUGE_SOURCES: { readonly [Key in keyof typeof SHARED_GAUGES]: GaugeSource
     [...waits].map(([queue, waitMs]) => [{ queue }, toSeconds(waitMs)]),
   ),
   missingAgents: from('listMissingAgents', (missing) =>
-    missing.map(({ agent, forMs }) => [{ agent }, toSeconds(forMs)]),
+    one(toSeconds(Math.max(0, ...missing.map(({ forMs }) => forMs)))),
   ),
   openPasses: from('measureShards', ({ openPasses }) => one(openPasses)),
   oldestOpenPass: from('measureShards', ({ oldestOpenPassMs }) => one(toSeconds(oldestOpenPassMs))),

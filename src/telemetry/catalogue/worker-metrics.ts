@@ -167,8 +167,7 @@ export const SHARED_GAUGES = {
   ),
   missingAgents: gauge(
     'turnfold_agent_missing_seconds',
-    'Time for which work has waited for an agent that no running worker has. Absent for agents that a worker has.',
-    'agent',
+    'Time for which no running worker has had an agent that work waits for, the longest of all agents. `turnfold doctor` names them.',
   ),
   openPasses: gauge(
     'turnfold_open_passes',

@@ -22,21 +22,19 @@ export async function claimTurn(
 ): Promise<DeliveryClaim> {
   const { turns, ids, elsewhere } = ports;
   const claim = await turns.claim(conversation, owner, ids.next(), elsewhere?.names);
-  if (claim.status !== 'unserved') return await reportClaim(ports, conversation, claim);
+  if (claim.status !== 'unserved') return await describeClaim(ports, conversation, claim);
   const delayMs = await elsewhere?.delayOf(claim.agent);
   if (delayMs !== undefined) return { status: 'postponed', delayMs };
-  return await reportClaim(ports, conversation, await turns.claim(conversation, owner, ids.next()));
+  return await describeClaim(ports, conversation, await turns.claim(conversation, owner, ids.next()));
 }
 
-async function reportClaim(
+async function describeClaim(
   ports: TurnPorts,
   conversation: ConversationRef,
   claim: ClaimResult,
 ): Promise<DeliveryClaim> {
   if (claim.status === 'poison') await reportPoison(ports, conversation, claim);
-  if (claim.status !== 'claimed') return { status: 'none' };
-  reportClaimed(ports, claim.turn);
-  return claim;
+  return claim.status === 'claimed' ? claim : { status: 'none' };
 }
 
 /**
@@ -52,7 +50,8 @@ async function reportPoison(
   if (wake !== undefined) await wakeUnlessFull(wakes, conversation, wake);
 }
 
-function reportClaimed({ onEvent }: TurnPorts, claimed: ClaimedTurn): void {
+/** Reports a turn that a delivery has claimed, also together with the settlement of the turn before it. */
+export function reportClaimed({ onEvent }: TurnPorts, claimed: ClaimedTurn): void {
   const { lease, agent, attempt, isFirstClaim, dueAt, claimedAt, waited } = claimed;
   const { conversation, turn } = lease;
   const suspended = readSuspension(claimed);

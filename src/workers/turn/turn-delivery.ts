@@ -16,7 +16,7 @@ import { PieceStream } from './piece-stream.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { answerApart } from './suspect-turn.ts';
 import { decideTurnEnd } from './threshold-check.ts';
-import { claimTurn } from './turn-claim.ts';
+import { claimTurn, reportClaimed } from './turn-claim.ts';
 import { endTurn, failTurn, HANDED_BACK } from './turn-end.ts';
 import { BrokenDelivery, LostTurn } from './turn-errors.ts';
 import { TurnJournal } from './turn-journal.ts';
@@ -88,8 +88,8 @@ export class TurnDelivery {
       turn ??= await this.#claim();
       while (turn !== undefined) {
         this.#claims += 1;
-        const next = await this.#answerClaimed(turn);
-        turn = next;
+        if (turn !== given) reportClaimed(this.#ports, turn);
+        turn = await this.#answerClaimed(turn);
       }
       return this.#postponed ?? { status: 'done' };
     } catch (error) {
