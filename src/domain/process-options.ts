@@ -13,7 +13,7 @@ export const PROCESS_RANGES = {
   port: { least: 0, most: 65_535 },
   shutdownMs: { least: 1, most: 600_000 },
   stuckMs: { least: 1_000, most: 3_600_000 },
-  missingAgentMs: { least: 1, most: 86_400_000 },
+  missingAgentMs: { least: 0, most: 86_400_000 },
 } as const satisfies Readonly<Record<string, WholeRange>>;
 
 /** Default values of the process settings, in the same units. */
@@ -23,7 +23,7 @@ export const PROCESS_DEFAULTS = {
   concurrency: { turn: 50, compaction: 10, summarization: 10 },
   shutdownMs: 10_000,
   stuckMs: 60_000,
-  missingAgentMs: 600_000,
+  missingAgentMs: 0,
 } as const;
 
 /** Error message for a value outside of a range. It states the allowed range. */

@@ -212,6 +212,6 @@ export function examineMissingAgents(missing: readonly MissingAgent[]): Finding 
   return findWrong(
     name,
     `work waits for agents that no running worker has: ${listed}`,
-    'Start a worker whose --agents file has them. After 10 min without one, the turns fail as unknown_agent.',
+    'Start a worker whose --agents file has them. Otherwise the turns fail as unknown_agent.',
   );
 }

@@ -71,7 +71,7 @@ export interface WorkersOptions extends ListenerOptions {
   readonly shutdownMs?: number;
   /** A worker with free capacity counts as not ready once a job has waited this long, in ms (60,000). */
   readonly stuckMs?: number;
-  /** Work of an agent fails once no running worker has had the agent for this long, in ms (600,000). */
+  /** Work of an agent fails once no running worker has had the agent for this long, in ms (0). */
   readonly missingAgentMs?: number;
   /** Aborts a start that waits for Redis, with the signal's reason. Does not affect workers that have started. */
   readonly signal?: AbortSignal | undefined;

@@ -2,11 +2,6 @@ import type { Clock } from '../domain/ports/clock.ts';
 import type { AgentFinder } from '../domain/ports/presence-store.ts';
 import type { PreparedAgents } from './prepared-agent.ts';
 
-/**
- * ms without any running worker that has an agent, after which work for the agent fails. A rollout or a restart of all
- * workers takes less.
- */
-const GIVE_UP_MS = 600_000;
 /** ms after which work is delivered again. Each delivery gets a random delay up to twice as long. */
 const SERVED_MS = 100;
 const MISSING_MS = 2_000;
@@ -20,8 +15,8 @@ export interface ElsewhereOptions {
   readonly names: readonly string[];
   readonly presence: AgentFinder;
   readonly clock: Clock;
-  /** Default: 10 min. */
-  readonly giveUpMs?: number | undefined;
+  /** ms without any running worker that has an agent, after which work of the agent fails. */
+  readonly giveUpMs: number;
   /** Returns a number from 0 to 1. */
   readonly random?: () => number;
 }
@@ -48,10 +43,10 @@ export class AgentsElsewhere {
 
   /**
    * Returns after how many ms the work is delivered again, to any worker. Undefined if no running worker has had the agent
-   * for 10 minutes. The work then fails.
+   * for `giveUpMs`. The work then fails.
    */
   async delayOf(agent: string): Promise<number | undefined> {
-    const { clock, giveUpMs = GIVE_UP_MS, random = Math.random } = this.#options;
+    const { clock, giveUpMs, random = Math.random } = this.#options;
     const found = await this.#find(agent);
     if (found.status === 'missing' && found.forMs >= giveUpMs) return undefined;
     const base = found.status === 'served' ? SERVED_MS : Math.min(MISSING_MS, giveUpMs);

@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 /** A deployment: a worker process with these agents. */
-async function deploy(agents: readonly Agent[], missingAgentMs?: number): Promise<Workers> {
+async function deploy(agents: readonly Agent[], missingAgentMs = 600_000): Promise<Workers> {
   const workers = await startWorkers({
     redisUrl: fixture.url,
     agents,
@@ -35,7 +35,7 @@ async function deploy(agents: readonly Agent[], missingAgentMs?: number): Promis
     shards: SHARDS,
     shutdownMs: 2_000,
     metrics: { host: '127.0.0.1', port: 0 },
-    ...(missingAgentMs !== undefined && { missingAgentMs }),
+    missingAgentMs,
   });
   started.push(workers);
   return workers;
