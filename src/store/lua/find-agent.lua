@@ -4,8 +4,9 @@
 -- Reply: nil if a worker has the agent, otherwise the ms since the first look that found none
 local workers, missing = unpack(KEYS)
 local agent, forget_ms = ARGV[1], tonumber(ARGV[2])
-for _, details in ipairs(redis.call('HVALS', workers)) do
-  local agents = string.match(details, '^[^|]*|[^|]*|(.*)$')
+local entries = redis.call('HGETALL', workers)
+for at = 2, #entries, 2 do
+  local agents = string.match(entries[at], '^[^|]*|[^|]*|(.*)$')
   if not agents or string.find(',' .. agents .. ',', ',' .. agent .. ',', 1, true) then
     redis.call('HDEL', missing, agent)
     return nil
