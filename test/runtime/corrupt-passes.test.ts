@@ -149,25 +149,22 @@ test.each([
   const id = `summaries-${name.replaceAll(' ', '-')}`;
   await fixture.appendSequences(id);
   const agent = agentOf({ profile: SMALL, policy: { tokenThreshold: 2_700, maxTokens: 900 } });
+  // Asked for before a worker runs, so that the first pass summarizes everything and not what the thresholds ask for.
+  await fixture.client.compact(id);
   const roles = ['summarization', 'compaction', 'turn'] as const;
   const [summarization] = await Promise.all(roles.map((role) => start(role, agent)));
-  await fixture.client.compact(id);
   await eventually(
     () => fixture.client.versions(id),
     (versions) => expect(versions).toHaveLength(1),
   );
-  const written = eventsOf(summarization as RunningWorkers, 'summary_ended').filter(
-    ({ outcome }) => outcome === 'written',
-  );
-  expect(written).not.toEqual([]);
   const keys = await fixture.redis.keys(`${keyspace.summary(refOf(id), '')}*`);
-  expect(keys).toHaveLength(written.length);
+  expect(keys).not.toEqual([]);
   for (const key of keys) await corrupt(key);
   await fixture.client.restore(id, { version: 0, newer: 'keep' });
   await fixture.client.compact(id);
   await eventually(
     () => eventsOf(summarization as RunningWorkers, 'summary_ended').filter(({ outcome }) => outcome === 'written'),
-    (again) => expect(again).toHaveLength(2 * written.length),
+    (written) => expect(written).toHaveLength(2 * keys.length),
   );
   for (const key of keys) await expectSetAside(id, key);
   await expectServed(id);
