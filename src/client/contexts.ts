@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList, boundedRecord, MAX_GROWN_ENTRIES } from '../domain/bounded-schemas.ts';
 import { buildInSlices } from '../domain/context.ts';
 import { type ConversationState, findLeft } from '../domain/conversation.ts';
 import { diffInSlices, type VersionChange } from '../domain/diff.ts';
@@ -150,15 +151,24 @@ export async function readAgentSnapshot(
   { systemHash, pinsHash, toolsHash }: Version,
 ): Promise<AgentSnapshot | undefined> {
   if (systemHash === START_VERSION.systemHash) return undefined;
-  // The store does not keep empty texts, so the hash of the empty text stands for it.
-  const read = async (hash: string): Promise<string> => (await contexts.readText(conversation, hash)) ?? '';
-  const [system, pins, tools] = await Promise.all([read(systemHash), read(pinsHash), read(toolsHash)]);
-  return { system, pins: parseList<string>(pins), tools: parseList<ToolDescription>(tools) };
+  // The store does not keep empty texts, so a missing text is an empty one.
+  const [system = '', pins, tools] = await Promise.all([
+    contexts.readText(conversation, systemHash),
+    contexts.readAgentList(conversation, pinsHash, pinsSchema),
+    contexts.readAgentList(conversation, toolsHash, toolsSchema),
+  ]);
+  return { system, pins, tools };
 }
 
-function parseList<Item>(text: string): Item[] {
-  return text === '' ? [] : (JSON.parse(text) as Item[]);
-}
+const pinsSchema = boundedList(z.string(), MAX_GROWN_ENTRIES);
+const toolsSchema: z.ZodType<ToolDescription[]> = boundedList(
+  z.object({
+    name: z.string(),
+    description: z.string(),
+    parameters: boundedRecord(z.string(), z.unknown(), MAX_GROWN_ENTRIES),
+  }),
+  MAX_GROWN_ENTRIES,
+);
 
 /** @throws not_found if the conversation or version never existed. version_gone if the version was dropped. */
 export async function showVersion(ports: ClientPorts, name: ConversationName, number: number): Promise<ContextView> {

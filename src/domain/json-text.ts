@@ -6,6 +6,11 @@ export interface JsonTextBounds {
   readonly maxDepth: number;
   /** Maximum number of values and names. A list or an object counts twice. */
   readonly maxValues: number;
+  /**
+   * Maximum number of different strings of up to `SHORT_TEXT` characters, names included. The parser enters each in a
+   * table, which takes longer than anything else that it does. Checked if given.
+   */
+  readonly maxTexts?: number;
 }
 
 /**
@@ -17,8 +22,14 @@ export const JSON_TEXT_BOUNDS: JsonTextBounds = { maxDepth: 200, maxValues: 60_0
 /** Bounds of JSON in one field of Redis. A message has several fields within `JSON_TEXT_BOUNDS`, and fields around them. */
 export const STORED_JSON_BOUNDS: JsonTextBounds = { maxDepth: 220, maxValues: 150_000 };
 
-/** Bounds of stored JSON that grows with a conversation: a version, or the plan of one. Enough for 25,000 segments. */
-export const GROWN_JSON_BOUNDS: JsonTextBounds = { maxDepth: 20, maxValues: 400_000 };
+/**
+ * Bounds of stored JSON that grows with a conversation: a version, or the plan of one. Enough for 25,000 segments, which
+ * have the same few names.
+ */
+export const GROWN_JSON_BOUNDS: JsonTextBounds = { maxDepth: 20, maxValues: 400_000, maxTexts: 20_000 };
+
+/** Six characters of JSON for each of ten characters, which is the longest string that V8 enters in its table. */
+const SHORT_TEXT = 60;
 
 export interface JsonRefusal {
   readonly code: Extract<ErrorCode, 'invalid_input' | 'message_too_large'>;
@@ -66,8 +77,9 @@ const STRUCTURE = /["[\]{},:]/g;
  */
 export function refuseJsonText(
   text: string,
-  { maxDepth, maxValues }: JsonTextBounds = JSON_TEXT_BOUNDS,
+  { maxDepth, maxValues, maxTexts = Number.POSITIVE_INFINITY }: JsonTextBounds = JSON_TEXT_BOUNDS,
 ): JsonRefusal | undefined {
+  const texts = new Set<string>();
   let depth = 0;
   let values = 1;
   STRUCTURE.lastIndex = 0;
@@ -76,6 +88,9 @@ export function refuseJsonText(
     switch (text.charCodeAt(at)) {
       case QUOTE:
         STRUCTURE.lastIndex = findStringEnd(text, at) + 1;
+        if (Number.isFinite(maxTexts) && STRUCTURE.lastIndex - at <= SHORT_TEXT) {
+          texts.add(text.slice(at, STRUCTURE.lastIndex));
+        }
         break;
       case OPEN_BRACKET:
       case OPEN_BRACE:
@@ -92,7 +107,8 @@ export function refuseJsonText(
       default:
         values += 1;
     }
-    if (values > maxValues) return { code: 'message_too_large', why: tooManyValues(maxValues) };
+    if (values > maxValues || texts.size > maxTexts)
+      return { code: 'message_too_large', why: tooManyValues(maxValues) };
   }
   return undefined;
 }

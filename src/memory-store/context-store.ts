@@ -26,6 +26,10 @@ export function openMemoryContextStore(db: MemoryDatabase): ContextStore {
     readContext: async (ref, at) => db.copy(readContext(db.find(ref), at)),
     readLog: async (ref, ranges, maxBytes) => db.copy(takeBytes(readRanges(db.find(ref), ranges), maxBytes)),
     readText: async (ref, hash) => db.find(ref)?.texts.get(hash),
+    readAgentList: async (ref, hash, schema) => {
+      const text = db.find(ref)?.texts.get(hash);
+      return text === undefined ? [] : schema.parse(JSON.parse(text));
+    },
     readSystem: async (ref) => db.find(ref)?.system?.text,
     append: async (request) => append(db, request),
     listVersions: async (ref) =>

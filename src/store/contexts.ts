@@ -18,10 +18,10 @@ import { decodeConversation } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
 import { appendScript } from './log.ts';
 import { bindReadLog } from './log-pages.ts';
-import { callStore, corruptRecord, MAX_SEQ, RecordFields, readJson } from './records.ts';
+import { callStore, corruptRecord, MAX_SEQ, type Place, RecordFields, readJson } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { readSystem } from './turn-steps.ts';
-import { decodeVersion } from './version-record.ts';
+import { decodeVersion, WHOLE_PREFIX } from './version-record.ts';
 
 /** Opens the store of logs, context versions and texts in Redis. */
 export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore {
@@ -34,8 +34,11 @@ export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore
     },
     readContext: bindReadContext(redis, keyspace),
     readLog: bindReadLog(redis, keyspace),
-    readText: async (conversation, hash) =>
-      (await callStore(() => redis.hget(keyspace.key(conversation, 'txt'), `x:${hash}`))) ?? undefined,
+    readText: async (conversation, hash) => (await readWhole(redis, keyspace.key(conversation, 'txt'), hash)).text,
+    readAgentList: async (conversation, hash, schema) => {
+      const { place, text } = await readWhole(redis, keyspace.key(conversation, 'txt'), hash);
+      return text === undefined ? [] : readJson(place, text, schema);
+    },
     readSystem: (conversation) => readSystem(redis, keyspace, conversation),
     append: bind(appendScript),
     listVersions: (conversation) => listVersionRecords(redis, keyspace, conversation),
@@ -43,6 +46,11 @@ export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore
     readShownSummaries: (conversation, version) => readSummaries(redis, keyspace.key(conversation, 'txt'), version),
     erase: bindErase(bind(eraseScript)),
   };
+}
+
+async function readWhole(redis: Redis, key: string, hash: string): Promise<{ place: Place; text: string | undefined }> {
+  const field = `${WHOLE_PREFIX}${hash}`;
+  return { place: { key, field }, text: (await callStore(() => redis.hget(key, field))) ?? undefined };
 }
 
 /** Last seq of the log, one context version and the inputs of the running turn, read at the same moment. */

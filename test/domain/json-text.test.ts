@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseJsonText, readJsonText, refuseJsonText } from '../../src/domain/json-text.ts';
+import { GROWN_JSON_BOUNDS, parseJsonText, readJsonText, refuseJsonText } from '../../src/domain/json-text.ts';
 
 const bounds = { maxDepth: 3, maxValues: 10 };
 
@@ -29,6 +29,24 @@ describe('JSON text above a bound is refused before it is parsed', () => {
     expect(readJsonText(text, bounds)).toBeUndefined();
     expect(() => parseJsonText(text, 'body', bounds)).toThrow(why);
   });
+});
+
+test('stored JSON that grows has many members with few names, and is refused for many different short strings', () => {
+  const segment = (at: number) => ({
+    kind: 'masked',
+    from: at,
+    to: at,
+    tokens: 50,
+    about: `the result of call ${at} ${'.'.repeat(60)}`,
+  });
+  const version = JSON.stringify({ segments: Array.from({ length: 25_000 }, (_, at) => segment(at)) });
+  expect(refuseJsonText(version, GROWN_JSON_BOUNDS)).toBeUndefined();
+  const named = Array.from({ length: 25_000 }, (_, at) => ({ [`k${at}`]: 0 }));
+  for (const hostile of [named, named.map((one) => Object.keys(one))]) {
+    const text = JSON.stringify(hostile);
+    expect(refuseJsonText(text, { ...GROWN_JSON_BOUNDS, maxTexts: Number.POSITIVE_INFINITY })).toBeUndefined();
+    expect(refuseJsonText(text, GROWN_JSON_BOUNDS)).toMatchObject({ code: 'message_too_large' });
+  }
 });
 
 test('brackets and commas inside of strings do not count', () => {

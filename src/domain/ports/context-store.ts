@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { ContextSource } from '../context.ts';
 import type { ConversationState } from '../conversation.ts';
 import type { Acknowledged } from '../durability.ts';
@@ -31,7 +32,7 @@ export interface ContextReader {
    * fixed text.
    */
   readSystem(conversation: ConversationRef): Promise<string | undefined>;
-  /** Reads the full text of a clipped message, by the hash of the text. */
+  /** Reads the full text of a clipped message, or a text of the agent, by the hash of the text. */
   readText(conversation: ConversationRef, hash: string): Promise<string | undefined>;
 }
 
@@ -78,6 +79,11 @@ export interface ContextStore extends ContextReader {
   readVersion(conversation: ConversationRef, number: number): Promise<Version | undefined>;
   /** Reads the summaries that a kept version shows, by their keys. A summary whose text is lost is left out. */
   readShownSummaries(conversation: ConversationRef, version: Version): Promise<ReadonlyMap<string, Summary>>;
+  /**
+   * Reads a list that describes the agent of a version, by the hash of its JSON. Empty if the text is lost.
+   * @throws corrupt_record if the text is not JSON within bounds or does not match the schema
+   */
+  readAgentList<Item>(conversation: ConversationRef, hash: string, schema: z.ZodType<Item[]>): Promise<Item[]>;
   /** Deletes every key of the conversation. Later writes of its workers get the answer `gone`. */
   erase(conversation: ConversationRef): Promise<Acknowledged<{ readonly removedKeys: number }>>;
 }
