@@ -27,6 +27,7 @@ const MAY_STAY_AT_0 = [
   'Records found corrupt',
   'Requests over the window: over the window',
   'oldest_overdue_',
+  'agent_missing_',
 ];
 
 /** Gauges of the moment: a summarization job may be added and end between two scrapes. */
