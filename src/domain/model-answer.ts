@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { boundedList } from './bounded-schemas.ts';
+import { isHeldCall } from './held-call.ts';
 import { jsonSchema, MAX_CALLS, MAX_MESSAGE_BYTES, toolCallSchema } from './message.ts';
 import {
   isModelError,
@@ -100,6 +101,7 @@ const MAX_RETRY_MS = 315_360_000_000;
  * @param now current time in ms since epoch
  */
 export function readModelError(thrown: unknown, now: number): ModelError {
+  if (isHeldCall(thrown)) return thrown;
   if (!isModelError(thrown)) return new ModelError('fatal', describeThrown(thrown).name);
   const { message, code } = describeThrown(thrown);
   const kind = readSafely(thrown, 'kind');
@@ -112,6 +114,7 @@ export function readModelError(thrown: unknown, now: number): ModelError {
     ...(typeof form === 'string' && { form: clipText(form, ERROR_FORM_CHARACTERS) }),
     ...(usage && { usage }),
     refusesContents: readSafely(thrown, 'refusesContents') === true,
+    isLimit: readSafely(thrown, 'isLimit') === true,
   });
 }
 

@@ -104,6 +104,22 @@ export const modelOptionsSchema = z.strictObject({
    * then counted by turnfold. Default true.
    */
   streamOptions: z.boolean().optional(),
+  /** Limits that all workers obey together for the calls of this model. */
+  gate: z
+    .strictObject({
+      /**
+       * Name of the gate. Models that share a limit of their account share a name, up to 200 characters. Default: the model
+       * and a hash of its key.
+       */
+      name: z.string().min(1).max(200).optional(),
+      /** Maximum calls a minute. */
+      requestsPerMinute: z.number().gt(0).max(1e9).optional(),
+      /** Maximum input tokens a minute. */
+      tokensPerMinute: z.number().gt(0).max(1e12).optional(),
+      /** Maximum calls at the same time. */
+      concurrent: z.number().int().min(1).max(1e6).optional(),
+    })
+    .optional(),
 });
 
 export type ModelOptions = z.infer<typeof modelOptionsSchema>;

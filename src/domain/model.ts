@@ -1,3 +1,4 @@
+import type { GateSettings, ModelGate } from './gate.ts';
 import type { ModelWindow } from './limits.ts';
 import type { Message, ToolCall } from './message.ts';
 import type { ModelAbilities } from './model-options.ts';
@@ -140,6 +141,8 @@ export interface ModelRequest {
   readonly idempotencyKey: string;
   /** Aborts when the answer is no longer needed. */
   readonly signal: AbortSignal;
+  /** Lets calls through the gates of models. turnfold sets it, and a list of models passes each model's call to it. */
+  readonly gate?: ModelGate;
   /** Called with each piece of the answer's text as it arrives. The model call may still fail afterwards. */
   readonly onText?: (piece: string) => void;
   /** Called with each piece of the model's reasoning, if the provider sends it. */
@@ -196,6 +199,10 @@ export interface ModelCompaction {
 
 export interface Model {
   readonly profile: ModelProfile;
+  /** Settings of the model's gate. Absent: a gate without limits of its own, by the model's id. */
+  readonly gate?: GateSettings;
+  /** Models that this model tries in order. Each has a gate of its own. Absent for a single model. */
+  readonly fallbacks?: readonly Model[];
   /**
    * Sends a request to the model and returns its answer.
    * @throws ModelError if the call fails
@@ -236,6 +243,11 @@ export interface ModelErrorOptions {
    * context, because each later request would hold them.
    */
   readonly refusesContents?: boolean;
+  /**
+   * True if the provider limits the rate of calls, or is overloaded. All workers then wait with the calls of this model. An
+   * error with `retryAt` counts as such.
+   */
+  readonly isLimit?: boolean;
   readonly cause?: unknown;
 }
 
@@ -258,6 +270,8 @@ export class ModelError extends Error {
   readonly usage: ModelUsage | undefined;
   /** True if the provider refused what the messages say or hold. */
   readonly refusesContents: boolean;
+  /** True if the provider limits the rate of calls, or is overloaded. */
+  readonly isLimit: boolean;
 
   /** @param message error text without contents of the conversation */
   constructor(kind: ModelErrorKind, message: string, options: ModelErrorOptions = {}) {
@@ -269,6 +283,7 @@ export class ModelError extends Error {
     this.form = options.form;
     this.usage = options.usage;
     this.refusesContents = options.refusesContents === true;
+    this.isLimit = kind === 'retry' && (options.isLimit ?? options.retryAt !== undefined);
   }
 }
 

@@ -14,6 +14,7 @@ export const PROCESS_RANGES = {
   shutdownMs: { least: 1, most: 600_000 },
   stuckMs: { least: 1_000, most: 3_600_000 },
   missingAgentMs: { least: 0, most: 86_400_000 },
+  providerWaitMs: { least: 0, most: 2_592_000_000 },
 } as const satisfies Readonly<Record<string, WholeRange>>;
 
 /** Default values of the process settings, in the same units. */
@@ -24,6 +25,7 @@ export const PROCESS_DEFAULTS = {
   shutdownMs: 10_000,
   stuckMs: 60_000,
   missingAgentMs: 0,
+  providerWaitMs: 86_400_000,
 } as const;
 
 /** Error message for a value outside of a range. It states the allowed range. */

@@ -24,8 +24,8 @@ export const TURN_LIMITS = {
    */
   maxAttempts: 3,
   /**
-   * Number of times that one step may be suspended for compaction or a retry. One more fails the turn with
-   * `retries_exhausted`. Waits for answers from outside do not count, because each timeout answers a call.
+   * Number of times that one step may be suspended for compaction. One more fails the turn with `retries_exhausted`. Waits
+   * for answers from outside do not count, because each timeout answers a call, and waits for a provider end by time.
    */
   maxSuspensions: 20,
   maxSteps: 50,
@@ -147,6 +147,10 @@ export interface WaitRequest extends Omit<Waiting, 'since' | 'until' | 'calls'> 
   readonly calls: readonly CallToWaitFor[];
   /** Milliseconds from the suspension to the deadline. For tool calls: the shortest time among them. */
   readonly waitMs: number;
+  /** Milliseconds from the step's first such suspension, after which the turn fails. Absent: `maxSuspensions` counts. */
+  readonly maxMs?: number | undefined;
+  /** True if the gate of the model chose the time. Such a wait is no retry. */
+  readonly isHeld?: boolean | undefined;
   /** Trace span that ends with the suspension. The span that continues the turn links to it. */
   readonly suspendedIn?: TraceParent | undefined;
   /** Id of the compaction pass to wait for. If that pass has already ended, the wait ends at once. */

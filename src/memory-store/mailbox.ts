@@ -83,6 +83,7 @@ export function settleRecord(
   for (const call of record.answers.keys()) record.answers.set(call, '');
   record.unused.clear();
   record.suspensions.clear();
+  record.suspendedSince.clear();
   record.input = undefined;
   record.context = undefined;
   record.taken = undefined;

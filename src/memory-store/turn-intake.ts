@@ -76,7 +76,7 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
   const record = { turn, agent, payloadHash, input, state, acceptedAt: db.now(), ...extra } as const;
   if (original !== undefined) original.redrivenAs = turn;
   const answering = { answers: new Map(), decisions: new Map(), unused: new Map() };
-  const maps = { steps: new Map(), ...answering, suspensions: new Map() };
+  const maps = { steps: new Map(), ...answering, suspensions: new Map(), suspendedSince: new Map() };
   const stored: MemoryTurn = { ...record, ...maps };
   conversation.turnRecords.set(turn, stored);
   if (isDue) return { status: 'accepted', state, needsWake: enterMailbox(db, conversation, stored, { wake, onBusy }) };

@@ -39,9 +39,12 @@ export interface MemoryTurn {
   /** For each tool call id, the result to log if no step uses the accepted answer. */
   readonly unused: Map<string, UnusedAnswer>;
   readonly suspensions: Map<string, number>;
+  /** For each step whose waits end by time, the time of its first suspension. */
+  readonly suspendedSince: Map<string, number>;
   /** The wait of a suspended turn. Kept after the wait ends, until the outcome of the waiting step is recorded. */
   waiting?:
-    | (Waiting & Pick<WaitRequest, 'suspendedIn'> & { isOver: boolean; isFulfilled: boolean; readonly steps: number })
+    | (Waiting &
+        Pick<WaitRequest, 'suspendedIn' | 'isHeld'> & { isOver: boolean; isFulfilled: boolean; readonly steps: number })
     | undefined;
   usage?: TurnUsage;
   requestTokens?: number[];

@@ -65,6 +65,28 @@ function dropUsedWait(conversation: MemoryConversation, record: MemoryTurn): voi
   if (waiting.calls.every(({ id }) => !conversation.openCalls.has(id))) record.waiting = undefined;
 }
 
+/**
+ * Counts a suspension of a step, or notes the time of its first one.
+ * @returns the end of the wait within the limit. Undefined if the limit is reached
+ */
+function takeSuspension(
+  db: MemoryDatabase,
+  record: MemoryTurn,
+  { step, for: kind, waitMs, maxMs }: WaitRequest,
+): { readonly until?: number } | undefined {
+  if (isAnswerKind(kind)) return {};
+  if (maxMs !== undefined) {
+    const since = record.suspendedSince.get(step) ?? db.now();
+    if (db.now() - since >= maxMs) return undefined;
+    record.suspendedSince.set(step, since);
+    return { until: Math.min(db.now() + waitMs, since + maxMs) };
+  }
+  const count = record.suspensions.get(step) ?? 0;
+  if (count >= TURN_LIMITS.maxSuspensions) return undefined;
+  record.suspensions.set(step, count + 1);
+  return {};
+}
+
 export function suspend(
   db: MemoryDatabase,
   lease: TurnLease,
@@ -81,16 +103,15 @@ export function suspend(
   const { conversation, record } = owned;
   const { passId } = request;
   const waiting = makeWait(db, record, request);
-  const count = (record.suspensions.get(waiting.step) ?? 0) + 1;
   const isForCalls = isAnswerKind(waiting.for);
-  if (!isForCalls && count > TURN_LIMITS.maxSuspensions) return { status: 'exhausted' };
+  const limited = takeSuspension(db, record, request);
+  if (limited === undefined) return { status: 'exhausted' };
   const haveAnswersCome = isForCalls && waiting.calls.every(({ id }) => record.answers.has(id));
   const hasPassEnded = waiting.for === 'compaction' && (!conversation.pass || conversation.pass.passId !== passId);
   const { lastEnd } = conversation;
   const isOver = hasPassEnded || haveAnswersCome;
   const isFulfilled = haveAnswersCome || (hasPassEnded && lastEnd?.passId === passId && lastEnd?.settles === true);
-  if (!isForCalls) record.suspensions.set(waiting.step, count);
-  record.waiting = { ...waiting, isOver, isFulfilled };
+  record.waiting = { ...waiting, ...limited, isOver, isFulfilled };
   record.state = 'waiting';
   record.taken = undefined;
   conversation.owner = undefined;

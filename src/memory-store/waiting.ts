@@ -12,7 +12,7 @@ type Wait = NonNullable<MemoryTurn['waiting']>;
 export function makeWait(
   db: MemoryDatabase,
   { waiting: before, steps }: MemoryTurn,
-  { waitMs, calls, passId: _passId, ...wait }: WaitRequest,
+  { waitMs, maxMs: _maxMs, calls, passId: _passId, ...wait }: WaitRequest,
 ): Omit<Wait, 'isFulfilled' | 'isOver'> {
   const kept = before?.for === wait.for ? before.calls : [];
   const dated = calls.map(({ waitMs: callMs, ...call }) => ({

@@ -1,3 +1,4 @@
+import { throughGate } from '../domain/held-call.ts';
 import { isModelError, type Model, type ModelError, type ModelPrices, type ModelProfile } from '../domain/model.ts';
 import { checkAnswer, readModelError, refuseEmptyAnswer } from '../domain/model-answer.ts';
 import { pricesAt } from '../domain/usage.ts';
@@ -19,6 +20,7 @@ const FIRST_EVENT_MS = 120_000;
 /**
  * Returns a model that tries several models in order.
  * - The chain tries the next model if one is overloaded, rate limited, unreachable or silent, or if its answer is empty.
+ * - A model whose gate holds calls is passed over.
  * - The chain also tries the next model if the provider refuses the key, the quota or a setting.
  * - The chain does not try the next model if the request is too large or malformed. The next provider would refuse it
  *   for the same reason.
@@ -31,14 +33,17 @@ export function modelChain(
 ): Model {
   return {
     profile: narrowest(models.map(({ profile }) => profile) as [ModelProfile, ...ModelProfile[]]),
+    fallbacks: models,
     async generate(request) {
       const failures: ModelError[] = [];
       for (const [index, model] of models.entries()) {
         // The last model may be silent for any time: only the caller's deadline ends its call.
         const isLast = index === models.length - 1;
         try {
-          const answer = checkAnswer(
-            await (isLast ? model.generate(request) : generateUnlessSilent(model, request, { firstEventMs, timers })),
+          const answer = await throughGate(request, model, async () =>
+            checkAnswer(
+              await (isLast ? model.generate(request) : generateUnlessSilent(model, request, { firstEventMs, timers })),
+            ),
           );
           if (!isLast) refuseEmptyAnswer(answer);
           return { ...answer, model: answer.model ?? model.profile.id };

@@ -18,6 +18,8 @@ export interface ErrorRow {
   readonly decidingTexts?: readonly RegExp[];
   /** True if the error says that the provider refused what the messages say or hold. */
   readonly refusesContents?: true;
+  /** True if the provider limits the rate of calls, or is overloaded, so that other calls of the model would fail as well. */
+  readonly isLimit?: true;
   /** The form in which the provider may accept the same request. */
   readonly lesson?: TeachingError['lesson'];
 }

@@ -25,6 +25,7 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
   {
     kind: 'retry',
     words: 'rate limited',
+    isLimit: true,
     types: [
       'rate_limit_error',
       'rate_limit_exceeded',
@@ -39,6 +40,7 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
   {
     kind: 'retry',
     words: 'the provider is overloaded',
+    isLimit: true,
     types: [
       'overloaded_error',
       'slow_down',

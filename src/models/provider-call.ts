@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Agent, type Dispatcher } from 'undici';
+import type { GateSettings } from '../domain/gate.ts';
 import { MAX_RESERVE_TOKENS } from '../domain/limits.ts';
 import {
   type ModelAnswer,
@@ -8,6 +9,7 @@ import {
   type ModelRequest,
   type ModelUsage,
 } from '../domain/model.ts';
+import type { ModelOptions } from '../domain/model-options.ts';
 import { upperBoundTokens } from '../domain/size.ts';
 import type { Sliced } from '../domain/sliced.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
@@ -75,6 +77,15 @@ export function callOptions(
 ): { signal: AbortSignal; headers: Record<string, string> } {
   const key = createHash('sha256').update(JSON.stringify([idempotencyKey, body]));
   return { signal, headers: { ...extraHeaders, 'Idempotency-Key': key.digest('hex') } };
+}
+
+/**
+ * Returns the settings of a model's gate. By default each pair of model and key has a gate of its own, because the limits
+ * of providers are those of an account. The name holds a short hash of the key, which does not reveal the key.
+ */
+export function gateOf({ gate }: ModelOptions, { id }: ModelProfile, apiKey: string, baseUrl = ''): GateSettings {
+  const account = createHash('sha256').update(`turnfold gate ${baseUrl} ${apiKey}`).digest('hex').slice(0, 8);
+  return { ...gate, name: gate?.name ?? `${id}@${account}` };
 }
 
 export type CheckedBody<Body> = Rendered<Body> & Pick<FailedCall, 'describe'>;

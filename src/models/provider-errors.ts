@@ -50,7 +50,8 @@ export function classifyFailure(
   const message = failure.message.slice(0, SEARCHED_CHARS);
   const status = failure.status ?? readStatus(failure.code);
   const names = [failure.code, failure.type].filter((name): name is string => isName(name));
-  const { kind, words, lesson, refusesContents } = findRow({ status, message }, names) ?? unknownFailure(status);
+  const { kind, words, lesson, refusesContents, isLimit } =
+    findRow({ status, message }, names) ?? unknownFailure(status);
   const [code] = names;
   const place = kind === 'retry' ? undefined : PLACE.exec(message)?.[0];
   const retryAt = kind === 'retry' ? readRetryAt({ headers, message, isRateLimit: status === 429 }, now) : undefined;
@@ -62,6 +63,7 @@ export function classifyFailure(
     ...(form === '' ? {} : { form }),
     ...(retryAt === undefined ? {} : { retryAt }),
     ...(refusesContents && { refusesContents }),
+    ...(isLimit && { isLimit }),
   };
   if (lesson === undefined) return new ModelError(kind, text, options);
   return new TeachingError(kind, text, { ...options, lesson, itemIds: message.match(ITEM_ID) ?? [] });

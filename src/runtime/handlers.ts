@@ -13,12 +13,14 @@ import type { Store } from '../domain/ports/store.ts';
 import type { Summarizer } from '../domain/ports/summarizer.ts';
 import type { Tracing } from '../domain/ports/tracing.ts';
 import type { ClaimedTurn } from '../domain/ports/turn-store.ts';
+import { PROCESS_DEFAULTS } from '../domain/process-options.ts';
 import { createIdSource, createOwnerSource } from '../jobs/id-source.ts';
 import type { AgentsElsewhere } from '../workers/agents-elsewhere.ts';
 import type { Calibrations } from '../workers/calibrations.ts';
 import { createPassHandler, takeOverPass } from '../workers/compaction/pass-delivery.ts';
 import { recountContext } from '../workers/compaction/recount.ts';
 import { createShadow } from '../workers/compaction/shadow.ts';
+import type { Gates } from '../workers/gates.ts';
 import type { PreparedAgents } from '../workers/prepared-agent.ts';
 import { withQuarantine, withReadableSummaries } from '../workers/quarantine.ts';
 import type { Shutdown } from '../workers/shutdown.ts';
@@ -50,6 +52,9 @@ export interface HandlerParts {
   readonly suspects?: SuspectRunner | undefined;
   /** Gives back work of agents that this process lacks. Undefined: such work fails at once. */
   readonly elsewhere?: AgentsElsewhere | undefined;
+  readonly gates?: Gates | undefined;
+  /** ms for which a model step waits for its provider. */
+  readonly providerWaitMs?: number;
 }
 
 export interface Handlers {
@@ -64,7 +69,8 @@ export interface Handlers {
 /** Creates the job handler of each worker role. */
 export function createHandlers(parts: HandlerParts): Handlers {
   const { store, summarizers, shadowed, wakes, agents, calibrations, onEvent, onContent, tracing, shutdown } = parts;
-  const { worker, suspects, elsewhere, clock = systemClock } = parts;
+  const { worker, suspects, elsewhere, gates, clock = systemClock } = parts;
+  const { providerWaitMs = PROCESS_DEFAULTS.providerWaitMs } = parts;
   const listeners = { onEvent, onContent, tracing };
   const system = {
     clock,
@@ -74,7 +80,7 @@ export function createHandlers(parts: HandlerParts): Handlers {
     shutdown,
     solo: processLock,
   };
-  const shared = { contexts: store, wakes, agents, elsewhere, calibrations, ...listeners, ...system };
+  const shared = { contexts: store, wakes, agents, elsewhere, gates, calibrations, ...listeners, ...system };
   const sweepPorts = { ...shared, sweep: store };
   const summaries = withReadableSummaries(store, sweepPorts);
   const compaction = { ...shared, passes: store, summaries };
@@ -85,7 +91,15 @@ export function createHandlers(parts: HandlerParts): Handlers {
   // Only the compaction role measures the shadow policy. A turn that runs its own compaction must not wait for the
   // measurement.
   const shadow = shadowed && createShadow({ ...shared, agents: shadowed, summarizers });
-  const turnPorts = { ...shared, turns: store, passes: store, streams: store, takeover, suspects };
+  const turnPorts = {
+    ...shared,
+    turns: store,
+    passes: store,
+    streams: store,
+    takeover,
+    suspects,
+    settings: { providerWaitMs },
+  };
   return {
     turn: withQuarantine(sweepPorts, (conversation) => ({ kind: 'turn', conversation }), createTurnHandler(turnPorts)),
     suspect: withQuarantine(

@@ -14,6 +14,7 @@ import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { loadTokenCounter } from '../tokens/token-counter.ts';
 import { AgentsElsewhere } from '../workers/agents-elsewhere.ts';
 import { Calibrations } from '../workers/calibrations.ts';
+import { Gates } from '../workers/gates.ts';
 import type { FactorOf } from '../workers/prepared-agent.ts';
 import { Presence } from '../workers/presence.ts';
 import { Shutdown } from '../workers/shutdown.ts';
@@ -126,6 +127,7 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   await reportMemory(connected.readMemory, onEvent);
   await calibrations.start(store);
   closers.add(() => calibrations.stop());
+  const gates = await openGates(startup, connected);
   const shutdown = new Shutdown();
   const ports = {
     worker,
@@ -140,10 +142,9 @@ async function openWorkers(startup: Startup): Promise<Workers> {
     tracing,
     shutdown,
     elsewhere: openElsewhere(settings, connected),
-    suspects:
-      settings.agentsModule === undefined
-        ? undefined
-        : new SuspectProcesses({ ...settings, agentsModule: settings.agentsModule, onEvent, onContent, shutdown }),
+    gates,
+    providerWaitMs: settings.providerWaitMs,
+    suspects: openSuspects(startup, shutdown),
   };
   return await startRoles(startup, {
     worker,
@@ -161,6 +162,19 @@ async function openWorkers(startup: Startup): Promise<Workers> {
       counterFor: async (agent) => agents.find(agent)?.counter ?? (await loadTokenCounter('o200k_base')),
     }),
   });
+}
+
+async function openGates({ onEvent, closers }: Startup, { gates: store }: ConnectedStore): Promise<Gates> {
+  const gates = new Gates({ clock: systemClock, timers: systemTimers, onEvent });
+  await gates.start(store);
+  closers.add(() => gates.stop());
+  return gates;
+}
+
+function openSuspects({ settings, onEvent, onContent }: Startup, shutdown: Shutdown): SuspectProcesses | undefined {
+  const { agentsModule } = settings;
+  if (agentsModule === undefined) return undefined;
+  return new SuspectProcesses({ ...settings, agentsModule, onEvent, onContent, shutdown });
 }
 
 function openElsewhere(

@@ -15,6 +15,7 @@ export interface SuspectSettings {
   /** URL of the module that exports `agents`. */
   readonly agentsModule: string;
   readonly policy: PolicyInput;
+  readonly providerWaitMs: number;
   /** True if the workers collect the texts of requests, answers and tool calls. */
   readonly hasContents: boolean;
   readonly tracesContent: boolean;

@@ -7,6 +7,7 @@ import { openWakeQueue } from '../queue/wake-queue.ts';
 import { connectStore } from '../store/connect-store.ts';
 import { flushSpans } from '../telemetry/traces.ts';
 import { Calibrations } from '../workers/calibrations.ts';
+import { Gates } from '../workers/gates.ts';
 import type { PreparedAgents } from '../workers/prepared-agent.ts';
 import { Shutdown } from '../workers/shutdown.ts';
 import { systemTimers } from '../workers/timers.ts';
@@ -75,7 +76,8 @@ async function runTask(task: Task, shutdown: Shutdown): Promise<void> {
 
 /** Loads the agents, and opens what their turns need. @throws any error that keeps this process from running a turn */
 async function prepare({ settings, claimed }: Task, shutdown: Shutdown, forward: EventListener): Promise<Answer> {
-  const { redisUrl: url, redisTls: tls, shards, queueShards, hasContents, tracesContent, secrets } = settings;
+  const { redisUrl: url, redisTls: tls, shards, queueShards, providerWaitMs } = settings;
+  const { hasContents, tracesContent, secrets } = settings;
   const { onEvent, onContent, tracing } = createListeners({
     onEvent: forward,
     ...(hasContents && { onContent: (content) => send({ type: 'content', content }) }),
@@ -90,14 +92,18 @@ async function prepare({ settings, claimed }: Task, shutdown: Shutdown, forward:
   const onError = reportTo(onEvent);
   const onStoreError = (error: Error): void => onError(error, 'store');
   // This connection has no worker's name: Redis must show the death of the worker, not of this process.
-  const { store } = await connectStore({ url, tls, shards, onError: onStoreError });
+  const { store, gates: gateStore } = await connectStore({ url, tls, shards, onError: onStoreError });
   await calibrations.start(store);
+  const gates = new Gates({ clock: systemClock, timers: systemTimers, onEvent });
+  await gates.start(gateStore);
   const { suspect } = createHandlers({
     worker: createIdSource().next(),
     store,
     wakes: openWakeQueue({ url, tls, shards: queueShards, onError }),
     agents,
     calibrations,
+    gates,
+    providerWaitMs,
     summarizers: () => [], // Only the summarization role writes summaries.
     onEvent,
     onContent,

@@ -73,6 +73,11 @@ export interface WorkersOptions extends ListenerOptions {
   readonly stuckMs?: number;
   /** Work of an agent fails once no running worker has had the agent for this long, in ms (0). */
   readonly missingAgentMs?: number;
+  /**
+   * How long a model step waits for a provider that fails or limits calls, in ms (86,400,000, a day). Then the turn fails as
+   * `retries_exhausted`. A shorter `turnTimeoutMs` or `deadlineMs` ends the turn before.
+   */
+  readonly providerWaitMs?: number;
   /** Aborts a start that waits for Redis, with the signal's reason. Does not affect workers that have started. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -97,12 +102,13 @@ export interface WorkersSettings extends ListenerOptions {
   readonly shutdownMs: number;
   readonly stuckMs: number;
   readonly missingAgentMs: number;
+  readonly providerWaitMs: number;
   readonly signal: AbortSignal | undefined;
   /** Warnings about the policies, e.g. about a setting that is no longer used. */
   readonly warnings: readonly string[];
 }
 
-const { concurrency: JOBS, shutdownMs, stuckMs, missingAgentMs } = PROCESS_DEFAULTS;
+const { concurrency: JOBS, shutdownMs, stuckMs, missingAgentMs, providerWaitMs } = PROCESS_DEFAULTS;
 /** Allows 0 parallel jobs for roles that this process does not have. */
 const jobs = wholeNumber({ ...PROCESS_RANGES.concurrency, least: 0 });
 
@@ -130,6 +136,7 @@ const workersSchema = z.strictObject({
   shutdownMs: wholeNumber(PROCESS_RANGES.shutdownMs).default(shutdownMs),
   stuckMs: wholeNumber(PROCESS_RANGES.stuckMs).default(stuckMs),
   missingAgentMs: wholeNumber(PROCESS_RANGES.missingAgentMs).default(missingAgentMs),
+  providerWaitMs: wholeNumber(PROCESS_RANGES.providerWaitMs).default(providerWaitMs),
   summarizers: boundedList(modelSchema, 1_000).optional(),
   signal: z.instanceof(AbortSignal, { error: 'expected an AbortSignal' }).optional(),
   onEvent: functionSchema.optional(),
@@ -175,6 +182,7 @@ export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
     shutdownMs: read.shutdownMs,
     stuckMs: read.stuckMs,
     missingAgentMs: read.missingAgentMs,
+    providerWaitMs: read.providerWaitMs,
     signal: read.signal,
     summarizers: options.summarizers ?? [],
     agents,

@@ -1,4 +1,5 @@
 import type { Durability } from '../domain/durability.ts';
+import type { GateStore } from '../domain/ports/gate-store.ts';
 import type { AgentFinder, PresenceStore } from '../domain/ports/presence-store.ts';
 import type { Store } from '../domain/ports/store.ts';
 import type { StreamNotices } from '../domain/ports/turn-streams.ts';
@@ -10,6 +11,7 @@ import { Subscriber } from '../redis/subscriber.ts';
 import { Barrier } from './barrier.ts';
 import { openDatabase } from './database.ts';
 import { type EventNotifications, openEventNotifications } from './event-notifications.ts';
+import { openGateStore } from './gates.ts';
 import { guardStore } from './guarded-store.ts';
 import { openMeasures, type StoreMeasures } from './measures.ts';
 import { openStore } from './open-store.ts';
@@ -47,6 +49,7 @@ export interface ConnectedStore {
   readonly checkServer: () => Promise<void>;
   readonly measures: StoreMeasures;
   readonly presence: PresenceStore & AgentFinder;
+  readonly gates: GateStore;
   readonly close: () => Promise<void>;
 }
 
@@ -88,6 +91,7 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
       checkServer: () => checkServer(redis),
       measures: openMeasures(redis, keyspace),
       presence: openPresence(redis, keyspace, worker ?? ''),
+      gates: openGateStore(redis, keyspace),
       streamNotices: openStreamNotices(subscriber, keyspace),
       close: async () => {
         notifications.close();

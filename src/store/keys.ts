@@ -102,6 +102,22 @@ export class Keyspace {
     return '{tf}:calibrations';
   }
 
+  /** Keys of a model's gate: its state, those who wait by arrival and by time, and the calls in progress. */
+  gate(name: string): {
+    readonly state: string;
+    readonly waiters: string;
+    readonly due: string;
+    readonly calls: string;
+  } {
+    const state = `{tf}:gate:${name}`;
+    return { state, waiters: `${state}:waiters`, due: `${state}:due`, calls: `${state}:calls` };
+  }
+
+  /** Key of the names of all gates, by the time until which they are known. */
+  gates(): string {
+    return '{tf}:gates';
+  }
+
   /** Key of the list of all access keys, as `tenant|id`. */
   accessKeys(): string {
     return '{tf}:keys';

@@ -19,6 +19,8 @@ export const suspendTurnScript: ScriptOf<TurnStore['suspend']> = {
     wait.passId ?? '',
     JSON.stringify(recordCalls(wait.calls)),
     encodeWaitingCalls(wait.calls),
+    wait.maxMs ?? '',
+    wait.isHeld === true ? 1 : '',
     ...wait.calls.flatMap(({ id, waitMs, hash = '' }) => [id, waitMs, hash]),
   ],
   decode: decodeStatus,

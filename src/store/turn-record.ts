@@ -55,6 +55,7 @@ import { decodeWaiting, WAIT_FIELDS } from './wait-record.ts';
  * Since a suspension, until the wait is used:
  * - suspended    1: further fields of this group exist
  * - suspended:<step>: count of suspensions of the step
+ * - suspendedSince:<step>: time of the first suspension of the step, if time limits its waits
  * - waitFor, waitStep: what the turn waits for, and the waiting step
  * - waitSince    time of the suspension
  * - waitUntil    deadline
@@ -65,6 +66,7 @@ import { decodeWaiting, WAIT_FIELDS } from './wait-record.ts';
  * - waitArguments: ids, names, arguments, inputs and hashes of the calls as JSON. No script reads this field
  * - waitSteps    count of steps at the suspension
  * - waitFulfilled: 1 if the wait is fulfilled, 0 if its compaction pass ended without deciding the size (I13)
+ * - waitHeld     1 if the gate of a model chose the time of the wait
  * - waitSpan     trace span that ended at the suspension
  * - waitUnused:<callId>: `tokens bytes` of an accepted answer. The next line is the result for the log if the answer is
  * never
@@ -108,6 +110,7 @@ export function decodeClaimedTurn(
       waited: {
         ...waiting,
         isFulfilled: turn.text('waitFulfilled') === '1',
+        ...(turn.has('waitHeld') && { isHeld: true }),
         steps: turn.needCount('waitSteps'),
         ...readSuspendedIn(turn),
       },

@@ -2,6 +2,7 @@ import type { EventListener } from '../domain/events.ts';
 import type { Clock, IdSource } from '../domain/ports/clock.ts';
 import type { Tracing } from '../domain/ports/tracing.ts';
 import type { AgentsElsewhere } from './agents-elsewhere.ts';
+import type { Gates } from './gates.ts';
 import type { PreparedAgents } from './prepared-agent.ts';
 import type { Shutdown } from './shutdown.ts';
 import type { Timers } from './timers.ts';
@@ -19,4 +20,6 @@ export interface WorkerPorts {
   readonly shutdown: Shutdown;
   /** Gives back work of agents that this worker lacks. Undefined: such work fails at once. */
   readonly elsewhere?: AgentsElsewhere | undefined;
+  /** Lets model calls through the gates that all workers share. Undefined: every call is made at once. */
+  readonly gates?: Gates | undefined;
 }

@@ -79,6 +79,8 @@ export interface SummaryRequest {
   readonly onCall?: (call: SummaryCall) => void;
   /** Called for each model of a fallback list that failed, before the next model is called. */
   readonly onPassedOver?: ModelRequest['onPassedOver'];
+  /** Lets the calls through the gates of their models. */
+  readonly gate?: ModelRequest['gate'];
 }
 
 export type SummaryAnswer =

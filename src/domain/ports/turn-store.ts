@@ -119,7 +119,7 @@ export interface ClaimedTurn {
    * wait timed out, or if compaction left the context too large (invariant I13).
    */
   readonly waited?: Waiting &
-    Pick<WaitRequest, 'suspendedIn'> & { readonly isFulfilled: boolean; readonly steps: number };
+    Pick<WaitRequest, 'suspendedIn' | 'isHeld'> & { readonly isFulfilled: boolean; readonly steps: number };
   /** Answers and approvals that arrived during the wait, by the id of the tool call, as JSON. */
   readonly answers: ReadonlyMap<string, string>;
 }

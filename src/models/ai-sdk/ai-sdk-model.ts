@@ -6,6 +6,7 @@ import type {
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
 import { TurnfoldError } from '../../domain/errors.ts';
+import type { GateSettings } from '../../domain/gate.ts';
 import { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelRequest } from '../../domain/model.ts';
 import type { ToolChoice } from '../../domain/model-options.ts';
 import { readSafely } from '../../domain/thrown.ts';
@@ -48,6 +49,8 @@ export interface AiSdkModelOptions {
   readonly profile?: Partial<Omit<ModelProfile, 'id' | 'format' | 'renderOptions'>>;
   /** Profiles of models that the built-in catalogue lacks. */
   readonly catalogue?: Catalogue;
+  /** Limits that all workers obey together for the calls of this model. */
+  readonly gate?: GateSettings;
   /** Settings of every request (default: those of the provider). */
   readonly settings?: AiSdkSettings;
   /** Options of single providers, by provider. `thinking` of Anthropic, for example, belongs here. */
@@ -72,7 +75,8 @@ export function aiSdkModel(model: AiSdkLanguageModel, options: AiSdkModelOptions
   const habits = new LearnedHabits(profile);
   const caller = { model, profile, traits: traitsOf(model), habits, options };
   const memory = new FormMemory(habits);
-  return { profile, generate: (request) => memory.send(request, (sent) => answerRequest(caller, sent)) };
+  const { gate = {} } = options;
+  return { profile, gate, generate: (request) => memory.send(request, (sent) => answerRequest(caller, sent)) };
 }
 
 interface Caller {

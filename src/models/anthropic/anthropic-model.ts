@@ -20,6 +20,7 @@ import { checkOptions } from '../check-options.ts';
 import {
   type CheckedBody,
   callOptions,
+  gateOf,
   openAgent,
   recordAnswer,
   renderChecked,
@@ -64,6 +65,7 @@ export function anthropicModel({ profile: given, apiKey, baseUrl, ...asked }: An
   const memory = new FormMemory(habits);
   return {
     profile,
+    gate: gateOf(options, profile, apiKey, baseUrl),
     generate: (request) => memory.send(request, (sent) => answerRequest(caller, sent)),
     compact: (request) => memory.send(request, (sent) => compactAnthropic(caller, sent)),
   };

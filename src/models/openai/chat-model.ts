@@ -8,7 +8,15 @@ import { type ChatOptions, renderChatInSlices, type ServerOptions } from '../../
 import { validateChatInSlices } from '../../wire/openai-chat/rules.ts';
 import { pieceListeners, type WatchedRequest } from '../answer-stream.ts';
 import { checkOptions } from '../check-options.ts';
-import { callOptions, openAgent, recordAnswer, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
+import {
+  callOptions,
+  gateOf,
+  openAgent,
+  recordAnswer,
+  renderChecked,
+  sizeContext,
+  toWireRequest,
+} from '../provider-call.ts';
 import { classifyFailure } from '../provider-errors.ts';
 import { LearnedHabits } from '../provider-habits.ts';
 import { receiveEvents } from '../received-events.ts';
@@ -48,7 +56,8 @@ export function chatModel(model: ChatModelOptions): Model {
   const client = openOpenAiClient({ apiKey, ...(baseUrl !== undefined && { baseUrl }) }, dispatcher);
   const caller = { client, dispatcher, profile, options, hasRequestHints, renderOptions };
   const memory = new FormMemory(habits);
-  return { profile, generate: (request) => memory.send(request, (sent) => answerRequest(caller, sent)) };
+  const gate = gateOf(options, profile, apiKey, baseUrl);
+  return { profile, gate, generate: (request) => memory.send(request, (sent) => answerRequest(caller, sent)) };
 }
 
 interface ChatCaller {

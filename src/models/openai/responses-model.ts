@@ -16,7 +16,15 @@ import { renderResponsesInSlices } from '../../wire/openai-responses/render.ts';
 import { validateResponsesInSlices } from '../../wire/openai-responses/rules.ts';
 import { pieceListeners, type WatchedRequest } from '../answer-stream.ts';
 import { checkOptions } from '../check-options.ts';
-import { callOptions, openAgent, recordAnswer, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
+import {
+  callOptions,
+  gateOf,
+  openAgent,
+  recordAnswer,
+  renderChecked,
+  sizeContext,
+  toWireRequest,
+} from '../provider-call.ts';
 import { LearnedHabits } from '../provider-habits.ts';
 import { receiveEvents } from '../received-events.ts';
 import { FormMemory } from '../refused-form.ts';
@@ -55,6 +63,7 @@ export function responsesModel(model: ResponsesModelOptions): Model {
   const memory = new FormMemory(new LearnedHabits(profile));
   return {
     profile,
+    gate: gateOf(options, profile, apiKey, baseUrl),
     generate: (request) => memory.send(request, (sent) => answerRequest(caller, sent)),
     compact: (request) => memory.send(request, (sent) => compactResponses(caller, sent)),
   };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { limitSummaryCall, type SummaryCallLimits } from '../../domain/compaction/summary-time.ts';
 import type { ModelOutcome } from '../../domain/events.ts';
+import { isHeldBack, throughGate } from '../../domain/held-call.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
 import { isModelError, type Model, type ModelAnswer, type ModelUsage } from '../../domain/model.ts';
 import { checkAnswer, readModelError, readPassedOver, readUsage } from '../../domain/model-answer.ts';
@@ -47,11 +48,11 @@ const FRAME_TOKENS = 4 + FRAMING_TOKENS;
 export async function callSummaryModel(
   ports: ModelCallPorts,
   input: ModelCallInput,
-  request: Pick<SummaryRequest, 'signal' | 'onCall' | 'onPassedOver'>,
+  request: Pick<SummaryRequest, 'signal' | 'onCall' | 'onPassedOver' | 'gate'>,
 ): Promise<SummaryCallResult> {
   const { system, content, before, maxOutputTokens } = input;
   const tokens = input.tokens + FRAME_TOKENS;
-  const { onPassedOver } = request;
+  const { onPassedOver, gate } = request;
   const alone = { tools: [], messages: [], thinking: 'off' as const };
   const ask = ({ signal, onUsage, onEvent }: CallListeners): Promise<ModelAnswer> => {
     const sent: WatchedRequest = {
@@ -68,6 +69,7 @@ export async function callSummaryModel(
       onText: onEvent,
       onReasoning: onEvent,
       onToolCall: onEvent,
+      ...(gate && { gate }),
       ...(onPassedOver && {
         onPassedOver(name: unknown, kind: unknown) {
           onEvent();
@@ -110,7 +112,7 @@ interface CallEnd {
 export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
   ports: ModelCallPorts,
   input: TimedInput,
-  request: Pick<SummaryRequest, 'signal' | 'onCall'>,
+  request: Pick<SummaryRequest, 'signal' | 'onCall' | 'gate'>,
   call: (listeners: CallListeners) => Promise<Answer>,
 ): Promise<SummaryCallResult<Answer>> {
   const { model, tracing = noTracing } = ports;
@@ -123,7 +125,7 @@ export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
 async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
   { model, clock, callTimeoutMs }: ModelCallPorts,
   input: TimedInput,
-  { signal: ended, onCall }: Pick<SummaryRequest, 'signal' | 'onCall'>,
+  { signal: ended, onCall, gate }: Pick<SummaryRequest, 'signal' | 'onCall' | 'gate'>,
   call: (listeners: CallListeners) => Promise<Answer>,
 ): Promise<SummaryCallResult<Answer>> {
   const { tokens, maxOutputTokens } = input;
@@ -156,11 +158,12 @@ async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
     },
   };
   try {
-    const answer = await untilAborted(signal, () => callSafely(() => call(listeners), clock));
+    const passing = () => throughGate({ tokens, signal, ...(gate && { gate }) }, model, () => call(listeners));
+    const answer = await untilAborted(signal, () => callSafely(passing, clock));
     report('answered', { answer });
     return { status: 'answered', answer };
   } catch (error) {
-    report(nameOutcome(error, ended, deadline.signal), { error });
+    if (!isHeldBack(error)) report(nameOutcome(error, ended, deadline.signal), { error });
     ended.throwIfAborted();
     const { passedMs } = deadline;
     if (passedMs !== undefined) return { status: 'failed', why: `the model did not answer within ${passedMs} ms` };

@@ -43,7 +43,7 @@ end
 put(hash)
 if left == 0 and (wait_step == step.key or is_done(value_of(hash, 's:' .. wait_step))) then
   drop(hash, 'waitFor', 'waitStep', 'waitSince', 'waitUntil', 'waitCalls', 'waitHashes', 'waitArguments',
-    'waitSteps', 'waitFulfilled', 'waitOpen')
+    'waitSteps', 'waitFulfilled', 'waitHeld', 'waitOpen')
 end
 notify_readers(turn)
 return { 'recorded', read_fields() }

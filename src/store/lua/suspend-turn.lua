@@ -1,8 +1,9 @@
 -- Suspends a turn and gives its lease back. The turn stays first in the mailbox, and continues once its wait is
 -- fulfilled or at the deadline.
 -- ARGV: turn, owner, epoch, kind of the wait, step, waitMs, maxSuspensions, trace span that ends here or '', requested
--- pass or '', calls as the turn keeps them (JSON), calls for the event (JSON); then per call its id, the ms to its
--- deadline and its hash or ''
+-- pass or '', calls as the turn keeps them (JSON), calls for the event (JSON), ms from the first suspension of the step to the
+-- last one or '' for a count by maxSuspensions, 1 if a gate chose the time or ''; then per call its id, the ms to its deadline
+-- and its hash or ''
 -- Reply: 'suspended' | 'exhausted' | a loss by find_loss
 -- @include keys
 -- @include conversation
@@ -13,7 +14,7 @@
 -- @include waiting
 -- @include stream
 local turn, owner, epoch, kind, step, waitMs, most, span, passId = unpack(ARGV, 1, 9)
-local arguments, event_calls, FIRST_CALL = ARGV[10], ARGV[11], 12
+local arguments, event_calls, max_ms, is_held, FIRST_CALL = ARGV[10], ARGV[11], tonumber(ARGV[12]), ARGV[13] ~= '', 14
 local key = turn_prefix .. turn
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
@@ -26,8 +27,9 @@ end
 if loss then return loss end
 local earlier_kind, earlier_calls = unpack(redis.call('HMGET', key, 'waitFor', 'waitCalls'))
 check_calls(key, earlier_calls or '')
-local count = tonumber(redis.call('HGET', key, 'suspended:' .. step) or 0) + 1
-if not ANSWERED[kind] and count > tonumber(most) then return 'exhausted' end
+local limit = max_ms and 'suspendedSince:' or 'suspended:'
+local before = tonumber(redis.call('HGET', key, limit .. step) or max_ms and now or 0)
+if not ANSWERED[kind] and (max_ms and now - before or before) >= (max_ms or tonumber(most)) then return 'exhausted' end
 
 -- The wait may be over before it begins, because the requested pass has ended or all answers have arrived. Then the
 -- turn is due at once. If another pass is in progress, the turn does not wait for it, because that pass does not know
@@ -47,7 +49,8 @@ end
 -- A tool call that an earlier wait included keeps its deadline, even if the deadline of another call has passed.
 local earlier, kept_deadlines = read_awaited(earlier_calls)
 if earlier_kind ~= kind then kept_deadlines = {} end
-local untilMs, lines, deadlines, hashes = now + tonumber(waitMs), {}, {}, {}
+local untilMs = math.min(now + tonumber(waitMs), max_ms and before + max_ms or math.huge)
+local lines, deadlines, hashes = {}, {}, {}
 for at = FIRST_CALL, #ARGV, 3 do
   local deadline = kept_deadlines[ARGV[at]] or now + tonumber(ARGV[at + 1])
   untilMs = math.min(untilMs, deadline)
@@ -59,8 +62,9 @@ local untilText = string.format('%.0f', untilMs)
 redis.call('HSET', key, 'state', 'waiting', 'suspended', 1, 'waitFor', kind, 'waitStep', step,
   'waitSince', string.format('%.0f', now), 'waitUntil', untilText, 'waitCalls', table.concat(lines, '\n'),
   'waitHashes', table.concat(hashes, '\n'), 'waitArguments', arguments, 'waitSteps', count_steps(key), 'waitOpen', keep_open_calls(key, earlier, FIRST_CALL))
-if not ANSWERED[kind] then redis.call('HSET', key, 'suspended:' .. step, count) end
-redis.call('HDEL', key, 'waitFulfilled', 'waitSpan', 'firstOwner')
+if not ANSWERED[kind] then redis.call('HSET', key, limit .. step, max_ms and string.format('%.0f', before) or before + 1) end
+redis.call('HDEL', key, 'waitFulfilled', 'waitSpan', 'waitHeld', 'firstOwner')
+if is_held then redis.call('HSET', key, 'waitHeld', 1) end
 if span ~= '' then redis.call('HSET', key, 'waitSpan', span) end
 drop(record, 'owner', 'lease', 'attempts')
 schedule(turn_member, is_over and now or untilMs)

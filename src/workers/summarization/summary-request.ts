@@ -122,7 +122,7 @@ function opensContext(segments: Version['segments'], from: number): boolean {
  * of a user message.
  */
 export async function createRequest(
-  { contexts, onEvent, shutdown }: SummarizationPorts,
+  { contexts, onEvent, shutdown, gates }: SummarizationPorts,
   { task }: SummarizationDelivery,
   { prepared, entries, place, head }: RequestParts,
 ): Promise<PreparedRequest | RefusedSource> {
@@ -156,6 +156,7 @@ export async function createRequest(
     system: prepared.system,
     readPrefix: () => readPrefix(contexts, prepared, { conversation, sequence, earlier }),
     signal: shutdown.callsEnd,
+    ...(gates && { gate: gates.gateFor(`summary|${conversation.tenant}|${conversation.id}|${task.hash}`) }),
     onCall: (call) => {
       usage = joinUsage(usage, usageOf(call));
       onEvent({ type: 'model_called', ...scope, ...call });

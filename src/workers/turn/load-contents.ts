@@ -18,6 +18,8 @@ export function withContents(agent: Agent, context: Omit<LoadContext, 'signal'>)
   const load: Load = async (content, request) => await agent.loadContent?.(content, request);
   return {
     profile: model.profile,
+    ...(model.gate && { gate: model.gate }),
+    ...(model.fallbacks && { fallbacks: model.fallbacks }),
     generate: async (request) => await model.generate(await loadContents(request, load, context)),
   };
 }

@@ -1,5 +1,6 @@
 import type { ContentListener } from '../../domain/contents.ts';
 import type { EventListener, ModelOutcome, WorkerEvent } from '../../domain/events.ts';
+import { isHeldBack, isHeldCall, throughGate } from '../../domain/held-call.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import type { Limits } from '../../domain/limits.ts';
 import {
@@ -39,6 +40,8 @@ export interface ModelFailure {
   readonly form?: string | undefined;
   /** True if the provider refused what the messages say or hold. */
   readonly refusesContents?: boolean;
+  /** True if the gate of the model chose the time of the next attempt. */
+  readonly isHeld?: boolean;
 }
 
 export type ModelCallResult =
@@ -71,16 +74,9 @@ export function callModel(call: ModelCall): Promise<ModelCallResult> {
 }
 
 async function askModel(call: ModelCall): Promise<ModelCallResult> {
-  const { lease, request, deadline, onContent } = call;
+  const { lease, deadline, onContent } = call;
   const { conversation, turn } = lease;
   const { observed, progress } = observeRequest(call);
-  onContent?.({
-    type: 'model_call_started',
-    ...nameConversation(conversation),
-    turn,
-    system: request.system,
-    messages: request.messages,
-  });
   try {
     const answer = await callWithin(deadline, (signal) => generateSafely(call, { ...observed, signal }));
     reportCall(call, progress, describeAnswer(answer));
@@ -88,7 +84,7 @@ async function askModel(call: ModelCall): Promise<ModelCallResult> {
     onContent?.({ type: 'model_answered', ...nameConversation(conversation), turn, content, toolCalls });
     return { status: 'answered', answer };
   } catch (error) {
-    reportCall(call, progress, describeError(error, call));
+    if (!isHeldBack(error)) reportCall(call, progress, describeError(error, call));
     deadline.signal.throwIfAborted();
     if (deadline.stop.aborted) throw new StoppedWork();
     return { status: 'failed', failure: readFailure(error) };
@@ -99,9 +95,15 @@ async function askModel(call: ModelCall): Promise<ModelCallResult> {
  * Calls the model's own code, which turnfold does not trust.
  * @throws ModelError for every error and every malformed answer of the model
  */
-async function generateSafely({ model, clock }: ModelCall, request: ModelRequest): Promise<ModelAnswer> {
+async function generateSafely(call: ModelCall, request: ModelRequest): Promise<ModelAnswer> {
+  const { lease, model, clock, onContent } = call;
   try {
-    const answer = checkAnswer(await model.generate(request));
+    const answer = await throughGate(request, model, async () => {
+      const { system, messages } = request;
+      const { conversation, turn } = lease;
+      onContent?.({ type: 'model_call_started', ...nameConversation(conversation), turn, system, messages });
+      return checkAnswer(await model.generate(request));
+    });
     refuseEmptyAnswer(answer);
     return answer;
   } catch (error) {
@@ -164,7 +166,7 @@ function readFailure(error: unknown): ModelFailure {
   const { kind, message, retryAt, code, form, refusesContents } = isModelError(error)
     ? error
     : new ModelError('fatal', 'the model threw an error that turnfold could not read');
-  return { kind, message, retryAt, code, form, refusesContents };
+  return { kind, message, retryAt, code, form, refusesContents, isHeld: isHeldCall(error) };
 }
 
 function outcomeOf(error: unknown, { stop }: StepDeadline): ModelOutcome {

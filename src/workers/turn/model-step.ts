@@ -21,7 +21,7 @@ import { hintProvider } from './provider-hints.ts';
 import { rollBackRefused } from './refused-version.ts';
 import { mustHandBack, type RunningTurn } from './running-turn.ts';
 import { countModelSteps, countSteps, idempotencyKey, modelKey } from './step-keys.ts';
-import { mayWaitForPass, waitForRetry } from './step-waits.ts';
+import { mayWaitForPass, waitAtGate, waitForRetry } from './step-waits.ts';
 import { decideStep, type SoftPass, type StepDecision } from './threshold-check.ts';
 import { failTurn, HANDED_BACK, leaveContext, type TurnEnd } from './turn-end.ts';
 
@@ -129,7 +129,7 @@ async function sendRequest(
   { number, version, isCompacted, messages, tokens }: SentRequest,
 ): Promise<ModelCallResult> {
   const { prepared, keeper, ports, settings, journal } = run;
-  const { timers, clock, onEvent, onContent, tracing, shutdown } = ports;
+  const { timers, clock, onEvent, onContent, tracing, shutdown, gates } = ports;
   const { tenant, id } = keeper.lease.conversation;
   const streamed = { seq: journal.conversation.head + 1, step: number };
   let stream = run.stream.open(streamed);
@@ -146,6 +146,7 @@ async function sendRequest(
         version,
         ...hintProvider(prepared, keeper.lease.conversation, run.turnContext),
         ...(prepared.answerSchema && { answerSchema: prepared.answerSchema }),
+        ...(gates && { gate: gates.gateFor(`turn|${tenant}|${id}|${keeper.lease.turn}`) }),
         idempotencyKey: idempotencyKey(run, modelKey(number)),
         onText: (piece) => stream.addText(piece),
         onReasoning: (piece) => stream.addReasoning(piece),
@@ -228,11 +229,12 @@ const MAX_EMPTY_RETRIES = 2;
 
 /** Waits before the next attempt, unless the model has said nothing too often. */
 function waitOrFail(run: RunningTurn, step: string, failure: ModelFailure): TurnEnd {
-  const { journal, ports } = run;
+  const { journal, ports, settings } = run;
   const waits = journal.waitsOf(step);
   if (failure.code === EMPTY_ANSWER && waits.retries >= MAX_EMPTY_RETRIES) return failModel(run, failure);
-  const retryAfterMs = failure.retryAt === undefined ? undefined : failure.retryAt - ports.clock.now();
-  return { kind: 'suspended', wait: waitForRetry(waits, retryAfterMs), why: failure };
+  const retryAfterMs = failure.retryAt === undefined ? 0 : failure.retryAt - ports.clock.now();
+  const wait = failure.isHeld === true ? waitAtGate(step, retryAfterMs) : waitForRetry(waits, retryAfterMs);
+  return { kind: 'suspended', wait: { ...wait, maxMs: settings.providerWaitMs }, why: failure };
 }
 
 interface FailedRequest {

@@ -26,7 +26,7 @@ export interface StepWaits {
    * Such a pass does not use up a wait of the step (invariant I13).
    */
   readonly unsettledPasses: number;
-  /** Number of waits for the provider, which `maxSuspensions` limits. */
+  /** Number of retries after failed calls, up to the number that makes the delay longer. */
   readonly retries: number;
 }
 
@@ -125,14 +125,32 @@ export function waitForPass(step: string, passId: string): WaitRequest {
 
 /** ms before the first retry. The delay doubles with each retry of the same step. */
 const RETRY_FIRST_MS = 1_000;
-const RETRY_MAX_MS = 60_000;
+/** Retries that double the delay. Later ones are not recorded: a step may wait for its provider for a day. */
+const MAX_DOUBLINGS = 6;
 
 /**
- * Builds the request to suspend a model step before the next retry of its call.
- * @param retryAfterMs delay that the provider asks for. This delay can only lengthen turnfold's own, because a provider
- * in an outage may ask for an immediate retry each time.
+ * Builds the request to suspend a model step before the next retry of its call. Random jitter spreads the retries, because
+ * all turns see an outage of their provider at the same time.
+ * @param retryAfterMs delay that the provider asks for. It can only lengthen turnfold's own, because a provider in an outage
+ * may ask for an immediate retry each time.
+ * @param random a number from 0 to 1
  */
-export function waitForRetry({ step, retries }: Pick<StepWaits, 'step' | 'retries'>, retryAfterMs = 0): WaitRequest {
-  const backoffMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** retries);
-  return { for: 'retry', step, waitMs: Math.max(backoffMs, retryAfterMs), calls: [] };
+export function waitForRetry(
+  { step, retries }: Pick<StepWaits, 'step' | 'retries'>,
+  retryAfterMs = 0,
+  random = Math.random(),
+): WaitRequest {
+  const backoffMs = RETRY_FIRST_MS * 2 ** Math.min(retries, MAX_DOUBLINGS);
+  const waitMs = Math.max(0, retryAfterMs) + Math.ceil(backoffMs * random);
+  return { for: 'retry', step, waitMs, calls: [] };
+}
+
+/** Builds the request to suspend a model step until the time that the gate of its model has chosen. */
+export function waitAtGate(step: string, waitMs: number): WaitRequest {
+  return { for: 'retry', step, waitMs: Math.max(0, waitMs), calls: [], isHeld: true };
+}
+
+/** Returns true if a retry of the step is recorded when its wait ends. */
+export function countsAsRetry({ retries }: Pick<StepWaits, 'retries'>, isHeld: boolean | undefined): boolean {
+  return isHeld !== true && retries < MAX_DOUBLINGS;
 }

@@ -12,6 +12,7 @@ import { type Answered, takeModelStep } from './model-step.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { callWithin, StepTimeout } from './step-deadline.ts';
 import { countModelSteps, modelKey } from './step-keys.ts';
+import { countsAsRetry } from './step-waits.ts';
 import { takeToolSteps } from './tool-round.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
 import { LostTurn } from './turn-errors.ts';
@@ -196,7 +197,10 @@ async function closeWait(run: RunningTurn): Promise<void> {
   // This record is the first step that a claim writes after a wait. If the worker of another claim wrote it and died,
   // the number of steps has grown. The times of steps prove nothing, because clocks may run backwards.
   if (journal.steps.size > waited.steps) return;
-  if (waited.for === 'retry') return await journal.recordWait(waited.step, 'retry_due');
+  if (waited.for === 'retry') {
+    if (countsAsRetry(journal.waitsOf(waited.step), waited.isHeld)) await journal.recordWait(waited.step, 'retry_due');
+    return;
+  }
   const hasSettled = waited.isFulfilled || (await runOverduePass(run));
   await journal.recordWait(waited.step, hasSettled ? 'pass_settled' : 'pass_unsettled');
 }

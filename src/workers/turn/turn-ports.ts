@@ -9,6 +9,7 @@ import type { PassIntake } from '../../domain/ports/pass-store.ts';
 import type { WakeQueue } from '../../domain/ports/queue.ts';
 import type { ClaimedTurn, TurnStore } from '../../domain/ports/turn-store.ts';
 import type { StreamWriter } from '../../domain/ports/turn-streams.ts';
+import { PROCESS_DEFAULTS } from '../../domain/process-options.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Calibrations } from '../calibrations.ts';
 import type { SoloLock } from '../solo-lock.ts';
@@ -77,6 +78,8 @@ export interface TurnSettings {
   readonly stepTimeoutMs: number;
   readonly heartbeatMs: number;
   readonly leaseMs: number;
+  /** ms for which a model step waits for its provider. */
+  readonly providerWaitMs: number;
 }
 
 export const TURN_SETTINGS: TurnSettings = {
@@ -85,6 +88,7 @@ export const TURN_SETTINGS: TurnSettings = {
   stepTimeoutMs: TURN_LIMITS.stepTimeoutMs,
   heartbeatMs: TURN_LIMITS.heartbeatMs,
   leaseMs: TURN_LIMITS.leaseMs,
+  providerWaitMs: PROCESS_DEFAULTS.providerWaitMs,
 };
 
 export interface TurnPorts extends WorkerPorts {

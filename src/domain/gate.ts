@@ -1,0 +1,36 @@
+/**
+ * The gate of a model: a pause and a rate that all workers obey together. Nothing is written to Redis for a model
+ * without limits here whose provider refuses no call.
+ */
+export interface GateSettings {
+  /** Name of the gate. Models that share a limit of their account share a name. Default: the model and a hash of its key. */
+  readonly name?: string | undefined;
+  /** Maximum calls a minute, of all workers together. */
+  readonly requestsPerMinute?: number | undefined;
+  /** Maximum input tokens a minute, of all workers together. */
+  readonly tokensPerMinute?: number | undefined;
+  /** Maximum calls at the same time, of all workers together. */
+  readonly concurrent?: number | undefined;
+}
+
+/** The facts of a model that its gate needs. */
+export interface GatedModel {
+  readonly profile: { readonly id: string };
+  readonly gate?: GateSettings;
+}
+
+export interface GatedRequest {
+  /** Input tokens of the call. */
+  readonly tokens: number;
+  readonly signal: AbortSignal;
+}
+
+/** Lets the calls of one turn or summary through the gates of their models. */
+export interface ModelGate {
+  /**
+   * Makes a call when the gate of the model lets it through.
+   * @throws HeldCall if the call has to wait for seconds, or if the provider refused it because of a limit. The signal's
+   * reason if the signal ends a short wait.
+   */
+  pass<Answer>(model: GatedModel, request: GatedRequest, call: () => Promise<Answer>): Promise<Answer>;
+}

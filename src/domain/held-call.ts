@@ -1,0 +1,43 @@
+import { type Model, ModelError, type ModelRequest } from './model.ts';
+import { brandErrors, hasBrand } from './thrown.ts';
+
+/** Unlike the marks of other errors, no other module can forge this one. */
+const BRAND = Symbol('turnfold.HeldCall');
+
+/** A model call that has to wait for its turn at a gate. */
+export class HeldCall extends ModelError {
+  static {
+    brandErrors(this, BRAND);
+  }
+
+  /** True if the provider refused the call. False if the gate did not let it through. */
+  readonly wasCalled: boolean;
+
+  /** @param refusal the provider's refusal. Absent if the gate did not let the call through. */
+  constructor(model: string, retryAt: number, refusal?: ModelError) {
+    const message = refusal?.message ?? `model ${model}: the call waits until the gate of the model lets it through`;
+    super('retry', message, { retryAt, ...(refusal?.code !== undefined && { code: refusal.code }), cause: refusal });
+    this.name = 'HeldCall';
+    this.wasCalled = refusal !== undefined;
+  }
+}
+
+/** Never throws, not even on a proxy that a model threw. */
+export function isHeldCall(error: unknown): error is HeldCall {
+  return hasBrand(error, BRAND);
+}
+
+/** Returns true for a call that was not made, because its gate did not let it through. */
+export function isHeldBack(error: unknown): boolean {
+  return isHeldCall(error) && !error.wasCalled;
+}
+
+/** Makes a model call through the model's gate. A list of models has a gate for each model, and none of its own. */
+export async function throughGate<Answer>(
+  request: Pick<ModelRequest, 'gate' | 'tokens' | 'signal'>,
+  model: Model,
+  call: () => Promise<Answer>,
+): Promise<Answer> {
+  const { gate } = request;
+  return await (gate === undefined || model.fallbacks !== undefined ? call() : gate.pass(model, request, call));
+}
