@@ -24,6 +24,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   memory: [],
   packs: [],
   idle: ['--workers=1', '--seconds=1'],
+  limits: [],
   steady: ['--rate=10', '--seconds=1', '--runs=1'],
   inspection: [],
   inspector: [],

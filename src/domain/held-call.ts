@@ -15,7 +15,8 @@ export class HeldCall extends ModelError {
 
   /** @param refusal the provider's refusal. Absent if the gate did not let the call through. */
   constructor(model: string, retryAt: number, refusal?: ModelError) {
-    const message = refusal?.message ?? `model ${model}: the call waits until the gate of the model lets it through`;
+    const message =
+      refusal?.message ?? `model ${model}: calls are limited, and this one waits at the gate of the model`;
     super('retry', message, { retryAt, ...(refusal?.code !== undefined && { code: refusal.code }), cause: refusal });
     this.name = 'HeldCall';
     this.wasCalled = refusal !== undefined;

@@ -77,9 +77,9 @@ const STRUCTURE = /["[\]{},:]/g;
  */
 export function refuseJsonText(
   text: string,
-  { maxDepth, maxValues, maxTexts = Number.POSITIVE_INFINITY }: JsonTextBounds = JSON_TEXT_BOUNDS,
+  { maxDepth, maxValues, maxTexts }: JsonTextBounds = JSON_TEXT_BOUNDS,
 ): JsonRefusal | undefined {
-  const texts = new Set<string>();
+  const exceeds = countTexts(maxTexts);
   let depth = 0;
   let values = 1;
   STRUCTURE.lastIndex = 0;
@@ -88,9 +88,7 @@ export function refuseJsonText(
     switch (text.charCodeAt(at)) {
       case QUOTE:
         STRUCTURE.lastIndex = findStringEnd(text, at) + 1;
-        if (Number.isFinite(maxTexts) && STRUCTURE.lastIndex - at <= SHORT_TEXT) {
-          texts.add(text.slice(at, STRUCTURE.lastIndex));
-        }
+        if (exceeds(text, at, STRUCTURE.lastIndex)) return { code: 'message_too_large', why: tooManyValues(maxValues) };
         break;
       case OPEN_BRACKET:
       case OPEN_BRACE:
@@ -107,10 +105,16 @@ export function refuseJsonText(
       default:
         values += 1;
     }
-    if (values > maxValues || texts.size > maxTexts)
-      return { code: 'message_too_large', why: tooManyValues(maxValues) };
+    if (values > maxValues) return { code: 'message_too_large', why: tooManyValues(maxValues) };
   }
   return undefined;
+}
+
+/** Returns a function that notes a short string, and returns true if there are too many different ones. */
+function countTexts(maxTexts = Number.POSITIVE_INFINITY): (text: string, from: number, to: number) => boolean {
+  if (maxTexts === Number.POSITIVE_INFINITY) return () => false;
+  const texts = new Set<string>();
+  return (text, from, to) => to - from <= SHORT_TEXT && texts.add(text.slice(from, to)).size > maxTexts;
 }
 
 export function tooManyValues(maxValues: number): string {

@@ -1,3 +1,4 @@
+import type { GateState } from '../domain/ports/gate-store.ts';
 import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
 import type { WebhookStatus } from '../domain/ports/webhook-store.ts';
 import type { QueueReport } from '../queue/queue-reports.ts';
@@ -202,6 +203,23 @@ function examineWorkers(queue: string, shards: readonly QueueReport[]): Finding 
   return shards.some(({ waitMs }) => waitMs !== undefined)
     ? findWrong(name, 'jobs wait, but no worker is connected', remedy)
     : findWarning(name, 'no worker is connected', remedy);
+}
+
+/** Checks that no calls of a model wait for its provider. */
+export function examineGates(gates: readonly GateState[]): Finding {
+  const name = 'gates of models';
+  const limited = gates.filter(({ waiting, pausedMs }) => waiting > 0 || pausedMs > 0);
+  if (limited.length === 0) return findOk(name, 'no provider limits the calls of a model');
+  const listed = limited.map(({ gate, pausedMs, perMinute, waiting }) => {
+    const pause = pausedMs > 0 ? `paused for ${Math.ceil(pausedMs / 1_000)} s` : 'open';
+    const rate = perMinute === undefined ? '' : `, about ${Math.round(perMinute)} calls a minute`;
+    return `${gate} (${pause}${rate}, ${waiting} waiting)`;
+  });
+  return findWarning(
+    name,
+    `providers limit the calls of models: ${listed.join(', ')}`,
+    'Nothing is lost: the calls wait in order. Ask the provider for a higher limit, or give the agents a list of models.',
+  );
 }
 
 /** Checks that a running worker has each agent for which turns, passes or summaries wait. */

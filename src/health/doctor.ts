@@ -8,7 +8,7 @@ import { openWakeQueue } from '../queue/wake-queue.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { findRefusal } from '../redis/find-refusal.ts';
 import { type Inspection, openInspection } from '../store/inspection.ts';
-import { examineDatabase, examineMissingAgents, examineQueues } from './database-checks.ts';
+import { examineDatabase, examineGates, examineMissingAgents, examineQueues } from './database-checks.ts';
 import { examineMachine, examineModels, examineProviders } from './environment-checks.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 import { examineInbox } from './inbox-check.ts';
@@ -92,6 +92,7 @@ async function examineRedis(config: Config, explain: DoctorOptions['explain']): 
       await runGroup('disk', async () => examineDisk((await servers).answers)),
       await runGroup('database', () => examineDatabase(inspection, { shards, stuckMs })),
       await runGroup('agents', async () => [examineMissingAgents(await inspection.listMissingAgents())]),
+      await runGroup('gates', async () => [examineGates(await inspection.listGates())]),
       await runGroup('queues', async () => examineQueues(await wakes.reportQueues(), stuckMs)),
       await runGroup('inbox', async () => examineInbox(await wakes.reportInbox(), { isOn, stuckMs })),
     ];

@@ -8,6 +8,7 @@ import type { RedisLocation } from '../redis/address.ts';
 import { type Inspection, openInspection } from '../store/inspection.ts';
 import { countWaitingTurns } from '../telemetry/measured-gauges.ts';
 import {
+  examineGates,
   examineMissingAgents,
   examineQuarantined,
   examineQueues,
@@ -106,13 +107,14 @@ async function readFleet(options: FleetOptions, { inspection, wakes, waits }: Fl
   const { shards, stuckMs, inbox: isOn, grafanaUrl } = options;
   // Renewals and failures have times of Redis. The clock of this process may differ by more than the time between renewals.
   const at = await inspection.readClock();
-  const [workers, failedTurns, backlog, quarantined, webhooks, missing] = await Promise.all([
+  const [workers, failedTurns, backlog, quarantined, webhooks, missing, gates] = await Promise.all([
     inspection.listWorkers(),
     inspection.countFailures(shards, { at, minutes: HOUR_MINUTES }),
     inspection.measureShards(shards),
     inspection.listQuarantined(shards),
     inspection.listWebhooks(),
     inspection.listMissingAgents(),
+    inspection.listGates(),
   ]);
   const [reports, counts, hours, inbox] = await Promise.all([
     wakes.reportQueues(),
@@ -144,6 +146,7 @@ async function readFleet(options: FleetOptions, { inspection, wakes, waits }: Fl
       ...examineInbox(inbox, { isOn, stuckMs }),
       ...examineShards(backlog, stuckMs),
       examineMissingAgents(missing),
+      examineGates(gates),
       examineQuarantined(quarantined),
       examineWebhooks(webhooks),
     ],

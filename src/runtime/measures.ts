@@ -24,6 +24,7 @@ export function createMeasures({ store, measures, wakes, calibrations, lease }: 
     measureShards: () => store.measureShards(),
     measureServers: () => measures.measureServers(),
     listMissingAgents: () => measures.listMissingAgents(),
+    listGates: () => measures.listGates(),
     readCalibrations: async () => calibrations.factors,
   };
 }

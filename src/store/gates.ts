@@ -10,6 +10,9 @@ const IDLE_MS = 60_000;
 /** ms for which a call keeps its place without a renewal. */
 const PLACE_MS = 60_000;
 
+/** Gates that are listed. Models with names of customers could have thousands. */
+const MAX_LISTED = 100;
+
 /** Opens the gates of models. All of them have keys in one slot, because few calls are made while a provider limits them. */
 export function openGateStore(redis: Redis, keyspace: Keyspace): GateStore {
   const bind = scriptBinder(redis, keyspace);
@@ -35,8 +38,14 @@ const enterGateScript: ScriptOf<GateStore['enterGate']> = {
   file: 'enter-gate',
   keys: ([{ gate }], keyspace) => gateKeys(gate, keyspace),
   args: ([{ gate, waiter, tokens, requestsPerMinute = 0, tokensPerMinute = 0, concurrent = 0 }]) => [
-    ...[gate, waiter, IDLE_MS, tokens],
-    ...[requestsPerMinute, tokensPerMinute, concurrent, PLACE_MS],
+    gate,
+    waiter,
+    IDLE_MS,
+    tokens,
+    requestsPerMinute,
+    tokensPerMinute,
+    concurrent,
+    PLACE_MS,
   ],
   decode: (reply) =>
     typeof reply === 'number' ? { status: 'held', waitMs: reply } : { status: reply === 'open' ? 'open' : 'passed' },
@@ -46,8 +55,12 @@ const leaveGateScript: ScriptOf<GateStore['leaveGate']> = {
   file: 'leave-gate',
   keys: ([{ gate }], keyspace) => gateKeys(gate, keyspace),
   args: ([{ gate, waiter, outcome, callMs, retryAfterMs = '' }]) => [
-    ...[gate, waiter, IDLE_MS],
-    ...[outcome, callMs, retryAfterMs],
+    gate,
+    waiter,
+    IDLE_MS,
+    outcome,
+    callMs,
+    retryAfterMs,
   ],
   decode: Number,
 };
@@ -55,7 +68,7 @@ const leaveGateScript: ScriptOf<GateStore['leaveGate']> = {
 /** Lists the gates that hold calls, or did so within the last minute. */
 export async function listGates(redis: Redis, keyspace: Keyspace): Promise<GateState[]> {
   const now = await readClock(redis);
-  const names = await callStore(() => redis.zrange(keyspace.gates(), now, '+inf', 'BYSCORE'));
+  const names = await callStore(() => redis.zrange(keyspace.gates(), now, '+inf', 'BYSCORE', 'LIMIT', 0, MAX_LISTED));
   return await Promise.all(
     names.map(async (name) => {
       const { state, waiters } = keyspace.gate(name);

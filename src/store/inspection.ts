@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { isTurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
+import type { GateState } from '../domain/ports/gate-store.ts';
 import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
 import type { WebhookStatus } from '../domain/ports/webhook-store.ts';
 import { checkAccess } from '../redis/access.ts';
@@ -15,6 +16,7 @@ import {
   type ServerFacts,
 } from '../redis/server-facts.ts';
 import { askMasters, type MasterAnswers, unlessForbidden } from '../redis/servers.ts';
+import { listGates } from './gates.ts';
 import { Keyspace, STORE_SCHEMA } from './keys.ts';
 import { listMissingAgents, type MissingAgent } from './missing-agents.ts';
 import { type ListedWorker, listWorkers } from './presence.ts';
@@ -54,6 +56,8 @@ export interface Inspection {
   listWorkers(): Promise<ListedWorker[]>;
   /** Lists the agents that have work, and that no running worker has. */
   listMissingAgents(): Promise<MissingAgent[]>;
+  /** Lists the gates of models that hold calls, or did so within the last minute. */
+  listGates(): Promise<GateState[]>;
   /** Clock of Redis in ms since epoch, by which the stores write their times. */
   readClock(): Promise<number>;
   /** Counts the failed turns of each of the last `minutes` minutes until `at`, oldest first. */
@@ -89,6 +93,7 @@ export async function openInspection(location: RedisLocation): Promise<Inspectio
     listWebhooks: () => openWebhookStore(redis, new Keyspace(1)).listWebhooks(),
     listWorkers: async () => listWorkers(redis, new Keyspace(1), await readClock(redis)),
     listMissingAgents: async () => await listMissingAgents(redis, new Keyspace(1), await readClock(redis)),
+    listGates: () => listGates(redis, new Keyspace(1)),
     readClock: () => readClock(redis),
     countFailures: (shards, period) => countFailures(redis, new Keyspace(shards), period),
     close: () => redis.disconnect(),

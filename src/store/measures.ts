@@ -1,5 +1,7 @@
 import type { Redis } from 'ioredis';
+import type { GateState } from '../domain/ports/gate-store.ts';
 import { measureServerLoad, pingServers, readClock, type ServerLoad } from '../redis/server-facts.ts';
+import { listGates } from './gates.ts';
 import type { Keyspace } from './keys.ts';
 import { bindLease } from './lease.ts';
 import { listMissingAgents, type MissingAgent } from './missing-agents.ts';
@@ -10,6 +12,8 @@ export interface StoreMeasures {
   measureServers(): Promise<ServerLoad | undefined>;
   /** Lists the agents that have work, and that no running worker has. */
   listMissingAgents(): Promise<MissingAgent[]>;
+  /** Lists the gates of models that hold calls, or did so within the last minute. */
+  listGates(): Promise<GateState[]>;
   /**
    * Resolves once every server has answered a ping.
    * @throws redis_unavailable if a server does not answer
@@ -27,6 +31,7 @@ export function openMeasures(redis: Redis, keyspace: Keyspace): StoreMeasures {
   return {
     measureServers: () => measureServerLoad(redis),
     listMissingAgents: async () => await listMissingAgents(redis, keyspace, await readClock(redis)),
+    listGates: () => listGates(redis, keyspace),
     ping: () => pingServers(redis),
     holdMeasuring: async (owner, leaseMs) => (await hold(owner, leaseMs)) !== undefined,
   };

@@ -1,4 +1,5 @@
 import type { Gauge, Registry } from 'prom-client';
+import type { GateState } from '../domain/ports/gate-store.ts';
 import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
 import { QUEUES } from '../jobs/queues.ts';
 import { createGauge } from './instruments.ts';
@@ -94,6 +95,8 @@ const GAUGE_SOURCES: { readonly [Key in keyof typeof SHARED_GAUGES]: GaugeSource
   missingAgents: from('listMissingAgents', (missing) =>
     one(toSeconds(Math.max(0, ...missing.map(({ forMs }) => forMs)))),
   ),
+  gatePaused: from('listGates', (gates) => gates.map(({ gate, pausedMs }) => [{ gate }, toSeconds(pausedMs)])),
+  gateWaiting: from('listGates', (gates) => gates.map(({ gate, waiting }) => [{ gate }, waiting])),
   openPasses: from('measureShards', ({ openPasses }) => one(openPasses)),
   oldestOpenPass: from('measureShards', ({ oldestOpenPassMs }) => one(toSeconds(oldestOpenPassMs))),
   failedTurns: from('measureShards', ({ failedTurns }) => one(failedTurns)),
@@ -155,6 +158,8 @@ export interface SharedMeasures {
   readonly measureShards?: () => Promise<ShardMeasure>;
   /** Agents that have work and that no running worker has, each with the time for which that has been so. */
   readonly listMissingAgents?: () => Promise<readonly { readonly agent: string; readonly forMs: number }[]>;
+  /** Gates of models that hold calls, or did so within the last minute. */
+  readonly listGates?: () => Promise<readonly GateState[]>;
   /** For each model, the provider's token count divided by ours. */
   readonly readCalibrations?: () => Promise<ReadonlyMap<string, number>>;
   /** Memory figures of the Redis servers. Undefined if Redis denies the command INFO. */

@@ -5,6 +5,7 @@ import { anthropicModel } from '../../src/models/anthropic/anthropic-model.ts';
 import { CATALOGUE } from '../../src/models/catalogue/catalogue.ts';
 import { chatModel } from '../../src/models/openai/chat-model.ts';
 import { responsesModel } from '../../src/models/openai/responses-model.ts';
+import { resolveModel } from '../../src/runtime/resolve-model.ts';
 import { errorOf } from '../domain/error-of.ts';
 import { startProvider } from '../provider/provider.ts';
 import { ask, KEY, READ } from './fixture.ts';
@@ -312,4 +313,16 @@ test('a server that is not known to take schemas gets none', async () => {
   await using provider = await startProvider({ answers: [{ text: '{}' }], strict: false });
   await create('chat', 'deepseek/deepseek-v4-pro', {}, provider.url).generate(ask([question], { answerSchema }));
   expect(provider.requests[0]?.body).not.toHaveProperty('response_format');
+});
+
+test('each key of a model has a gate of its own by default, whose name does not hold the key', () => {
+  const gates = ['sk-one', 'sk-two', 'sk-one'].map(
+    (apiKey) => resolveModel('anthropic/claude-sonnet-4-5', { apiKey }).gate,
+  );
+  const [one, two, again] = gates.map((gate) => gate?.name);
+  expect(one).toMatch(/^claude-sonnet-4-5@[0-9a-f]{8}$/);
+  expect(two).not.toBe(one);
+  expect(again).toBe(one);
+  const limits = { name: 'account', requestsPerMinute: 60 };
+  expect(resolveModel('openai-chat/gpt-4o', { apiKey: 'sk-one', gate: limits }).gate).toEqual(limits);
 });

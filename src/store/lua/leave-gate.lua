@@ -28,12 +28,13 @@ if outcome == 'answered' then
 end
 if outcome ~= 'limited' then return 0 end
 
-if is_news then
+-- A refusal right after another one says that the provider still answers no call. It lengthens the pause and not the way back.
+if is_news and state.refusals == 0 then
   local won = won_rate(state)
   state.ceiling = state.rate and math.min(state.rate, math.max(won / NEAR, LEAST_RATE))
   state.rate = state.rate and math.max(LEAST_RATE, math.min(state.rate * CUT, won)) or START_RATE
-  state.refusals, state.cut = state.refusals + 1, now
 end
+if is_news then state.refusals, state.cut = state.refusals + 1, now end
 -- Without a time from the provider, and for refusals in a row, the pauses grow.
 local backoff = math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ^ (state.refusals - 1))
 local pause = asked and state.refusals <= 1 and asked or math.max(asked or 0, backoff)

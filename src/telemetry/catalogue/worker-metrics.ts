@@ -169,6 +169,16 @@ export const SHARED_GAUGES = {
     'turnfold_agent_missing_seconds',
     'Time for which no running worker has had an agent that work waits for, the longest of all agents. `turnfold doctor` names them.',
   ),
+  gatePaused: gauge(
+    'turnfold_gate_paused_seconds',
+    'Time until the gate of a model lets calls through, after its provider refused one. Missing if no provider limits the model.',
+    'gate',
+  ),
+  gateWaiting: gauge(
+    'turnfold_gate_waiting',
+    'Turns and summaries that wait at the gate of a model. Missing if no provider limits the model.',
+    'gate',
+  ),
   openPasses: gauge(
     'turnfold_open_passes',
     'Compaction passes that are requested or in progress. Passes that wait for approval do not count.',

@@ -161,7 +161,8 @@ async function suspend(
   );
   const { step, for: kind, waitMs } = wait;
   if (status === 'exhausted') {
-    const message = `step ${step} was suspended too often. Its last wait was for ${kind}${why === undefined ? '' : `: ${why.message}`}`;
+    const limit = wait.maxMs === undefined ? 'was suspended too often' : `waited longer than ${wait.maxMs} ms`;
+    const message = `step ${step} ${limit}. Its last wait was for ${kind}${why === undefined ? '' : `: ${why.message}`}`;
     const details = { step, ...(why?.code !== undefined && { code: why.code }) };
     return await endTurn(ports, { ...work, end: failTurn('retries_exhausted', message, details) });
   }

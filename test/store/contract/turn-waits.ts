@@ -108,22 +108,43 @@ export function describeWaits(given: Given): void {
     }
   });
 
-  test('suspend accepts 20 retry waits of the same step, and refuses the 21st', async () => {
+  test('suspend accepts 20 waits of the same step for compaction, and refuses the 21st', async () => {
     const { store, observe, passDeadline, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     for (let count = 0; count < TURN_LIMITS.maxSuspensions; count += 1) {
       const { lease } = await claimHead(store, conversation);
-      expect(await store.suspend(lease, waitFor('retry'))).toEqual({ status: 'suspended' });
+      expect(await store.suspend(lease, waitFor('compaction'))).toEqual({ status: 'suspended' });
       await passDeadline(conversation, 't1');
     }
     const { lease } = await claimHead(store, conversation);
     const before = await observe(conversation);
-    expect(await store.suspend(lease, waitFor('retry'))).toEqual({ status: 'exhausted' });
-    expect(await store.suspend(lease, waitFor('retry'))).toEqual({ status: 'exhausted' });
+    expect(await store.suspend(lease, waitFor('compaction'))).toEqual({ status: 'exhausted' });
+    expect(await store.suspend(lease, waitFor('compaction'))).toEqual({ status: 'exhausted' });
     expect((await observe(conversation)).shape).toEqual(before.shape);
-    expect(await store.suspend(lease, waitFor('retry', [], 'step.2')), 'another step may').toEqual({
+    expect(await store.suspend(lease, waitFor('compaction', [], 'step.2')), 'another step may').toEqual({
       status: 'suspended',
     });
+  });
+
+  test('a wait with a maximum time may be repeated any number of times within that time, and ends with it', async () => {
+    const { store, passDeadline, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    for (let count = 0; count < TURN_LIMITS.maxSuspensions + 5; count += 1) {
+      const { lease } = await claimHead(store, conversation);
+      const wait = { ...waitFor('retry'), waitMs: 60_000, maxMs: DAY_MS, isHeld: true };
+      expect(await store.suspend(lease, wait)).toEqual({ status: 'suspended' });
+      await passDeadline(conversation, 't1');
+    }
+    const claimed = await claimHead(store, conversation);
+    expect(claimed.waited).toMatchObject({ for: 'retry', isHeld: true });
+    const short = { ...waitFor('retry', [], 'step.2'), waitMs: 60_000, maxMs: 2_000 };
+    expect(await store.suspend(claimed.lease, short)).toEqual({ status: 'suspended' });
+    await passDeadline(conversation, 't1');
+    const { lease, waited } = await claimHead(store, conversation);
+    expect(waited?.isHeld).toBeUndefined();
+    expect((waited?.until ?? 0) - (waited?.since ?? 0)).toBeLessThanOrEqual(2_000);
+    expect(await store.suspend(lease, { ...short, maxMs: 0 })).toEqual({ status: 'exhausted' });
+    expect(await store.suspend(lease, { ...waitFor('compaction', [], 'step.2') })).toEqual({ status: 'suspended' });
   });
 
   /** Suspends a turn that waits a minute for its first tool call and a day for its second. */

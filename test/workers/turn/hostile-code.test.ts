@@ -165,7 +165,9 @@ it.each([Number.NaN, Number.POSITIVE_INFINITY, 9e15, 'soon'])(
     const error = new ModelError('retry', 'busy', { retryAt: retryAt as number });
     const { world, view } = await answerWith({ profile, generate: throwing(() => error) });
     expect(view).toMatchObject({ state: 'waiting' });
-    expect(world.eventsOf('turn_suspended')).toMatchObject([{ for: 'retry', waitMs: 1_000 }]);
+    expect(world.eventsOf('turn_suspended')).toMatchObject([
+      { for: 'retry', waitMs: expect.closeTo(500, -3) as number },
+    ]);
   },
 );
 

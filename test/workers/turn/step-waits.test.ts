@@ -1,10 +1,11 @@
 import { array, assert as assertProperty, constantFrom, property } from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { type StepRecord, TURN_LIMITS } from '../../../src/domain/turn.ts';
+import type { StepRecord } from '../../../src/domain/turn.ts';
 import { countModelSteps, countSteps } from '../../../src/workers/turn/step-keys.ts';
 import {
   applyWaitEvent,
+  countsAsRetry,
   hasWaitedForPass,
   mayWaitForPass,
   readStepWaits,
@@ -118,22 +119,27 @@ it('a turn waits 7 days for a tool result, unless the tool sets its own deadline
   expect(waitForPass('model-2', 'p1')).toMatchObject({ for: 'compaction', waitMs: 20_000, calls: [], passId: 'p1' });
 });
 
-const waitMs = (retries: number, retryAfterMs?: number): number =>
-  waitForRetry({ step: 'model-1', retries }, retryAfterMs).waitMs;
+const waitMs = (retries: number, retryAfterMs?: number, random = 1): number =>
+  waitForRetry({ step: 'model-1', retries }, retryAfterMs, random).waitMs;
 
-it('the retry delay of a model call doubles from 1 s to 60 s if the provider names no time', () => {
+it('the longest retry delay of a model call doubles from 1 s to 64 s if the provider names no time', () => {
   const seconds = [0, 1, 2, 3, 4, 5, 6, 7, 19].map((retries) => waitMs(retries) / 1_000);
-  expect(seconds).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
+  expect(seconds).toEqual([1, 2, 4, 8, 16, 32, 64, 64, 64]);
 });
 
-it('the retry delay of a model call is never shorter than the provider asks, nor than turnfold’s own delay', () => {
-  expect(waitMs(0, 3_000)).toBe(3_000);
-  expect(waitMs(5, 300_000), 'later than our longest').toBe(300_000);
-  expect(waitMs(0, -3_000), 'never at once').toBe(1_000);
-  expect(waitMs(5, 3_000)).toBe(32_000);
+it('a retry delay is random up to that time, so that turns do not come back together', () => {
+  expect([0, 0.25, 0.5, 1].map((random) => waitMs(3, 0, random))).toEqual([0, 2_000, 4_000, 8_000]);
 });
 
-it('the retry delays of a model call outlast an outage of minutes, even if the provider asks for early retries', () => {
-  const waits = Array.from({ length: TURN_LIMITS.maxSuspensions }, (_, retries) => waitMs(retries, 300));
-  expect(waits.reduce((sum, ms) => sum + ms, 0)).toBe(903_000);
+it('the retry delay of a model call is never shorter than the provider asks', () => {
+  expect(waitMs(0, 3_000, 0)).toBe(3_000);
+  expect(waitMs(5, 300_000, 0)).toBe(300_000);
+  expect(waitMs(0, -3_000, 1), 'in the past').toBe(1_000);
+  expect(waitMs(5, 3_000)).toBe(35_000);
+});
+
+it('a wait that the gate of the model chose, or after six retries, is not recorded as a retry', () => {
+  expect(countsAsRetry({ retries: 0 }, undefined)).toBe(true);
+  expect(countsAsRetry({ retries: 0 }, true)).toBe(false);
+  expect(countsAsRetry({ retries: 6 }, undefined)).toBe(false);
 });
