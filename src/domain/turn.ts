@@ -203,6 +203,13 @@ export interface TurnAnswer<Value = unknown> {
   readonly value?: Value;
 }
 
+/** The text of a canceled turn that its readers had seen, as a message of the log with the mark `stopped`. */
+export interface StoppedText {
+  /** Sequence number of the message in the log. */
+  readonly seq: number;
+  readonly content: string;
+}
+
 /** Properties that a turn has in every state. */
 export interface TurnFacts {
   readonly turn: string;
@@ -242,6 +249,7 @@ export interface OpenTurnView extends TurnFacts {
   readonly settledAt?: undefined;
   readonly waiting?: undefined;
   readonly answer?: undefined;
+  readonly stopped?: undefined;
   readonly failure?: undefined;
   readonly redrivenAs?: undefined;
 }
@@ -272,10 +280,12 @@ export interface FailedTurnView extends Omit<OpenTurnView, 'state' | 'settledAt'
 }
 
 /** A turn that a caller canceled. */
-export interface CanceledTurnView extends Omit<OpenTurnView, 'state' | 'settledAt'> {
+export interface CanceledTurnView extends Omit<OpenTurnView, 'state' | 'settledAt' | 'stopped'> {
   readonly state: 'canceled';
   /** Time when the turn ended in ms since epoch, by the clock of Redis. */
   readonly settledAt: number;
+  /** The text that was streamed before the turn was canceled. Absent if nobody followed the turn or its model had said nothing. */
+  readonly stopped?: StoppedText;
 }
 
 /** A turn as the client API returns it. `state` decides which other fields are present. */
