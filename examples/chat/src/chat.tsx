@@ -14,7 +14,10 @@ export function Chat({ id, messages: loaded }: ChatProps) {
   const { messages, status, isUnsure, error, sendMessage, regenerate, stop, addToolApprovalResponse } = chat;
   const isBusy = isUnsure || status === 'submitted' || status === 'streaming';
   const stopTurn = async () => {
-    await fetch(`/v1/chat/${encodeURIComponent(id)}/stop`, { method: 'POST' });
+    // The server ends the answer to this message only, also if the request comes late.
+    const body = JSON.stringify({ messageId: messages.at(-1)?.id });
+    const headers = { 'content-type': 'application/json' };
+    await fetch(`/v1/chat/${encodeURIComponent(id)}/stop`, { method: 'POST', headers, body });
     await stop();
   };
 
