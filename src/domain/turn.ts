@@ -203,13 +203,6 @@ export interface TurnAnswer<Value = unknown> {
   readonly value?: Value;
 }
 
-/** The text of a canceled turn that its readers had seen, as a message of the log with the mark `stopped`. */
-export interface StoppedText {
-  /** Sequence number of the message in the log. */
-  readonly seq: number;
-  readonly content: string;
-}
-
 /** Properties that a turn has in every state. */
 export interface TurnFacts {
   readonly turn: string;
@@ -249,6 +242,7 @@ export interface OpenTurnView extends TurnFacts {
   readonly settledAt?: undefined;
   readonly waiting?: undefined;
   readonly answer?: undefined;
+  /** Absent: only a canceled turn has a stopped text. */
   readonly stopped?: undefined;
   readonly failure?: undefined;
   readonly redrivenAs?: undefined;
@@ -284,8 +278,8 @@ export interface CanceledTurnView extends Omit<OpenTurnView, 'state' | 'settledA
   readonly state: 'canceled';
   /** Time when the turn ended in ms since epoch, by the clock of Redis. */
   readonly settledAt: number;
-  /** The text that was streamed before the turn was canceled. Absent if nobody followed the turn or its model had said nothing. */
-  readonly stopped?: StoppedText;
+  /** The text that its readers had seen, which the log has as a message with the mark `stopped`. */
+  readonly stopped?: Pick<TurnAnswer, 'seq' | 'content'>;
 }
 
 /** A turn as the client API returns it. `state` decides which other fields are present. */

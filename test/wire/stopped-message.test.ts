@@ -29,7 +29,7 @@ const request: WireRequest = {
   model: 'model-1',
   maxOutputTokens: 1_000,
   system: 'You look.',
-  tools: [{ name: 'read', description: 'reads', inputSchema: { type: 'object' } }],
+  tools: [{ name: 'read', description: 'reads', parameters: { type: 'object' } }],
   messages,
 };
 
