@@ -269,10 +269,12 @@ export class TurnDelivery {
 }
 
 /** The first piece of a text counts with the delimiters of its message. */
-function textCounter({ agent, counter, weigh }: PreparedAgent): StreamedTurn['countText'] {
-  if (agent.onCancel === 'discard') return undefined;
-  return async (text, at) =>
-    at === 0 ? (await weigh({ role: 'assistant', content: text })).tokens : await counter.count(text);
+function textCounter(prepared: PreparedAgent): StreamedTurn['countText'] {
+  if (prepared.agent.onCancel === 'discard') return undefined;
+  return async (text, at) => {
+    if (at > 0) return await prepared.counter.count(text);
+    return (await prepared.weigh({ role: 'assistant', content: text })).tokens;
+  };
 }
 
 function describeSpan({ lease, agent, attempt, traceParent, waited }: ClaimedTurn): SpanSubject {
