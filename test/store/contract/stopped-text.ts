@@ -69,6 +69,13 @@ export function describeStoppedText(given: Given): void {
     expect(await stop(conversation)).toEqual([stopped('the second', 6)]);
   });
 
+  test('a cancel keeps a text of many batches, in their order', async () => {
+    const { store, conversation, lease } = await followed();
+    const pieces = Array.from({ length: 1_100 }, (_, at) => String.fromCodePoint(97 + (at % 26)));
+    await Promise.all(pieces.map((text, at) => store.appendPieces(lease, countedBatch(lease, text, at))));
+    expect(await stop(conversation)).toEqual([stopped(pieces.join(''), 3 * pieces.length)]);
+  });
+
   test('a cancel keeps the text of a dead worker, until another worker streams', async () => {
     const { store, conversation, lease } = await followed();
     await store.appendPieces(lease, countedBatch(lease, 'of the dead worker'));
