@@ -52,6 +52,7 @@ const bothClients = [
   'proposals',
   'result',
   'steering',
+  'stop',
   'stream',
   'turn-list',
   'turn-steps',

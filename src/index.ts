@@ -4,6 +4,7 @@ export {
   defineAgent,
   defineTool,
   type LoadContext,
+  type OnCancel,
   type SafetyIdentifier,
   type SystemFunction,
   type Tool,

@@ -3,15 +3,16 @@ import { DEFAULT_TENANT, type NamedConversation } from '../domain/ids.ts';
 import { isAnswerKind, type TurnView, type Waiting, type WaitingCall } from '../domain/turn.ts';
 import type { Output } from './output.ts';
 
-type DescribedTurn = Pick<TurnView, 'turn' | 'state' | 'failure' | 'waiting'>;
+type DescribedTurn = Pick<TurnView, 'turn' | 'state' | 'failure' | 'waiting' | 'stopped'>;
 
 /** Describes a turn without an answer: its state, then one line for each call that it waits for. */
 export function describeTurn(view: DescribedTurn): string {
   return [describeState(view), ...describeCalls(view.waiting)].join('\n');
 }
 
-export function describeState({ turn, state, failure, waiting }: DescribedTurn): string {
+export function describeState({ turn, state, failure, waiting, stopped }: DescribedTurn): string {
   if (failure !== undefined) return `${turn}  ${state}  ${failure.code}: ${failure.message}`;
+  if (stopped !== undefined) return `${turn}  ${state}  the text until then is message ${stopped.seq}`;
   if (waiting === undefined) return `${turn}  ${state}`;
   return `${turn}  ${state}  for ${waiting.for}, until ${new Date(waiting.until).toISOString()}`;
 }

@@ -74,6 +74,9 @@ export type SystemFunction<Context extends TurnContext = TurnContext> = {
   write(context: Context): string | Promise<string>;
 }['write'];
 
+export const ON_CANCEL = ['keep', 'discard'] as const;
+export type OnCancel = (typeof ON_CANCEL)[number];
+
 /** Person or tenant that a provider may hold responsible for a request. */
 export type SafetyIdentifier =
   | 'off'
@@ -116,6 +119,11 @@ export interface Agent<Name extends string = string, Context extends TurnContext
    * turn fails with `turn_timeout`.
    */
   readonly turnTimeoutMs?: number;
+  /**
+   * Treatment of text that the model of a canceled turn has streamed, for `cancel` and `onBusy`. `keep` (default): the text
+   * enters the log as an assistant message with the mark `stopped`. `discard`: the text is lost, also for its readers.
+   */
+  readonly onCancel?: OnCancel;
   /**
    * Maximum tokens of a tool result in the log (default 8,000). A longer result is clipped. With `recall` on, the full
    * text is stored too, up to 1 MiB.

@@ -57,6 +57,10 @@ export const messageSchema = z.object({
   droppable: z.boolean().optional(),
   /** True if compaction must never remove this message or the tool round that it belongs to. */
   pinned: z.boolean().optional(),
+  /**
+   * In an assistant message: true if its turn was canceled while the model wrote. The content is what had been streamed.
+   */
+  stopped: z.boolean().optional(),
   /** Content that is not plain text, e.g. images. `content` holds the text. */
   parts: partsSchema.optional(),
   /** The provider's original item for this message, unchanged. */

@@ -246,6 +246,8 @@ export interface OpenTurnView extends TurnFacts {
   readonly settledAt?: undefined;
   readonly waiting?: undefined;
   readonly answer?: undefined;
+  /** Absent: only a canceled turn has a stopped text. */
+  readonly stopped?: undefined;
   readonly failure?: undefined;
   readonly redrivenAs?: undefined;
 }
@@ -276,10 +278,12 @@ export interface FailedTurnView extends Omit<OpenTurnView, 'state' | 'settledAt'
 }
 
 /** A turn that a caller canceled. */
-export interface CanceledTurnView extends Omit<OpenTurnView, 'state' | 'settledAt'> {
+export interface CanceledTurnView extends Omit<OpenTurnView, 'state' | 'settledAt' | 'stopped'> {
   readonly state: 'canceled';
   /** Time when the turn ended in ms since epoch, by the clock of Redis. */
   readonly settledAt: number;
+  /** The text that its readers had seen, which the log has as a message with the mark `stopped`. */
+  readonly stopped?: Pick<TurnAnswer, 'seq' | 'content'>;
 }
 
 /** A turn as the client API returns it. `state` decides which other fields are present. */

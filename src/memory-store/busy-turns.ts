@@ -18,6 +18,7 @@ import {
 import { readyEntry } from './members.ts';
 import { finishPass, supersedeOwner } from './pass-end.ts';
 import { putVersion } from './put-version.ts';
+import { keepStreamedText } from './stopped-text.ts';
 import { notifyReaders } from './stream-store.ts';
 import { findOwned } from './turn-lease.ts';
 import type { MemoryTurn } from './turn-record.ts';
@@ -129,8 +130,10 @@ function replaceHead(
   const record = headTurn(conversation);
   if (record === undefined) return;
   const { inputSeq } = record;
-  if (inputSeq !== undefined) closeOpenCalls(conversation, record.turn, db.now());
-  else if (!isUndone) enterInput(db, conversation, record);
+  if (inputSeq !== undefined) {
+    closeOpenCalls(conversation, record.turn, db.now());
+    keepStreamedText(db, conversation, record);
+  } else if (!isUndone) enterInput(db, conversation, record);
   settleHead(db, conversation, record, { state: 'canceled', canceledBy: wake });
   if (isUndone && inputSeq !== undefined) leaveContext(conversation, { from: inputSeq, why: 'rolled_back' });
   raiseEpoch(db, conversation);

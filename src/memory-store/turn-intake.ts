@@ -3,7 +3,7 @@ import { type ConversationRef, nameConversation } from '../domain/ids.ts';
 import type { FailedQuery, FailedTurn } from '../domain/ports/failed-turns.ts';
 import type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';
 import type { AcceptRequest, AcceptResult, CancelResult, TurnIntake } from '../domain/ports/turn-store.ts';
-import { isSettled, type TurnAnswer, type TurnView } from '../domain/turn.ts';
+import { type CanceledTurnView, isSettled, type TurnAnswer, type TurnView } from '../domain/turn.ts';
 import { viewWait } from '../domain/wait-view.ts';
 import { answerTurn } from './answers.ts';
 import { enterMailbox, replacesHead } from './busy-turns.ts';
@@ -11,6 +11,7 @@ import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { closeOpenCalls } from './log.ts';
 import { isRecorded, popHead, raiseEpoch, settleHead, settleRecord, steeredTurns } from './mailbox.ts';
 import { scheduledEntry } from './members.ts';
+import { keepStreamedText } from './stopped-text.ts';
 import type { MemoryTurn } from './turn-record.ts';
 import { viewWaiting } from './waiting.ts';
 
@@ -93,7 +94,10 @@ function cancel(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: st
     return { status: 'canceled', ...(isRecorded(conversation, wake) && { wake }) };
   }
   const isHead = conversation.mailbox[0] === turn;
-  if (isHead && record.inputSeq !== undefined) closeOpenCalls(conversation, turn, db.now());
+  if (isHead && record.inputSeq !== undefined) {
+    closeOpenCalls(conversation, turn, db.now());
+    keepStreamedText(db, conversation, record);
+  }
   if (isHead) {
     settleHead(db, conversation, record, { state: 'canceled', canceledBy: wake });
     raiseEpoch(db, conversation);
@@ -118,6 +122,7 @@ function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnVie
     ...(settledAt !== undefined && { settledAt }),
     ...(inputSeq !== undefined && { inputSeq }),
     ...(answer && { answer }),
+    ...viewStopped(conversation, record),
     ...(failure && { failure }),
     ...readRedrive(record),
     ...(record.steeredInto !== undefined && { steeredInto: record.steeredInto }),
@@ -126,6 +131,11 @@ function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnVie
     ...(waiting && { waiting }),
   };
   return view as unknown as TurnView; // the record has all fields that the view of its state needs
+}
+
+function viewStopped({ log }: MemoryConversation, { stoppedSeq: seq }: MemoryTurn): Pick<CanceledTurnView, 'stopped'> {
+  const content = seq === undefined ? undefined : log[seq - 1]?.message.content;
+  return seq === undefined || content === undefined ? {} : { stopped: { seq, content } };
 }
 
 function viewAnswer({ log }: MemoryConversation, { answerSeq, end, isStructured }: MemoryTurn): TurnAnswer | undefined {

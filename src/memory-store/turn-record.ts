@@ -49,6 +49,8 @@ export interface MemoryTurn {
   usage?: TurnUsage;
   requestTokens?: number[];
   answerSeq?: number;
+  /** Seq of the text that a canceled turn had streamed. */
+  stoppedSeq?: number;
   isStructured?: boolean;
   end?: AnswerEnd;
   failure?: TurnFailure;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Agent } from '../domain/agent.ts';
+import { type Agent, ON_CANCEL } from '../domain/agent.ts';
 import { boundedList } from '../domain/bounded-schemas.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { idSchema } from '../domain/ids.ts';
@@ -81,6 +81,7 @@ const agentSchema = z.looseObject({
   turnTimeoutMs: timeoutSchema.optional(),
   toolResultMaxTokens: count.optional(),
   recall: z.boolean().optional(),
+  onCancel: z.enum(ON_CANCEL).optional(),
   safetyIdentifier: z
     .union(
       [z.enum(['off', 'tenant', 'conversation']), z.strictObject({ context: z.string().min(1) })],
@@ -145,8 +146,8 @@ function readAgent(value: unknown, at: string): ReadAgents {
 
 /** Copies an agent field by field, because spreading a class instance would lose its inherited methods. */
 function withPolicy(agent: Agent, policy: PolicyInput): Agent {
-  const { name, system, model, tools, maxSteps, turnTimeoutMs, toolResultMaxTokens, recall, safetyIdentifier, answer } =
-    agent;
+  const { name, system, model, tools, maxSteps, turnTimeoutMs, onCancel, toolResultMaxTokens, recall } = agent;
+  const { safetyIdentifier, answer } = agent;
   const loadContent = agent.loadContent?.bind(agent);
   return {
     name,
@@ -156,6 +157,7 @@ function withPolicy(agent: Agent, policy: PolicyInput): Agent {
     policy,
     ...(maxSteps !== undefined && { maxSteps }),
     ...(turnTimeoutMs !== undefined && { turnTimeoutMs }),
+    ...(onCancel !== undefined && { onCancel }),
     ...(toolResultMaxTokens !== undefined && { toolResultMaxTokens }),
     ...(recall !== undefined && { recall }),
     ...(safetyIdentifier !== undefined && { safetyIdentifier }),

@@ -176,13 +176,14 @@ const LETTERS = { text: 't', reasoning: 'r', call: 'c', arguments: 'a' } as cons
 /**
  * Encodes a batch as fields of a stream entry, one for each piece. Its name is a letter with numbers: `t<at>`, `r<at>`,
  * `c<call>` or `a<call>.<at>`. Before the first name stands the key of the model call, because each further string of an
- * entry makes a replay slower.
+ * entry makes a replay slower. The tokens of the text stand last, under the name `n`, for `lua/shared/stopped.lua`.
  */
-function encodeBatch({ seq, step, epoch, attempt, pieces }: PieceBatch): string[] {
-  return pieces.flatMap((piece, index) => {
+function encodeBatch({ seq, step, epoch, attempt, pieces, textTokens }: PieceBatch): string[] {
+  const fields = pieces.flatMap((piece, index) => {
     const before = index === 0 ? `${seq} ${step} ${epoch} ${attempt} ` : '';
     return [before + namePiece(piece), piece.kind === 'call' ? piece.name : piece.text];
   });
+  return textTokens === undefined ? fields : [...fields, 'n', String(textTokens)];
 }
 
 function namePiece(piece: Piece): string {

@@ -11,7 +11,7 @@ import { decodeMessage } from './log.ts';
 import { bindReadEntry } from './log-pages.ts';
 import { callStore, RecordFields } from './records.ts';
 import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
-import { closingArgs, decodeTurnView, encodeCaps, readAnswerSeq, VIEW_FIELDS } from './turn-record.ts';
+import { closingArgs, decodeTurnView, encodeCaps, readTextSeq, VIEW_FIELDS } from './turn-record.ts';
 import { decodeWaiting, WAIT_FIELDS } from './wait-record.ts';
 
 type AcceptReply =
@@ -116,14 +116,14 @@ export const cancelTurnScript: ScriptOf<TurnIntake['cancel']> = {
   },
 };
 
-/** Makes the function that reads a turn and then its answer. A settled turn and its log entry never change. */
+/** Makes the function that reads a turn and then its answer or its stopped text. A settled turn and its log entry never change. */
 export function bindReadTurn(redis: Redis, keyspace: Keyspace): TurnIntake['readTurn'] {
   const readEntry = bindReadEntry(redis, keyspace);
   return async (conversation, turn) => {
     const key = keyspace.turn(conversation, turn);
     const fields = RecordFields.ofValues(key, VIEW_FIELDS, await callStore(() => redis.hmget(key, ...VIEW_FIELDS)));
     if (fields.isEmpty) return undefined;
-    const seq = readAnswerSeq(fields);
+    const seq = readTextSeq(fields);
     const entry = seq === undefined ? undefined : await readEntry(conversation, seq);
     // The conversation was erased after its turn was read.
     if (seq !== undefined && entry === undefined) return undefined;

@@ -75,6 +75,7 @@ import { decodeWaiting, WAIT_FIELDS } from './wait-record.ts';
  * Once settled:
  * - settledAt
  * - answerSeq    seq of the answer, and the reason if the answer is incomplete, or `json` if it matches a schema
+ * - stoppedSeq   seq of the text that a canceled turn had streamed
  * - failure      the error as JSON
  * - canceledBy   wake that the cancel recorded, for a repeated call
  */
@@ -161,6 +162,7 @@ export const VIEW_FIELDS = [
   'settledAt',
   'inputSeq',
   'answerSeq',
+  'stoppedSeq',
   'failure',
   'redriveOf',
   'redrivenAs',
@@ -175,9 +177,9 @@ export const VIEW_FIELDS = [
 
 /**
  * Decodes the view of a turn for services.
- * @param answer content of the log entry at `answerSeq`, if the turn has an answer
+ * @param text content of the log entry at `readTextSeq`, if the turn has one
  */
-export function decodeTurnView(turn: string, fields: RecordFields, answer?: string): TurnView {
+export function decodeTurnView(turn: string, fields: RecordFields, text = ''): TurnView {
   const { state, waiting } = viewWait(fields.oneOf('state', TURN_STATES), decodeWaiting(fields));
   const settledAt = fields.count('settledAt');
   const inputSeq = fields.count('inputSeq');
@@ -194,7 +196,8 @@ export function decodeTurnView(turn: string, fields: RecordFields, answer?: stri
     ...(settledAt !== undefined && { settledAt }),
     ...(waiting && { waiting }),
     ...(inputSeq !== undefined && { inputSeq }),
-    ...(answer !== undefined && { answer: readAnswer(fields, answer) }),
+    ...(fields.has('answerSeq') && { answer: readAnswer(fields, text) }),
+    ...(fields.has('stoppedSeq') && { stopped: { seq: readTextSeq(fields), content: text } }),
     ...(fields.has('failure') && { failure: readFailure(fields) }),
     ...readRedrive(fields),
     ...(steeredInto !== undefined && { steeredInto }),
@@ -208,17 +211,18 @@ export function decodeTurnView(turn: string, fields: RecordFields, answer?: stri
 export const STRUCTURED = 'json';
 
 function readAnswer(fields: RecordFields, content: string): NonNullable<TurnView['answer']> {
-  const seq = readAnswerSeq(fields) ?? 0;
+  const seq = readTextSeq(fields) ?? 0;
   const note = fields.text('answerSeq')?.split(' ')[1];
   return note === STRUCTURED
     ? { seq, content, value: readJsonAnswer(content) }
     : { seq, content, ...readEnd(fields, 'answerSeq', note) };
 }
 
-/** Returns the seq of the turn's answer, or undefined if the turn has none. */
-export function readAnswerSeq(fields: RecordFields): number | undefined {
-  const text = fields.text('answerSeq');
-  return text === undefined ? undefined : fields.toSeq('answerSeq', text.split(' ')[0]);
+/** Returns the seq of the turn's answer, or of the text with which it was stopped. Undefined if the turn has neither. */
+export function readTextSeq(fields: RecordFields): number | undefined {
+  const field = fields.has('answerSeq') ? 'answerSeq' : 'stoppedSeq';
+  const text = fields.text(field);
+  return text === undefined ? undefined : fields.toSeq(field, text.split(' ')[0]);
 }
 
 const failureSchema = z.looseObject({

@@ -43,7 +43,7 @@ const chatMessageSchema = z
     ).nullish(),
     tool_call_id: z.string().nullish(),
     function_call: z.null({ error: 'function_call is not supported: use tool_calls' }).optional(),
-    ...messageSchema.pick({ isError: true, droppable: true, pinned: true }).shape,
+    ...messageSchema.pick({ isError: true, droppable: true, pinned: true, stopped: true }).shape,
   })
   .refine(({ role, content }) => role === 'assistant' || (content !== undefined && content !== null), {
     path: ['content'],

@@ -144,3 +144,45 @@ test('refuses a request without a message', async () => {
   expect(refused.status).toBe(422);
   expect(await refused.json()).toMatchObject({ code: 'invalid_input', field: 'messages' });
 });
+
+async function stop(body: object): Promise<Response> {
+  const sent = { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(body) };
+  return await fetch(`${server.url}/v1/ag-ui/stop`, sent);
+}
+
+test('stops a run by its name or by a message of it, and keeps the text that the front-end saw', async () => {
+  for (const name of ['runId', 'messageId'] as const) {
+    const gate = Promise.withResolvers<void>();
+    gates.set('stopped', gate);
+    const agent = openThread('hold stopped');
+    const { threadId } = agent;
+    const ended = run(agent, { runId: 'r1' });
+    await expect.poll(() => answersOf(agent)).toEqual(['One ']);
+    const names = { runId: 'r1', messageId: agent.messages.at(-1)?.id };
+    expect(await (await stop({ threadId, [name]: names[name] })).json()).toEqual({ turn: 'r1', state: 'canceled' });
+    expect((await ended).at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } });
+    expect(answersOf(agent)).toEqual(['One ']);
+    expect(await answersInLog(agent)).toEqual(['One ']);
+    agent.addMessage({ id: `${threadId}-next`, role: 'user', content: 'go on' });
+    await run(agent, { runId: 'r2' });
+    expect(answersOf(agent)).toEqual(['One ', 'heard go on after 2 messages']);
+    gate.resolve();
+  }
+});
+
+test('a stop that comes after the end of its run touches no later run', async () => {
+  const gate = Promise.withResolvers<void>();
+  gates.set('late', gate);
+  const agent = openThread('hello');
+  const { threadId } = agent;
+  await run(agent, { runId: 'r1' });
+  agent.addMessage({ id: `${threadId}-next`, role: 'user', content: 'hold late' });
+  const next = run(agent, { runId: 'r2' });
+  await expect.poll(() => answersOf(agent).at(-1)).toBe('One ');
+  expect(await (await stop({ threadId, runId: 'r1' })).json()).toEqual({ turn: 'r1', state: 'completed' });
+  expect(await (await stop({ threadId })).json()).toMatchObject({ code: 'invalid_input', field: 'runId' });
+  expect((await stop({ threadId, runId: 'r3' })).status).toBe(404);
+  gate.resolve();
+  await next;
+  expect(answersOf(agent).at(-1)).toBe('One two.');
+});

@@ -39,6 +39,12 @@ async function readHistory(id: string): Promise<UIMessage[]> {
   return messages;
 }
 
+async function stop(id: string, body?: object): Promise<Response> {
+  const headers = { 'content-type': 'application/json' };
+  const sent = body === undefined ? {} : { headers, body: JSON.stringify(body) };
+  return await fetch(`${server.url}/v1/chat/${id}/stop`, { method: 'POST', ...sent });
+}
+
 async function countTurns(id: string): Promise<number> {
   return new Set((await fixture.client.log(id)).map(({ turn }) => turn)).size;
 }
@@ -181,18 +187,77 @@ describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
     gate.open();
   });
 
-  test('stops an answer: the turn is canceled', async () => {
+  test('stops an answer: its text stays in the page, in the page after a reload, and in the log', async () => {
     const id = newId();
     const gate = openGate();
-    const { chat } = open(id);
+    const { chat, errors } = open(id);
     const sent = chat.sendMessage({ text: `hold ${gate.name}` });
     await expect.poll(() => textsOf(chat.lastMessage)).toEqual(['One ']);
-    const stopped = await fetch(`${server.url}/v1/chat/${id}/stop`, { method: 'POST' });
+    const stopped = await stop(id, { messageId: chat.lastMessage?.id });
     expect(await stopped.json()).toEqual({ turn: chat.lastMessage?.id, state: 'canceled' });
     await sent;
     gate.open();
-    expect(textsOf(chat.lastMessage)).toEqual(sdk === 7 ? [''] : []);
+    expect({ errors, texts: textsOf(chat.lastMessage) }).toEqual({ errors: [], texts: ['One '] });
+    const shown = (await readHistory(id)).at(-1);
+    expect([shown?.id, textsOf(shown), shown?.metadata]).toEqual([chat.lastMessage?.id, ['One '], { stopped: true }]);
+    expect(chat.lastMessage?.metadata).toEqual({ stopped: true });
+    expect(await answersOf(id, chat.lastMessage?.id)).toEqual(['One ']);
+    await chat.sendMessage({ text: 'go on' });
+    expect(textsOf(chat.lastMessage)).toEqual(['heard go on after 2 messages']);
   });
+});
+
+test('a stop that comes late never stops the next message', async () => {
+  for (let round = 0; round < 20; round += 1) {
+    const id = newId();
+    const gate = openGate();
+    const { chat } = openPage({ sdk: 7, url: server.url, id });
+    await chat.sendMessage({ text: 'hello' });
+    const [asked, answer] = chat.messages.map((message) => message.id);
+    const next = chat.sendMessage({ text: `hold ${gate.name}` });
+    const [first, second] = await Promise.all([stop(id, { messageId: asked }), stop(id, { messageId: answer })]);
+    for (const stopped of [first, second]) expect(await stopped.json()).toEqual({ turn: answer, state: 'completed' });
+    gate.open();
+    await next;
+    expect(textsOf(chat.lastMessage)).toEqual(['One two.']);
+  }
+});
+
+test("stops the answer that a user's message waits for, and leaves the messages behind it", async () => {
+  const id = newId();
+  const gate = openGate();
+  const post = (messages: object[]) =>
+    fetch(`${server.url}/v1/chat`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ id, messages }),
+    });
+  const user = (message: string, text: string) => ({ id: message, role: 'user', parts: [{ type: 'text', text }] });
+  const sent = [post([user('m1', `hold ${gate.name}`)])];
+  await expect
+    .poll(async () => (await fixture.client.result(id, 'm1.1').catch(() => undefined))?.state)
+    .toBe('running');
+  sent.push(post([user('m2', 'hello')]));
+  await expect.poll(async () => (await fixture.client.openTurns(id)).turns.length).toBe(2);
+  expect(await (await stop(id, { messageId: 'm1' })).json()).toEqual({ turn: 'm1.1', state: 'canceled' });
+  await Promise.all(sent);
+  gate.open();
+  expect(await fixture.client.result(id, 'm2.1', { waitMs: 60_000 })).toMatchObject({ state: 'completed' });
+});
+
+test('refuses a stop that names no message, or none of the chat', async () => {
+  const id = newId();
+  const { chat } = openPage({ sdk: 7, url: server.url, id });
+  await chat.sendMessage({ text: 'hello' });
+  for (const body of [undefined, {}]) {
+    const refused = await stop(id, body);
+    expect([refused.status, await refused.json()]).toMatchObject([422, { code: 'invalid_input', field: 'messageId' }]);
+  }
+  const unknown = await stop(id, { messageId: 'other' });
+  expect([unknown.status, await unknown.json()]).toMatchObject([404, { code: 'not_found', field: 'messageId' }]);
+  await fixture.client.enqueueTurn({ conversation: id, agent: 'guide', turn: `${chat.lastMessage?.id}.1`, input: 'x' });
+  const unclear = await stop(id, { messageId: chat.lastMessage?.id });
+  expect([unclear.status, await unclear.json()]).toMatchObject([409, { code: 'conflict', field: 'messageId' }]);
 });
 
 test('begins one turn for a request that came twice', async () => {

@@ -169,6 +169,25 @@ test.for([true, false])('asks for approval of a call (approved: %s)', async (app
   expect(answered.output_text).toBe(approve ? 'So: booked' : 'So: denied: too dear');
 });
 
+test('keeps the text of a canceled response as an incomplete item', async () => {
+  const gate = openGate();
+  const stream = openai.responses.stream({ model: 'guide', input: `hold ${gate.name}` });
+  const { response } = await stream.emitted('response.created');
+  await stream.emitted('response.output_text.delta');
+  const item = { type: 'message', status: 'incomplete', content: [{ type: 'output_text', text: 'One ' }] };
+  const shownOf = ({ status, output }: { status?: string; output: { type: string }[] }) => ({
+    status,
+    output: output.filter(({ type }) => type === 'message'),
+  });
+  const shown = { status: 'cancelled', output: [item] };
+  expect(shownOf(await openai.responses.cancel(response.id))).toMatchObject(shown);
+  expect(shownOf(await stream.finalResponse())).toMatchObject(shown);
+  expect(shownOf(await openai.responses.retrieve(response.id))).toMatchObject(shown);
+  gate.open();
+  const next = await openai.responses.create({ input: 'next', previous_response_id: response.id });
+  expect(next.output_text).toBe('heard next after 2 messages');
+});
+
 test('reports a failed response, and cancels one', async () => {
   const failed = await openai.responses.create({ input: 'fail' });
   expect(failed).toMatchObject({ status: 'failed', error: { code: 'model_failed' } });

@@ -104,6 +104,12 @@ describe('OpenAI’s chat format', () => {
       pinned: true,
     });
   });
+
+  test('a stopped message keeps its mark in both formats', () => {
+    const stopped = { role: 'assistant', content: 'Half', stopped: true };
+    expect(readOne(stopped)).toStrictEqual(stopped);
+    expect(readOne({ ...stopped, refusal: null })).toStrictEqual(stopped);
+  });
 });
 
 describe('an import refuses a malformed line of its file with an error that names the field', () => {

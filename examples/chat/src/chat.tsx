@@ -14,8 +14,13 @@ export function Chat({ id, messages: loaded }: ChatProps) {
   const { messages, status, isUnsure, error, sendMessage, regenerate, stop, addToolApprovalResponse } = chat;
   const isBusy = isUnsure || status === 'submitted' || status === 'streaming';
   const stopTurn = async () => {
-    await fetch(`/v1/chat/${encodeURIComponent(id)}/stop`, { method: 'POST' });
-    await stop();
+    // The server ends the answer to this message only, also if the request comes late.
+    const body = JSON.stringify({ messageId: messages.at(-1)?.id });
+    const headers = { 'content-type': 'application/json' };
+    const path = `/v1/chat/${encodeURIComponent(id)}/stop`;
+    const answer = await fetch(path, { method: 'POST', headers, body }).catch(() => undefined);
+    // The stream of a canceled turn ends by itself, with the mark of a stopped answer.
+    if (answer?.ok !== true) await stop();
   };
 
   return (

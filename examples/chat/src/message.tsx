@@ -14,8 +14,14 @@ export function Message({ message, approve }: MessageProps) {
       {message.parts.map((part, index) => (
         <Part key={`${index} ${part.type}`} part={part} approve={approve} />
       ))}
+      {isStopped(message.metadata) && <small>stopped</small>}
     </li>
   );
+}
+
+/** True for an answer whose text ends where its turn was canceled. */
+function isStopped(metadata: unknown): boolean {
+  return (metadata as { stopped?: boolean } | undefined)?.stopped === true;
 }
 
 type AnyPart = UIMessage['parts'][number];

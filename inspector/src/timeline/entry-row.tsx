@@ -56,7 +56,7 @@ export function EntryRow({ seq, entry, next }: EntryRowProps) {
       </div>
     );
   }
-  const { calls, start, tokens, state, by, isError, thinking, pinned, left } = entry;
+  const { calls, start, tokens, state, by, isError, stopped, thinking, pinned, left } = entry;
   const words = STATE_WORDS[state];
   return (
     <div class={`row-grid is-${entry.role} is-${state}`}>
@@ -71,6 +71,7 @@ export function EntryRow({ seq, entry, next }: EntryRowProps) {
       </span>
       <span class="row-tags">
         {isError === true && <Tag tone="bad">error</Tag>}
+        {stopped === true && <Tag tone="warn">stopped</Tag>}
         {left !== undefined && <Tag tone={left === 'rolled_back' ? 'note' : 'bad'}>{LEFT_WORDS[left]}</Tag>}
         {thinking === true && <Tag tone="note">thinking</Tag>}
         {pinned === true && (

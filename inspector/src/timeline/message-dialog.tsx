@@ -102,6 +102,7 @@ function Facts({ conversation, item, entry }: ContentProps) {
         </span>
       )}
       {message.isError === true && <span class="is-bad">error</span>}
+      {message.stopped === true && <span class="is-bad">stopped</span>}
       {turn !== undefined && (
         <a href={linkTo('c', conversation, 't', turn)}>
           turn <span class="mono">{turn}</span>

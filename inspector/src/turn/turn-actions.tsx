@@ -31,7 +31,7 @@ const ACTIONS = {
   cancel: {
     label: 'Cancel the turn…',
     title: 'Cancel the turn',
-    text: 'The turn ends as canceled, and the next one starts. Work that is not recorded yet is lost, and open tool calls get an error result.',
+    text: 'The turn ends as canceled, and the next one starts. Text that a reader has seen stays in the log as a stopped message. Other work that is not recorded is lost, and open tool calls get an error result.',
   },
   redrive: {
     label: 'Run again…',

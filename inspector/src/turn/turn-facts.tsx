@@ -24,7 +24,7 @@ export interface TurnFactsProps {
 
 /** State, times, usage, attempts and lease of a turn. */
 export function TurnFacts({ conversation, turn, steps }: TurnFactsProps) {
-  const { state, acceptedAt, settledAt, usage, requestTokens, inputSeq, redriveOf, redrivenAs, answer } = turn;
+  const { state, acceptedAt, settledAt, usage, requestTokens, inputSeq, redriveOf, redrivenAs, answer, stopped } = turn;
   const link = (id: string) => <a href={linkTo('c', conversation, 't', id)}>{id}</a>;
   const peak = requestTokens.reduce((most, tokens) => Math.max(most, tokens), 0);
   return (
@@ -36,6 +36,7 @@ export function TurnFacts({ conversation, turn, steps }: TurnFactsProps) {
         <CopyButton text={turn.turn} what="the turn id" />
         <Tag tone={STATE_TONES[state]}>{state}</Tag>
         {answer?.end !== undefined && <Tag tone="warn">{answer.end.replace('_', ' ')}</Tag>}
+        {stopped !== undefined && <Tag tone="warn">stopped</Tag>}
       </header>
       <div class="card facts-card">
         <dl class="facts">
@@ -48,6 +49,7 @@ export function TurnFacts({ conversation, turn, steps }: TurnFactsProps) {
             </Fact>
           )}
           {inputSeq !== undefined && <Fact name="Input">message {exactNumber(inputSeq)}</Fact>}
+          {stopped !== undefined && <Fact name="Stopped">message {exactNumber(stopped.seq)}</Fact>}
           <Fact name="Requests">
             <span class="number">{exactNumber(requestTokens.length)}</span>
             {peak > 0 && (

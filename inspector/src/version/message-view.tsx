@@ -27,7 +27,7 @@ export interface MessageViewProps {
 /** One message of the log, with its calls. */
 export function MessageView({ conversation, item, marks, chosen, isChosen = false, ref }: MessageViewProps) {
   const { from, tokens, at, turn, message } = item;
-  const { role, content, toolCalls = [], isError = false, pinned = false } = message;
+  const { role, content, toolCalls = [], isError = false, stopped = false, pinned = false } = message;
   return (
     <article
       {...(ref !== undefined && { ref })}
@@ -38,6 +38,7 @@ export function MessageView({ conversation, item, marks, chosen, isChosen = fals
       <header class="log-message-head">
         <span class="log-message-role">{ROLES[role]}</span>
         {isError && <Tag tone="bad">error</Tag>}
+        {stopped && <Tag tone="warn">stopped</Tag>}
         {pinned && <Tag tone="warn">pinned</Tag>}
         <span class="number">#{from}</span>
         <span class="log-message-facts">

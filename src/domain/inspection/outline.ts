@@ -26,6 +26,8 @@ export interface OutlineEntry {
   readonly calls?: readonly string[];
   /** Present for the result of a failed tool call. */
   readonly isError?: true;
+  /** Present if the turn was canceled while the model wrote the message. */
+  readonly stopped?: true;
   /** Present if the message holds thinking of the model. */
   readonly thinking?: true;
   /** Present if compaction never removes the message. */
@@ -57,7 +59,7 @@ export function textOf({ content, toolCalls }: Message): string {
 /** Describes a log entry. @param fate how the context shows it. Undefined: as it is in the log */
 export function outlineEntry(entry: LogEntry, fate: EntryFate | undefined): OutlineEntry {
   const { seq, message, tokens, bytes, turn, at } = entry;
-  const { role, toolCalls, isError, pinned } = message;
+  const { role, toolCalls, isError, stopped, pinned } = message;
   return {
     seq,
     role,
@@ -68,6 +70,7 @@ export function outlineEntry(entry: LogEntry, fate: EntryFate | undefined): Outl
     start: startOf(textOf(message)),
     ...(toolCalls && { calls: toolCalls.map(({ name }) => name) }),
     ...(isError === true && { isError }),
+    ...(stopped === true && { stopped }),
     ...(readThinking(message) !== undefined && { thinking: true }),
     ...(pinned === true && { pinned }),
     ...describeFate(entry, fate),

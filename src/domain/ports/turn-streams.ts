@@ -44,6 +44,8 @@ export interface ModelCallKey {
 /** Pieces of one model call, written together. */
 export interface PieceBatch extends ModelCallKey {
   readonly pieces: readonly Piece[];
+  /** Tokens of the text among the pieces. Absent if a canceled turn keeps no text. Readers do not get this number. */
+  readonly textTokens?: number;
 }
 
 /** A context version that was committed while the turn was open. Sizes are in tokens. */

@@ -10,8 +10,9 @@ import { checkShownCall, readJson } from '../front-end/call-names.ts';
 import { guardApp, openApp, readBody, streamFrames, writeData } from '../front-end/server-facts.ts';
 import { type AgUiEvent, type AgUiMessage, EventTable } from './events.ts';
 import { type RunRequest, readRunRequest, runInputSchema } from './run-input.ts';
+import { stopRun, stopRunRoute } from './stop-run.ts';
 
-/** Route of AG-UI for the OpenAPI document. */
+/** Routes of AG-UI for the OpenAPI document. */
 export const agUiRoutes: readonly ProtocolRoute[] = [
   {
     operation: 'runAgent',
@@ -24,17 +25,18 @@ export const agUiRoutes: readonly ProtocolRoute[] = [
       [EVENT_STREAM]: z.looseObject({ type: z.string() }).meta({ id: 'AgUiEvent', description: 'An event of AG-UI.' }),
     },
   },
+  stopRunRoute,
 ];
 
 /**
- * AG-UI 1.0: one route that runs the agent, to be mounted in a server.
+ * AG-UI 1.0: a route that runs the agent, and one that stops a run, to be mounted in a server.
  * @throws invalid_config without `authenticate`
  */
 export function agUiApp(options: FrontEndOptions): Hono {
   return guardApp(openAgUi(options), agUiRoutes, options);
 }
 
-/** The route for a server that checks its callers. */
+/** The routes for a server that checks its callers. */
 export function openAgUi(options: BackendOptions): Hono {
   const app = openApp();
   app.post('/v1/ag-ui', async (context) => {
@@ -45,6 +47,10 @@ export function openAgUi(options: BackendOptions): Hono {
     return await streamFrames(context, (left) => streamRun({ backend, request, table, left }), {
       writeFailure: ({ code, message }) => writeAll(table.fail(code, message)),
     });
+  });
+  app.post('/v1/ag-ui/stop', async (context) => {
+    const backend = await openBackend(options, context);
+    return context.json(await stopRun(backend, await readBody(context)));
   });
   return app;
 }

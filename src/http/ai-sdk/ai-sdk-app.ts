@@ -6,11 +6,13 @@ import type { AccessOptions } from '../access.ts';
 import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
 import { guardApp, openApp, readBody, readServerFacts, streamFrames, writeData } from '../front-end/server-facts.ts';
 import { answerJson } from '../json-answer.ts';
+import { readJsonBody } from '../request-body.ts';
 import { openChatHistory, type UiMessage } from './chat-history.ts';
 import { readChatRequest } from './chat-request.ts';
 import { type ChatTurn, takeChatRequest } from './chat-turns.ts';
 import { ChunkTable, type SdkVersion } from './chunks.ts';
 import { aiSdkRoutes, readVersionHeader } from './routes.ts';
+import { stopChat } from './stop-chat.ts';
 
 export interface AiSdkOptions extends FrontEndOptions {
   /**
@@ -62,12 +64,10 @@ export function openChat(options: ChatOptions): Hono {
   });
 
   app.post('/v1/chat/:id/stop', async (context) => {
-    const { client, nameOf } = await openBackend(options, context);
+    const backend = await openBackend(options, context);
     const id = parseInput(idSchema, context.req.param('id'), 'id');
-    const open = await client.openTurns(nameOf(id)).catch(ignoreMissing);
-    const turn = open?.turns[0]?.turn;
-    if (turn === undefined) return context.body(null, 204);
-    return context.json({ turn, state: await client.cancel(nameOf(id), turn) });
+    const body = await readJsonBody(context.req.raw, readServerFacts(context).body);
+    return context.json(await stopChat(backend, id, body));
   });
 
   app.get('/v1/chat/:id', async (context) => {

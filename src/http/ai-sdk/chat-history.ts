@@ -6,11 +6,14 @@ import type { Backend } from '../front-end/backend.ts';
 import { readJson } from '../front-end/call-names.ts';
 import { findRolledBack } from '../front-end/rolled-back.ts';
 import { splitTurnName } from './chat-turns.ts';
+import { STOPPED } from './chunks.ts';
 
 /** A message as `useChat` takes it in `messages`. */
 export interface UiMessage {
   readonly id: string;
   readonly role: 'user' | 'assistant';
+  /** Present if the turn was canceled while the model wrote the last part. */
+  metadata?: typeof STOPPED;
   readonly parts: UiPart[];
 }
 
@@ -102,7 +105,7 @@ function writeUserMessage(id: string, text: string): UiMessage {
  * Messages that were appended without a turn continue the last one.
  */
 function addEntry(last: UiMessage | undefined, { seq, turn, message }: LogEntry): UiMessage | undefined {
-  const { role, content, toolCalls = [] } = message;
+  const { role, content, toolCalls = [], stopped } = message;
   if (role === 'user') {
     return writeUserMessage(turn === undefined ? `log.${seq}` : nameUserMessage(turn), content);
   }
@@ -110,6 +113,7 @@ function addEntry(last: UiMessage | undefined, { seq, turn, message }: LogEntry)
   if (role !== 'assistant') return last;
   const answer: UiMessage =
     last?.role === 'assistant' ? last : { id: turn ?? `log.${seq}`, role: 'assistant', parts: [] };
+  if (stopped === true) answer.metadata = STOPPED;
   answer.parts.push({ type: 'step-start' });
   if (content !== '') answer.parts.push({ type: 'text', text: content, state: 'done' });
   for (const { id: toolCallId, name: toolName, arguments: written } of toolCalls) {

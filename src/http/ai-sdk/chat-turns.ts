@@ -11,7 +11,7 @@ import type { KnownParts } from './chunks.ts';
  * A turn is named after the user message that it answers, with the number of the attempt. So a repeated request finds its
  * turn. The assistant message has the id of the turn, because two messages of a page may not share an id.
  */
-function nameTurn(message: string, attempt: number): string {
+export function nameTurn(message: string, attempt: number): string {
   return `${message}.${attempt}`;
 }
 
@@ -132,8 +132,8 @@ async function checkIsLast({ client, nameOf }: Backend, { id, message, replaced,
   throw new HttpProblem('forbidden', why, { field: 'messageId' });
 }
 
-/** Attempts follow each other, so a search that doubles its steps finds the last of n with about 2 log n reads. */
-async function findLastAttempt(backend: Backend, id: string, message: string): Promise<number> {
+/** Returns 1 for a message without a turn. Attempts follow each other, so a search that doubles its steps finds the last of n with about 2 log n reads. */
+export async function findLastAttempt(backend: Backend, id: string, message: string): Promise<number> {
   const exists = async (attempt: number) => (await readTurn(backend, id, nameTurn(message, attempt))) !== undefined;
   let [last, missing] = [1, 2];
   while (await exists(missing)) [last, missing] = [missing, missing * 2];
@@ -145,7 +145,7 @@ async function findLastAttempt(backend: Backend, id: string, message: string): P
   return last;
 }
 
-async function readTurn({ client, nameOf }: Backend, id: string, turn: string): Promise<TurnView | undefined> {
+export async function readTurn({ client, nameOf }: Backend, id: string, turn: string): Promise<TurnView | undefined> {
   try {
     return await client.result(nameOf(id), turn);
   } catch (error) {

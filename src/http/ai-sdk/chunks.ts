@@ -12,6 +12,9 @@ export type SdkVersion = (typeof SDK_VERSIONS)[number];
  */
 export type Chunk = { readonly type: string } & Readonly<Record<string, unknown>>;
 
+/** Metadata of an answer whose text ends where its turn was canceled. */
+export const STOPPED = { stopped: true };
+
 /** The parts of a message that its page already has. */
 export interface KnownParts {
   /** Number of complete steps. */
@@ -201,7 +204,11 @@ export class ChunkTable {
         return this.#fail(`${view.failure.code}: ${view.failure.message}`);
       case 'canceled':
         this.isDone = true;
-        return [...this.#finishStep(), { type: 'abort', reason: 'canceled' }];
+        return [
+          ...this.#finishStep(),
+          ...(view.stopped ? [{ type: 'message-metadata', messageMetadata: STOPPED }] : []),
+          { type: 'abort', reason: 'canceled' },
+        ];
       default:
         return this.#finish('other');
     }

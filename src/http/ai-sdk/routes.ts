@@ -6,6 +6,7 @@ import type { ProtocolRoute } from '../app-options.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
 import { chatRequestSchema } from './chat-request.ts';
 import { SDK_VERSIONS } from './chunks.ts';
+import { stopRequestSchema } from './stop-chat.ts';
 
 const VERSION_HEADER = 'x-ai-sdk-version';
 const CHAT = '/v1/chat/{conversation}';
@@ -57,9 +58,9 @@ export const aiSdkRoutes: readonly ProtocolRoute[] = [
     method: 'post',
     path: `${CHAT}/stop`,
     scopes: ['enqueue'],
-    summary: 'Cancel the first open turn of a chat.',
+    summary: 'Cancel the turn of a message. A turn that has ended stays as it is, and the answer has its state.',
+    body: stopRequestSchema,
     results: { 'application/json': z.looseObject({ turn: idSchema, state: z.enum(TURN_STATES) }) },
-    empty: 'No turn is open.',
   },
   {
     operation: 'showChat',

@@ -17,6 +17,7 @@ const outlineEntrySchema = z
     start: z.string().describe('First 160 characters of the text, on one line.'),
     calls: z.array(z.string()).optional().describe('Names of the called tools.'),
     isError: z.literal(true).optional().describe('Present for the result of a failed tool call.'),
+    stopped: z.literal(true).optional().describe('Present if the turn was canceled while the model wrote the message.'),
     thinking: z.literal(true).optional().describe('Present if the message holds thinking of the model.'),
     pinned: z.literal(true).optional().describe('Present if compaction never removes the message.'),
     state: z.enum(ENTRY_STATES).describe('How the context of the version shows the message.'),

@@ -38,6 +38,10 @@ export const turnSchema = z
       })
       .optional()
       .describe('Present if the turn is completed.'),
+    stopped: z
+      .looseObject({ seq: z.number(), content: z.string() })
+      .optional()
+      .describe('Present if the turn was canceled after text of its model had been streamed: that text.'),
     failure: failureSchema.optional().describe('Present if the turn failed.'),
   })
   .meta({ id: 'Turn', description: 'A turn. `state` decides which other fields are present.' });

@@ -138,14 +138,14 @@ export class ResponseTable {
     ];
   }
 
-  #closeItem(): ResponseEvent[] {
+  #closeItem(status: 'completed' | 'incomplete' = 'completed'): ResponseEvent[] {
     const open = this.#open;
     if (open === undefined) return [];
     const { mode, text } = open;
     const address = this.#address(open);
     const part = writePart(mode, text);
     const item: OutputItem =
-      mode === 'text' ? { ...open.item, status: 'completed', content: [part] } : { ...open.item, summary: [part] };
+      mode === 'text' ? { ...open.item, status, content: [part] } : { ...open.item, summary: [part] };
     const [textDone, partDone] =
       mode === 'text'
         ? ['response.output_text.done', 'response.content_part.done']
@@ -231,7 +231,7 @@ export class ResponseTable {
 
   #end(view: TurnView): ResponseEvent[] {
     this.#view = view;
-    const closed = this.#closeItem();
+    const closed = this.#closeItem(view.stopped === undefined ? 'completed' : 'incomplete');
     switch (view.state) {
       case 'completed':
         return [...closed, ...this.#finish(view.answer.end === undefined ? 'completed' : 'incomplete')];

@@ -12,7 +12,7 @@ const FRAME = /^<\/?(?:summary|users)\b[^<>]*>$/;
 
 /** One fragment of the source, as a summary shows it. */
 export interface ShownFragment extends Fragment {
-  /** How a failed call ended: `exit code 1`. */
+  /** How a failed call ended: `exit code 1`. `stopped` for what the agent said until its turn was canceled. */
   readonly status: string | undefined;
   /** True for a text of an earlier summary, whose lines have marks of their own. */
   readonly isSummary: boolean;

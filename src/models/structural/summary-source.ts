@@ -128,10 +128,12 @@ export function showFragments(source: SummarySource, chosen: readonly number[]):
   placed.sort((a, b) => a.at - b.at || a.index - b.index);
   return placed.map(({ index }) => {
     const fragment = ledger.fragments[index] as Fragment;
+    const { role, stopped } = messages[fragment.message] ?? {};
+    const said = stopped === true ? 'stopped' : undefined;
     return {
       ...fragment,
-      status: fragment.part === 'result' ? calls.failures.get(fragment.message) : undefined,
-      isSummary: messages[fragment.message]?.role === 'summary',
+      status: fragment.part === 'result' ? calls.failures.get(fragment.message) : said,
+      isSummary: role === 'summary',
     };
   });
 }

@@ -25,7 +25,7 @@ function renderMessages(messages: readonly Message[], firstSeq: number): Transcr
   return messages.map((message, position) => {
     const seq = firstSeq + position;
     const call = message.toolCallId === undefined ? undefined : calls.get(message.toolCallId);
-    const open = `<message seq="${seq}" role="${message.role}"${describeResult(message, call)}>`;
+    const open = `<message seq="${seq}" role="${message.role}"${describeMessage(message, call)}>`;
     return { seq, open, body: renderBody(message, seq, call), close: '</message>' };
   });
 }
@@ -53,8 +53,8 @@ export function renderEvidence(lines: readonly string[]): string {
   return ['<evidence>', ...lines, '</evidence>'].join('\n');
 }
 
-function describeResult({ role, isError = false }: Message, call: ToolCall | undefined): string {
-  if (role !== 'tool') return '';
+function describeMessage({ role, isError = false, stopped = false }: Message, call: ToolCall | undefined): string {
+  if (role !== 'tool') return stopped ? ' stopped="true"' : '';
   return `${attribute('of', call?.name ?? 'unknown')}${isError ? ' error="true"' : ''}`;
 }
 

@@ -1,4 +1,4 @@
--- Cancels a turn that is not settled yet: settles it in the state canceled.
+-- Cancels a turn that is not settled yet: settles it in the state canceled. The text that its readers have seen enters the log.
 -- ARGV: turn, wake, retentionMs, result for open tool calls (content as JSON, tokens, bytes)
 -- Reply: {'canceled', 1 if the wake is to be added} | {'settled', state} | {'not_found'}
 -- @include keys
@@ -22,7 +22,11 @@ if SETTLED[state] then
 end
 
 local is_head = head_turn == turn
-if is_head and input_seq then close_open_calls(turn, { ARGV[4], ARGV[5], ARGV[6] }) end
+if is_head and input_seq then
+  -- @include stopped
+  close_open_calls(turn, { ARGV[4], ARGV[5], ARGV[6] })
+  keep_streamed_text(turn)
+end
 if is_head then
   settle_head('canceled', ARGV[3], 'canceledBy', wake)
   save_conversation('epoch', raise_epoch())

@@ -2,7 +2,7 @@ import type { EventListener } from '../../domain/events.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import type { ToolCallPiece } from '../../domain/model.ts';
 import type { TurnLease } from '../../domain/ports/turn-store.ts';
-import type { StreamWriter } from '../../domain/ports/turn-streams.ts';
+import type { Piece, PieceBatch, StreamWriter } from '../../domain/ports/turn-streams.ts';
 import type { Timers } from '../timers.ts';
 import { CallPieces } from './call-pieces.ts';
 
@@ -20,6 +20,11 @@ export interface StreamedTurn {
   readonly timers: Timers;
   readonly lease: TurnLease;
   readonly onEvent: EventListener;
+  /**
+   * Counts the tokens of a text at a place of a model call, so that a cancel can put the text into the log. Undefined if
+   * the agent discards such text.
+   */
+  readonly countText?: ((text: string, at: number) => Promise<number>) | undefined;
 }
 
 /** Numbers of the message that a model call writes. */
@@ -76,6 +81,12 @@ export class PieceStream {
     if (await this.#turn.streams.isFollowed(conversation, turn)) this.#isFollowed = true;
   }
 
+  async #countText(batch: readonly Piece[]): Promise<Pick<PieceBatch, 'textTokens'>> {
+    const { countText } = this.#turn;
+    const piece = batch.find(({ kind }) => kind === 'text');
+    return countText && piece?.kind === 'text' ? { textTokens: await countText(piece.text, piece.at) } : {};
+  }
+
   /**
    * Sends the next batch.
    * @returns ms until the next batch may be sent, or undefined if the stream has ended for this worker
@@ -88,7 +99,8 @@ export class PieceStream {
       if (!this.#isFollowed) return ASK_MS;
       const batch = pieces.next(FLUSH_CHARACTERS);
       if (batch.length === 0) return FLUSH_MS;
-      const { status } = await streams.appendPieces(lease, { seq, step, epoch, attempt, pieces: batch });
+      const counted = await this.#countText(batch);
+      const { status } = await streams.appendPieces(lease, { seq, step, epoch, attempt, pieces: batch, ...counted });
       if (status === 'appended') pieces.markSent(batch);
       else this.#isFollowed = false;
       return status === 'appended' ? FLUSH_MS : status === 'not_followed' ? ASK_MS : undefined;

@@ -46,8 +46,11 @@ export function titleOf({ seq, message }: LogEntry, calls: ReadonlyMap<string, T
   return `message ${seq} (${nameAuthor(message, calls)})${part}:`;
 }
 
-function nameAuthor({ role, toolCallId = '', isError }: Message, calls: ReadonlyMap<string, ToolCall>): string {
-  if (role !== 'tool') return role;
+function nameAuthor(
+  { role, toolCallId = '', isError, stopped }: Message,
+  calls: ReadonlyMap<string, ToolCall>,
+): string {
+  if (role !== 'tool') return stopped === true ? `${role}, stopped` : role;
   const call = calls.get(toolCallId);
   const result = isError === true ? 'failed tool result' : 'tool result';
   return call === undefined ? result : `${result} of ${clipAtWord(briefCall(call, MAX_CALL_CHARS), MAX_CALL_CHARS)}`;

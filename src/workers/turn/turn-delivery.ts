@@ -12,7 +12,7 @@ import { enterPlace, postpone, waitWithin } from '../work-place.ts';
 import { endBrokenTurn } from './broken-turn.ts';
 import { ContextCache } from './context-cache.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
-import { PieceStream } from './piece-stream.ts';
+import { PieceStream, type StreamedTurn } from './piece-stream.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { answerApart } from './suspect-turn.ts';
 import { decideTurnEnd } from './threshold-check.ts';
@@ -220,7 +220,7 @@ export class TurnDelivery {
     // A turn that has recorded an outcome did not crash its worker at once, so other work may run beside it again.
     const onOutcome = (): void => this.#hold?.admitOthers();
     const journal = new TurnJournal({ ...ports, claimed, keeper, context, onOutcome });
-    const stream = new PieceStream({ ...ports, lease: keeper.lease });
+    const stream = new PieceStream({ ...ports, lease: keeper.lease, countText: textCounter(prepared) });
     return { claimed, prepared, turnContext: {}, journal, context, keeper, stream, ports, settings: this.#settings };
   }
 
@@ -266,6 +266,15 @@ export class TurnDelivery {
     if (shutdown.begun.aborted || solo.isWanted) return false;
     return this.#claims < maxTurns && this.#ports.clock.now() - this.#startedAt < maxDeliveryMs;
   }
+}
+
+/** The first piece of a text counts with the delimiters of its message. */
+function textCounter(prepared: PreparedAgent): StreamedTurn['countText'] {
+  if (prepared.agent.onCancel === 'discard') return undefined;
+  return async (text, at) => {
+    if (at > 0) return await prepared.counter.count(text);
+    return (await prepared.weigh({ role: 'assistant', content: text })).tokens;
+  };
 }
 
 function describeSpan({ lease, agent, attempt, traceParent, waited }: ClaimedTurn): SpanSubject {

@@ -99,6 +99,8 @@ describe('outline of a log', () => {
       thinking: true,
     });
     expect(outlineEntry(entry(toolResult('c1', 'no', { isError: true })), undefined)).toMatchObject({ isError: true });
+    const cut = { role: 'assistant' as const, content: 'Half', stopped: true };
+    expect(outlineEntry(entry(cut), undefined)).toMatchObject({ stopped: true });
   });
 
   test('a masked range shows its large results as masked, and other messages as live', () => {

@@ -39,6 +39,14 @@ describe('the lines of a summary', () => {
     expect(lines.filter((line) => expected.includes(line))).toEqual(expected);
   });
 
+  test('a structural summary marks what the agent said until its turn was canceled', async () => {
+    const cut: Message = { ...say('The cause is a missing await in src/pay/charge.ts, and'), stopped: true };
+    const messages = [...noise, cut, say('The fix is in src/pay/charge.ts.'), ballast(400)];
+    const lines = (await fixture.write({ messages, maxTokens: 100 })).split('\n');
+    expect(lines).toContain('agent: stopped: The cause is a missing await in src/pay/charge.ts, and');
+    expect(lines).toContain('agent: The fix is in src/pay/charge.ts.');
+  });
+
   test('a structural summary is the same for the same request', async () => {
     const request = { messages: story, userRequest: 'why?', maxTokens: 60 };
     expect(await fixture.write(request)).toBe(await fixture.write(request));

@@ -13,6 +13,7 @@ import { describePassClaim } from './pass-claim.ts';
 import { describePassEnd } from './pass-end.ts';
 import { describePassReview } from './pass-review.ts';
 import { describeSpending } from './spending.ts';
+import { describeStoppedText } from './stopped-text.ts';
 import { describeStreams } from './streams.ts';
 import { describeSummaryStore } from './summary-store.ts';
 import { describeSweepStore } from './sweep-store.ts';
@@ -57,7 +58,7 @@ const SUITES = {
   packing: [describePacking],
   events: [describeEventStore],
   listings: [describeListings],
-  streams: [describeStreams],
+  streams: [describeStreams, describeStoppedText],
   summaries: [describeSummaryStore],
   spending: [describeSpending],
   sweep: [describeSweepStore, describeLapsedLeases, describeIdleTtl],

@@ -21,7 +21,7 @@ local function steer_head(turn, pivot)
   return 0
 end
 
--- Cancels the head turn, and puts the new turn in its place. With is_undone, the messages of the canceled turn leave the
+-- Cancels the head turn, and puts the new turn in its place. The text that readers have seen enters the log. With is_undone, the messages of the canceled turn leave the
 -- context: the field `undo` lists their seqs for the worker that claims the next turn. Otherwise the log gets the user
 -- message of a head turn that no worker has claimed yet. So the log does not depend on the speed of workers.
 local function replace_head(turn, wake, is_undone, retentionMs, closing)
@@ -29,7 +29,9 @@ local function replace_head(turn, wake, is_undone, retentionMs, closing)
   if input_seq then
     -- @include calls
     -- @include close
+    -- @include stopped
     close_open_calls(head_turn, closing)
+    keep_streamed_text(head_turn)
   elseif not is_undone then
     enter_input(head_turn, closing)
   end

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { fieldError } from '../../domain/errors.ts';
+import { idSchema } from '../../domain/ids.ts';
+import { parseInput } from '../../domain/parse.ts';
+import type { TurnState } from '../../domain/turn.ts';
+import type { Backend } from '../front-end/backend.ts';
+import { findLastAttempt, nameTurn, readTurn } from './chat-turns.ts';
+
+const unnamed = 'expected the id of the message to stop, because a stop without a name could end a later message';
+
+export const stopRequestSchema = z
+  .looseObject({
+    messageId: z
+      .string({ error: unnamed })
+      .pipe(idSchema)
+      .describe("The last message of the page: the answer, or the user's message while it has no answer."),
+  })
+  .meta({ id: 'StopRequest', examples: [{ messageId: 'm1' }] });
+
+/**
+ * Cancels the turn that a message of the page names. A turn that has ended stays as it is, and its state says so.
+ * @throws invalid_input without a name. not_found if no turn has the name, and conflict if two have it
+ */
+export async function stopChat(
+  backend: Backend,
+  id: string,
+  body: unknown,
+): Promise<{ readonly turn: string; readonly state: TurnState }> {
+  const { messageId } = parseInput(stopRequestSchema, body ?? {});
+  const attempt = nameTurn(messageId, await findLastAttempt(backend, id, messageId));
+  const found = await Promise.all([messageId, attempt].map((turn) => readTurn(backend, id, turn)));
+  const [named, other] = found.flatMap((view) => (view === undefined ? [] : [view.turn]));
+  if (named === undefined) throw fieldError('not_found', 'messageId', `the chat has no turn for message ${messageId}`);
+  if (other !== undefined) {
+    const why = `it names an answer and a message of a user: the turns ${named} and ${other}. Cancel the turn by its id`;
+    throw fieldError('conflict', 'messageId', why);
+  }
+  return { turn: named, state: await backend.client.cancel(backend.nameOf(id), named) };
+}

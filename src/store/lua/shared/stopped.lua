@@ -1,0 +1,56 @@
+-- Requires: keys, conversation, append. Defines: keep_streamed_text. Puts the text that readers of a canceled turn have
+-- seen into the log, as an assistant message with the mark `stopped`. Only the model call that no step has recorded counts.
+-- Reasoning and tool calls are left out, because no provider takes a part of them back. No command here can fail because
+-- of a key of another type, as a script must not end between its writes.
+local MOST_TEXT_BYTES, STREAM_PAGE, GAP = 1048576, 500, '…'
+
+-- Returns the text of a batch, its place and its tokens. key: of the model call, in front of the first name.
+local function read_text(fields, key)
+  local at, text, tokens
+  for index = 1, #fields, 2 do
+    local name = index == 1 and string.sub(fields[1], #key + 2) or fields[index]
+    if string.find(name, '^t%d+$') then at, text = tonumber(string.sub(name, 2)), fields[index + 1] end
+    if name == 'n' then tokens = tonumber(fields[index + 1]) end
+  end
+  return at, text, tokens
+end
+
+-- Returns the texts of the last model call, newest first. Empty if the text is not to be kept: then its worker has not
+-- counted it. A batch that a worker sent twice stands there twice, and the later one has everything.
+local function collect_texts(turn)
+  local texts, call, first = {}, nil, '+'
+  repeat
+    local page = redis.pcall('XREVRANGE', stream_prefix .. turn, first, '-', 'COUNT', STREAM_PAGE)
+    for _, entry in ipairs(page) do
+      local key = string.match(entry[2][1], '^(%d+ %d+ %d+ %d+) %S+$')
+      call = call or key
+      if key and (key ~= call or tonumber(string.match(key, '^%d+')) ~= conversation.head + 1) then return texts end
+      local at, text, tokens
+      if key then at, text, tokens = read_text(entry[2], key) end
+      if text and not tokens then return {} end
+      if text and (#texts == 0 or at < texts[#texts].at) then texts[#texts + 1] = { at = at, text = text, tokens = tokens } end
+    end
+    first = '(' .. (page[#page] or { '' })[1]
+  until #page < STREAM_PAGE
+  return texts
+end
+
+-- Appends the message. Text whose start has left the stream begins with a mark. Text beyond the limit of a message is left
+-- out.
+local function keep_streamed_text(turn)
+  local texts, parts, bytes, tokens = collect_texts(turn), {}, 0, 0
+  if #texts > 0 and texts[#texts].at > 0 then parts, bytes, tokens = { GAP }, #GAP, 1 end
+  for at = #texts, 1, -1 do
+    bytes = bytes + #texts[at].text
+    if bytes > MOST_TEXT_BYTES then break end
+    parts[#parts + 1] = texts[at].text
+    tokens = tokens + texts[at].tokens
+  end
+  local content = table.concat(parts)
+  if not string.find(content, '%S') then return end
+  local message = '{"role":"assistant","content":' .. cjson.encode(content) .. ',"stopped":true}'
+  append_messages({ 1, tokens, #content, 0, message }, 1, turn)
+  for _, settled in ipairs({ turn, unpack(steered_turns) }) do
+    put(read_turn(settled), 'stoppedSeq', conversation.head)
+  end
+end
