@@ -82,7 +82,7 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
     const notifications = openEventNotifications(subscriber, keyspace);
     const store = openStore(redis, keyspace);
     return {
-      store: barrier === undefined ? store : guardStore(store, barrier, keyspace),
+      store: barrier === undefined ? store : guardStore(store, redis, barrier, keyspace),
       notifications,
       readMemory: () => readMemory(redis),
       checkServer: () => checkServer(redis),

@@ -198,6 +198,19 @@ export class Keyspace {
     ];
   }
 
+  /** Pattern of the keys that the index of a conversation lists. It also matches the record of an expiry. */
+  listed({ tenant, id }: ConversationRef): string {
+    return `${this.shardPrefix(this.shardOf({ tenant, id }))}${tenant}:*:${id}:*`;
+  }
+
+  /** Name of a key in the index, as in `lua/shared/index-names.lua`. Undefined for a key that no index lists. */
+  listedName({ tenant, id }: ConversationRef, key: string): string | undefined {
+    const base = `${this.shardPrefix(this.shardOf({ tenant, id }))}${tenant}:`;
+    const [, kind, rest] = /^([a-z]+):[^:]+:(.+)$/.exec(key.slice(base.length)) ?? [];
+    const isListed = kind !== undefined && kind !== 'gone' && key.startsWith(`${base}${kind}:${id}:`);
+    return isListed ? `${kind}:${rest}` : undefined;
+  }
+
   key(conversation: ConversationRef, kind: ConversationKey): string {
     return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:${kind}:${conversation.id}`;
   }

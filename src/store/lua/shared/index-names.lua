@@ -8,3 +8,10 @@ local function key_of(name)
   local kind, rest = string.match(name, '^(%l+):(.+)$')
   return kind and own_prefix .. kind .. ':' .. own_id .. ':' .. rest
 end
+
+-- Returns true if the index cannot list all keys: it has the wrong type, or is missing although the conversation exists. Every
+-- new conversation adds a name.
+local function is_index_lost()
+  local size = redis.pcall('HLEN', ix)
+  return type(size) ~= 'number' or size == 0 and redis.call('EXISTS', c) == 1
+end
