@@ -35,7 +35,10 @@ const STOP_SHARE = 0.75;
 const ENTRY = new URL(`./suspect-process${extname(import.meta.url)}`, import.meta.url);
 
 export interface SuspectProcessesOptions
-  extends Pick<WorkersSettings, 'redisUrl' | 'redisTls' | 'shards' | 'queueShards' | 'policy' | 'shutdownMs'> {
+  extends Pick<
+    WorkersSettings,
+    'redisUrl' | 'redisTls' | 'prefix' | 'shards' | 'queueShards' | 'policy' | 'shutdownMs'
+  > {
   readonly agentsModule: string;
   readonly tracesContent?: boolean | undefined;
   readonly secrets?: readonly string[] | undefined;
@@ -144,10 +147,10 @@ class SuspectProcess {
   }
 
   #settings(): Extract<MessageToSuspect, { type: 'run' }>['settings'] {
-    const { redisUrl, redisTls, shards, queueShards, agentsModule, policy } = this.#options;
+    const { redisUrl, redisTls, prefix, shards, queueShards, agentsModule, policy } = this.#options;
     const { onContent, tracesContent = false, secrets = [] } = this.#options;
     const contents = { hasContents: onContent !== undefined, tracesContent, secrets };
-    return { redisUrl, redisTls, shards, queueShards, agentsModule, policy, ...contents };
+    return { redisUrl, redisTls, prefix, shards, queueShards, agentsModule, policy, ...contents };
   }
 
   #receive(message: MessageFromSuspect): void {

@@ -8,6 +8,8 @@ import { type ScriptDefinition, scriptBinder } from './script.ts';
 export interface DatabaseSettings {
   /** Number of shards (groups of conversations). The process that creates the database writes it once. */
   readonly shards: number;
+  /** Separates applications that share a Redis. */
+  readonly prefix?: string | undefined;
 }
 
 /**
@@ -16,10 +18,10 @@ export interface DatabaseSettings {
  * @throws incompatible_store if the database has another number of shards or a newer schema. invalid_config if the
  * URL's database number does not exist.
  */
-export async function openDatabase(redis: Redis, { shards }: DatabaseSettings): Promise<Keyspace> {
+export async function openDatabase(redis: Redis, { shards, prefix }: DatabaseSettings): Promise<Keyspace> {
   await checkNumber(redis);
   await Promise.all([checkServerVersion(redis), checkEviction(redis)]);
-  const keyspace = new Keyspace(shards);
+  const keyspace = new Keyspace(shards, prefix);
   const found = await scriptBinder(redis, keyspace)(openDatabaseScript)(shards);
   checkSchema(found.schema);
   checkShards(found.shards, shards);

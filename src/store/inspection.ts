@@ -75,22 +75,25 @@ export async function openInspection(location: RedisLocation): Promise<Inspectio
     redis.disconnect();
     throw error;
   }
+  const { prefix } = location;
+  const spaceOf = (shards: number): Keyspace => new Keyspace(shards, prefix);
+  const shared = spaceOf(1);
   return {
     readServers: () => readServerFacts(redis),
-    checkAccess: () => callStore(() => checkAccess(redis)),
+    checkAccess: () => callStore(() => checkAccess(redis, prefix)),
     measureAnswers: (count) => measureAnswers(redis, count),
     canWaitForDisks: () => canWaitForDisks(redis),
     loadScripts: () => loadScripts(redis),
-    readDatabase: () => readDatabase(redis),
-    measureShards: (shards) => openSweepStore(redis, new Keyspace(shards)).measureShards(),
-    listQuarantined: (shards) => listQuarantined(redis, new Keyspace(shards)),
-    releaseQuarantined: (shards, release) => scriptBinder(redis, new Keyspace(shards))(releaseScript)(release),
-    listWaitingAgents: (shards) => listWaitingAgents(redis, new Keyspace(shards)),
-    listWebhooks: () => openWebhookStore(redis, new Keyspace(1)).listWebhooks(),
-    listWorkers: async () => listWorkers(redis, new Keyspace(1), await readClock(redis)),
-    listMissingAgents: async () => await listMissingAgents(redis, new Keyspace(1), await readClock(redis)),
+    readDatabase: () => readDatabase(redis, shared),
+    measureShards: (shards) => openSweepStore(redis, spaceOf(shards)).measureShards(),
+    listQuarantined: (shards) => listQuarantined(redis, spaceOf(shards)),
+    releaseQuarantined: (shards, release) => scriptBinder(redis, spaceOf(shards))(releaseScript)(release),
+    listWaitingAgents: (shards) => listWaitingAgents(redis, spaceOf(shards)),
+    listWebhooks: () => openWebhookStore(redis, shared).listWebhooks(),
+    listWorkers: async () => listWorkers(redis, shared, await readClock(redis)),
+    listMissingAgents: async () => await listMissingAgents(redis, shared, await readClock(redis)),
     readClock: () => readClock(redis),
-    countFailures: (shards, period) => countFailures(redis, new Keyspace(shards), period),
+    countFailures: (shards, period) => countFailures(redis, spaceOf(shards), period),
     close: () => redis.disconnect(),
   };
 }
@@ -100,8 +103,8 @@ async function canWaitForDisks(redis: Redis): Promise<boolean | undefined> {
   return answer === undefined ? undefined : Array.isArray(answer) && answer[0] !== null;
 }
 
-async function readDatabase(redis: Redis): Promise<DatabaseFacts | undefined> {
-  const key = new Keyspace(1).database();
+async function readDatabase(redis: Redis, keyspace: Keyspace): Promise<DatabaseFacts | undefined> {
+  const key = keyspace.database();
   const [schema, shards] = await callStore(() => redis.hmget(key, 'schema', 'shards'));
   if (!schema || !shards) return undefined;
   return { schema: Number(schema), shards: Number(shards), knownSchema: STORE_SCHEMA };

@@ -1,7 +1,7 @@
 -- Requires: key-names. Defines: key_of. The index `ix` of a conversation lists its turns, streams, summaries and operations.
 -- A name is that of the key without tenant and conversation: `t:<turn>`, `out:<turn>`, `sum:<hash>`, `op:<operation>`. Short names let
 -- Redis keep a small hash compact: 37 bytes a turn, where whole names in a set took 104.
-local own_prefix, own_id = string.match(c, '^({%w+}:[^:]+:)c:(.+)$')
+local own_prefix, own_id = string.match(c, '^({[^}]+}:[^:]+:)c:(.+)$')
 
 -- Returns the name of the key, or nil for a name of another form.
 local function key_of(name)
