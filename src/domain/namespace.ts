@@ -2,13 +2,13 @@
 export const DEFAULT_PREFIX = 'tf';
 
 export const PREFIX_FORM =
-  'must be 1 to 64 characters of A-Z, a-z, 0-9, _, . and -, and begin with a letter or digit, but not with tf or tq, because the access rules of an application without a prefix cover such keys';
+  'must be 1 to 64 characters of A-Z, a-z, 0-9, _, . and -. The first is a letter or a digit. A prefix must not begin with tf or tq, because names of an application without a prefix do';
 
 export function isPrefix(text: string): boolean {
   return text === DEFAULT_PREFIX || (/^[A-Za-z0-9][\w.-]{0,63}$/.test(text) && !/^t[fq]/.test(text));
 }
 
-/** What lies under a hash tag: keys and channels of the store, or queues. */
+/** Two roots of names: `tf` for the keys and channels of the store, `tq` for the queues. */
 type Root = 'tf' | 'tq';
 
 /**
@@ -32,10 +32,13 @@ export function rulesOf(prefix: string): NamespaceRules {
   return { keys: { tf: `~${pattern('tf')}`, tq: `~${pattern('tq')}` }, channels: `&${pattern('tf')}` };
 }
 
-/** Returns the prefix of a key or channel, or undefined if the name is not from turnfold. */
-export function prefixOf(name: string): string | undefined {
-  const [, prefix, isOurs] = /^\{(?:([^{}/]+)\/)?(t[fq])\d*\}/.exec(name) ?? [];
-  return isOurs === undefined ? undefined : (prefix ?? DEFAULT_PREFIX);
+/** Returns the rules of the application to which the first of our names belongs. */
+export function rulesFor(names: readonly unknown[]): NamespaceRules {
+  const prefixes = names.flatMap((name) => {
+    const [, prefix = DEFAULT_PREFIX, isOurs] = /^\{(?:([^{}/]+)\/)?(t[fq])\d*\}/.exec(String(name)) ?? [];
+    return isOurs === undefined ? [] : [prefix];
+  });
+  return rulesOf(prefixes[0] ?? DEFAULT_PREFIX);
 }
 
 function spaceOf(prefix: string): string {

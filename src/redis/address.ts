@@ -17,7 +17,7 @@ export interface RedisTls {
   readonly serverName?: string;
 }
 
-/** Where the data of an application is: URL of Redis, the TLS settings to reach it, and the prefix of its keys. */
+/** Place of the data of an application: URL of Redis, the TLS settings to reach it, and the prefix of its keys. */
 export interface RedisLocation {
   /** URL of a single server, of Sentinels or of a Cluster. */
   readonly url: string;

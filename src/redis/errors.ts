@@ -1,5 +1,5 @@
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
-import { DEFAULT_PREFIX, type NamespaceRules, prefixOf, rulesOf } from '../domain/namespace.ts';
+import { rulesFor } from '../domain/namespace.ts';
 
 /**
  * Maps errors of the network, of ioredis and of Redis that mean an outage to the words that callers see. The words are
@@ -248,12 +248,15 @@ function findDenial(cause: Error): TurnfoldError | undefined {
   return denial && refusalError(denial, cause, 'redis_denied');
 }
 
+/** ioredis adds the command that Redis refused. */
+type Refused = Error & { readonly command?: { readonly args?: readonly unknown[] } };
+
 /**
  * Finds the missing ACL rule in a NOPERM error. Redis writes `user` or `User name`, depending on its version, and words it
  * differently inside a script.
  */
-function findMissingRule(cause: Error): RedisRefusal | undefined {
-  const { message } = cause;
+function findMissingRule(cause: Refused): RedisRefusal | undefined {
+  const { message, command: { args = [] } = {} } = cause;
   const isInScript = /user executing the script can't|ACL failure in script/.test(message);
   if (!isInScript && !message.startsWith('NOPERM')) return undefined;
   const [, command] = /run the '([^']+)' command/.exec(message) ?? [];
@@ -266,26 +269,19 @@ function findMissingRule(cause: Error): RedisRefusal | undefined {
   if (/channel/.test(message)) {
     return {
       message: 'its ACL does not allow our user the channels of turnfold (NOPERM)',
-      hint: `Allow them: ACL SETUSER <user> ${rulesFor(cause).channels}. ${ALL_RULES}`,
+      hint: `Allow them: ACL SETUSER <user> ${rulesFor(args).channels}. ${ALL_RULES}`,
     };
   }
   if (/\bkeys?\b/.test(message)) {
     return {
       message: 'its ACL does not allow our user the keys of turnfold (NOPERM)',
-      hint: `Allow them: ACL SETUSER <user> ${[...new Set(Object.values(rulesFor(cause).keys))].join(' ')}. ${ALL_RULES}`,
+      hint: `Allow them: ACL SETUSER <user> ${[...new Set(Object.values(rulesFor(args).keys))].join(' ')}. ${ALL_RULES}`,
     };
   }
   return {
     message: 'its ACL does not allow our user a command that a script of turnfold runs (NOPERM)',
     hint: ALL_RULES,
   };
-}
-
-/** Returns the ACL rules for the application whose key or channel the refused command names. ioredis adds the command. */
-function rulesFor(cause: Error): NamespaceRules {
-  const { args = [] } = (cause as { command?: { args?: readonly unknown[] } }).command ?? {};
-  const prefixes = args.flatMap((arg) => prefixOf(String(arg)) ?? []);
-  return rulesOf(prefixes[0] ?? DEFAULT_PREFIX);
 }
 
 /** True if the error means that Redis refuses this client. A person must act before a retry can succeed. */

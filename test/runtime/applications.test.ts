@@ -51,7 +51,7 @@ function runningOf(application: Application): RunningApplication {
   return found;
 }
 
-test('four applications share a Redis, each with a user that may use no key and no channel of the others', async () => {
+test('four applications share a Redis, each with a user that may use nothing of the others', async () => {
   for (const application of APPLICATIONS) {
     running.set(application, await startApplication(application, addressFor, (close) => closers.push(close)));
   }
