@@ -22,7 +22,9 @@ export async function inspectQuarantine<T>(
   try {
     const inspection = await wait(location, () => openInspection(location));
     try {
-      return await query(inspection, (await inspection.readDatabase())?.shards ?? shards);
+      const database = await inspection.readDatabase();
+      if (database?.refusal !== undefined) throw database.refusal;
+      return await query(inspection, database?.shards ?? shards);
     } finally {
       inspection.close();
     }

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import type { Redis } from 'ioredis';
-import { isTurnfoldError } from '../domain/errors.ts';
+import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
 import type { WebhookStatus } from '../domain/ports/webhook-store.ts';
@@ -15,7 +15,8 @@ import {
   type ServerFacts,
 } from '../redis/server-facts.ts';
 import { askMasters, type MasterAnswers, unlessForbidden } from '../redis/servers.ts';
-import { Keyspace, STORE_SCHEMA } from './keys.ts';
+import { refuseSchema } from './database.ts';
+import { Keyspace, SCHEMAS } from './keys.ts';
 import { listMissingAgents, type MissingAgent } from './missing-agents.ts';
 import { type ListedWorker, listWorkers } from './presence.ts';
 import { callStore } from './records.ts';
@@ -26,8 +27,10 @@ import { openWebhookStore } from './webhooks.ts';
 export interface DatabaseFacts {
   readonly schema: number;
   readonly shards: number;
-  /** Newest database schema that this program supports. */
-  readonly knownSchema: number;
+  /** Schema that this program writes. */
+  readonly current: number;
+  /** Error with which workers and clients refuse the schema of the database. */
+  readonly refusal: TurnfoldError | undefined;
 }
 
 /** Access of `doctor` to a Redis and its database. Only `releaseQuarantined` writes. */
@@ -106,8 +109,13 @@ async function canWaitForDisks(redis: Redis): Promise<boolean | undefined> {
 async function readDatabase(redis: Redis, keyspace: Keyspace): Promise<DatabaseFacts | undefined> {
   const key = keyspace.database();
   const [schema, shards] = await callStore(() => redis.hmget(key, 'schema', 'shards'));
-  if (!schema || !shards) return undefined;
-  return { schema: Number(schema), shards: Number(shards), knownSchema: STORE_SCHEMA };
+  if (!schema && !shards) return undefined;
+  return {
+    schema: Number(schema),
+    shards: Number(shards),
+    current: SCHEMAS.current,
+    refusal: refuseSchema(schema ?? ''),
+  };
 }
 
 /**

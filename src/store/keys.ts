@@ -3,8 +3,16 @@ import type { ConversationRef } from '../domain/ids.ts';
 import { DEFAULT_PREFIX, hashTag } from '../domain/namespace.ts';
 import { operationId } from '../domain/operation.ts';
 
-/** Schema version of the database. Raise it when older programs could misread new data. */
-export const STORE_SCHEMA = 1;
+/** Range of database schemas. */
+export interface SchemaRange {
+  /** The oldest schema whose data this program reads as it is, or migrates at the first touch. */
+  readonly oldest: number;
+  /** The schema that this program writes. */
+  readonly current: number;
+}
+
+/** Schemas of this program. docs/contributing/schema.md says which changes raise `current`, and when `oldest` may follow. */
+export const SCHEMAS: SchemaRange = { oldest: 1, current: 1 };
 
 /** Kinds of keys of which a conversation has one each. Scripts derive the name of `pk` from that of `log`. */
 export type ConversationKey = 'c' | 'log' | 'pk' | 'mb' | 'ver' | 'txt' | 'pass' | 'ix' | 'ev' | 'gone';
