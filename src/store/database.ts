@@ -15,7 +15,7 @@ export interface DatabaseSettings {
 /**
  * Opens the database, or creates it, and checks that this program supports its schema. A supported older database gets
  * this program's schema, and older programs then refuse to open it. A refused database stays as it is.
- * @throws incompatible_store if the database has another number of shards, or a schema that this program does not support.
+ * @throws incompatible_store if the database has another number of shards, or an unsupported schema.
  * invalid_config if the URL's database number does not exist.
  */
 export async function openDatabase(

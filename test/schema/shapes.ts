@@ -7,8 +7,7 @@ const VARYING =
 const PASSING: ReadonlySet<string> = new Set(['owner', 'lease', 'wake', 'attempts', 'undo', 'steering', 'alone']);
 
 /**
- * Describes the form of each kind of key of the store: its type, the names of its fields, and the names in fields that hold JSON.
- * Forms of BullMQ are left out.
+ * Describes the form of each kind of key of the store: its type, its fields, and the names in JSON. Forms of BullMQ are left out.
  */
 export function describeShapes({ keys }: Dump): string[] {
   const shapes = keys.filter(({ key }) => key.startsWith('{tf')).flatMap(describeKey);
