@@ -33,13 +33,13 @@ export async function dumpDatabase(redis: Redis): Promise<Dump> {
 async function readRows(redis: Redis, key: string, type: DumpedKey['type']): Promise<Value[][]> {
   if (type === 'string') return [[encode(await redis.getBuffer(key))]];
   if (type === 'list') return (await redis.lrangeBuffer(key, 0, -1)).map((value) => [encode(value)]);
-  if (type === 'set') return (await redis.smembersBuffer(key)).map((value) => [encode(value)]).toSorted();
+  if (type === 'set') return (await redis.smembersBuffer(key)).map((value) => [encode(value)]);
   if (type === 'zset') return inPairs((await redis.zrangeBuffer(key, '0', '-1', 'WITHSCORES')).map(encode));
   if (type === 'hash') {
-    const fields = Object.entries(await redis.hgetallBuffer(key));
-    return fields
-      .map(([name, value]) => [name, encode(value)])
-      .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1));
+    const fields = await redis.hgetallBuffer(key);
+    return Object.keys(fields)
+      .toSorted()
+      .map((name) => [name, encode(fields[name] ?? null)]);
   }
   return (await redis.xrange(key, '-', '+')).map(([id, fields]) => [id, ...fields]);
 }

@@ -18,7 +18,7 @@ function describeKey({ key, type, rows }: DumpedKey): string[] {
   const kind = kindOf(key);
   if (type !== 'hash') return [`${kind}: ${type}`];
   const fields = rows.flatMap(([field, value]) => {
-    const name = String(field);
+    const name = typeof field === 'string' ? field : '';
     if (PASSING.has(name)) return [];
     const shown = name
       .split(':')
