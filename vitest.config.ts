@@ -39,6 +39,7 @@ const integrationFiles = filesOf([
   'deploy',
   'examples',
   'health',
+  'schema',
 ]);
 
 /** Behaviour that the client over Redis and the client over HTTP share. Each file runs over both. */

@@ -32,8 +32,8 @@ interface Outcome {
 
 async function main(): Promise<void> {
   const load = readLoad(process.argv.slice(2));
-  const { redisTls, shards, queueShards } = readConfig();
-  const client = await openClient({ redisUrl: load.url, redisTls, shards, queueShards });
+  const { redisTls, prefix, shards, queueShards } = readConfig();
+  const client = await openClient({ redisUrl: load.url, redisTls, prefix, shards, queueShards });
   try {
     const startedAt = performance.now();
     const outcomes = await sendAll(client, load);

@@ -10,6 +10,8 @@ export interface Config {
   readonly redisUrl: string | undefined;
   /** TLS settings of the connection to Redis. Undefined if no TLS variable is set. */
   readonly redisTls: RedisTls | undefined;
+  /** Separates applications that share a Redis. */
+  readonly prefix: string;
   readonly shards: number;
   readonly queueShards: number;
   readonly concurrency: { readonly turn: number; readonly compaction: number; readonly summarization: number };
@@ -34,6 +36,11 @@ export const DEFAULT_REDIS_URL = 'redis://127.0.0.1:6379';
 /** The environment of this process. Only this module reads it. */
 export function readEnvironment(): SettingSource {
   return { env: process.env, readFile };
+}
+
+/** Sets the prefix of this process and of those that it starts, in place of the environment's. */
+export function usePrefix(prefix: string): void {
+  process.env['TURNFOLD_PREFIX' satisfies SettingName] = prefix;
 }
 
 /** The environment for a process that this one starts. A debugger of this process must not want its port there, too. */
@@ -63,6 +70,7 @@ export function readConfig(
   return {
     redisUrl: read('REDIS_URL'),
     redisTls: readRedisTls(source),
+    prefix: read('TURNFOLD_PREFIX'),
     shards: read('TURNFOLD_SHARDS'),
     queueShards: read('TURNFOLD_QUEUE_SHARDS'),
     concurrency: {

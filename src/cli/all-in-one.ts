@@ -46,7 +46,7 @@ export interface AllInOneOptions {
  */
 export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllInOne) => Promise<T>): Promise<T> {
   const { config, output, ...parts } = options;
-  const { redisUrl, redisTls, shards, queueShards, concurrency, shutdownMs } = config;
+  const { redisUrl, redisTls, prefix, shards, queueShards, concurrency, shutdownMs } = config;
   const { interruption, interrupted, takeInterrupts, stopListening } = listenForSignals();
   void interruption.then(() => output.note('stopping (a second signal ends the process at once)'));
   const closers: (() => Promise<unknown>)[] = [];
@@ -54,9 +54,9 @@ export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllIn
     const wait: Wait = (open) => waitForConfigured({ config, output, signal: interrupted }, open);
     const redis = await wait(() => provideRedis({ redisUrl, redisTls, log: output.note, signal: interrupted }));
     closers.unshift(() => redis.stop());
-    const location = { url: redis.url, tls: redisTls };
+    const location = { url: redis.url, tls: redisTls, prefix };
     if (redis.source === 'configured') await wait(() => checkExclusiveUse(location, parts.agents, queueShards));
-    const settings = { redisUrl: redis.url, redisTls, shards, queueShards };
+    const settings = { redisUrl: redis.url, redisTls, prefix, shards, queueShards };
     const workers = await startWorkers({ ...settings, ...parts, concurrency, shutdownMs, signal: interrupted });
     closers.unshift(() => workers.close());
     const client = await unlessInterrupted(
@@ -85,11 +85,11 @@ interface ConfiguredWait {
 
 /** Waits until the Redis at REDIS_URL answers. A temporary Redis has answered already. */
 async function waitForConfigured<T>(
-  { config: { redisUrl, redisTls }, ...parts }: ConfiguredWait,
+  { config: { redisUrl, redisTls, prefix }, ...parts }: ConfiguredWait,
   open: () => Promise<T>,
 ): Promise<T> {
   if (!redisUrl) return await open();
-  const location = { url: redisUrl, tls: redisTls };
+  const location = { url: redisUrl, tls: redisTls, prefix };
   return await waitForRedis({ ...parts, location, waitMs: PROCESS_WAIT_MS }, open);
 }
 
@@ -122,6 +122,6 @@ function describeCommand({ tenant, id }: ConversationRef): string {
 }
 
 function refuse(why: string, hint = ''): TurnfoldError {
-  const remedy = 'Use another Redis or database, or unset REDIS_URL to start a temporary Redis.';
+  const remedy = 'Use another prefix (--prefix), Redis or database, or unset REDIS_URL to start a temporary Redis.';
   return fieldError('invalid_config', 'REDIS_URL', `${why}. ${remedy}${hint}`);
 }

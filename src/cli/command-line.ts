@@ -2,6 +2,7 @@ import tab from '@bomb.sh/tab/commander';
 import { Command, CommanderError } from 'commander';
 import { TurnfoldError } from '../domain/errors.ts';
 import { addAccessCommands } from './access-commands.ts';
+import { addPrefixOption } from './command-options.ts';
 import { addCheckCommands, addOfflineCommands, addProcessCommands } from './local-commands.ts';
 import { type Output, reportError } from './output.ts';
 import { readPackageFacts } from './package-facts.ts';
@@ -31,6 +32,7 @@ const MORE_HELP = [
   '                                                     redis+cluster://[user:password@]host[:port],…',
   '                                                     rediss for TLS',
   '  REDIS_CA_FILE, REDIS_CERT_FILE, REDIS_KEY_FILE     TLS: trusted authorities, client certificate and its key',
+  '  TURNFOLD_PREFIX                                    separates applications that share a Redis (tf)',
   '  TURNFOLD_SHARDS, TURNFOLD_QUEUE_SHARDS             shards, the same for all processes of a database (256, 1)',
   '  TURNFOLD_{TURN,COMPACTION,SUMMARIZATION}_CONCURRENCY',
   '                                                     jobs in parallel per worker and role (50, 10, 10)',
@@ -73,6 +75,7 @@ export function addCommands(program: Command, runner: CommandRunner): void {
   addProcessCommands(program, runner);
   addRedisCommands(program, runner);
   addAccessCommands(program, runner);
+  addPrefixOption(program.commands);
   addOfflineCommands(program, runner);
   addCheckCommands(program, runner);
 }

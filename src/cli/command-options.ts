@@ -1,10 +1,24 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { isPrefix, PREFIX_FORM } from '../domain/namespace.ts';
 
 /** Copy of the role names in `workers-options`, because loading that module would slow down `--help`. */
 export const ALL_ROLES = 'turn,compaction,summarization';
 
 export function withJsonOption(command: Command, what = 'JSON'): Command {
   return command.option('--json', `print ${what}, errors included`);
+}
+
+/** Adds the option `--prefix` to commands that use Redis, and to their subcommands. `CommandRunner` applies it. */
+export function addPrefixOption(commands: readonly Command[]): void {
+  for (const command of commands) {
+    addPrefixOption(command.commands);
+    command.option('--prefix <name>', 'prefix of the application in Redis, instead of TURNFOLD_PREFIX', readPrefix);
+  }
+}
+
+function readPrefix(text: string): string {
+  if (isPrefix(text)) return text;
+  throw new InvalidArgumentError(`It ${PREFIX_FORM}.`);
 }
 
 export function withContextOption(command: Command): Command {

@@ -3,6 +3,7 @@ import { type Fleet, openFleet } from '../health/fleet.ts';
 
 /** Opens the report of the workers and queues that have these settings. */
 export async function openConfiguredFleet(config: Config, onError: (error: unknown) => void): Promise<Fleet> {
-  const { redisUrl: url = DEFAULT_REDIS_URL, redisTls: tls, shards, queueShards, inbox, stuckMs, grafanaUrl } = config;
-  return await openFleet({ url, tls, shards, queueShards, inbox, stuckMs, grafanaUrl, onError });
+  const { redisUrl: url = DEFAULT_REDIS_URL, redisTls: tls, prefix, shards, queueShards } = config;
+  const { inbox, stuckMs, grafanaUrl } = config;
+  return await openFleet({ url, tls, prefix, shards, queueShards, inbox, stuckMs, grafanaUrl, onError });
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import {
   ALL_ROLES,
   ALLOWED_HOSTS,
+  addPrefixOption,
   numberFrom,
   readPort,
   withContextOption,
@@ -109,7 +110,7 @@ export function addOfflineCommands(program: Command, runner: CommandRunner): voi
 /** Defines the diagnostic commands. Only `quarantine restore` and `quarantine drop` write to Redis. */
 export function addCheckCommands(program: Command, runner: CommandRunner): void {
   program.commandsGroup('Problems and settings:');
-  withJsonOption(program.command('doctor'))
+  const doctor = withJsonOption(program.command('doctor'))
     .description('check this machine, its Redis and its settings, and suggest remedies (exit code 1 if a check fails)')
     .option(
       '--redis <url>',
@@ -129,6 +130,7 @@ export function addCheckCommands(program: Command, runner: CommandRunner): void 
     .command('drop <shard> <name>')
     .description('delete a record permanently')
     .action(runner.local(async () => (await import('./commands/doctor.ts')).dropRecord));
+  addPrefixOption([doctor, quarantine]);
   addConfigCommands(program.command('config').description('check, print or describe the settings'), runner);
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { OpenClient, TurnfoldClient } from '../client/index.ts';
-import { DEFAULT_REDIS_URL, readConfig } from '../config.ts';
+import { DEFAULT_REDIS_URL, readConfig, usePrefix } from '../config.ts';
 import { Interruption } from './interruption.ts';
 import { type Output, reportError } from './output.ts';
 import { COMMAND_WAIT_MS, explainError, waitForRedis } from './redis-outage.ts';
@@ -79,9 +79,11 @@ export class CommandRunner {
     names?: TypedNames,
   ): Promise<void> {
     const command = typed.at(-1) as Command;
+    const { prefix, ...options } = typed.at(-2) as { readonly prefix?: string };
+    if (prefix !== undefined) usePrefix(prefix);
     const wordError = (error: unknown): unknown => wordTypedError(error, command, names);
     try {
-      this.exitCode = await run({ output: this.#output, wordError }, typed.slice(0, -1) as never[]);
+      this.exitCode = await run({ output: this.#output, wordError }, [...typed.slice(0, -2), options] as never[]);
     } catch (error) {
       // Ends the process at once, because interrupted work in flight would keep it alive.
       if (error instanceof Interruption) process.exit(error.exitCode);
@@ -91,11 +93,11 @@ export class CommandRunner {
 }
 
 async function openCommandClient(output: Output): Promise<OpenClient> {
-  const { redisUrl, redisTls, shards, queueShards, durability } = readConfig();
+  const { redisUrl, redisTls, prefix, shards, queueShards, durability } = readConfig();
   const { openClientAtOnce } = await import('../client/open-client.ts');
   const url = redisUrl ?? DEFAULT_REDIS_URL;
-  const location = { url, tls: redisTls };
-  const open = () => openClientAtOnce({ redisUrl: url, redisTls, shards, queueShards, durability });
+  const location = { url, tls: redisTls, prefix };
+  const open = () => openClientAtOnce({ redisUrl: url, redisTls, prefix, shards, queueShards, durability });
   return await waitForRedis({ location, waitMs: COMMAND_WAIT_MS, output }, open).catch(async (error: unknown) => {
     if (redisUrl === undefined)
       output.note(`REDIS_URL is not set, so ${DEFAULT_REDIS_URL} was tried (turnfold dev needs no Redis)`);

@@ -9,6 +9,7 @@ export type TypedNames = Readonly<Record<string, string>>;
 /** Client options that the command line reads from environment variables. */
 const VARIABLES: TypedNames = {
   redisUrl: 'REDIS_URL',
+  prefix: 'TURNFOLD_PREFIX',
   shards: 'TURNFOLD_SHARDS',
   'metrics.host': 'TURNFOLD_METRICS_HOST',
   'metrics.port': 'TURNFOLD_METRICS_PORT',

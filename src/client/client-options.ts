@@ -10,6 +10,11 @@ export interface ClientOptions {
   readonly redisUrl: string;
   /** TLS settings for a `rediss` address, such as a private certificate authority or a client certificate. */
   readonly redisTls?: RedisTls | undefined;
+  /**
+   * Separates applications that share a Redis: each has its own conversations, queues, access keys and webhooks. All processes
+   * of an application must use the same prefix (default `tf`).
+   */
+  readonly prefix?: string | undefined;
   /** Number of shards that the database was created with (default 256). */
   readonly shards?: number;
   /** Number of shards per queue, as the workers use it (default 1). */

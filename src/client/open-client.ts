@@ -47,13 +47,23 @@ export async function openClientAtOnce(options: ClientOptions): Promise<OpenClie
 }
 
 async function open(settings: ClientSettings, openingMs: number): Promise<OpenClient> {
-  const { redisUrl: url, redisTls: tls, shards, queueShards, encodingOf, onError, deadlineMs, ...durably } = settings;
+  const {
+    redisUrl: url,
+    redisTls: tls,
+    prefix,
+    shards,
+    queueShards,
+    encodingOf,
+    onError,
+    deadlineMs,
+    ...durably
+  } = settings;
   const connected = await callUntil(openingMs, () =>
-    inTime(connectStore({ url, tls, shards, failsFast: true, onError, ...durably })),
+    inTime(connectStore({ url, tls, prefix, shards, failsFast: true, onError, ...durably })),
   );
   const { notifications, streamNotices, close } = connected;
   const store = retryStore(connected.store, deadlineMs);
-  const wakes = openWakeQueue({ url, tls, shards: queueShards, failsFast: true, onError });
+  const wakes = openWakeQueue({ url, tls, prefix, shards: queueShards, failsFast: true, onError });
   const ids = createIdSource();
   // A failure to add the wake job must not fail the call. The turn is stored in Redis, and the sweeper adds a new wake
   // job within seconds. A caller that saw an error might enqueue the turn again under another id.

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { HOST_PATTERNS, isHostPattern, splitList } from '../domain/allowed-hosts.ts';
-import { describeWholeRange, PROCESS_DEFAULTS, PROCESS_RANGES, type WholeRange } from '../domain/process-options.ts';
+import { DEFAULT_PREFIX } from '../domain/namespace.ts';
+import {
+  describeWholeRange,
+  PROCESS_DEFAULTS,
+  PROCESS_RANGES,
+  prefixSchema,
+  type WholeRange,
+} from '../domain/process-options.ts';
 import { REDIS_ADDRESS_FORMS, readRedisAddress, showAddress } from '../redis/address.ts';
 import { isCertificate, isPrivateKey, PEM_CERTIFICATE, PEM_KEY, showCertificates } from '../redis/tls.ts';
 
@@ -56,6 +63,11 @@ export const SETTINGS = {
     schema: z.string().optional(),
     about:
       'For `rediss`: the name in the server certificates, if it differs from the host of the address. Sentinels and Clusters often announce IP addresses.',
+  },
+  TURNFOLD_PREFIX: {
+    schema: prefixSchema.default(DEFAULT_PREFIX),
+    about:
+      'Separates applications that share a Redis: 1 to 64 characters of `A-Z a-z 0-9 _ . -`, not beginning with `tf` or `tq`. All processes of an application must use the same prefix.',
   },
   TURNFOLD_SHARDS: {
     schema: wholeNumber(PROCESS_RANGES.shards).default(PROCESS_DEFAULTS.shards),

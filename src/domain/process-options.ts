@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isPrefix, PREFIX_FORM } from './namespace.ts';
 
 export interface WholeRange {
   readonly least: number;
@@ -37,6 +38,9 @@ export function wholeNumber(range: WholeRange): z.ZodNumber {
   const error = describeWholeRange(range);
   return z.number({ error }).int({ error }).min(range.least, { error }).max(range.most, { error });
 }
+
+/** Schema of the prefix with which all keys of an application begin. */
+export const prefixSchema = z.string({ error: PREFIX_FORM }).refine(isPrefix, { error: PREFIX_FORM });
 
 /** Schema for options whose value is a function. The parsed value is the same function, not a copy. */
 export const functionSchema = z.custom<(...args: never[]) => unknown>(

@@ -20,6 +20,7 @@ export async function findActiveWork(location: RedisLocation, queueShards: numbe
   const wakes = openWakeQueue({ ...location, shards: queueShards, onError: () => undefined, failsFast: true });
   try {
     const database = await inspection.readDatabase();
+    if (database?.refusal !== undefined) throw database.refusal;
     const agents = database === undefined ? new Map() : await inspection.listWaitingAgents(database.shards);
     const reports = (await wakes.reportQueues()).filter(({ queue }) => queue === 'turn');
     return { agents, turnWorkers: Math.max(0, ...reports.map(({ workers = 0 }) => workers)) };

@@ -2,7 +2,7 @@ import type { GateState } from '../domain/ports/gate-store.ts';
 import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
 import type { WebhookStatus } from '../domain/ports/webhook-store.ts';
 import type { QueueReport } from '../queue/queue-reports.ts';
-import type { Inspection, QuarantinedRecord } from '../store/inspection.ts';
+import type { DatabaseFacts, Inspection, QuarantinedRecord } from '../store/inspection.ts';
 import type { MissingAgent } from '../store/missing-agents.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
@@ -28,7 +28,7 @@ async function examineSettings(inspection: Inspection, { shards, stuckMs }: Data
   const found = await inspection.readDatabase();
   if (found === undefined) return [findOk('database', `empty: the first worker creates it with ${shards} shards`)];
   return [
-    examineSchema(found.schema, found.knownSchema),
+    examineSchema(found),
     found.shards === shards
       ? findOk('shards', `${shards} shards, as in the database`)
       : findWrong(
@@ -42,15 +42,11 @@ async function examineSettings(inspection: Inspection, { shards, stuckMs }: Data
   ];
 }
 
-function examineSchema(found: number, known: number): Finding {
+function examineSchema({ schema, current, refusal }: DatabaseFacts): Finding {
   const name = 'schema';
-  if (found === known) return findOk(name, `${found}, as this program expects`);
-  if (found < known) return findOk(name, `${found}, and the first worker of this program migrates it to ${known}`);
-  return findWrong(
-    name,
-    `${found}, but this program supports at most ${known}: workers refuse to start`,
-    'Update turnfold on this machine.',
-  );
+  if (refusal !== undefined) return findWrong(name, refusal.reason, 'Until then, workers and clients refuse to start.');
+  if (schema === current) return findOk(name, `${schema}, as this program expects`);
+  return findOk(name, `${schema}, and the first worker of this program raises it to ${current}`);
 }
 
 /**

@@ -68,27 +68,29 @@ async function examineRedis(config: Config, explain: DoctorOptions['explain']): 
   const {
     redisUrl: url = DEFAULT_REDIS_URL,
     redisTls: tls,
+    prefix,
     durability,
     shards,
     queueShards,
     stuckMs,
     inbox: isOn,
   } = config;
+  const location = { url, tls, prefix };
   let inspection: Inspection;
   try {
-    inspection = await openInspection({ url, tls });
+    inspection = await openInspection(location);
   } catch (error) {
-    const refusal = await findRefusal({ url, tls });
+    const refusal = await findRefusal(location);
     if (refusal !== undefined) return [findWrong('redis', refusal.message, refusal.hint)];
-    return [describe('redis', await explain(error, { url, tls }))];
+    return [describe('redis', await explain(error, location))];
   }
-  const wakes = openWakeQueue({ url, tls, shards: queueShards, onError: () => undefined, failsFast: true });
+  const wakes = openWakeQueue({ ...location, shards: queueShards, onError: () => undefined, failsFast: true });
   try {
     const servers = inspection.readServers();
     const groups = [
       await runGroup('redis', async () => examineServers(await servers, inspection, durability)),
       await runGroup('access', () => examineAccess(inspection)),
-      await runGroup('certificate', () => examineCertificates({ url, tls })),
+      await runGroup('certificate', () => examineCertificates(location)),
       await runGroup('disk', async () => examineDisk((await servers).answers)),
       await runGroup('database', () => examineDatabase(inspection, { shards, stuckMs })),
       await runGroup('agents', async () => [examineMissingAgents(await inspection.listMissingAgents())]),

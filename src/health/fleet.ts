@@ -52,9 +52,9 @@ const LOOK_MS = 60_000;
  * @throws redis_unavailable if Redis does not answer
  */
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
-  const { url, tls, queueShards, onError } = options;
-  const inspection = await openInspection({ url, tls });
-  const wakes = openWakeQueue({ url, tls, shards: queueShards, onError, failsFast: true });
+  const { url, tls, prefix, queueShards, onError } = options;
+  const inspection = await openInspection({ url, tls, prefix });
+  const wakes = openWakeQueue({ url, tls, prefix, shards: queueShards, onError, failsFast: true });
   const close = async (): Promise<void> => {
     inspection.close();
     await wakes.close();

@@ -17,15 +17,18 @@ export async function inspectQuarantine<T>(
   { explain, wait }: QuarantineAccess,
 ): Promise<T> {
   const { env, readFile } = readEnvironment();
-  const { redisUrl: url = DEFAULT_REDIS_URL, redisTls: tls, shards } = readConfig(env, readFile);
+  const { redisUrl: url = DEFAULT_REDIS_URL, redisTls: tls, prefix, shards } = readConfig(env, readFile);
+  const location = { url, tls, prefix };
   try {
-    const inspection = await wait({ url, tls }, () => openInspection({ url, tls }));
+    const inspection = await wait(location, () => openInspection(location));
     try {
-      return await query(inspection, (await inspection.readDatabase())?.shards ?? shards);
+      const database = await inspection.readDatabase();
+      if (database?.refusal !== undefined) throw database.refusal;
+      return await query(inspection, database?.shards ?? shards);
     } finally {
       inspection.close();
     }
   } catch (error) {
-    throw await explain(error, { url, tls });
+    throw await explain(error, location);
   }
 }

@@ -1,3 +1,5 @@
+import { DEFAULT_PREFIX, hashTag } from '../domain/namespace.ts';
+
 /**
  * Names of the queues. Compaction and summarization use the same Redis Cluster slot, because BullMQ requires it of a
  * parent job and its children.
@@ -18,12 +20,9 @@ export const INBOX_LIMITS = {
   keptJobs: 1_000,
 } as const;
 
-/**
- * Key prefix of one queue shard in Redis. It starts with the hash tag that determines the Cluster slot.
- * @param namespace separates several sets of queues in one Redis, must not contain a colon
- */
-export function queuePrefix(shard: number, namespace = ''): string {
-  return namespace === '' ? `{tq${shard}}` : `{tq${shard}}.${namespace}`;
+/** Key prefix of one queue shard in Redis: the hash tag that determines the Cluster slot. */
+export function queuePrefix(shard: number, prefix = DEFAULT_PREFIX): string {
+  return hashTag(prefix, 'tq', shard);
 }
 
 /**

@@ -88,7 +88,7 @@ export async function waitUntilWritable(location: RedisLocation): Promise<void> 
 async function isWritable(location: RedisLocation): Promise<boolean> {
   try {
     await withConnection(location, ANSWER_MS, async (client) => {
-      await checkAccess(client as Redis);
+      await checkAccess(client as Redis, location.prefix);
       await Promise.all((client instanceof Cluster ? client.nodes('master') : [client]).map(proveWrites));
     });
     return true;

@@ -29,7 +29,7 @@ const FIND_JOBS = [
 
 interface Place {
   readonly connection: QueueConnection;
-  readonly namespace: string | undefined;
+  readonly prefix: string | undefined;
 }
 
 /** Removes what the queues hold of erased conversations. A running job stays, and is removed as soon as it ends. */
@@ -58,10 +58,10 @@ export class JobEraser {
   }
 
   async #eraseFromInbox(conversations: readonly ConversationRef[], jobs: ErasedJobs): Promise<void> {
-    const { connection, namespace } = this.#place;
+    const { connection, prefix } = this.#place;
     const inbox = new Queue(INBOX_QUEUE, {
       connection,
-      prefix: queuePrefix(0, namespace),
+      prefix: queuePrefix(0, prefix),
       skipMetasUpdate: true,
       skipWaitingForReady: true,
       skipVersionCheck: true,

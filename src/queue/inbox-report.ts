@@ -25,15 +25,15 @@ export interface InboxReport {
 
 interface InboxPlace {
   readonly connection: QueueConnection;
-  readonly namespace: string | undefined;
+  readonly prefix: string | undefined;
   readonly onError: QueueErrorListener;
 }
 
 /** Reads a few jobs of the inbox only, so the cost does not grow with the queue. */
-export async function reportInbox({ connection, namespace, onError }: InboxPlace): Promise<InboxReport> {
+export async function reportInbox({ connection, prefix, onError }: InboxPlace): Promise<InboxReport> {
   const jobs = new Queue(INBOX_QUEUE, {
     connection,
-    prefix: queuePrefix(0, namespace),
+    prefix: queuePrefix(0, prefix),
     // A report must not change the settings that the producers of the queue have stored.
     skipMetasUpdate: true,
     // A user without INFO could not start the queue otherwise.

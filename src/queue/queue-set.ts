@@ -13,7 +13,7 @@ export interface QueueSetOptions {
    * number.
    */
   readonly shards: number;
-  readonly namespace: string | undefined;
+  readonly prefix: string | undefined;
   readonly onError: QueueErrorListener;
   readonly failsFast?: boolean;
 }
@@ -70,7 +70,7 @@ function openQueue(options: QueueSetOptions, name: QueueName, shard: number): Qu
   const isClient = options.failsFast === true;
   const queue = new Queue(name, {
     connection: options.connection,
-    prefix: queuePrefix(shard, options.namespace),
+    prefix: queuePrefix(shard, options.prefix),
     streams: { events: { maxLen: KEPT_EVENTS } },
     // BullMQ checks the version of Redis once, and never repeats a failed check. A client that starts while Redis is
     // down would never work.

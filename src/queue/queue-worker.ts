@@ -11,7 +11,7 @@ import { reportErrors } from './queue-set.ts';
 export interface QueueWorkerOptions {
   readonly name: QueueName;
   readonly shard: number;
-  readonly namespace: string | undefined;
+  readonly prefix: string | undefined;
   readonly connection: QueueConnection;
   /** Number of jobs that the worker runs at the same time. */
   readonly concurrency: number;
@@ -49,7 +49,7 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   const settings = {
     autorun: false,
     connection: options.connection,
-    prefix: queuePrefix(options.shard, options.namespace),
+    prefix: queuePrefix(options.shard, options.prefix),
     concurrency: options.concurrency,
     lockDuration: QUEUE_TIMES.lockMs,
     stalledInterval: QUEUE_TIMES.stalledCheckMs,

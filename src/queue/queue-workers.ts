@@ -21,7 +21,6 @@ export interface QueueRole<Handler> {
 
 export interface QueueWorkersOptions extends RedisLocation {
   readonly shards: number;
-  readonly namespace?: string;
   readonly roles: {
     readonly turn?: QueueRole<TurnHandler>;
     readonly compaction?: QueueRole<PassHandler>;
@@ -123,7 +122,7 @@ interface OpenedWorker {
 type DeliveryFor = (intake: Intake) => { readonly deliver: Delivery; readonly lanes?: TurnLanes };
 
 function openWorkers(options: QueueWorkersOptions, connection: QueueConnection): OpenedWorker[] {
-  const { roles, shards, namespace, onError, onReclaim, onDrop } = options;
+  const { roles, shards, prefix, onError, onReclaim, onDrop } = options;
   const { turn, compaction, summarization, inbox } = roles;
   const first = Math.floor(Math.random() * shards);
   const listenersOf = (name: QueueName): DeliveryListeners => ({
@@ -134,7 +133,7 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
     return shareOut(role.concurrency, shards, first).map((concurrency, shard) => {
       const intake = new Intake({ queue: name, shard, concurrency });
       const { deliver, lanes } = deliverTo(intake);
-      const served = { name, shard, namespace, connection, concurrency, deliver: intake.count(deliver) };
+      const served = { name, shard, prefix, connection, concurrency, deliver: intake.count(deliver) };
       const onDropped = listenersOf(name).drop;
       const worker = openQueueWorker({ ...served, onError, onDrop: onDropped, ...(onReclaim && { onReclaim }) });
       lanes?.serve(worker);
@@ -144,7 +143,7 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
   const workers: OpenedWorker[] = [];
   if (turn !== undefined) {
     const name = QUEUES.turn;
-    const queues = new QueueSet({ connection, names: [name], shards, namespace, onError });
+    const queues = new QueueSet({ connection, names: [name], shards, prefix, onError });
     const dueWakes = new DueWakes(connection);
     const report = reportErrors(name, onError);
     const deliverTo: DeliveryFor = (intake) => {
@@ -154,7 +153,7 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
     workers.push(...open(name, turn, deliverTo));
   }
   if (compaction !== undefined) {
-    const children = new QueueSet({ connection, names: [QUEUES.summarization], shards, namespace, onError });
+    const children = new QueueSet({ connection, names: [QUEUES.summarization], shards, prefix, onError });
     const deliver = deliverPasses(compaction.handler, children, listenersOf(QUEUES.compaction));
     workers.push(...open(QUEUES.compaction, compaction, () => ({ deliver })));
   }
@@ -167,7 +166,7 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
 }
 
 function openInbox(
-  { namespace, onError, onReclaim, onDrop, onTaken = () => undefined }: QueueWorkersOptions,
+  { prefix, onError, onReclaim, onDrop, onTaken = () => undefined }: QueueWorkersOptions,
   connection: QueueConnection,
   { handler, concurrency }: QueueRole<InboxHandler>,
 ): OpenedWorker {
@@ -175,7 +174,7 @@ function openInbox(
   const worker = openQueueWorker({
     name: INBOX_QUEUE,
     shard: 0,
-    namespace,
+    prefix,
     connection,
     concurrency,
     deliver: intake.count(deliverInbox(handler, onTaken)),

@@ -16,7 +16,6 @@ import { describeWakeJob, jobIdOf, WAKE_JOBS } from './wake-jobs.ts';
 
 export interface WakeQueueOptions extends RedisLocation {
   readonly shards: number;
-  readonly namespace?: string;
   readonly onError: QueueErrorListener;
   /** For clients: if true, every call ends within a second. It throws `redis_unavailable` if Redis does not answer. */
   readonly failsFast?: boolean;
@@ -68,11 +67,11 @@ const REPORT_MS = 10_000;
  * they throw `redis_unavailable` if Redis does not answer.
  */
 export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
-  const { shards, namespace, onError, failsFast = false } = options;
+  const { shards, prefix, onError, failsFast = false } = options;
   const connection = openQueueConnection(options);
-  const queues = new QueueSet({ connection, names: Object.values(QUEUES), shards, namespace, onError, failsFast });
+  const queues = new QueueSet({ connection, names: Object.values(QUEUES), shards, prefix, onError, failsFast });
   const dueWakes = new DueWakes(connection);
-  const eraser = new JobEraser({ connection, namespace }, queues, dueWakes);
+  const eraser = new JobEraser({ connection, prefix }, queues, dueWakes);
   const call = failsFast ? callWithinBudget : callNamed;
   return {
     wake(kind, conversation, wake, { priority = WAKE_JOBS[kind].priority, traceParent } = {}) {
@@ -104,7 +103,7 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
     readShardWaits: () => callWithinBudget(connection, () => readShardWaits(queues, connection, dueWakes)),
     reportQueues: () => callWithinBudget(connection, () => reportQueues(queues, connection, dueWakes), REPORT_MS),
     readHour: () => callWithinBudget(connection, () => readHour(queues, Date.now())),
-    reportInbox: () => callWithinBudget(connection, () => reportInbox({ connection, namespace, onError }), REPORT_MS),
+    reportInbox: () => callWithinBudget(connection, () => reportInbox({ connection, prefix, onError }), REPORT_MS),
     connect: () => callWithinBudget(connection, async () => undefined),
     listQueues: () => [...queues.entries()].flatMap(([, all]) => all.map((queue, shard) => ({ shard, queue }))),
     async close() {

@@ -1,8 +1,9 @@
 import type { Redis } from 'ioredis';
+import { DEFAULT_PREFIX, hashTag, type NamespaceRules, rulesOf } from '../domain/namespace.ts';
 import { refusalError } from './errors.ts';
 
-/** Placeholder for a key name in the commands below. */
-const KEY = '$key';
+/** Placeholders for the name of a key and of a channel in the commands below. */
+const [KEY, CHANNEL] = ['$key', '$channel'];
 
 /**
  * One sample call of every Redis command that workers need, directly, in a script or through BullMQ. A test compares
@@ -10,8 +11,8 @@ const KEY = '$key';
  * without them.
  */
 const COMMANDS: readonly (readonly string[])[] = [
-  'ping / time / client setname x / evalsha x 1 $key / multi / exec / publish {tf0}:x x / subscribe {tf0}:x',
-  'unsubscribe {tf0}:x / exists $key / type $key / del $key / unlink $key / persist $key / pexpire $key 1',
+  'ping / time / client setname x / evalsha x 1 $key / multi / exec / publish $channel x / subscribe $channel',
+  'unsubscribe $channel / exists $key / type $key / del $key / unlink $key / persist $key / pexpire $key 1',
   'pexpireat $key 1 / pttl $key / get $key / mget $key / set $key x / incr $key / incrby $key 1',
   'hget $key x / hmget $key x / hgetall $key / hkeys $key / hlen $key / hexists $key x',
   'hset $key x x / hsetnx $key x x / hmset $key x x / hincrby $key x 1 / hdel $key x / hstrlen $key x',
@@ -45,22 +46,19 @@ const TEST_SCRIPT = [
 ].join('\n');
 
 /**
- * Two key prefixes to test permissions with: one for the keys of turnfold's store, one for the keys of the BullMQ
- * queues.
- */
-const ROOTS = [
-  { key: '{tf0}:x', rule: '~{tf*' },
-  { key: '{tq0}:x', rule: '~{tq*' },
-] as const;
-
-/**
  * Checks that the Redis user of a connection may run every command that a worker uses. Otherwise a missing permission
  * would stop a turn halfway.
  * @throws redis_denied with the missing ACL rules. redis_unavailable if Redis does not answer.
  */
-export async function checkAccess(redis: Redis): Promise<void> {
+export async function checkAccess(redis: Redis, prefix = DEFAULT_PREFIX): Promise<void> {
+  const needed = rulesOf(prefix);
+  const channel = sampleOf(prefix, 'tf');
+  // The keys of the store, and the keys of the queues of BullMQ.
+  const roots = ROOTS.map((root) => ({ key: sampleOf(prefix, root), rule: needed.keys[root] }));
   const tested = COMMANDS.flatMap((call) =>
-    call.includes(KEY) ? ROOTS.map(({ key, rule }) => ({ call: fill(call, key), rule })) : [{ call, rule: '' }],
+    call.includes(KEY)
+      ? roots.map(({ key, rule }) => ({ call: fill(call, KEY, key), rule }))
+      : [{ call: fill(call, CHANNEL, channel), rule: '' }],
   );
   const answer = (await redis.call('eval', [
     TEST_SCRIPT,
@@ -69,7 +67,7 @@ export async function checkAccess(redis: Redis): Promise<void> {
   ])) as number[];
   const refused = answer.flatMap((index) => tested[index] ?? []);
   if (refused.length === 0) return;
-  const rules = nameRules(refused, tested);
+  const rules = nameRules(refused, tested, needed);
   throw refusalError(
     {
       message: `the ACL of our user lacks rules that a worker needs (NOPERM): ${rules.join(' ')} ${rules.length === 1 ? 'is' : 'are'} missing`,
@@ -89,21 +87,30 @@ interface Tested {
  * Returns the ACL rules to add. If every command on a key prefix is refused, the rule is for that prefix. Otherwise
  * there is one rule per refused command.
  */
-function nameRules(refused: readonly Tested[], tested: readonly Tested[]): string[] {
-  const keys = ROOTS.map(({ rule }) => rule).filter((rule) => countOf(refused, rule) === countOf(tested, rule));
-  const commands = refused.filter(({ rule }) => !keys.some((key) => key === rule)).map(({ call }) => nameRule(call));
+function nameRules(refused: readonly Tested[], tested: readonly Tested[], needed: NamespaceRules): string[] {
+  const keys = Object.values(needed.keys).filter((rule) => countOf(refused, rule) === countOf(tested, rule));
+  const commands = refused
+    .filter(({ rule }) => !keys.some((key) => key === rule))
+    .map(({ call }) => nameRule(call, needed.channels));
   return [...new Set([...keys, ...commands.flat()])];
 }
 
-function nameRule([name = '', subcommand = '']: readonly string[]): string[] {
+function nameRule([name = '', subcommand = '']: readonly string[], channels: string): string[] {
   if (name === 'client') return [`+client|${subcommand}`];
-  return name.endsWith('publish') || name.endsWith('subscribe') ? [`+${name}`, '&{tf*'] : [`+${name}`];
+  return name.endsWith('publish') || name.endsWith('subscribe') ? [`+${name}`, channels] : [`+${name}`];
 }
 
 function countOf(list: readonly Tested[], rule: string): number {
   return list.filter((one) => one.rule === rule).length;
 }
 
-function fill(call: readonly string[], key: string): string[] {
-  return call.map((part) => (part === KEY ? key : part));
+function fill(call: readonly string[], placeholder: string, name: string): string[] {
+  return call.map((part) => (part === placeholder ? name : part));
+}
+
+const ROOTS = ['tf', 'tq'] as const;
+
+/** A name under a root, for a key or a channel that need not exist. */
+function sampleOf(prefix: string, root: (typeof ROOTS)[number]): string {
+  return `${hashTag(prefix, root, 0)}:x`;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PROCESS_DEFAULTS, PROCESS_RANGES, wholeNumber } from '../domain/process-options.ts';
+import { PROCESS_DEFAULTS, PROCESS_RANGES, prefixSchema, wholeNumber } from '../domain/process-options.ts';
 
 /** TLS settings for the connection to Redis. Each text is in PEM. Node's defaults apply to all other settings. */
 export interface RedisTls {
@@ -17,12 +17,14 @@ export interface RedisTls {
   readonly serverName?: string;
 }
 
-/** URL of Redis and the TLS settings to reach it. */
+/** Place of the data of an application: URL of Redis, the TLS settings to reach it, and the prefix of its keys. */
 export interface RedisLocation {
   /** URL of a single server, of Sentinels or of a Cluster. */
   readonly url: string;
   /** Used only if the URL scheme begins with `rediss`. */
   readonly tls?: RedisTls | undefined;
+  /** Separates applications that share a Redis. Absent: the application without a prefix. */
+  readonly prefix?: string | undefined;
 }
 
 export interface RedisNode {
@@ -167,6 +169,7 @@ export const redisOptions = {
     .string({ error: addressError })
     .refine((url) => readRedisAddress(url) !== undefined, { error: addressError }),
   redisTls: redisTlsSchema.optional(),
+  prefix: prefixSchema.optional(),
   shards: wholeNumber(PROCESS_RANGES.shards).default(PROCESS_DEFAULTS.shards),
   queueShards: wholeNumber(PROCESS_RANGES.queueShards).default(PROCESS_DEFAULTS.queueShards),
 };

@@ -1,4 +1,5 @@
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+import { rulesFor } from '../domain/namespace.ts';
 
 /**
  * Maps errors of the network, of ioredis and of Redis that mean an outage to the words that callers see. The words are
@@ -196,10 +197,6 @@ export function findTlsFault(said: string): RedisRefusal | undefined {
   return TLS_FAULTS.find(([pattern]) => pattern.test(said))?.[1];
 }
 
-/** ACL rules that allow the keys and channels of turnfold. */
-const KEY_RULES = '~{tf* ~{tq*';
-const CHANNEL_RULES = '&{tf*';
-
 /** Errors with which Redis refuses a login. Retries do not help until a person changes the URL or the server. */
 const LOGIN_DENIALS: readonly (readonly [RegExp, RedisRefusal])[] = [
   [
@@ -251,11 +248,15 @@ function findDenial(cause: Error): TurnfoldError | undefined {
   return denial && refusalError(denial, cause, 'redis_denied');
 }
 
+/** ioredis adds the command that Redis refused. */
+type Refused = Error & { readonly command?: { readonly args?: readonly unknown[] } };
+
 /**
  * Finds the missing ACL rule in a NOPERM error. Redis writes `user` or `User name`, depending on its version, and words it
  * differently inside a script.
  */
-function findMissingRule({ message }: Error): RedisRefusal | undefined {
+function findMissingRule(cause: Refused): RedisRefusal | undefined {
+  const { message, command: { args = [] } = {} } = cause;
   const isInScript = /user executing the script can't|ACL failure in script/.test(message);
   if (!isInScript && !message.startsWith('NOPERM')) return undefined;
   const [, command] = /run the '([^']+)' command/.exec(message) ?? [];
@@ -268,13 +269,13 @@ function findMissingRule({ message }: Error): RedisRefusal | undefined {
   if (/channel/.test(message)) {
     return {
       message: 'its ACL does not allow our user the channels of turnfold (NOPERM)',
-      hint: `Allow them: ACL SETUSER <user> ${CHANNEL_RULES}. ${ALL_RULES}`,
+      hint: `Allow them: ACL SETUSER <user> ${rulesFor(args).channels}. ${ALL_RULES}`,
     };
   }
   if (/\bkeys?\b/.test(message)) {
     return {
       message: 'its ACL does not allow our user the keys of turnfold (NOPERM)',
-      hint: `Allow them: ACL SETUSER <user> ${KEY_RULES}. ${ALL_RULES}`,
+      hint: `Allow them: ACL SETUSER <user> ${[...new Set(Object.values(rulesFor(args).keys))].join(' ')}. ${ALL_RULES}`,
     };
   }
   return {

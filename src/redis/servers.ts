@@ -53,7 +53,7 @@ export async function askMasters<Answer>(
   }
   const cluster = redis as unknown as Cluster;
   // Until its first command, ioredis treats every node in the URL as a master. So this command comes first.
-  if (cluster.slots.length === 0) await callRedis(() => cluster.exists('{tf}:database'));
+  if (cluster.slots.length === 0) await callRedis(() => cluster.ping());
   const replies = await Promise.all(
     listOwners(cluster).map(async ([node, master]) => {
       const answering = master && callRedis(() => ask(master));

@@ -64,7 +64,11 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const { signal } = settings;
   signal?.throwIfAborted();
   const { tracing, onContent, onEvent: listener } = createListeners(settings);
-  const metrics = createMetrics({ concurrency: concurrencyByRole(settings), onEvent: listener });
+  const metrics = createMetrics({
+    prefix: settings.prefix,
+    concurrency: concurrencyByRole(settings),
+    onEvent: listener,
+  });
   const onEvent = combineListeners(metrics.listener, listener);
   for (const message of settings.warnings) onEvent({ type: 'policy_warned', message });
   for (const retirement of listRetirements(settings, systemClock.now()))
@@ -105,7 +109,7 @@ interface Startup extends Listeners {
 /** Prepares the agents, then opens each resource and registers how to close it. */
 async function openWorkers(startup: Startup): Promise<Workers> {
   const { settings, onEvent, onContent, tracing, closers } = startup;
-  const { redisUrl: url, redisTls: tls, shards, queueShards, signal } = settings;
+  const { redisUrl: url, redisTls: tls, prefix, shards, queueShards, signal } = settings;
   const calibrations = new Calibrations({ clock: systemClock, timers: systemTimers, onEvent });
   const factorOf: FactorOf = (model, initial) => calibrations.factorOf(model, initial);
   const agents = await prepareAgents(settings.agents, settings.policy, factorOf);
@@ -119,10 +123,10 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   closers.add(() => pages.close());
   const worker = createIdSource().next();
   const onStoreError = (error: Error): void => onError(error, 'store');
-  const connected = await connectStore({ url, tls, shards, worker, onError: onStoreError, signal });
+  const connected = await connectStore({ url, tls, prefix, shards, worker, onError: onStoreError, signal });
   const { store } = connected;
   closers.add(connected.close);
-  const wakes = openWakeQueue({ url, tls, shards: queueShards, onError });
+  const wakes = openWakeQueue({ url, tls, prefix, shards: queueShards, onError });
   closers.add(() => wakes.close());
   await reportMemory(connected.readMemory, onEvent);
   await calibrations.start(store);
@@ -272,11 +276,12 @@ function openRoles(
   handlers: Handlers & Pick<OpenResources, 'inbox'>,
   onEvent: EventListener,
 ): QueueWorkers {
-  const { redisUrl: url, redisTls: tls, queueShards: shards, roles, concurrency, shutdownMs } = settings;
+  const { redisUrl: url, redisTls: tls, prefix, queueShards: shards, roles, concurrency, shutdownMs } = settings;
   const takesInbox = settings.inbox && roles.includes('turn');
   return openQueueWorkers({
     url,
     tls,
+    prefix,
     shards,
     roles: {
       ...Object.fromEntries(roles.map((role) => [role, { handler: handlers[role], concurrency: concurrency[role] }])),

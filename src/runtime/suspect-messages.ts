@@ -10,6 +10,7 @@ import type { RedisTls } from '../redis/address.ts';
 export interface SuspectSettings {
   readonly redisUrl: string;
   readonly redisTls: RedisTls | undefined;
+  readonly prefix: string | undefined;
   readonly shards: number;
   readonly queueShards: number;
   /** URL of the module that exports `agents`. */

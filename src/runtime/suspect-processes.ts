@@ -37,7 +37,7 @@ const ENTRY = new URL(`./suspect-process${extname(import.meta.url)}`, import.met
 export interface SuspectProcessesOptions
   extends Pick<
     WorkersSettings,
-    'redisUrl' | 'redisTls' | 'shards' | 'queueShards' | 'policy' | 'shutdownMs' | 'providerWaitMs'
+    'redisUrl' | 'redisTls' | 'prefix' | 'shards' | 'queueShards' | 'policy' | 'shutdownMs' | 'providerWaitMs'
   > {
   readonly agentsModule: string;
   readonly tracesContent?: boolean | undefined;
@@ -147,10 +147,10 @@ class SuspectProcess {
   }
 
   #settings(): Extract<MessageToSuspect, { type: 'run' }>['settings'] {
-    const { redisUrl, redisTls, shards, queueShards, agentsModule, policy, providerWaitMs } = this.#options;
+    const { redisUrl, redisTls, prefix, shards, queueShards, agentsModule, policy, providerWaitMs } = this.#options;
     const { onContent, tracesContent = false, secrets = [] } = this.#options;
     const contents = { hasContents: onContent !== undefined, tracesContent, secrets };
-    return { redisUrl, redisTls, shards, queueShards, agentsModule, policy, providerWaitMs, ...contents };
+    return { redisUrl, redisTls, prefix, shards, queueShards, agentsModule, policy, providerWaitMs, ...contents };
   }
 
   #receive(message: MessageFromSuspect): void {

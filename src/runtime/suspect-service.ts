@@ -76,7 +76,7 @@ async function runTask(task: Task, shutdown: Shutdown): Promise<void> {
 
 /** Loads the agents, and opens what their turns need. @throws any error that keeps this process from running a turn */
 async function prepare({ settings, claimed }: Task, shutdown: Shutdown, forward: EventListener): Promise<Answer> {
-  const { redisUrl: url, redisTls: tls, shards, queueShards, providerWaitMs } = settings;
+  const { redisUrl: url, redisTls: tls, prefix, shards, queueShards, providerWaitMs } = settings;
   const { hasContents, tracesContent, secrets } = settings;
   const { onEvent, onContent, tracing } = createListeners({
     onEvent: forward,
@@ -92,14 +92,14 @@ async function prepare({ settings, claimed }: Task, shutdown: Shutdown, forward:
   const onError = reportTo(onEvent);
   const onStoreError = (error: Error): void => onError(error, 'store');
   // This connection has no worker's name: Redis must show the death of the worker, not of this process.
-  const { store, gates: gateStore } = await connectStore({ url, tls, shards, onError: onStoreError });
+  const { store, gates: gateStore } = await connectStore({ url, tls, prefix, shards, onError: onStoreError });
   await calibrations.start(store);
   const gates = new Gates({ clock: systemClock, timers: systemTimers, onEvent });
   await gates.start(gateStore);
   const { suspect } = createHandlers({
     worker: createIdSource().next(),
     store,
-    wakes: openWakeQueue({ url, tls, shards: queueShards, onError }),
+    wakes: openWakeQueue({ url, tls, prefix, shards: queueShards, onError }),
     agents,
     calibrations,
     gates,

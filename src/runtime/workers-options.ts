@@ -34,6 +34,11 @@ export interface WorkersOptions extends ListenerOptions {
   readonly agentsModule?: string | URL | undefined;
   /** TLS settings for a `rediss` address, such as a private certificate authority or a client certificate. */
   readonly redisTls?: RedisTls | undefined;
+  /**
+   * Separates applications that share a Redis: each has its own conversations, queues, access keys and webhooks. All processes
+   * of an application must use the same prefix (default `tf`).
+   */
+  readonly prefix?: string | undefined;
   /** Job types that these workers handle (default: all). */
   readonly roles?: readonly WorkerRole[];
   /** Models that policies may name as summarizers, in addition to the agents' models. */
@@ -86,6 +91,7 @@ export interface WorkersOptions extends ListenerOptions {
 export interface WorkersSettings extends ListenerOptions {
   readonly redisUrl: string;
   readonly redisTls: RedisTls | undefined;
+  readonly prefix: string | undefined;
   readonly agents: readonly Agent[];
   /** URL of the module. */
   readonly agentsModule: string | undefined;
@@ -171,6 +177,7 @@ export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
     ...options,
     redisUrl: read.redisUrl,
     redisTls: read.redisTls,
+    prefix: read.prefix,
     agentsModule: read.agentsModule === undefined ? undefined : findModule(read.agentsModule),
     roles: read.roles,
     shards: read.shards,

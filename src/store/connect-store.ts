@@ -64,7 +64,7 @@ const FAIL_FAST_MS = 800;
  * @throws invalid_config, incompatible_store, redis_denied, and redis_unavailable if `failsFast` is set
  */
 export async function connectStore(options: StoreOptions): Promise<ConnectedStore> {
-  const { url, tls, shards, failsFast = false, onError, worker, durability, signal } = options;
+  const { url, tls, prefix, shards, failsFast = false, onError, worker, durability, signal } = options;
   signal?.throwIfAborted();
   const redis = openConnection({
     url,
@@ -78,14 +78,14 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
   signal?.addEventListener('abort', leave);
   try {
     if (failsFast) await connect(redis, options);
-    else await callRedis(() => checkAccess(redis));
-    const keyspace = await openDatabase(redis, { shards });
+    else await callRedis(() => checkAccess(redis, prefix));
+    const keyspace = await openDatabase(redis, { shards, prefix });
     const barrier = durability && (await Barrier.open(redis, durability));
     const subscriber = new Subscriber(redis);
     const notifications = openEventNotifications(subscriber, keyspace);
     const store = openStore(redis, keyspace);
     return {
-      store: barrier === undefined ? store : guardStore(store, barrier, keyspace),
+      store: barrier === undefined ? store : guardStore(store, redis, barrier, keyspace),
       notifications,
       readMemory: () => readMemory(redis),
       checkServer: () => checkServer(redis),

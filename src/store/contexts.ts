@@ -19,6 +19,7 @@ import type { Keyspace } from './keys.ts';
 import { appendScript } from './log.ts';
 import { bindReadLog } from './log-pages.ts';
 import { callStore, corruptRecord, MAX_SEQ, type Place, RecordFields, readJson } from './records.ts';
+import { bindRestoreIndex } from './restore-index.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { readSystem } from './turn-steps.ts';
 import { decodeVersion, WHOLE_PREFIX } from './version-record.ts';
@@ -44,7 +45,7 @@ export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore
     listVersions: (conversation) => listVersionRecords(redis, keyspace, conversation),
     readVersion: (conversation, number) => readVersion(redis, keyspace, conversation, number),
     readShownSummaries: (conversation, version) => readSummaries(redis, keyspace.key(conversation, 'txt'), version),
-    erase: bindErase(bind(eraseScript)),
+    erase: bindErase(bind(eraseScript), bindRestoreIndex(redis, keyspace)),
   };
 }
 
@@ -216,23 +217,33 @@ export const GONE_MS = 86_400_000;
 /** Maximum keys that one script call removes, so that the script does not block Redis for long. */
 export const ERASE_BATCH = 200;
 
+const LEFT = ['nothing', 'keys', 'unlisted', 'not_begun'] as const;
+
 interface EraseProgress {
   readonly removedKeys: number;
-  readonly hasMore: boolean;
+  /** `unlisted`: the index does not name the keys that are left. `not_begun`: nor did this call remove any key. */
+  readonly left: (typeof LEFT)[number];
 }
+
+type EraseStep = [conversation: ConversationRef, isFirst: boolean, isRestored: boolean];
 
 /**
  * Makes the function that erases a conversation. The function removes one batch of keys after the other, and stops if
- * replicas do not confirm a batch. The next sweep, the next erase or a new accept finishes an interrupted erase.
+ * replicas do not confirm a batch. The next sweep, the next erase or a new accept finishes an interrupted erase. An index
+ * that does not name all keys is restored first, so that an erase never leaves keys behind.
+ * @param restoreIndex searches Redis for the keys of the conversation
  */
 export function bindErase(
-  run: (conversation: ConversationRef, isFirst: boolean) => Promise<Acknowledged<EraseProgress>>,
+  run: (...step: EraseStep) => Promise<Acknowledged<EraseProgress>>,
+  restoreIndex: (conversation: ConversationRef) => Promise<void>,
 ): ContextStore['erase'] {
   return async (conversation) => {
-    let progress = await run(conversation, true);
+    let progress = await run(conversation, true, false);
     let { removedKeys } = progress;
-    while (progress.hasMore && progress.shortfall === undefined) {
-      progress = await run(conversation, false);
+    while (progress.left !== 'nothing' && progress.shortfall === undefined) {
+      const isRestored = progress.left !== 'keys';
+      if (isRestored) await restoreIndex(conversation);
+      progress = await run(conversation, progress.left === 'not_begun', isRestored);
       removedKeys = Math.max(removedKeys, progress.removedKeys);
     }
     const { shortfall } = progress;
@@ -241,11 +252,11 @@ export function bindErase(
 }
 
 /** Script that removes one batch of keys of an erased conversation. */
-export const eraseScript: ScriptDefinition<[conversation: ConversationRef, isFirst: boolean], EraseProgress> = {
+export const eraseScript: ScriptDefinition<EraseStep, EraseProgress> = {
   file: 'erase',
-  args: ([, isFirst]) => [isFirst ? 1 : 0, ERASE_BATCH, GONE_MS],
+  args: ([, isFirst, isRestored]) => [isFirst ? 1 : 0, ERASE_BATCH, GONE_MS, isRestored ? 1 : 0],
   decode: (reply) => {
-    const [removedKeys, more] = reply as [number, number];
-    return { removedKeys, hasMore: more === 1 };
+    const [removedKeys, left] = reply as [number, number];
+    return { removedKeys, left: LEFT[left] ?? 'nothing' };
   },
 };

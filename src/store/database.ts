@@ -1,37 +1,49 @@
 import { type Redis, ReplyError } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
 import { checkEviction, checkServerVersion } from '../redis/server-checks.ts';
-import { Keyspace, STORE_SCHEMA } from './keys.ts';
+import { Keyspace, SCHEMAS, type SchemaRange } from './keys.ts';
 import { callStore } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 export interface DatabaseSettings {
   /** Number of shards (groups of conversations). The process that creates the database writes it once. */
   readonly shards: number;
+  /** Separates applications that share a Redis. */
+  readonly prefix?: string | undefined;
 }
 
 /**
- * Opens the database, or creates it, and checks that this program supports its schema. An older database gets this
- * program's schema, and older programs then refuse to open it.
- * @throws incompatible_store if the database has another number of shards or a newer schema. invalid_config if the
- * URL's database number does not exist.
+ * Opens the database, or creates it, and checks that this program supports its schema. A supported older database gets
+ * this program's schema, and older programs then refuse to open it. A refused database stays as it is.
+ * @throws incompatible_store if the database has another number of shards, or an unsupported schema.
+ * invalid_config if the URL's database number does not exist.
  */
-export async function openDatabase(redis: Redis, { shards }: DatabaseSettings): Promise<Keyspace> {
+export async function openDatabase(
+  redis: Redis,
+  { shards, prefix }: DatabaseSettings,
+  schemas = SCHEMAS,
+): Promise<Keyspace> {
   await checkNumber(redis);
   await Promise.all([checkServerVersion(redis), checkEviction(redis)]);
-  const keyspace = new Keyspace(shards);
-  const found = await scriptBinder(redis, keyspace)(openDatabaseScript)(shards);
-  checkSchema(found.schema);
-  checkShards(found.shards, shards);
+  const keyspace = new Keyspace(shards, prefix);
+  const found = await scriptBinder(redis, keyspace)(openDatabaseScript)(shards, schemas);
+  const refusal = refuseSchema(found.schema, schemas) ?? refuseShards(found.shards, shards);
+  if (refusal !== undefined) throw refusal;
   return keyspace;
 }
 
-const openDatabaseScript: ScriptDefinition<[shards: number], DatabaseSettings & { readonly schema: number }> = {
+/** The fields of the database as stored. A missing field is empty. */
+interface StoredSettings {
+  readonly schema: string;
+  readonly shards: string;
+}
+
+const openDatabaseScript: ScriptDefinition<[shards: number, schemas: SchemaRange], StoredSettings> = {
   file: 'open-database',
   keys: (_, keyspace) => [keyspace.database()],
-  args: ([shards]) => [STORE_SCHEMA, shards],
+  args: ([shards, { oldest, current }]) => [current, oldest, shards],
   decode: (reply) => {
-    const [schema, shards] = reply as [number, number];
+    const [schema, shards] = reply as [string, string];
     return { schema, shards };
   },
 };
@@ -53,20 +65,31 @@ async function checkNumber(redis: Redis): Promise<void> {
   }
 }
 
-function checkSchema(schema: number): void {
-  if (schema <= STORE_SCHEMA) return;
-  throw new TurnfoldError(
-    'incompatible_store',
-    `schema: the database has schema ${schema}. This program supports only schemas up to ${STORE_SCHEMA}. Update this turnfold.`,
-    { field: 'schema', details: { found: schema, supported: STORE_SCHEMA } },
-  );
+/** Returns the error for a schema that this program does not support, with the remedy. */
+export function refuseSchema(found: string, { oldest, current }: SchemaRange = SCHEMAS): TurnfoldError | undefined {
+  const schema = /^\d{1,9}$/.test(found) ? Number(found) : undefined;
+  if (schema !== undefined && schema >= oldest && schema <= current) return undefined;
+  const own = oldest === current ? `schema ${current}` : `schemas ${oldest} to ${current}`;
+  const why =
+    schema === undefined
+      ? 'the record of the database has no readable schema number, so its data may be in any format. Restore the record from a backup, or use another database'
+      : schema > current
+        ? `the database has schema ${schema}, written by a newer turnfold. This program supports only ${own}. Update this program`
+        : `the database has schema ${schema}, which this program cannot migrate. It supports only ${own}. First run a release that supports schema ${schema} and a later one, then this program`;
+  return new TurnfoldError('incompatible_store', `schema: ${why}. Nothing was changed.`, {
+    field: 'schema',
+    details: { ...(schema !== undefined && { found: schema }), oldest, supported: current },
+  });
 }
 
-function checkShards(found: number, wanted: number): void {
-  if (found === wanted) return;
-  throw new TurnfoldError(
-    'incompatible_store',
-    `shards: the database was created with ${found} shards, not ${wanted}. With another number, conversations would not be found. Set shards to ${found}, or use another database.`,
-    { field: 'shards', details: { found, wanted } },
-  );
+function refuseShards(found: string, wanted: number): TurnfoldError | undefined {
+  if (found === String(wanted)) return undefined;
+  const why =
+    found === ''
+      ? 'the record of the database has no number of shards. Restore the record from a backup, or use another database'
+      : `the database was created with ${found} shards, not ${wanted}. With another number, conversations would not be found. Set shards to ${found}, or use another database`;
+  return new TurnfoldError('incompatible_store', `shards: ${why}.`, {
+    field: 'shards',
+    details: { ...(found !== '' && { found: Number(found) }), wanted },
+  });
 }

@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import type { Acknowledged } from '../domain/durability.ts';
 import type { Store } from '../domain/ports/store.ts';
 import type { Barrier } from './barrier.ts';
@@ -6,6 +7,7 @@ import type { Keyspace } from './keys.ts';
 import { appendScript } from './log.ts';
 import { requestPassScript } from './passes.ts';
 import { decideProposalScript } from './proposals.ts';
+import { bindRestoreIndex } from './restore-index.ts';
 import type { ScriptDefinition } from './script.ts';
 import { acceptTurnScript, answerTurnScript, cancelTurnScript } from './turn-intake.ts';
 import { beginForkScript, endForkScript, replaceVersionScript } from './versions.ts';
@@ -20,7 +22,7 @@ import { beginForkScript, endForkScript, replaceVersionScript } from './versions
  * - Batches of a fork. Waiting after the last write of the call is enough, because replication keeps the order. But every
  *   erase batch waits for replicas: if a failover lost an early batch, the last one could not repeat it.
  */
-export function guardStore(store: Store, barrier: Barrier, keyspace: Keyspace): Store {
+export function guardStore(store: Store, redis: Redis, barrier: Barrier, keyspace: Keyspace): Store {
   const guard = <Input extends readonly unknown[], Reply extends { readonly status: string }>(
     script: ScriptDefinition<Input, Reply>,
     ...done: readonly Reply['status'][]
@@ -39,6 +41,9 @@ export function guardStore(store: Store, barrier: Barrier, keyspace: Keyspace): 
     decideProposal: guard(decideProposalScript, 'decided', 'concluded'),
     // Only evaluations of workers request a pass without reasons, so that request does not wait.
     requestPass: (request) => (request.reasons.length === 0 ? store.requestPass(request) : requestPass(request)),
-    erase: bindErase(barrier.bind(eraseScript, keyspace, () => true)),
+    erase: bindErase(
+      barrier.bind(eraseScript, keyspace, () => true),
+      bindRestoreIndex(redis, keyspace),
+    ),
   };
 }

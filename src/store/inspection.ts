@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import type { Redis } from 'ioredis';
-import { isTurnfoldError } from '../domain/errors.ts';
+import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { GateState } from '../domain/ports/gate-store.ts';
 import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
@@ -16,8 +16,9 @@ import {
   type ServerFacts,
 } from '../redis/server-facts.ts';
 import { askMasters, type MasterAnswers, unlessForbidden } from '../redis/servers.ts';
+import { refuseSchema } from './database.ts';
 import { listGates } from './gates.ts';
-import { Keyspace, STORE_SCHEMA } from './keys.ts';
+import { Keyspace, SCHEMAS } from './keys.ts';
 import { listMissingAgents, type MissingAgent } from './missing-agents.ts';
 import { type ListedWorker, listWorkers } from './presence.ts';
 import { callStore } from './records.ts';
@@ -28,8 +29,10 @@ import { openWebhookStore } from './webhooks.ts';
 export interface DatabaseFacts {
   readonly schema: number;
   readonly shards: number;
-  /** Newest database schema that this program supports. */
-  readonly knownSchema: number;
+  /** Schema that this program writes. */
+  readonly current: number;
+  /** Error with which workers and clients refuse the schema of the database. */
+  readonly refusal: TurnfoldError | undefined;
 }
 
 /** Access of `doctor` to a Redis and its database. Only `releaseQuarantined` writes. */
@@ -79,23 +82,26 @@ export async function openInspection(location: RedisLocation): Promise<Inspectio
     redis.disconnect();
     throw error;
   }
+  const { prefix } = location;
+  const spaceOf = (shards: number): Keyspace => new Keyspace(shards, prefix);
+  const shared = spaceOf(1);
   return {
     readServers: () => readServerFacts(redis),
-    checkAccess: () => callStore(() => checkAccess(redis)),
+    checkAccess: () => callStore(() => checkAccess(redis, prefix)),
     measureAnswers: (count) => measureAnswers(redis, count),
     canWaitForDisks: () => canWaitForDisks(redis),
     loadScripts: () => loadScripts(redis),
-    readDatabase: () => readDatabase(redis),
-    measureShards: (shards) => openSweepStore(redis, new Keyspace(shards)).measureShards(),
-    listQuarantined: (shards) => listQuarantined(redis, new Keyspace(shards)),
-    releaseQuarantined: (shards, release) => scriptBinder(redis, new Keyspace(shards))(releaseScript)(release),
-    listWaitingAgents: (shards) => listWaitingAgents(redis, new Keyspace(shards)),
-    listWebhooks: () => openWebhookStore(redis, new Keyspace(1)).listWebhooks(),
-    listWorkers: async () => listWorkers(redis, new Keyspace(1), await readClock(redis)),
-    listMissingAgents: async () => await listMissingAgents(redis, new Keyspace(1), await readClock(redis)),
-    listGates: () => listGates(redis, new Keyspace(1)),
+    readDatabase: () => readDatabase(redis, shared),
+    measureShards: (shards) => openSweepStore(redis, spaceOf(shards)).measureShards(),
+    listQuarantined: (shards) => listQuarantined(redis, spaceOf(shards)),
+    releaseQuarantined: (shards, release) => scriptBinder(redis, spaceOf(shards))(releaseScript)(release),
+    listWaitingAgents: (shards) => listWaitingAgents(redis, spaceOf(shards)),
+    listWebhooks: () => openWebhookStore(redis, shared).listWebhooks(),
+    listWorkers: async () => listWorkers(redis, shared, await readClock(redis)),
+    listMissingAgents: async () => await listMissingAgents(redis, shared, await readClock(redis)),
+    listGates: () => listGates(redis, shared),
     readClock: () => readClock(redis),
-    countFailures: (shards, period) => countFailures(redis, new Keyspace(shards), period),
+    countFailures: (shards, period) => countFailures(redis, spaceOf(shards), period),
     close: () => redis.disconnect(),
   };
 }
@@ -105,11 +111,16 @@ async function canWaitForDisks(redis: Redis): Promise<boolean | undefined> {
   return answer === undefined ? undefined : Array.isArray(answer) && answer[0] !== null;
 }
 
-async function readDatabase(redis: Redis): Promise<DatabaseFacts | undefined> {
-  const key = new Keyspace(1).database();
+async function readDatabase(redis: Redis, keyspace: Keyspace): Promise<DatabaseFacts | undefined> {
+  const key = keyspace.database();
   const [schema, shards] = await callStore(() => redis.hmget(key, 'schema', 'shards'));
-  if (!schema || !shards) return undefined;
-  return { schema: Number(schema), shards: Number(shards), knownSchema: STORE_SCHEMA };
+  if (!schema && !shards) return undefined;
+  return {
+    schema: Number(schema),
+    shards: Number(shards),
+    current: SCHEMAS.current,
+    refusal: refuseSchema(schema ?? ''),
+  };
 }
 
 /**

@@ -1,23 +1,35 @@
 import { crc32 } from 'node:zlib';
 import type { ConversationRef } from '../domain/ids.ts';
+import { DEFAULT_PREFIX, hashTag } from '../domain/namespace.ts';
 import { operationId } from '../domain/operation.ts';
 
-/** Schema version of the database. Raise it when older programs could misread new data. */
-export const STORE_SCHEMA = 1;
+/** Range of database schemas. */
+export interface SchemaRange {
+  /** The oldest schema whose data this program reads as it is, or migrates at the first touch. */
+  readonly oldest: number;
+  /** The schema that this program writes. */
+  readonly current: number;
+}
+
+/** Schemas of this program. docs/contributing/schema.md says which changes raise `current`, and when `oldest` may follow. */
+export const SCHEMAS: SchemaRange = { oldest: 1, current: 1 };
 
 /** Kinds of keys of which a conversation has one each. Scripts derive the name of `pk` from that of `log`. */
 export type ConversationKey = 'c' | 'log' | 'pk' | 'mb' | 'ver' | 'txt' | 'pass' | 'ix' | 'ev' | 'gone';
 
 /**
  * Builds the names of all Redis keys. All keys of a conversation are in one Cluster hash slot, by the hash tag
- * `{tf<K>}` with K = crc32(tenant/id) mod shards. The sorted sets of the shard are in the same slot, so one script may
+ * `{tf<K>}` with K = crc32(tenant/id) mod shards. The tag also holds the prefix of an application that has one. The sorted sets of the shard are in the same slot, so one script may
  * use all of them.
  */
 export class Keyspace {
   readonly shards: number;
+  /** Application that the keys belong to. */
+  readonly prefix: string;
 
-  constructor(shards: number) {
+  constructor(shards: number, prefix = DEFAULT_PREFIX) {
     this.shards = shards;
+    this.prefix = prefix;
   }
 
   shardOf(conversation: ConversationRef): number {
@@ -30,16 +42,16 @@ export class Keyspace {
 
   /** Prefix of all keys of a shard (a group of conversations). */
   shardPrefix(shard: number): string {
-    return `{tf${shard}}:`;
+    return `${hashTag(this.prefix, 'tf', shard)}:`;
   }
 
   ready(shard: number): string {
-    return `{tf${shard}}:ready`;
+    return `${this.shardPrefix(shard)}ready`;
   }
 
   /** Key of the failed turns of a shard, as `tenant|id|turn`. Scripts derive this name from that of `ready`. */
   failed(shard: number): string {
-    return `{tf${shard}}:failed`;
+    return `${this.shardPrefix(shard)}failed`;
   }
 
   /**
@@ -47,7 +59,7 @@ export class Keyspace {
    * that of `ready`.
    */
   openPasses(shard: number): string {
-    return `{tf${shard}}:passes`;
+    return `${this.shardPrefix(shard)}passes`;
   }
 
   /**
@@ -55,24 +67,24 @@ export class Keyspace {
    * `ready`.
    */
   idle(shard: number): string {
-    return `{tf${shard}}:idle`;
+    return `${this.shardPrefix(shard)}idle`;
   }
 
   /**
    * Key of the conversations whose log entries may be packed, by time. Scripts derive this name from that of `ready`.
    */
   unpacked(shard: number): string {
-    return `{tf${shard}}:unpacked`;
+    return `${this.shardPrefix(shard)}unpacked`;
   }
 
   /** Key of the shard's quarantine: bad records that `lua/shared/quarantine.lua` moved there. */
   quarantined(shard: number): string {
-    return `{tf${shard}}:quarantined`;
+    return `${this.shardPrefix(shard)}quarantined`;
   }
 
   /** Key of the list of all conversations of a shard, as `tenant|id`. Scripts derive this name from that of `ready`. */
   conversations(shard: number): string {
-    return `{tf${shard}}:conversations`;
+    return `${this.shardPrefix(shard)}conversations`;
   }
 
   /**
@@ -80,11 +92,11 @@ export class Keyspace {
    * that of `ready`.
    */
   waiting(shard: number): string {
-    return `{tf${shard}}:waiting`;
+    return `${this.shardPrefix(shard)}waiting`;
   }
 
   sweep(shard: number): string {
-    return `{tf${shard}}:sweep`;
+    return `${this.shardPrefix(shard)}sweep`;
   }
 
   /** Key that is written before each wait for replicas. See `Barrier`. */
@@ -92,14 +104,19 @@ export class Keyspace {
     return `${this.shardPrefix(this.shardOf(conversation))}barrier`;
   }
 
+  /** Hash tag of the keys that all shards share. */
+  get sharedTag(): string {
+    return hashTag(this.prefix, 'tf');
+  }
+
   /** Key of the database settings that must never change. */
   database(): string {
-    return '{tf}:database';
+    return this.#shared('database');
   }
 
   /** Key of the calibrations (token count of the provider divided by ours) of all models. */
   calibrations(): string {
-    return '{tf}:calibrations';
+    return this.#shared('calibrations');
   }
 
   /** Keys of a model's gate: its state, those who wait by arrival and by time, and the calls in progress. */
@@ -109,82 +126,82 @@ export class Keyspace {
     readonly due: string;
     readonly calls: string;
   } {
-    const state = `{tf}:gate:${name}`;
+    const state = this.#shared(`gate:${name}`);
     return { state, waiters: `${state}:waiters`, due: `${state}:due`, calls: `${state}:calls` };
   }
 
   /** Key of the names of all gates, by the time until which they are known. */
   gates(): string {
-    return '{tf}:gates';
+    return this.#shared('gates');
   }
 
   /** Key of the list of all access keys, as `tenant|id`. */
   accessKeys(): string {
-    return '{tf}:keys';
+    return this.#shared('keys');
   }
 
   accessKey(id: string): string {
-    return `{tf}:key:${id}`;
+    return this.#shared(`key:${id}`);
   }
 
   /** Key of the webhooks of all tenants, by id. */
   webhooks(): string {
-    return '{tf}:webhooks';
+    return this.#shared('webhooks');
   }
 
   /** Key of the failures of a webhook. */
   webhookHealth(id: string): string {
-    return `{tf}:webhook:${id}`;
+    return this.#shared(`webhook:${id}`);
   }
 
   /** Key of the lease of the worker that delivers webhooks. */
   delivering(): string {
-    return '{tf}:delivering';
+    return this.#shared('delivering');
   }
 
   /** Key of the ids of a tenant's webhooks, the same in each shard. `lua/shared/outbox.lua` derives this name. */
   tenantWebhooks(shard: number, tenant: string): string {
-    return `{tf${shard}}:${tenant}:webhooks`;
+    return `${this.shardPrefix(shard)}${tenant}:webhooks`;
   }
 
   /** Key of a tenant's usage of models, one hash in each shard. `lua/shared/spending.lua` derives this name. */
   tenantUsage(shard: number, tenant: string): string {
-    return `{tf${shard}}:${tenant}:usage`;
+    return `${this.shardPrefix(shard)}${tenant}:usage`;
   }
 
   /** Key of the outbox of a shard, by time of the next attempt. `lua/shared/outbox.lua` derives this name. */
   outbox(shard: number): string {
-    return `{tf${shard}}:outbox`;
+    return `${this.shardPrefix(shard)}outbox`;
   }
 
   /** Key of the first unsent event of each entry of the outbox. `lua/shared/outbox.lua` derives this name. */
   outboxPositions(shard: number): string {
-    return `{tf${shard}}:outbox:positions`;
+    return `${this.shardPrefix(shard)}outbox:positions`;
   }
 
   /** Key of the running workers: roles, start and agents of each. */
   workers(): string {
-    return '{tf}:workers';
+    return this.#shared('workers');
   }
 
   /** Key of the connection of a running worker. The key expires if the worker does not renew it. */
   worker(worker: string): string {
-    return `{tf}:worker:${worker}`;
+    return this.#shared(`worker:${worker}`);
   }
 
   /** Key of the agents that no running worker has: the time of the first look for each. */
   missingAgents(): string {
-    return '{tf}:missing';
+    return this.#shared('missing');
   }
 
   /** Key of the lease of the worker that sweeps all shards. */
   sweeping(): string {
-    return '{tf}:sweeping';
+    return this.#shared('sweeping');
   }
 
   /** Key of the lease under which one worker measures the state that all workers share. */
   measuring(): string {
-    return '{tf}:measuring';
+    return this.#shared('measuring');
   }
 
   /**
@@ -195,7 +212,7 @@ export class Keyspace {
   conversation(conversation: ConversationRef): string[] {
     const { tenant, id } = conversation;
     const shard = this.shardOf(conversation);
-    const base = `{tf${shard}}:${tenant}:`;
+    const base = `${this.shardPrefix(shard)}${tenant}:`;
     return [
       `${base}c:${id}`,
       `${base}log:${id}`,
@@ -214,26 +231,43 @@ export class Keyspace {
     ];
   }
 
+  /** Pattern of the keys that the index of a conversation lists. It also matches the record of an expiry. */
+  listed({ tenant, id }: ConversationRef): string {
+    return `${this.shardPrefix(this.shardOf({ tenant, id }))}${tenant}:*:${id}:*`;
+  }
+
+  /** Name of a key in the index, as in `lua/shared/index-names.lua`. Undefined for a key that no index lists. */
+  listedName({ tenant, id }: ConversationRef, key: string): string | undefined {
+    const base = `${this.shardPrefix(this.shardOf({ tenant, id }))}${tenant}:`;
+    const [, kind, rest] = /^([a-z]+):[^:]+:(.+)$/.exec(key.slice(base.length)) ?? [];
+    const isListed = kind !== undefined && kind !== 'gone' && key.startsWith(`${base}${kind}:${id}:`);
+    return isListed ? `${kind}:${rest}` : undefined;
+  }
+
   key(conversation: ConversationRef, kind: ConversationKey): string {
-    return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:${kind}:${conversation.id}`;
+    return `${this.shardPrefix(this.shardOf(conversation))}${conversation.tenant}:${kind}:${conversation.id}`;
   }
 
   turn(conversation: ConversationRef, turn: string): string {
-    return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:t:${conversation.id}:${turn}`;
+    return `${this.shardPrefix(this.shardOf(conversation))}${conversation.tenant}:t:${conversation.id}:${turn}`;
   }
 
   /** Key of the pieces of a turn that a client follows, and name of the channel on which its readers are notified. */
   stream(conversation: ConversationRef, turn: string): string {
-    return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:out:${conversation.id}:${turn}`;
+    return `${this.shardPrefix(this.shardOf(conversation))}${conversation.tenant}:out:${conversation.id}:${turn}`;
   }
 
   /** Key of the outcome of a person's decision on a compaction proposal. */
   decision(conversation: ConversationRef, operation: string): string {
-    return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:op:${conversation.id}:review:${operationId(operation)}`;
+    return `${this.shardPrefix(this.shardOf(conversation))}${conversation.tenant}:op:${conversation.id}:review:${operationId(operation)}`;
   }
 
   summary(conversation: ConversationRef, hash: string): string {
-    return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:sum:${conversation.id}:${hash}`;
+    return `${this.shardPrefix(this.shardOf(conversation))}${conversation.tenant}:sum:${conversation.id}:${hash}`;
+  }
+
+  #shared(name: string): string {
+    return `${this.sharedTag}:${name}`;
   }
 }
 

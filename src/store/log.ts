@@ -2,7 +2,7 @@ import type { LogEntry, Message, Weight } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { ContextStore } from '../domain/ports/context-store.ts';
 import { decodeForking, encodeOpenCall, type ForkingReply } from './conversation-record.ts';
-import { STORE_SCHEMA } from './keys.ts';
+import { SCHEMAS } from './keys.ts';
 import { corruptRecord, type Place, parseRecordJson } from './records.ts';
 import { OPERATION_MS, type ScriptOf } from './script.ts';
 
@@ -18,7 +18,7 @@ export const appendScript: ScriptOf<ContextStore['append']> = {
   args: ([{ operation, agent, expectedHead, opens, closes, messages, firstPass }]) => [
     operation,
     agent,
-    STORE_SCHEMA,
+    SCHEMAS.current,
     expectedHead,
     OPERATION_MS,
     firstPass?.passId ?? '',

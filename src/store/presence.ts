@@ -6,6 +6,7 @@ import {
   type SilentWorker,
   type WorkerPresence,
 } from '../domain/ports/presence-store.ts';
+import { keySlot } from '../redis/key-slot.ts';
 import { type ListedConnection, OwnConnection } from '../redis/own-connection.ts';
 import type { Keyspace } from './keys.ts';
 import { findAgentScript } from './missing-agents.ts';
@@ -17,8 +18,6 @@ import { type ScriptDefinition, scriptBinder } from './script.ts';
  * connection was lost needs this time to connect again. Its renewals are 0.5 s apart.
  */
 const STALE_AFTER_MS = 1_000;
-/** Hash slot of the keys whose hash tag is `{tf}`. */
-const SLOT = 2_301;
 /** Larger than the time to live of any key. */
 const NEVER_RENEWED = Number.MAX_SAFE_INTEGER;
 
@@ -33,7 +32,7 @@ export function connectionName(worker: string): string {
  * @param worker worker whose connection this is
  */
 export function openPresence(redis: Redis, keyspace: Keyspace, worker: string): PresenceStore & AgentFinder {
-  const own = new OwnConnection(redis, { slot: SLOT, name: connectionName(worker) });
+  const own = new OwnConnection(redis, { slot: keySlot(keyspace.sharedTag), name: connectionName(worker) });
   const bind = scriptBinder(redis, keyspace);
   const begin = bind(beginPresenceScript);
   const end = bind(endPresenceScript);

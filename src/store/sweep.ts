@@ -14,6 +14,7 @@ import { ERASE_BATCH, GONE_MS } from './contexts.ts';
 import { ExistingKeys } from './existing-keys.ts';
 import { idleMember, type Keyspace, readyMember, scheduledMember } from './keys.ts';
 import { bindLease } from './lease.ts';
+import { bindRestoreIndex } from './restore-index.ts';
 import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
 import { awaitShards, joinMeasures, measureShardScript } from './shard-measures.ts';
 import { type ShardSweep, ShardSweeps } from './shard-sweeps.ts';
@@ -53,7 +54,7 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
     recordWake: async ({ kind, conversation }, wake) =>
       (kind === 'turn' || kind === 'pass') && (await record(conversation, kind, wake)),
     promoteScheduled: bind(promoteScheduledScript),
-    expire: bindExpire(bind(expireScript)),
+    expire: bindExpire(bind(expireScript), bindRestoreIndex(redis, keyspace)),
     measureShards: async () => joinMeasures(await awaitShards(keyspace.shardNumbers().map((shard) => measure(shard)))),
   };
 }
@@ -184,23 +185,34 @@ const MOST_BATCHES = 10;
 /**
  * Binds the script that expires a conversation. One call removes at most `MOST_BATCHES` batches of keys, and a later
  * call the rest. If the conversation is created again between two batches, the next batch removes nothing.
+ * An index that does not name all keys is restored first.
  */
-function bindExpire(run: SweepStore['expire']): SweepStore['expire'] {
+function bindExpire(
+  run: (...step: ExpireStep) => Promise<ExpireProgress>,
+  restoreIndex: (conversation: ConversationRef) => Promise<void>,
+): SweepStore['expire'] {
   return async (conversation, owner) => {
-    let result = await run(conversation, owner);
-    for (let batches = 1; result.status === 'more' && batches < MOST_BATCHES; batches += 1) {
-      result = await run(conversation, owner);
+    let result = await run(conversation, owner, false);
+    for (let batches = 1; result.status === 'more' || result.status === 'unlisted'; batches += 1) {
+      if (batches >= MOST_BATCHES) return { status: 'more' };
+      const isRestored = result.status === 'unlisted';
+      if (isRestored) await restoreIndex(conversation);
+      result = await run(conversation, owner, isRestored);
     }
     return result;
   };
 }
 
+type ExpireStep = [conversation: ConversationRef, owner: string, isRestored: boolean];
+/** `unlisted`: the index of the conversation does not name all of its keys, so it must be restored before the erase goes on. */
+type ExpireProgress = ExpireResult | { readonly status: 'unlisted' };
+
 /** Script that removes one batch of keys of an expired conversation. */
-export const expireScript: ScriptOf<SweepStore['expire']> = {
+export const expireScript: ScriptDefinition<ExpireStep, ExpireProgress> = {
   file: 'expire',
-  args: ([, owner]) => [owner, ERASE_BATCH, GONE_MS],
+  args: ([, owner, isRestored]) => [owner, ERASE_BATCH, GONE_MS, isRestored ? 1 : 0],
   decode: (reply) => {
-    const answer = reply as ['expired', number] | [Exclude<ExpireResult['status'], 'expired'>];
+    const answer = reply as ['expired', number] | [Exclude<ExpireProgress['status'], 'expired'>];
     return answer[0] === 'expired' ? { status: 'expired', removedKeys: answer[1] } : { status: answer[0] };
   },
 };

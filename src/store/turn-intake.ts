@@ -6,7 +6,7 @@ import type { TurnIntake } from '../domain/ports/turn-store.ts';
 import { describeDecision, TURN_LIMITS, type TurnState } from '../domain/turn.ts';
 import { viewWait } from '../domain/wait-view.ts';
 import { decodeForking, type ForkingReply } from './conversation-record.ts';
-import { type Keyspace, STORE_SCHEMA, scheduledMember } from './keys.ts';
+import { type Keyspace, SCHEMAS, scheduledMember } from './keys.ts';
 import { decodeMessage } from './log.ts';
 import { bindReadEntry } from './log-pages.ts';
 import { callStore, RecordFields } from './records.ts';
@@ -32,7 +32,7 @@ export const acceptTurnScript: ScriptOf<TurnIntake['accept']> = {
     request.wake,
     request.delayMs ?? 0,
     request.maxQueuedTurns,
-    STORE_SCHEMA,
+    SCHEMAS.current,
     request.redriveOf ?? '',
     request.traceParent ?? '',
     request.context ?? '',

@@ -3,7 +3,7 @@ import { PASS_LIMITS } from '../domain/pass.ts';
 import { FORK_LEASE_MS, type ForkLost, type ForkPlan, type VersionStore } from '../domain/ports/version-store.ts';
 import { checkNumber, type Summary, summarySchema } from '../domain/version.ts';
 import { decodeForking, encodeBackoff, encodeOpenCall, type ForkingReply } from './conversation-record.ts';
-import { type Keyspace, STORE_SCHEMA } from './keys.ts';
+import { type Keyspace, SCHEMAS } from './keys.ts';
 import { encodeLogEntry } from './log.ts';
 import { callStore, corruptRecord, MAX_SEQ, readJson } from './records.ts';
 import { encodePairs, OPERATION_MS, type ScriptOf, scriptBinder } from './script.ts';
@@ -79,7 +79,7 @@ export const beginForkScript: ScriptOf<VersionStore['beginFork']> = {
   file: 'begin-fork',
   args: ([{ operation, agent, plan, conversationTtl = '' }]) => [
     operation,
-    STORE_SCHEMA,
+    SCHEMAS.current,
     agent,
     NOBODY,
     encodePlan(plan),

@@ -1,5 +1,5 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
-import { createGauge } from './instruments.ts';
+import { Counter, collectDefaultMetrics, Histogram, type Registry } from 'prom-client';
+import { createGauge, openRegistry } from './instruments.ts';
 import { HTTP_METRICS } from './metric-catalogue.ts';
 import type { MetricsPage } from './metrics.ts';
 
@@ -15,8 +15,8 @@ export interface HttpMetrics {
 }
 
 /** Creates the metrics of a process that serves HTTP. @param readOpenReaders number of open streams and waits */
-export function createHttpMetrics(readOpenReaders: () => number): HttpMetrics {
-  const registry = new Registry();
+export function createHttpMetrics(readOpenReaders: () => number, prefix?: string): HttpMetrics {
+  const registry = openRegistry(prefix);
   const { requests, requestSeconds, readers } = HTTP_METRICS;
   const [counted, timed] = [describe(requests, registry), describe(requestSeconds, registry)];
   const counter = new Counter<string>(counted);

@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { DEFAULT_PREFIX } from '../domain/namespace.ts';
 import { METRICS, type MetricSpec } from './metric-catalogue.ts';
 
 type LabelOf<Spec extends MetricSpec> = Spec['labels'][number];
@@ -6,6 +7,13 @@ type LabelOf<Spec extends MetricSpec> = Spec['labels'][number];
 type InstrumentOf<Spec extends MetricSpec> = Spec['type'] extends 'counter'
   ? Counter<LabelOf<Spec>>
   : Histogram<LabelOf<Spec>>;
+
+/** Opens a registry of its own. Each metric of an application with a prefix has it as a label. */
+export function openRegistry(prefix = DEFAULT_PREFIX): Registry {
+  const registry = new Registry();
+  if (prefix !== DEFAULT_PREFIX) registry.setDefaultLabels({ prefix });
+  return registry;
+}
 
 /** One Prometheus instrument for each entry of the metric catalogue, under the same key. */
 export type Instruments = { readonly [Key in keyof typeof METRICS]: InstrumentOf<(typeof METRICS)[Key]> };

@@ -1,7 +1,7 @@
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { collectDefaultMetrics, type Registry } from 'prom-client';
 import type { EventListener } from '../domain/events.ts';
 import { recordEvents } from './event-metrics.ts';
-import { createGauge, createInstruments } from './instruments.ts';
+import { createGauge, createInstruments, openRegistry } from './instruments.ts';
 import { combineListeners } from './listeners.ts';
 import { createMeasuredGauges, type Measures } from './measured-gauges.ts';
 import { WORKER_GAUGES } from './metric-catalogue.ts';
@@ -10,6 +10,8 @@ import { WORKER_GAUGES } from './metric-catalogue.ts';
 const MEASURE_DEADLINE_MS = 2_000;
 
 export interface MetricsOptions {
+  /** Prefix of the application. Each metric has it as a label, unless the application has no prefix. */
+  readonly prefix?: string | undefined;
   /** Number of parallel jobs of this worker, by role. */
   readonly concurrency?: Readonly<Record<string, number>>;
   /** Deadline of a measurement, in ms (2,000). */
@@ -34,8 +36,8 @@ export interface Metrics {
 
 /** Creates the metrics of one worker process, including Node's event-loop lag, heap and garbage collection. */
 export function createMetrics(options: MetricsOptions = {}): Metrics {
-  const { measureDeadlineMs = MEASURE_DEADLINE_MS, concurrency } = options;
-  const registry = new Registry();
+  const { measureDeadlineMs = MEASURE_DEADLINE_MS, concurrency, prefix } = options;
+  const registry = openRegistry(prefix);
   const instruments = createInstruments(registry);
   const listener = recordEvents(instruments);
   const report = combineListeners(listener, ...(options.onEvent === undefined ? [] : [options.onEvent]));

@@ -46,3 +46,23 @@ test('the quarantine commands list unreadable records, restore one and delete an
   expect(missing.code).toBe(1);
   expect(missing.stderr).toContain('not_found');
 });
+
+test('no command restores or drops a record of a database with a newer schema', async () => {
+  const { url } = await openOwnRedis();
+  const redis = new Redis(url);
+  onTestFinished(() => redis.disconnect());
+  await redis.hset('{tf}:database', { schema: 99, shards: 256 });
+  await redis.hset('{tf3}:quarantined', 'ready|kept', `${Date.now()} 1 why`);
+  for (const verb of ['restore', 'drop']) {
+    const { code, stderr } = await runTurnfold(['quarantine', verb, '3', 'ready|kept'], {
+      env: { REDIS_URL: url },
+    });
+    expect([verb, code, stderr]).toEqual([
+      verb,
+      expect.any(Number),
+      expect.stringContaining('incompatible_store: schema'),
+    ]);
+    expect(code).not.toBe(0);
+  }
+  expect(await redis.hexists('{tf3}:quarantined', 'ready|kept')).toBe(1);
+});

@@ -16,6 +16,7 @@ describe('an environment that says nothing', () => {
   const defaults = {
     redisUrl: undefined,
     redisTls: undefined,
+    prefix: 'tf',
     shards: 256,
     queueShards: 1,
     concurrency: { turn: 50, compaction: 10, summarization: 10 },
@@ -43,6 +44,7 @@ describe('an environment that says nothing', () => {
 test('readConfig reads every variable', () => {
   const env = {
     REDIS_URL: 'rediss://user:pass@redis.example:6380/2',
+    TURNFOLD_PREFIX: 'shop',
     TURNFOLD_SHARDS: '16',
     TURNFOLD_QUEUE_SHARDS: '4',
     TURNFOLD_TURN_CONCURRENCY: '1',
@@ -66,6 +68,7 @@ test('readConfig reads every variable', () => {
   expect(readConfig(env)).toStrictEqual({
     redisUrl: env.REDIS_URL,
     redisTls: undefined,
+    prefix: 'shop',
     shards: 16,
     queueShards: 4,
     concurrency: { turn: 1, compaction: 2, summarization: 3 },

@@ -8,7 +8,7 @@ import { conversation, type Fixture, turnRole, useFixture } from './fixture.ts';
 /** Waits until a worker process has taken a wake, and kills that process. */
 async function takeAndDie(fixture: Fixture): Promise<void> {
   const script = fileURLToPath(new URL('./hold-turn.ts', import.meta.url));
-  const worker = spawn(process.execPath, [script, fixture.url, fixture.namespace], {
+  const worker = spawn(process.execPath, [script, fixture.url, fixture.prefix], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   onTestFinished(() => void worker.kill('SIGKILL'));

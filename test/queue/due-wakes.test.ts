@@ -120,7 +120,7 @@ test('no wake is taken from a paused queue, or while a job of a dead worker or o
 test('a worker says each time that it found no job, also if it had none before', async () => {
   const fixture = useFixture();
   const connection = openQueueConnection({ url: fixture.url, onError: () => undefined });
-  const place = { name: 'turn', shard: 0, namespace: fixture.namespace, connection, concurrency: 1 } as const;
+  const place = { name: 'turn', shard: 0, prefix: fixture.prefix, connection, concurrency: 1 } as const;
   const marker = fixture.openRaw('turn').toKey('marker');
   const redis = fixture.connect();
   const ignore = (): void => undefined;

@@ -37,7 +37,7 @@ async function startRoles(fixture: Fixture, pass: PassHandler, summarize: Summar
 
 async function countKeys(fixture: Fixture): Promise<number> {
   const redis = fixture.connect();
-  const keys = await redis.keys(`{tq*}.${fixture.namespace}:*`);
+  const keys = await redis.keys(`{${fixture.prefix}/tq*}:*`);
   // Without the keys that a queue always has, however many jobs it had.
   return keys.filter((key) => !/:(meta|events|pc|marker|stalled-check|id|metrics:\w+(:data)?)$/.test(key)).length;
 }
@@ -150,7 +150,7 @@ test('a compaction pass continues when another program has failed its child jobs
   const connection = new Redis(fixture.url, { maxRetriesPerRequest: null });
   const stranger = new Worker('summarization', () => Promise.reject(new UnrecoverableError('no')), {
     connection,
-    prefix: queuePrefix(0, fixture.namespace),
+    prefix: queuePrefix(0, fixture.prefix),
   });
   stranger.on('error', () => undefined);
   onTestFinished(async () => {
@@ -191,7 +191,7 @@ test('after a worker added child jobs and died, the next delivery of the compact
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const children = fixture.openRaw('summarization');
-  const parent = { queue: `${queuePrefix(0, fixture.namespace)}:compaction` };
+  const parent = { queue: `${queuePrefix(0, fixture.prefix)}:compaction` };
   for (const wake of ['ended', 'pending']) await wakes.wake('pass', c1, wake);
   for (const [child, wake] of [
     ['s-1', 'ended'],
@@ -202,7 +202,7 @@ test('after a worker added child jobs and died, the next delivery of the compact
   }
   const stranger = new Worker('summarization', null, {
     connection: await children.getBackend().client,
-    prefix: queuePrefix(0, fixture.namespace),
+    prefix: queuePrefix(0, fixture.prefix),
   });
   onTestFinished(() => stranger.close());
   for (const child of ['s-1', 's-2']) {

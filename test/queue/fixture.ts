@@ -13,7 +13,7 @@ import { type OpenWakeQueue, openWakeQueue } from '../../src/queue/wake-queue.ts
 export interface Fixture {
   readonly url: string;
   readonly shards: number;
-  readonly namespace: string;
+  readonly prefix: string;
   readonly errors: { readonly error: unknown; readonly where: string }[];
   /** Jobs that a worker removed because their data cannot be read. */
   readonly drops: { readonly queue: string; readonly job: string; readonly error: unknown }[];
@@ -29,19 +29,19 @@ export interface Fixture {
 
 /** Opens queues for one test. They are closed and removed at its end. */
 export function useFixture({ url = inject('redisUrl'), shards = 1 } = {}): Fixture {
-  const namespace = `test-${randomUUID()}`;
+  const prefix = `test-${randomUUID()}`;
   const errors: Fixture['errors'] = [];
   const drops: Fixture['drops'] = [];
   const reclaims: string[] = [];
   const shared = {
     url,
     shards,
-    namespace,
+    prefix,
     onError: (error: unknown, where: string) => void errors.push({ error, where }),
   };
   // A Redis that only this test uses is removed with the test. Hooks run in reverse order, so the keys are removed
   // last.
-  if (url === inject('redisUrl')) onTestFinished(() => removeKeys(url, `{tq*}.${namespace}:*`));
+  if (url === inject('redisUrl')) onTestFinished(() => removeKeys(url, `{${prefix}/tq*}:*`));
   return {
     ...shared,
     errors,
@@ -70,7 +70,7 @@ export function useFixture({ url = inject('redisUrl'), shards = 1 } = {}): Fixtu
     },
     openRaw(name, shard = 0) {
       const connection = new Redis(url, { maxRetriesPerRequest: null });
-      const queue = new Queue(name, { connection, prefix: queuePrefix(shard, namespace) });
+      const queue = new Queue(name, { connection, prefix: queuePrefix(shard, prefix) });
       onTestFinished(async () => {
         await queue.close();
         connection.disconnect();

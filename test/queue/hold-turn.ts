@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { openQueueWorkers } from '../../src/queue/queue-workers.ts';
 
-const [url = '', namespace = ''] = process.argv.slice(2);
+const [url = '', prefix = ''] = process.argv.slice(2);
 const handler = async (): Promise<never> => {
   process.stdout.write('taken\n');
   await once(process, 'never');
@@ -10,7 +10,7 @@ const handler = async (): Promise<never> => {
 };
 const workers = openQueueWorkers({
   url,
-  namespace,
+  prefix,
   shards: 1,
   roles: { turn: { handler, concurrency: 1 } },
   onError: (error) => process.stderr.write(`${String(error)}\n`),

@@ -10,12 +10,12 @@ const NEWER = { v: PAYLOAD_VERSION + 1, who: ['_', 'c1'] };
 const OPTIONS = { jobId: 'w-1', priority: DEFAULT_PRIORITY, removeOnComplete: true };
 
 /** A worker of the newer release. It accepts data of any version. */
-function openNewerWorker({ url, namespace }: Fixture): { readonly seen: unknown[] } {
+function openNewerWorker({ url, prefix }: Fixture): { readonly seen: unknown[] } {
   const seen: unknown[] = [];
   const connection = new Redis(url, { maxRetriesPerRequest: null });
   const worker = new Worker('turn', async (job) => void seen.push(job.data), {
     connection,
-    prefix: queuePrefix(0, namespace),
+    prefix: queuePrefix(0, prefix),
   });
   onTestFinished(async () => {
     await worker.close();

@@ -24,7 +24,7 @@ async function readWait(wakes: OpenWakeQueue, queue: QueueName): Promise<number 
 }
 
 function keyOf(fixture: Fixture, queue: QueueName, name: string): string {
-  return `${queuePrefix(0, fixture.namespace)}:${queue}:${name}`;
+  return `${queuePrefix(0, fixture.prefix)}:${queue}:${name}`;
 }
 
 /** A compaction pass that was requested an hour ago has come back from its child jobs, while all workers are busy. */

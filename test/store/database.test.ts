@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, expect, inject, test } from 'vitest';
 import { openConnection } from '../../src/redis/connection.ts';
 import { openDatabase } from '../../src/store/database.ts';
-import { STORE_SCHEMA } from '../../src/store/keys.ts';
+import { SCHEMAS } from '../../src/store/keys.ts';
 
 /** A separate key prefix on the Redis of the test run, so that this file has its own database. */
 const redis = openConnection({ url: inject('redisUrl') }).duplicate({ keyPrefix: `database.${randomUUID()}:` });
@@ -12,7 +12,7 @@ afterAll(() => redis.quit());
 test('if many processes open a new database at once, only one of them creates the database', async () => {
   const opened = await Promise.all([1, 2, 3].map(() => openDatabase(redis, { shards: 64 })));
   expect(opened.map(({ shards }) => shards)).toEqual([64, 64, 64]);
-  expect(await redis.hgetall('{tf}:database')).toEqual({ schema: String(STORE_SCHEMA), shards: '64' });
+  expect(await redis.hgetall('{tf}:database')).toEqual({ schema: String(SCHEMAS.current), shards: '64' });
 });
 
 test('openDatabase refuses a number of shards that differs from the database’s, and the error names the database’s number', async () => {
@@ -51,26 +51,45 @@ test('openDatabase refuses a Redis that is too old, before it sends a script', a
   await openDatabase(sayVersion('7.0.0'), { shards: 64 });
 });
 
-test('openDatabase refuses a database with a newer schema, and its error asks to update turnfold', async () => {
-  await redis.hset('{tf}:database', 'schema', STORE_SCHEMA + 1);
-  await expect(openDatabase(redis, { shards: 64 })).rejects.toMatchObject({
-    code: 'incompatible_store',
-    field: 'schema',
-    message: expect.stringMatching(
-      new RegExp(`schema ${STORE_SCHEMA + 1}\\..* up to ${STORE_SCHEMA}\\. Update this turnfold`),
-    ),
-    details: { found: STORE_SCHEMA + 1, supported: STORE_SCHEMA },
-  });
-  expect(await redis.hget('{tf}:database', 'schema'), 'left as it is').toBe(String(STORE_SCHEMA + 1));
+const RANGE = { oldest: 4, current: 6 };
+
+test.each([
+  ['7', /schema 7, written by a newer turnfold\..* only schemas 4 to 6\. Update this program\. Nothing was changed/],
+  ['3', /schema 3, which .* cannot migrate\..* First run a release that supports schema 3 and a later one/],
+  ['0', /schema 0, which .* cannot migrate/],
+  ['x', /no readable schema number.* Restore the record from a backup/],
+  ['', /no readable schema number/],
+])(
+  'a database with schema "%s" is refused by a program of schemas 4 to 6, and stays as it is',
+  async (schema, message) => {
+    const stored = schema === '' ? { shards: '64' } : { schema, shards: '64' };
+    await redis.hset('{tf}:database', stored);
+    const opening = openDatabase(redis, { shards: 64 }, RANGE);
+    await expect(opening).rejects.toMatchObject({ code: 'incompatible_store', field: 'schema' });
+    await expect(opening).rejects.toThrow(message);
+    expect(await redis.hgetall('{tf}:database')).toEqual(stored);
+  },
+);
+
+test('a refused database gets no field that it lacks', async () => {
+  await redis.hset('{tf}:database', 'schema', '7');
+  await expect(openDatabase(redis, { shards: 64 }, RANGE)).rejects.toMatchObject({ field: 'schema' });
+  expect(await redis.hgetall('{tf}:database')).toEqual({ schema: '7' });
+  await redis.hset('{tf}:database', 'schema', '6');
+  await expect(openDatabase(redis, { shards: 64 }, RANGE)).rejects.toMatchObject({ field: 'shards' });
+  expect(await redis.hgetall('{tf}:database')).toEqual({ schema: '6' });
 });
 
-test('openDatabase raises the schema number of an older database, unless the caller’s number of shards is wrong', async () => {
-  await redis.hset('{tf}:database', { schema: STORE_SCHEMA - 1, shards: 64 });
-  await expect(openDatabase(redis, { shards: 256 })).rejects.toMatchObject({ field: 'shards' });
-  expect(await redis.hget('{tf}:database', 'schema')).toBe(String(STORE_SCHEMA - 1));
-  await Promise.all([1, 2].map(() => openDatabase(redis, { shards: 64 })));
-  expect(await redis.hgetall('{tf}:database')).toEqual({ schema: String(STORE_SCHEMA), shards: '64' });
-});
+test.each([4, 5])(
+  'openDatabase raises schema %i of a database to 6, unless the number of shards is wrong',
+  async (schema) => {
+    await redis.hset('{tf}:database', { schema, shards: 64 });
+    await expect(openDatabase(redis, { shards: 256 }, RANGE)).rejects.toMatchObject({ field: 'shards' });
+    expect(await redis.hget('{tf}:database', 'schema')).toBe(String(schema));
+    await Promise.all([1, 2].map(() => openDatabase(redis, { shards: 64 }, RANGE)));
+    expect(await redis.hgetall('{tf}:database')).toEqual({ schema: '6', shards: '64' });
+  },
+);
 
 test('openDatabase refuses a Redis URL whose database number does not exist', async () => {
   const elsewhere = openConnection({ url: new URL('/99', inject('redisUrl')).href });

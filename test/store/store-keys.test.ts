@@ -131,7 +131,7 @@ describe('erase of a conversation in Redis', () => {
       await store.accept(turnFor(conversation, `t${turn}`, { maxQueuedTurns: 1_000 }));
     }
     const eraseBatch = scriptBinder(redis, keyspace)(eraseScript);
-    expect(await eraseBatch(conversation, true)).toMatchObject({ hasMore: true });
+    expect(await eraseBatch(conversation, true, false)).toMatchObject({ left: 'keys' });
     const idle = keyspace.idle(keyspace.shardOf(conversation));
     expect(Number(await redis.zscore(idle, idleMember(conversation))), 'somebody looks').toBeGreaterThan(0);
     await redis.zadd(idle, 1, idleMember(conversation));
@@ -201,9 +201,9 @@ describe('a conversation that has been idle enough', () => {
   test('an erase during an expiry reports the total of removed keys, and the expiry reports none', async () => {
     const { conversation, keys } = await makeLarge();
     const expire = scriptBinder(redis, keyspace)(expireScript);
-    expect(await expire(conversation, 'one')).toEqual({ status: 'more' });
+    expect(await expire(conversation, 'one', false)).toEqual({ status: 'more' });
     expect(await store.erase(conversation)).toEqual({ removedKeys: keys });
-    expect(await expire(conversation, 'one')).toEqual({ status: 'kept' });
+    expect(await expire(conversation, 'one', false)).toEqual({ status: 'kept' });
     expect(await readKeys(redis, keyspace, conversation)).toEqual([keyspace.key(conversation, 'gone')]);
   });
 

@@ -4,7 +4,7 @@ import type { ConversationRef } from '../../src/domain/ids.ts';
 import { CLOSING_RESULT } from '../../src/domain/message.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
 import { createIdSource } from '../../src/jobs/id-source.ts';
-import { STORE_SCHEMA } from '../../src/store/keys.ts';
+import { SCHEMAS } from '../../src/store/keys.ts';
 import { Script } from '../../src/store/script.ts';
 import { bytesOfMessage, countMessage } from '../../src/tokens/message-tokens.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
@@ -88,7 +88,7 @@ describe('Redis keys of turns', () => {
     const names = ['c', 'ev', 'ix', 'log'].map((kind) => `${base}${kind}:${conversation.id}`);
     expect(keys).toEqual([...names, keyspace.turn(conversation, 'turn.1')]);
     expect(await redis.hkeys(keyspace.key(conversation, 'ix'))).toEqual(['t:turn.1']);
-    expect(await redis.hget(keyspace.key(conversation, 'c'), 'schema')).toBe(String(STORE_SCHEMA));
+    expect(await redis.hget(keyspace.key(conversation, 'c'), 'schema')).toBe(String(SCHEMAS.current));
   });
 
   test('the input of a turn has its own field until the input is in the log or the turn is settled', async () => {

@@ -46,23 +46,23 @@ export async function runServe({ output }: CommandContext, options: ServeCommand
   const { host, port } = options;
   checkOptions(options);
   const config = readConfig();
-  const { redisUrl = DEFAULT_REDIS_URL, redisTls, shards, queueShards, durability, shutdownMs, logLevel } = config;
+  const { redisUrl = DEFAULT_REDIS_URL, redisTls, prefix, shards, queueShards, durability } = config;
+  const { shutdownMs, logLevel } = config;
   const logger = createLogger({ level: logLevel, secrets: listSecrets(readEnvironment()) });
   const { interruption, interrupted } = listenForSignals();
-  const location = { url: redisUrl, tls: redisTls };
+  const location = { url: redisUrl, tls: redisTls, prefix };
+  const settings = { redisUrl, redisTls, prefix, shards, queueShards, durability };
   await using stack = new AsyncDisposableStack();
   const onError = (error: unknown): void => logger.error({ error }, 'HTTP request failed');
   const wait = { location, waitMs: PROCESS_WAIT_MS, output, signal: interrupted };
   const client = stack.adopt(
-    await waitForRedis(wait, () => openClient({ redisUrl, redisTls, shards, queueShards, durability, onError })).catch(
-      async (error: unknown) => {
-        throw await explainError(error, location);
-      },
-    ),
+    await waitForRedis(wait, () => openClient({ ...settings, onError })).catch(async (error: unknown) => {
+      throw await explainError(error, location);
+    }),
     (opened) => opened.close(),
   );
   const fleet = stack.adopt(await openConfiguredFleet(config, onError), (opened) => opened.close());
-  const metrics = createHttpMetrics(() => app.readers);
+  const metrics = createHttpMetrics(() => app.readers, prefix);
   const onRequest: HttpAppOptions['onRequest'] = (request) => metrics.record(request);
   const callers = limitCallers(client, options);
   const app = createApp(client, options, { onError, onRequest, fleet: () => fleet.read(), ...callers });

@@ -34,7 +34,7 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
   if (redisUrl === undefined) {
     throw fieldError('invalid_config', 'REDIS_URL', 'not set. A worker needs the address of its Redis.');
   }
-  const location = { url: redisUrl, tls: redisTls };
+  const location = { url: redisUrl, tls: redisTls, prefix: config.prefix };
   const sources = await readPolicySources(options, output);
   const agents = await loadAgents(options.agents, output);
   const secrets = listSecrets(readEnvironment());

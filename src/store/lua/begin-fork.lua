@@ -28,6 +28,8 @@ if known then
   if refusal[2] == 0 then return refusal end
 end
 create_conversation(is_gone or known, schema, fork_agent)
+-- A fork may have no other key that an erase must find. Without any name, its index would count as lost.
+redis.call('HSET', ix, 'fork:1', '')
 put(record, 'forking', operation .. ' ' .. plan, 'forkAgent', agent)
 lease_fork(leaseMs)
 start_idle_ttl(false, ttl)

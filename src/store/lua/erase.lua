@@ -2,12 +2,13 @@
 -- Erases a conversation, one batch of keys per call, until no key is left. The script runs on a full Redis, because it
 -- frees memory. The key `gone` counts the removed keys, so a repeated erase gets the same reply. If `gone` is missing, the
 -- conversation was created again, and its keys must stay.
--- ARGV: 1 for the first call, batch size, goneMs
--- Reply: {keys removed so far, 1 if keys are left}
+-- ARGV: 1 for the first call, batch size, goneMs, 1 if the index was just restored
+-- Reply: {keys removed so far, 1 if keys are left, or the index must be restored: 2, or 3 before any write}
 -- @include key-names
 -- @include ready
 -- @include erase
 if ARGV[1] == '1' then
+  if ARGV[4] == '0' and is_index_lost() then return { 0, 3 } end
   if not tonumber(redis.pcall('GET', gone) or 0) then redis.call('UNLINK', gone) end
   redis.call('SET', gone, 0, 'NX', 'PX', ARGV[3])
   -- This erase reports how many keys it removed. An expiry in progress must not report the same keys, so its record is

@@ -2,22 +2,24 @@
 -- Erases a conversation that was idle for its TTL, one batch of keys per call, or continues an interrupted erase. The
 -- script checks the present state, so a conversation that was active since the sweep is kept. Only the call that
 -- removed the last key reports the expiry, and reports it again if repeated (I5).
--- ARGV: owner (the call), batch size, goneMs
+-- ARGV: owner (the call), batch size, goneMs, 1 if the index was just restored
 -- Reply: {'kept'} | {'more'}: keys are left | {'expired', keys removed by all calls} | {'resumed'}: a caller's erase
--- has ended
+-- has ended | {'unlisted'}: the index must be restored first
 -- @include key-names
 -- @include corrupt
 -- @include ready
 -- @include erase
-local owner, size, gone_ms = unpack(ARGV)
+local owner, size, gone_ms, is_restored = unpack(ARGV)
 local BUSY_MS, RESEND_MS = 60000, 60000
 
--- Returns the latest due time of the conversation's scheduled turns, or 0. The mailbox does not list scheduled turns
+-- Returns the latest due time of the conversation's scheduled turns, or 0, or nil if the index does not list all turns. The mailbox does not list scheduled turns
 -- (I2), so this function reads the index `ix`, once per expiry. That takes 1.5 ms at 1,000 turns, 17 at 10,000, 100 at
 -- 100,000. A search of `ready` instead would read the entries of the whole shard: 12 ms at 10,000 late entries.
 local function find_last_due()
   local last = 0
+  if is_restored == '0' and is_index_lost() then return nil end
   for _, name in ipairs(redis.call('HKEYS', ix)) do
+    if not key_of(name) then return nil end
     local key = turn_prefix .. string.sub(name, 3)
     local due = string.sub(name, 1, 2) == 't:' and redis.call('HGET', key, 'dueAt')
     if due and redis.call('HGET', key, 'state') == 'scheduled' then last = math.max(last, due) end
@@ -27,7 +29,7 @@ end
 
 local schema, ttl_field, head, fork_until = unpack(redis.call('HMGET', c, 'schema', 'ttl', 'head', 'forkUntil'))
 
--- Returns the earliest time at which the conversation's idle TTL may have passed.
+-- Returns the earliest time at which the conversation's idle TTL may have passed, or nil if the index must be restored.
 local function find_idle_end()
   local ttl, ends = string.match(ttl_field, '^(%d+) (%d+)$')
   local is_busy = redis.call('LLEN', mb) > 0 or redis.call('EXISTS', pass) == 1 or tonumber(fork_until or 0) > now
@@ -40,12 +42,14 @@ local function find_idle_end()
   ends = math.max(ends, written + ttl)
   if ends > now then return ends end
   local due = find_last_due()
+  if not due then return nil end
   return due > 0 and math.max(due, now) + math.max(ttl, BUSY_MS) or ends
 end
 
 if ttl_field and not string.find(ttl_field, '^%d+ %d+$') then return corrupt(c, 'ttl') end
 if schema and ttl_field then
   local ends = find_idle_end()
+  if not ends then return { 'unlisted' } end
   if ends > now then
     schedule_idle_check(ends)
     return { 'kept' }
@@ -58,6 +62,6 @@ elseif schema or redis.call('EXISTS', ix) == 0 then
 end
 redis.call('SET', gone, 0, 'NX', 'PX', gone_ms)
 local removed, has_more = erase_batch(size)
-if has_more == 1 then return { 'more' } end
+if has_more > 0 then return { has_more == 2 and 'unlisted' or 'more' } end
 if not redis.call('SET', expiry, owner, 'XX', 'PX', RESEND_MS) then return { 'resumed' } end
 return { 'expired', removed }

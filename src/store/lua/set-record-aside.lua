@@ -24,7 +24,7 @@ why = why .. ', key renamed to ' .. kept_as
 quarantine('key', key, nil, why)
 if find_flaw() then return { 'set_aside', why, 0 } end
 -- The name of this key begins with the name of the record.
-local kind, rest = string.match(kept_as, '^{%w+}:[^:]+:(%l+:)[^:]+:(.+)$')
+local kind, rest = string.match(kept_as, '^{[^}]+}:[^:]+:(%l+:)[^:]+:(.+)$')
 index_key(kind .. rest)
 if key ~= pass then return { 'set_aside', why, 0 } end
 -- These fields are kept, so that ending the pass also answers the person who decided on its proposal.

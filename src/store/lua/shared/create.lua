@@ -22,8 +22,12 @@ local function create_conversation(is_gone, schema, agent)
     -- @include idle-ttl
     check_keys('ZCARD', failed, 'ZCARD', idle)
     -- @include index-names
-    for _, name in ipairs(redis.call('HKEYS', ix)) do
-      redis.call('UNLINK', key_of(name) or ix)
+    local names = redis.call('HKEYS', ix)
+    for _, name in ipairs(names) do
+      if not key_of(name) then refuse(ix, '') end
+    end
+    for _, name in ipairs(names) do
+      redis.call('UNLINK', key_of(name))
       if string.sub(name, 1, 2) == 't:' then forget_turn(string.sub(name, 3)) end
     end
     -- @include packs

@@ -9,16 +9,21 @@
 -- @include shard-notes
 local ERASE_GRACE_MS = 5000
 
--- If the index key has the wrong type, the keys that it listed are unknown. The listed keys disappear when they expire.
+-- Takes up to `size` names out of the index. Names of another form stay. Returns nil if no other names are left, or if the
+-- index has the wrong type.
 local function take_names(size)
-  local names = redis.pcall('HRANDFIELD', ix, size)
-  if names.err then redis.call('UNLINK', ix) elseif #names > 0 then redis.call('HDEL', ix, unpack(names)) end
-  return names
+  local names, readable = redis.pcall('HRANDFIELD', ix, size), {}
+  if names.err then return nil end
+  for _, name in ipairs(names) do
+    if key_of(name) then readable[#readable + 1] = name end
+  end
+  if #readable > 0 then redis.call('HDEL', ix, unpack(readable)) end
+  return (#readable > 0 or #names == 0) and readable or nil
 end
 
 -- Removes the conversation's own keys, then up to `size` of the keys that the index `ix` lists. find_loss relies on
--- this order. Returns how many keys were removed so far, and 1 if keys are left. While keys are left, the
--- conversation's entry in `idle` stays, so a sweep continues an interrupted erase.
+-- this order. Returns how many keys were removed so far, and 1 if keys are left, or 2 if the index does not tell which. While
+-- keys are left, the conversation's entry in `idle` stays, so a sweep continues an interrupted erase.
 local function erase_batch(size)
   local head = redis.pcall('LINDEX', mb, 0)
   if type(head) == 'string' then forget_waiting(head) end
@@ -29,12 +34,12 @@ local function erase_batch(size)
   unschedule(pass_member)
   remove_open_pass()
   forget_notes()
-  for _, name in ipairs(take_names(size)) do
-    local key = key_of(name)
-    if key then removed = removed + redis.call('UNLINK', key) end
+  local names = take_names(size)
+  for _, name in ipairs(names or {}) do
+    removed = removed + redis.call('UNLINK', key_of(name))
     if string.sub(name, 1, 2) == 't:' then forget_turn(string.sub(name, 3)) end
   end
-  local has_more = redis.call('EXISTS', ix)
-  if has_more == 1 then schedule_idle_check(now + ERASE_GRACE_MS) else forget_idle_ttl() end
+  local has_more = names and redis.call('EXISTS', ix) or 2
+  if has_more > 0 then schedule_idle_check(now + ERASE_GRACE_MS) else forget_idle_ttl() end
   return redis.call('INCRBY', gone, removed), has_more
 end

@@ -7,7 +7,7 @@ local WEBHOOK_EVENTS = { turn_settled = true, turn_waiting = true, version_commi
 
 local function enter_outbox(type, event)
   if not WEBHOOK_EVENTS[type] then return end
-  local shard, tenant, id = string.match(ev, '^({%w+}:)([^:]+):ev:(.+)$')
+  local shard, tenant, id = string.match(ev, '^({[^}]+}:)([^:]+):ev:(.+)$')
   for _, webhook in ipairs(redis.pcall('SMEMBERS', shard .. tenant .. ':webhooks')) do
     local name = webhook .. '|' .. tenant .. '|' .. id
     if redis.pcall('ZADD', shard .. 'outbox', 'NX', now, name) == 1 then

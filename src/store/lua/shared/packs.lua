@@ -1,2 +1,2 @@
 -- Requires: key-names. Defines: packs. Hash packs: names of seqs -> log entries, compressed. See packs.ts.
-local packs = string.gsub(c, '^({%w+}:[^:]+:)c:', '%1pk:')
+local packs = string.gsub(c, '^({[^}]+}:[^:]+:)c:', '%1pk:')

@@ -2,7 +2,7 @@
 -- sorted set `ready` stores the time in ms at which the sweeper must check an entry again. Members: t|tenant|id (turns),
 -- p|tenant|id (pass), d|tenant|id|turn (scheduled turn). Ids hold no ':' and no '|', so the key's name yields tenant and
 -- id.
-local tenant, id = string.match(c, '^{tf%d+}:([^:]+):c:(.+)$')
+local tenant, id = string.match(c, '^{[^}]+}:([^:]+):c:(.+)$')
 local turn_member, pass_member = 't|' .. tenant .. '|' .. id, 'p|' .. tenant .. '|' .. id
 -- Milliseconds that a wake may take to reach a worker before the sweeper checks the entry.
 local WAKE_GRACE_MS = 5000

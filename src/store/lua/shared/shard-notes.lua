@@ -6,7 +6,7 @@ local framed_name = '|' .. tenant .. '|' .. id .. '|'
 -- Fields of the quarantine name an entry of a set, or a whole key.
 local function names_conversation(field)
   if string.find(field .. '|', framed_name, 1, true) then return true end
-  local key_tenant, key_id = string.match(field, '^key|{%w+}:([^:]+):%l+:([^:]+)')
+  local key_tenant, key_id = string.match(field, '^key|{[^}]+}:([^:]+):%l+:([^:]+)')
   return key_tenant == tenant and key_id == id
 end
 

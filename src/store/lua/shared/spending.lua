@@ -9,7 +9,7 @@ local function add_spending(usage)
   for at = 1, #SPENT do is_spent = is_spent or tonumber(usage[at] or 0) > 0 end
   if not is_spent then return {} end
   local before = { string.match(value_of(record, 'spent') or '', '^(%d+) (%d+) (%d+) (%d+)$') }
-  local tenant = string.match(c, '^({%w+}:[^:]+:)c:') .. 'usage'
+  local tenant = string.match(c, '^({[^}]+}:[^:]+:)c:') .. 'usage'
   local sums, values = {}, {}
   for at, name in ipairs(SPENT) do
     local amount = tonumber(usage[at] or 0)

@@ -1,0 +1,46 @@
+/** Prefix of an application that sets none. Its keys have the names of releases before prefixes. */
+export const DEFAULT_PREFIX = 'tf';
+
+export const PREFIX_FORM =
+  'must be 1 to 64 characters of A-Z, a-z, 0-9, _, . and -. The first is a letter or a digit. A prefix must not begin with tf or tq, because names of an application without a prefix do';
+
+export function isPrefix(text: string): boolean {
+  return text === DEFAULT_PREFIX || (/^[A-Za-z0-9][\w.-]{0,63}$/.test(text) && !/^t[fq]/.test(text));
+}
+
+/** Two roots of names: `tf` for the keys and channels of the store, `tq` for the queues. */
+type Root = 'tf' | 'tq';
+
+/**
+ * Makes a hash tag, with which each key and each channel begins. Only the text in braces decides the Cluster slot. The slash
+ * ends the prefix, and no prefix contains one. So the tags of two prefixes differ, and no tag begins like the other.
+ */
+export function hashTag(prefix: string, root: Root, shard: number | '' = ''): string {
+  return `{${spaceOf(prefix)}${root}${shard}}`;
+}
+
+/** ACL rules of Redis for the keys and channels of one application. */
+export interface NamespaceRules {
+  /** Rule for the keys under a root. Both roots have the same rule if the application has a prefix. */
+  readonly keys: Readonly<Record<Root, string>>;
+  readonly channels: string;
+}
+
+export function rulesOf(prefix: string): NamespaceRules {
+  const space = spaceOf(prefix);
+  const pattern = (root: Root): string => (space === '' ? `{${root}*` : `{${space}*`);
+  return { keys: { tf: `~${pattern('tf')}`, tq: `~${pattern('tq')}` }, channels: `&${pattern('tf')}` };
+}
+
+/** Returns the rules of the application to which the first of our names belongs. */
+export function rulesFor(names: readonly unknown[]): NamespaceRules {
+  const prefixes = names.flatMap((name) => {
+    const [, prefix = DEFAULT_PREFIX, isOurs] = /^\{(?:([^{}/]+)\/)?(t[fq])\d*\}/.exec(String(name)) ?? [];
+    return isOurs === undefined ? [] : [prefix];
+  });
+  return rulesOf(prefixes[0] ?? DEFAULT_PREFIX);
+}
+
+function spaceOf(prefix: string): string {
+  return prefix === DEFAULT_PREFIX ? '' : `${prefix}/`;
+}

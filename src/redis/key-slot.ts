@@ -1,0 +1,20 @@
+const SLOTS = 16_384;
+/** Polynomial of CRC-16/XMODEM, with which Redis Cluster maps keys to hash slots. */
+const POLYNOMIAL = 0x1021;
+
+/**
+ * Returns the Cluster slot of a key that is ASCII: by the text in the first braces, or by the whole key without such text.
+ */
+export function keySlot(key: string): number {
+  const [, hashed = key] = /^[^{]*\{([^}]+)\}/.exec(key) ?? [];
+  return crc16(Buffer.from(hashed, 'latin1')) % SLOTS;
+}
+
+function crc16(bytes: Uint8Array): number {
+  let crc = 0;
+  for (const byte of bytes) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit += 1) crc = ((crc << 1) ^ (crc & 0x8000 ? POLYNOMIAL : 0)) & 0xffff;
+  }
+  return crc;
+}
