@@ -1,5 +1,6 @@
 import type { CallAnswer, OpenTurns } from '../../client/index.ts';
 import { checkMessageBytes } from '../../client/input.ts';
+import type { OpenTurnsInput } from '../../client/listings.ts';
 import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
 import { isAnswerKind, TURN_LIMITS, type TurnView } from '../../domain/turn.ts';
 import type { Backend } from '../front-end/backend.ts';
@@ -20,7 +21,7 @@ interface Answering {
   readonly answers: Readonly<Record<string, CallAnswer>>;
 }
 
-/** The last log entries among which the texts of the user are looked for. */
+/** The last log entries and the first open turns among which the texts of the user are looked for. */
 const LOG_TAIL = 100;
 
 /**
@@ -30,9 +31,9 @@ const LOG_TAIL = 100;
  * The errors of answer and enqueueTurn
  */
 export async function takeRun(backend: Backend, request: RunRequest): Promise<RunTurns> {
-  const open = await readOpenTurns(backend, request.threadId);
+  const open = await readOpenTurns(backend, request, { limit: 1 });
   const answering = await findAnswers(backend, request, open);
-  const input = await readNewInput(backend, request, { answering, open });
+  const input = await readNewInput(backend, request, answering);
   if (answering === undefined) {
     if (input !== undefined) await enqueue(backend, request, input);
     return { hasOwn: true };
@@ -58,9 +59,13 @@ async function enqueue(backend: Backend, { threadId, runId }: RunRequest, input:
   await client.enqueueTurn({ conversation: threadId, tenant, agent, turn: runId, input, ...(onBusy && { onBusy }) });
 }
 
-async function readOpenTurns({ client, nameOf }: Backend, threadId: string): Promise<OpenTurns | undefined> {
+async function readOpenTurns(
+  { client, nameOf }: Backend,
+  { threadId }: RunRequest,
+  options: OpenTurnsInput,
+): Promise<OpenTurns | undefined> {
   try {
-    return await client.openTurns(nameOf(threadId), { limit: LOG_TAIL, inputs: true });
+    return await client.openTurns(nameOf(threadId), options);
   } catch (error) {
     if (isTurnfoldError(error, 'not_found')) return undefined;
     throw error;
@@ -121,21 +126,21 @@ function checkAllAnswered({ waiting }: TurnView, answers: Answering['answers']):
   throw fieldError('conflict', 'resume', `the thread also waits for answers to ${ids}. Answer all interrupts at once`);
 }
 
-interface Thread {
-  readonly answering: Answering | undefined;
-  readonly open: OpenTurns | undefined;
-}
-
 /**
  * Reads the text that a run adds to the thread. A front-end sends its whole thread each time, and a message has no name that
  * the log knows. So texts that an earlier run brought are found by their content, in the log and among the open turns.
  * @returns undefined without a new text
  */
-async function readNewInput(backend: Backend, request: RunRequest, { answering, open }: Thread) {
+async function readNewInput(
+  backend: Backend,
+  request: RunRequest,
+  answering: Answering | undefined,
+): Promise<string | undefined> {
   const { texts, isBehindTurn } = readUserTexts(request.messages, answering?.view.turn);
   if (texts.length === 0) return undefined;
   if (answering === undefined && texts.length === 1) return texts[0];
   const logged = await readLoggedTexts(backend, request, answering && { view: answering.view, isBehindTurn });
+  const open = await readOpenTurns(backend, request, { limit: LOG_TAIL, inputs: true });
   const others = (open?.turns ?? []).filter(({ turn }) => turn !== answering?.view.turn);
   const known = [...logged, ...others.flatMap(({ input }) => (input === undefined ? [] : [input]))];
   const added = texts.filter((text, index) => {
