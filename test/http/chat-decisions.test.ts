@@ -16,7 +16,7 @@ beforeAll(async () => {
   fixture = await openFixture();
   await fixture.startWorkers([createFrontEndAgent()]);
   server = await serveApp(
-    aiSdkApp({ authenticate: 'none', clientFor: () => fixture.client, agent: 'guide', replayMs: 0 }),
+    aiSdkApp({ authenticate: 'none', clientFor: () => fixture.client, agent: 'guide', replayMs: WAIT_MS }),
   );
 });
 afterAll(async () => {
@@ -122,6 +122,9 @@ describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
       await chat.addToolApprovalResponse({ id: call?.approval?.id ?? '', approved: true });
       await chat.sendMessage();
       expect(textsOf(chat.messages[1])[1]).toBe('So: booked');
+      await chat.resumeStream();
+      expect(textsOf(chat.lastMessage)).toEqual([expect.stringContaining('heard hello')]);
+      expect(chat.messages.length).toBe(4);
     }
     const turn = `${chat.messages[2]?.id}.1`;
     expect(await fixture.client.result(id, turn, { waitMs: WAIT_MS })).toMatchObject({ state: 'completed' });

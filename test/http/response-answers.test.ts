@@ -91,15 +91,29 @@ test('takes a decision and a message behind it', async () => {
   expect(await rolesOf(conversation)).toContain('tool: denied: the call was not approved');
 });
 
-test('refuses instructions beside answers, and changes nothing', async () => {
+test('refuses a message with an output that no turn waits for', async () => {
+  const conversation = newName();
+  await create({ conversation, input: 'hello' });
+  const output = { type: 'function_call_output', call_id: 'c2_0', output: 'at home' };
+  const refused = await post({ conversation, input: [user('more'), output] });
+  expect(refused.status).toBe(409);
+  expect(await refused.json()).toMatchObject({ code: 'conflict', field: 'input' });
+  expect((await rolesOf(conversation)).length).toBe(2);
+});
+
+test.each([
+  ['before', 0],
+  ['behind', 1],
+])('refuses instructions that stand %s the answers, and changes nothing', async (place, index) => {
   const conversation = newName();
   const asked = await create({ conversation, input: 'call locate' });
   const call = asked.output.find(({ type }) => type === 'function_call');
   const output = { type: 'function_call_output', call_id: call?.call_id, output: 'at home' };
   const system = { type: 'message', role: 'system', content: 'be brief' };
-  const refused = await post({ conversation, input: [output, system, user('hello')] });
+  const input = place === 'before' ? [system, output] : [output, system, user('hello')];
+  const refused = await post({ conversation, input });
   expect(refused.status).toBe(422);
-  expect(await refused.json()).toMatchObject({ code: 'invalid_input', field: 'input[1]' });
+  expect(await refused.json()).toMatchObject({ code: 'invalid_input', field: `input[${index}]` });
   expect((await fixture.client.openTurns(conversation)).turns).toMatchObject([{ state: 'waiting' }]);
 });
 

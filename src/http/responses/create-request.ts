@@ -57,6 +57,8 @@ export interface CreateRequest {
   readonly input: string | undefined;
   /** Answers to calls, by call. With a text, they may also be a part of the history. */
   readonly answers: Readonly<Record<string, CallAnswer>>;
+  /** True if the answers are no part of the history, so that each of them needs an open call. */
+  readonly endsWithAnswers: boolean;
 }
 
 /** An item with its place in the request, e.g. `input[3]`. */
@@ -91,7 +93,7 @@ export function readCreateRequest(body: unknown): CreateRequest {
   };
 }
 
-type Content = Pick<CreateRequest, 'history' | 'input' | 'answers'>;
+type Content = Pick<CreateRequest, 'history' | 'input' | 'answers' | 'endsWithAnswers'>;
 
 function readItems(items: readonly Item[], continues: boolean): Content {
   const placed = items.map((item, index) => ({ item, at: `input[${index}]` }));
@@ -104,13 +106,18 @@ function readItems(items: readonly Item[], continues: boolean): Content {
   if (continues && last !== undefined && isAnswer(last)) {
     const added = placed.slice(first);
     const input = joinTexts(added.filter(({ item }) => isUserMessage(item)));
-    return { history: placed.slice(0, first), input: input === '' ? undefined : input, answers: readAnswers(added) };
+    return {
+      history: placed.slice(0, first),
+      input: input === '' ? undefined : input,
+      answers: readAnswers(added),
+      endsWithAnswers: true,
+    };
   }
   const answers = continues ? readAnswers(placed) : {};
   const end = placed.findLastIndex(({ item }) => !isUserMessage(item)) + 1;
   const input = joinTexts(placed.slice(end));
   if (input === '') throw fieldError('invalid_input', 'input', 'expected a user message at the end');
-  return { history: placed.slice(0, end), input, answers };
+  return { history: placed.slice(0, end), input, answers, endsWithAnswers: false };
 }
 
 function joinTexts(placed: readonly PlacedItem[]): string {
@@ -122,7 +129,8 @@ function isUserMessage({ type, role }: Item): boolean {
   return type === 'message' && role === 'user';
 }
 
-function isAnswer({ type }: Item): boolean {
+/** True for an item that answers a call. */
+export function isAnswer({ type }: Item): boolean {
   return type === 'function_call_output' || type === 'mcp_approval_response';
 }
 

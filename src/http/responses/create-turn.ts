@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { checkMessageBytes } from '../../client/input.ts';
-import { fieldError } from '../../domain/errors.ts';
+import { fieldError, type TurnfoldError } from '../../domain/errors.ts';
 import type { TurnView } from '../../domain/turn.ts';
 import type { Backend } from '../front-end/backend.ts';
-import { type CreateRequest, type PlacedItem, readMessage } from './create-request.ts';
+import { type CreateRequest, isAnswer, type PlacedItem, readMessage } from './create-request.ts';
 import { continueResponse, hasTurn, nameConversationOf, readPrevious } from './previous-response.ts';
 import type { ResponseName } from './response-object.ts';
 
@@ -20,13 +20,17 @@ export async function createTurn(
   const { client, tenant, nameOf } = backend;
   const { history, input } = request;
   const previous = request.previous && (await readPrevious(backend, request.previous));
-  if (input === undefined) return await answerCalls(backend, request);
+  if (input === undefined) {
+    checkEcho(history);
+    return await answerCalls(backend, request);
+  }
   checkMessageBytes({ role: 'user', content: input }, 'input');
   const agent = request.agent ?? previous?.agent ?? backend.agent;
   if (previous !== undefined) checkAgent(agent, previous);
   const asked = previous?.conversation ?? request.conversation;
   const isKnown = asked !== undefined && (await hasTurn(backend, asked, key));
   const answered = isKnown ? undefined : await findWaitingTurn(backend, request);
+  if (answered === undefined && !isKnown && request.endsWithAnswers) throw notWaiting(request);
   if (answered !== undefined) {
     checkAgent(agent, answered);
     checkEcho(history);
@@ -40,6 +44,10 @@ export async function createTurn(
   }
   await client.enqueueTurn({ conversation, tenant, agent, turn: key, input });
   return { conversation, turn: key };
+}
+
+function notWaiting({ answers }: CreateRequest): TurnfoldError {
+  return fieldError('conflict', 'input', `the conversation does not wait for ${Object.keys(answers).join(', ')}`);
 }
 
 function checkAgent(agent: string, turn: TurnView): void {
@@ -62,14 +70,20 @@ async function findWaitingTurn(backend: Backend, request: CreateRequest): Promis
   return isOpen === true ? view : undefined;
 }
 
-/** A request that answers calls may repeat the items of the agent, which the log has. Other items have no place behind open calls. */
+/**
+ * A request that answers calls may repeat the items of its agent, and those before them, which the log has. A system message
+ * has no place behind open calls.
+ */
 function checkEcho(history: readonly PlacedItem[]): void {
-  const other = history.find(
-    ({ item }) => item.type === 'message' && item.role !== 'assistant' && item.role !== 'user',
-  );
+  const first = history.findLastIndex(({ item }) => isOfAgent(item)) + 1;
+  const other = history.slice(first).find(({ item }) => item.type === 'message' && item.role !== 'user');
   if (other === undefined) return;
   const why = 'a request that answers calls may add messages of the user only';
   throw fieldError('invalid_input', other.at, why);
+}
+
+function isOfAgent(item: PlacedItem['item']): boolean {
+  return item.type === 'message' ? item.role === 'assistant' : !isAnswer(item);
 }
 
 /** The turn of the previous response, or the one that the conversation waits in. */
@@ -86,7 +100,7 @@ async function answerCalls(backend: Backend, request: CreateRequest): Promise<Re
   const conversation = previous?.conversation ?? request.conversation ?? '';
   const turn = await nameAnsweredTurn(backend, request);
   const [answered = ''] = Object.keys(answers);
-  if (turn === undefined) throw fieldError('conflict', 'input', `the conversation does not wait for ${answered}`);
+  if (turn === undefined) throw notWaiting(request);
   await client.answer(nameOf(conversation), turn, answers);
   return { conversation, turn, answered };
 }
