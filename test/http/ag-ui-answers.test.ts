@@ -38,7 +38,8 @@ async function post(body: object): Promise<Response> {
 /** Runs to the end, and returns the events. */
 async function run(body: object): Promise<AgUiEvent[]> {
   const text = await (await post(body)).text();
-  return text.split('\n\n').flatMap((frame) => (frame.startsWith('data: ') ? [JSON.parse(frame.slice(6))] : []));
+  const frames = text.split('\n\n').filter((frame) => frame.startsWith('data: '));
+  return frames.map((frame) => JSON.parse(frame.slice(6)) as AgUiEvent);
 }
 
 const user = (id: string, content: string) => ({ id, role: 'user', content });

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { CallAnswer } from '../../client/index.ts';
-import { parseInput } from '../../domain/parse.ts';
 import type { WaitingCall } from '../../domain/turn.ts';
 import { checkShownCall, readJson } from '../front-end/call-names.ts';
 import type { AgUiMessage } from './events.ts';
