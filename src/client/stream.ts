@@ -1,7 +1,8 @@
 import { findWriteRefusal } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
-import { isSettled, type TurnView } from '../domain/turn.ts';
+import type { StreamPage } from '../domain/ports/turn-streams.ts';
+import { isAnswerKind, isSettled, type TurnView } from '../domain/turn.ts';
 import { cancelable } from './cancelable.ts';
 import { noTurn } from './client-errors.ts';
 import { followSchema } from './follow-options.ts';
@@ -55,6 +56,7 @@ async function* followParts(
   const assembler = new PartAssembler(after);
   const until = ports.now() + waitMs;
   let reportedWait: number | undefined;
+  let reportedBlock: StreamPage['behind'];
   signal?.throwIfAborted();
   const news = new News(ended);
   const stop = ports.streamNotices.listen(conversation, turn, news.announce);
@@ -72,6 +74,11 @@ async function* followParts(
       signal?.throwIfAborted();
       if (left.aborted) return;
       if (isBehind) continue;
+      const { behind } = page;
+      if (behind !== undefined && (behind.turn !== reportedBlock?.turn || behind.since !== reportedBlock.since)) {
+        reportedBlock = behind;
+        yield* describeBlock(ports, conversation, behind.turn, assembler.id);
+      }
       const leftMs = until - ports.now();
       if (isSettled(page.state)) yield* assembler.end();
       if (isSettled(page.state) || leftMs <= 0) {
@@ -98,6 +105,17 @@ async function askForPieces(ports: ClientPorts, conversation: ConversationRef, t
   } catch (error) {
     if (findWriteRefusal(error) === undefined) throw error;
   }
+}
+
+/** Yields the wait of the turn that blocks a queued one, if that wait needs answers from outside. */
+async function* describeBlock(
+  { turns }: ClientPorts,
+  conversation: ConversationRef,
+  turn: string,
+  id: string,
+): AsyncGenerator<TurnPart, void, void> {
+  const { waiting } = (await turns.readTurn(conversation, turn)) ?? {};
+  if (waiting !== undefined && isAnswerKind(waiting.for)) yield { type: 'behind', id, turn, waiting };
 }
 
 async function readView({ turns }: ClientPorts, conversation: ConversationRef, turn: string): Promise<TurnView> {

@@ -80,6 +80,17 @@ export type TurnPart =
       /** The calls or the event that the turn waits for, with the deadline. */
       readonly waiting: Waiting;
     })
+  /**
+   * The turn is queued behind another turn, which waits for answers from outside. Sent once for each such wait, and again to
+   * a reader that resumes during it.
+   */
+  | (Part & {
+      readonly type: 'behind';
+      /** The turn that waits. */
+      readonly turn: string;
+      /** The wait of that turn, with the calls for `answer`. */
+      readonly waiting: Waiting;
+    })
   /** A new version of the context was committed while the turn was open. Sizes are in tokens. */
   | (Part & {
       readonly type: 'compaction';

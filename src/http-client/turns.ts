@@ -125,14 +125,15 @@ export function streamTurn(
   return cancelable((left) => readParts(followEventStream(transport, { options, describe }, left)));
 }
 
-/** A connection that resumes while the turn waits gets the wait again. The caller gets it once. */
+/** A connection that resumes during a wait gets the wait again, also that of a turn before this one. The caller gets it once. */
 async function* readParts(events: AsyncIterable<ReceivedEvent>): AsyncGenerator<TurnPart, void, void> {
-  let reportedWait: number | undefined;
+  let reportedWait = '';
   for await (const { id, data } of events) {
     const part = { ...data, id } as TurnPart;
-    if (part.type === 'wait') {
-      if (part.waiting.since === reportedWait) continue;
-      reportedWait = part.waiting.since;
+    if (part.type === 'wait' || part.type === 'behind') {
+      const wait = `${part.type === 'behind' ? part.turn : ''} ${part.waiting.since}`;
+      if (wait === reportedWait) continue;
+      reportedWait = wait;
     }
     yield part;
   }

@@ -12,7 +12,7 @@ import {
   type StreamReader,
   type StreamWriter,
 } from '../domain/ports/turn-streams.ts';
-import { isSettled } from '../domain/turn.ts';
+import { isSettled, type Waiting } from '../domain/turn.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import type { MemoryStream } from './turn-record.ts';
 
@@ -119,11 +119,14 @@ function readStream(
     writer === turn || conversation.turnRecords.get(writer)?.steeredInto === turn;
   const end = tail.findIndex((entry) => !isPart(entry.turn ?? ''));
   const [read = 0] = after.split('-').map(Number);
+  const [ahead = turn] = conversation.mailbox;
+  const wait = ahead === turn || state !== 'queued' ? undefined : findWait(conversation, ahead);
   const stream = findStream(db, conversation, turn);
   const entries = (stream?.entries ?? []).filter(({ id }) => Number.parseInt(id, 10) > read);
   return {
     state,
     ...(state === 'waiting' && waiting && { waitingSince: waiting.since }),
+    ...(wait !== undefined && { behind: { turn: ahead, since: wait.since } }),
     head: log.length,
     start,
     log: end === -1 ? tail : tail.slice(0, end),
@@ -132,6 +135,11 @@ function readStream(
     hasMoreLog: false,
     hasMoreEntries: false,
   };
+}
+
+function findWait(conversation: MemoryConversation, turn: string): Waiting | undefined {
+  const { state, waiting } = conversation.turnRecords.get(turn) ?? {};
+  return state === 'waiting' ? waiting : undefined;
 }
 
 function nameStream({ tenant, id }: ConversationRef, turn: string): string {

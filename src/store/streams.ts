@@ -138,6 +138,8 @@ type ProgressReply =
       log: string[],
       few: Entry[],
       isPacked: number,
+      ahead: string,
+      aheadSince: string,
     ];
 
 const readProgressScript: ScriptDefinition<
@@ -149,13 +151,14 @@ const readProgressScript: ScriptDefinition<
   decode: (reply, [{ conversation, turn }], keyspace) => {
     const answer = reply as ProgressReply;
     if (answer.length === 0) return undefined;
-    const [word, since, head, first, hasMore, last, log, few, isPacked] = answer;
+    const [word, since, head, first, hasMore, last, log, few, isPacked, ahead, aheadSince] = answer;
     const state = TURN_STATES.find((known): known is TurnState => known === word);
     if (state === undefined) throw corruptRecord(keyspace.turn(conversation, turn), 'state', 'the state is unknown');
     const key = keyspace.key(conversation, 'log');
     return {
       state,
       ...(since !== '' && { waitingSince: Number(since) }),
+      ...(ahead !== '' && { behind: { turn: ahead, since: Number(aheadSince) } }),
       head: Number(head),
       start: first - 1,
       log: log.map((text, at) => decodeLogEntry(first + at, text, key)),

@@ -103,6 +103,22 @@ describe('dev at a terminal', () => {
     await sees('heard: paid back');
   });
 
+  test('dev asks for the calls of another turn, which the message waits behind', async () => {
+    const terminal = openTerminal();
+    terminal.type('hang');
+    await expect.poll(() => fixture.client.openTurns(terminal.conversation).catch(() => undefined), LONG).toBeDefined();
+    const [hanging] = (await fixture.client.openTurns(terminal.conversation)).turns;
+    await fixture.client.enqueueTurn({ conversation: terminal.conversation, agent: 'clerk', input: 'refund' });
+    terminal.press(CTRL_C);
+    await expect
+      .poll(async () => (await fixture.client.result(terminal.conversation, hanging?.turn ?? '')).state, LONG)
+      .toBe('canceled');
+    terminal.type('hello');
+    await terminal.sees('Allow this call? y/n');
+    terminal.type('y');
+    await terminal.sees('you said: hello');
+  });
+
   test('dev denies the call if the user types n', async () => {
     const { type, sees, seen } = openTerminal();
     type('refund');

@@ -122,6 +122,15 @@ describe('turns', () => {
     expect(state).toMatchObject({ openTurns: { turns: [{ turn: 't1' }], mailbox: 2, scheduled: 1 } });
   });
 
+  test('result --wait names the turn that a queued turn waits behind, with the command that answers it', async () => {
+    await ask('behind', 'guarded');
+    await own.client.enqueueTurn({ conversation: 'behind', agent: 'asker', turn: 't2', input: 'next' });
+    const hash = (await own.client.result('behind', 't1')).waiting?.calls[0]?.hash;
+    const waited = await turnfold('result', 'behind', 't2', '--wait', '1');
+    expect(waited.stderr).toContain('t2 is queued behind t1:\n');
+    expect(waited.stderr).toContain(`turnfold answer behind t1 c2_0 --hash ${hash} --approve (or --deny)\n`);
+  });
+
   test('answer refuses the hash of another call, and shows who has decided a call otherwise', async () => {
     await ask('o3', 'guarded');
     const answer = async (...options: string[]) => await turnfold('answer', 'o3', 't1', 'c2_0', ...options);

@@ -19,11 +19,15 @@ function createSpeaker(speak: (input: string) => ScriptedAnswer['content']): Age
     name: agent,
     system: '',
     policy: {},
-    tools: [{ name: 'look', description: 'looks', input: z.object({}), run: async () => 'the sky' }],
+    tools: [
+      { name: 'look', description: 'looks', input: z.object({}), run: async () => 'the sky' },
+      { name: 'ask', description: 'asks elsewhere', input: z.object({}) },
+    ],
     model: scriptedModel({
       decide: ({ messages }) => {
         const content = speak(messages.findLast(({ role }) => role === 'user')?.content ?? '') ?? '';
         const isFirst = messages.at(-1)?.role === 'user';
+        if (isFirst && messages.at(-1)?.content === 'ask') return { toolCalls: [{ name: 'ask', arguments: {} }] };
         return messages.some((message) => message.content === 'look') && isFirst
           ? { reasoning: 'hm', content: 'Let me see.', toolCalls: [{ name: 'look', arguments: {} }] }
           : { content };
@@ -253,6 +257,27 @@ describe('a reader of a turn', () => {
 });
 
 describe('a reader that ends', () => {
+  test('the stream of a queued turn names the turn that it waits behind once, and then goes on', async () => {
+    const { client } = fixture;
+    await client.enqueueTurn({ conversation: 'behind', agent, turn: 't1', input: 'ask' });
+    await expect.poll(async () => (await client.result('behind', 't1')).state, POLL).toBe('waiting');
+    await client.enqueueTurn({ conversation: 'behind', agent, turn: 't2', input: 'next' });
+    const parts: TurnPart[] = [];
+    for await (const part of client.stream('behind', 't2')) {
+      parts.push(part);
+      if (part.type !== 'behind') continue;
+      const [call] = part.waiting.calls;
+      expect(part).toMatchObject({ turn: 't1', waiting: { for: 'tools' } });
+      // A reader that comes now gets the wait at once, also without waiting.
+      const now: string[] = [];
+      for await (const { type } of client.stream('behind', 't2', { waitMs: 0 })) now.push(type);
+      expect(now).toEqual(['behind', 'end']);
+      await client.answer('behind', part.turn, { [call?.id ?? '']: { content: 'told' } });
+    }
+    expect(parts.filter(({ type }) => type === 'behind').length).toBe(1);
+    expect(parts.at(-1)).toMatchObject({ type: 'end', view: { state: 'completed' } });
+  });
+
   test('a stream that is aborted throws the reason at once and unsubscribes', async () => {
     const work = new AbortController();
     const { parts, first, open } = await follow('aborted', { signal: work.signal });

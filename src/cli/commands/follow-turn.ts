@@ -58,7 +58,7 @@ async function streamTurn(
     { name: { tenant, conversation: id }, turn, waitMs: wait * 1_000, json },
     (part) => {
       if (json) writeJson(output, part);
-      else if (part.type === 'wait') page.breakLine();
+      else if (part.type === 'wait' || part.type === 'behind') page.breakLine();
       else page.add(part);
     },
   );
@@ -83,10 +83,12 @@ async function followTurn(
   for await (const part of client.stream(name, turn, waitMs === 0 ? {} : { waitMs })) {
     onPart(part);
     if (part.type === 'end') return part.view;
-    if (part.type !== 'wait' || json) continue;
+    if ((part.type !== 'wait' && part.type !== 'behind') || json) continue;
     const { waiting } = part;
-    const lines = [describeState({ turn, state: 'waiting', waiting }), ...describeCalls(waiting)];
-    for (const line of [...lines, ...adviseAnswer({ ...name, turn }, waiting)]) output.note(line);
+    const waiter = part.type === 'behind' ? part.turn : turn;
+    if (waiter !== turn) output.note(`${turn} is queued behind ${waiter}:`);
+    const lines = [describeState({ turn: waiter, state: 'waiting', waiting }), ...describeCalls(waiting)];
+    for (const line of [...lines, ...adviseAnswer({ ...name, turn: waiter }, waiting)]) output.note(line);
   }
   throw new Error(`the stream of turn ${turn} ended without a result. Read the result with turnfold result`);
 }

@@ -134,10 +134,11 @@ export class Talk {
 
   async #show(part: TurnPart, page: TurnPage, open: OpenTurn): Promise<void> {
     if (part.type === 'end') page.end(part.view);
-    else if (part.type !== 'wait') page.add(part);
+    else if (part.type !== 'wait' && part.type !== 'behind') page.add(part);
     else {
       page.breakLine();
-      await this.#askAnswers(part.waiting, open);
+      // A turn that another client began may block this one.
+      await this.#askAnswers(part.waiting, part.type === 'behind' ? { ...open, turn: part.turn } : open);
     }
   }
 

@@ -91,6 +91,8 @@ export interface StreamPage {
   readonly state: TurnState;
   /** Start of the wait, if the turn waits. */
   readonly waitingSince?: number;
+  /** The first turn of the mailbox and the start of its wait, if that turn waits and this one is queued behind it. */
+  readonly behind?: { readonly turn: string; readonly since: number };
   /** Number of the last entry in the conversation's log. */
   readonly head: number;
   /** The larger one of `afterSeq` and the number of the turn's user message. */

@@ -1,15 +1,14 @@
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { CallAnswer } from '../../client/index.ts';
-import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
-import { isAnswerKind, type WaitingCall } from '../../domain/turn.ts';
+import type { Waiting } from '../../domain/turn.ts';
 import type { ProtocolRoute } from '../app-options.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
 import { type Backend, type BackendOptions, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { checkShownCall, readJson } from '../front-end/call-names.ts';
 import { guardApp, openApp, readBody, streamFrames, writeData } from '../front-end/server-facts.ts';
-import { type AgUiEvent, type AgUiMessage, EventTable } from './events.ts';
+import { type AgUiEvent, EventTable } from './events.ts';
 import { type RunRequest, readRunRequest, runInputSchema } from './run-input.ts';
+import { readAllResults } from './run-messages.ts';
+import { takeRun } from './run-turns.ts';
 import { stopRun, stopRunRoute } from './stop-run.ts';
 
 /** Routes of AG-UI for the OpenAPI document. */
@@ -41,11 +40,10 @@ export function openAgUi(options: BackendOptions): Hono {
   const app = openApp();
   app.post('/v1/ag-ui', async (context) => {
     const backend = await openBackend(options, context);
-    const body = await readBody(context);
-    const request = readRunRequest(body);
-    const table = openTable(request);
-    return await streamFrames(context, (left) => streamRun({ backend, request, table, left }), {
-      writeFailure: ({ code, message }) => writeAll(table.fail(code, message)),
+    const request = readRunRequest(await readBody(context));
+    const run = new RunStream(backend, request);
+    return await streamFrames(context, (left) => run.write(left), {
+      writeFailure: ({ code, message }) => writeAll(run.table.fail(code, message)),
     });
   });
   app.post('/v1/ag-ui/stop', async (context) => {
@@ -55,77 +53,70 @@ export function openAgUi(options: BackendOptions): Hono {
   return app;
 }
 
-function openTable({ threadId, runId, turn, messages, answers }: RunRequest): EventTable {
-  const answered = answers && new Set(Object.keys(answers));
-  return new EventTable({ threadId, runId, turn, messages, ...(answered && { answered }) });
-}
+/** The events of one run. */
+class RunStream {
+  readonly #backend: Backend;
+  readonly #request: RunRequest;
+  /** The table of the turn that is streamed now. */
+  table: EventTable;
 
-interface OpenRun {
-  readonly backend: Backend;
-  readonly request: RunRequest;
-  readonly table: EventTable;
-  /** Aborts when the front-end leaves. */
-  readonly left: AbortSignal;
-}
+  constructor(backend: Backend, request: RunRequest) {
+    this.#backend = backend;
+    this.#request = request;
+    this.table = this.#openTable(request.runId);
+  }
 
-async function* streamRun({ backend, request, table, left }: OpenRun): AsyncGenerator<string> {
-  const { threadId, runId, turn, messages, isRepeated = false, answers } = request;
-  yield writeData({ type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0' });
-  if (isRepeated) yield writeData({ type: 'MESSAGES_SNAPSHOT', messages });
-  await (answers === undefined ? beginTurn(backend, request) : answerCalls(backend, request));
-  const { client, nameOf } = backend;
-  for await (const part of client.stream(nameOf(threadId), turn, { signal: left })) {
-    yield writeAll(table.add(part));
-    if (table.isDone) return;
+  async *write(left: AbortSignal): AsyncGenerator<string> {
+    const { threadId, runId, messages, isRepeated } = this.#request;
+    yield writeData({ type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0' });
+    if (isRepeated) yield writeData({ type: 'MESSAGES_SNAPSHOT', messages });
+    const { answered, hasOwn } = await takeRun(this.#backend, this.#request);
+    if (answered !== undefined) {
+      this.table = this.#openTable(answered.turn, answered.calls);
+      yield* this.#follow(answered.turn, left, hasOwn);
+      if (this.table.isDone) return;
+    }
+    this.table = this.#openTable(runId);
+    yield* this.#follow(runId, left, false);
+  }
+
+  #openTable(turn: string, answered?: ReadonlySet<string>): EventTable {
+    const { threadId, runId } = this.#request;
+    const { messages } = this.table ?? this.#request;
+    return new EventTable({ threadId, runId, turn, messages, ...(answered && { answered }) });
+  }
+
+  /** @param hasOwn true if the run has a turn of its own, which may follow this one */
+  async *#follow(turn: string, left: AbortSignal, hasOwn: boolean): AsyncGenerator<string> {
+    const { client, nameOf } = this.#backend;
+    for await (const part of client.stream(nameOf(this.#request.threadId), turn, { signal: left })) {
+      if (part.type === 'wait' && (await this.#answerFromMessages(turn, part.waiting))) continue;
+      if (part.type === 'end' && hasOwn && (await this.#isNext(turn))) {
+        yield writeAll(this.table.leave(part.view));
+        return;
+      }
+      yield writeAll(this.table.add(part));
+      if (this.table.isDone) return;
+    }
+  }
+
+  /** The results of a turn's calls may have come with its approvals. The turn asks for them only afterwards. */
+  async #answerFromMessages(turn: string, waiting: Waiting): Promise<boolean> {
+    const { threadId, messages } = this.#request;
+    const answers = waiting.for === 'tools' ? readAllResults(messages, waiting.calls) : undefined;
+    if (answers === undefined) return false;
+    await this.#backend.client.answer(this.#backend.nameOf(threadId), turn, answers);
+    return true;
+  }
+
+  /** True if the message of this run did not enter the turn that has ended, so that its own turn comes next. */
+  async #isNext(turn: string): Promise<boolean> {
+    const { client, nameOf } = this.#backend;
+    const { threadId, runId } = this.#request;
+    return (await client.result(nameOf(threadId), runId)).steeredInto !== turn;
   }
 }
 
 function writeAll(events: readonly AgUiEvent[]): string {
   return events.map(writeData).join('');
-}
-
-/** A turn has the id of its run, so a repeated request streams the same turn from its start. */
-async function beginTurn({ client, agent, tenant, nameOf }: Backend, request: RunRequest): Promise<void> {
-  const { threadId: conversation, turn, input = '' } = request;
-  const open = await client.openTurns(nameOf(conversation)).catch((error: unknown) => {
-    if (!isTurnfoldError(error, 'not_found')) throw error;
-  });
-  const first = open?.turns[0];
-  if (first?.waiting !== undefined && isAnswerKind(first.waiting.for) && first.turn !== turn) {
-    const calls = first.waiting.calls.map(({ id }) => id).join(', ');
-    throw fieldError('conversation_busy', 'threadId', `the thread waits for answers to ${calls}. Answer them first`);
-  }
-  await client.enqueueTurn({ conversation, tenant, agent, turn, input });
-}
-
-/** Answers every open interrupt, or none. A repeated request changes nothing. */
-async function answerCalls({ client, nameOf }: Backend, request: RunRequest): Promise<void> {
-  const { threadId, turn, messages, answers = {} } = request;
-  const { waiting } = await client.result(nameOf(threadId), turn);
-  const open = waiting?.calls.filter(({ decision }) => decision === undefined) ?? [];
-  const missing = waiting?.for === 'approval' ? open.filter(({ id }) => !Object.hasOwn(answers, id)) : [];
-  if (missing.length > 0) {
-    const ids = missing.map(({ id }) => id).join(', ');
-    throw fieldError(
-      'conflict',
-      'resume',
-      `the thread also waits for answers to ${ids}. Answer all interrupts at once`,
-    );
-  }
-  const named = Object.entries(answers).map(([id, answer]) => {
-    const call = waiting?.calls.find((one) => one.id === id);
-    return [id, call === undefined || answer.hash !== undefined ? answer : nameAnswer(messages, call, answer)] as const;
-  });
-  await client.answer(nameOf(threadId), turn, Object.fromEntries(named));
-}
-
-const shownCallSchema = z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) });
-
-/** A tool message has only the id of its call. The message that made the call tells which call the front-end shows. */
-function nameAnswer(messages: readonly AgUiMessage[], call: WaitingCall, answer: CallAnswer): CallAnswer {
-  const made = messages.flatMap(({ toolCalls }) => (Array.isArray(toolCalls) ? (toolCalls as unknown[]) : []));
-  const shown = made.map((one) => shownCallSchema.safeParse(one).data).findLast((one) => one?.id === call.id);
-  if (shown === undefined) return answer;
-  const { name, arguments: written } = shown.function;
-  return { ...answer, hash: checkShownCall(call, { name, input: readJson(written) }, 'messages') };
 }

@@ -1,6 +1,7 @@
 import type { CallPart, CallPreviewPart, PiecePart, TurnPart } from '../../client/index.ts';
-import type { TurnView, WaitingCall } from '../../domain/turn.ts';
-import { nameCall } from '../front-end/call-names.ts';
+import type { TurnView } from '../../domain/turn.ts';
+import { writeInterrupt } from './interrupt.ts';
+import { nameMessage } from './message-names.ts';
 
 /** An event of AG-UI 1.0. */
 export type AgUiEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -20,21 +21,6 @@ interface EventOptions {
 }
 
 type Mode = 'text' | 'reasoning';
-
-/** Id of a message of a turn: the front-end returns the id, and so the turn. */
-function nameMessage(turn: string, rest: string): string {
-  return `${turn}/${rest}`;
-}
-
-/** Returns the turn of a message or an interrupt. */
-export function turnOf(id: string): string {
-  return id.slice(0, Math.max(0, id.indexOf('/')));
-}
-
-/** Returns the name of the call of an interrupt, as `nameCall` wrote it. */
-export function callOf(interrupt: string): string {
-  return interrupt.slice(interrupt.indexOf('/') + 1);
-}
 
 /** The table from the parts of a turn to events. One instance for each run. The run is over once `isDone` is true. */
 export class EventTable {
@@ -81,9 +67,13 @@ export class EventTable {
         return this.#restart(part.step);
       case 'wait':
         return this.#addWait(part);
+      case 'behind':
+        return [this.#addBlock(part)];
       case 'compaction':
         return [this.#addCompaction(part)];
       case 'steering':
+        // The front-end has the message of its own run.
+        if (part.turn === this.#options.runId) return this.#finishStep();
         return [
           ...this.#finishStep(),
           this.#addActivity('steering', part.seq, { turn: part.turn, content: part.content }),
@@ -97,6 +87,18 @@ export class EventTable {
   fail(code: string, message: string): AgUiEvent[] {
     this.isDone = true;
     return [...this.#finishStep(), { type: 'RUN_ERROR', code, message }];
+  }
+
+  /** Messages that the front-end has once it has applied all events. */
+  get messages(): readonly AgUiMessage[] {
+    return this.#messages;
+  }
+
+  /** Ends a turn behind which the run goes on with another one. */
+  leave({ turn, state, failure }: TurnView): AgUiEvent[] {
+    const ended = this.#finishStep();
+    if (state === 'completed') return ended;
+    return [...ended, { type: 'CUSTOM', name: 'turn_ended', value: { turn, state, ...(failure && { failure }) } }];
   }
 
   /** A run that continues a turn leaves out what the front-end has. */
@@ -234,6 +236,17 @@ export class EventTable {
     return [{ type: 'CUSTOM', name: 'waiting', value: { for: kind, until } }];
   }
 
+  /** The turn is queued behind another one, whose interrupts or calls someone has to answer first. */
+  #addBlock({ turn, waiting }: Extract<TurnPart, { type: 'behind' }>): AgUiEvent {
+    const { for: kind, until } = waiting;
+    const calls = waiting.calls.filter(({ decision }) => decision === undefined);
+    const open =
+      kind === 'approval'
+        ? { interrupts: calls.map((call) => writeInterrupt(turn, call)) }
+        : { pendingToolCallIds: calls.map(({ id }) => id) };
+    return { type: 'CUSTOM', name: 'waiting', value: { for: kind, until, behind: turn, ...open } };
+  }
+
   #end(view: TurnView): AgUiEvent[] {
     switch (view.state) {
       case 'completed':
@@ -252,23 +265,4 @@ export class EventTable {
     const { threadId, runId } = this.#options;
     return [...this.#finishStep(), { type: 'RUN_FINISHED', threadId, runId, ...end }];
   }
-}
-
-const DECISION = {
-  type: 'object',
-  properties: { approved: { type: 'boolean' }, why: { type: 'string' } },
-  required: ['approved'],
-};
-
-function writeInterrupt(turn: string, call: WaitingCall): object {
-  const { id, name, arguments: written, input = written, until } = call;
-  return {
-    id: nameMessage(turn, nameCall(call)),
-    reason: 'tool_approval',
-    message: `The tool ${name} needs approval.`,
-    toolCallId: id,
-    metadata: { name, input },
-    responseSchema: DECISION,
-    expiresAt: new Date(until).toISOString(),
-  };
 }

@@ -5,7 +5,8 @@ import { fieldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { readCallName } from '../front-end/call-names.ts';
-import { type AgUiMessage, callOf, turnOf } from './events.ts';
+import type { AgUiMessage } from './events.ts';
+import { callOf, turnOf } from './message-names.ts';
 
 const contentSchema = z.union([z.string(), boundedList(z.looseObject({ type: z.string() }), 1_000)]);
 const messageSchema = z.looseObject({ id: z.string(), role: z.string() });
@@ -14,7 +15,14 @@ const resumeSchema = z.looseObject({
   status: z.enum(['resolved', 'cancelled']),
   payload: z.unknown().optional(),
 });
-const decisionSchema = z.looseObject({ approved: z.boolean(), why: z.string().optional() });
+/** Nothing else is known. An edit of the arguments that was left out would run a call that the person did not approve. */
+const decisionSchema = z.strictObject({
+  approved: z.boolean(),
+  why: z.string().optional(),
+  reason: z.string().optional(),
+});
+/** Legacy form of a resume, which names no interrupt. */
+const commandSchema = z.looseObject({ command: z.looseObject({ resume: z.unknown() }) });
 
 export const runInputSchema = z
   .looseObject({
@@ -22,6 +30,7 @@ export const runInputSchema = z
     runId: idSchema,
     messages: boundedList(messageSchema, 10_000),
     resume: boundedList(resumeSchema, 1_000).optional(),
+    forwardedProps: z.unknown().optional(),
   })
   .meta({
     id: 'RunAgentInput',
@@ -32,77 +41,75 @@ export const runInputSchema = z
 
 type RunInput = z.output<typeof runInputSchema>;
 
-/** A request to run: to begin a turn, or to answer the calls that a turn waits for. */
+/** A request to run: to begin a turn, to answer the calls that a turn waits for, or both. */
 export interface RunRequest {
   readonly threadId: string;
   readonly runId: string;
+  /** Messages of the front-end, without those of this very run. */
   readonly messages: readonly AgUiMessage[];
   /** True if the front-end has messages of this very run, which `messages` leaves out. */
-  readonly isRepeated?: boolean;
-  /** Text of the new turn. Absent if the run answers calls. */
-  readonly input?: string;
+  readonly isRepeated: boolean;
+  /** Decisions on the interrupts of a turn. */
+  readonly resume?: Resume;
+}
+
+export interface Resume {
   readonly turn: string;
-  readonly answers?: Readonly<Record<string, CallAnswer>>;
+  /** Decisions by call. */
+  readonly answers: Readonly<Record<string, CallAnswer>>;
 }
 
 /** @throws invalid_input with the field */
 export function readRunRequest(body: unknown): RunRequest {
   const input = parseInput(runInputSchema, body);
-  const { threadId, runId, resume = [] } = input;
+  const { threadId, runId, resume = [], forwardedProps } = input;
+  if (resume.length === 0 && commandSchema.safeParse(forwardedProps).data?.command.resume !== undefined) {
+    const why = 'it names no interrupt. Send `resume` with the id of each interrupt';
+    throw fieldError('invalid_input', 'forwardedProps.command.resume', why);
+  }
   // A front-end that repeats a run may have parts of its answer already. The run begins again without these.
   const messages = input.messages.filter(({ id }) => turnOf(id) !== runId);
   const isRepeated = messages.length < input.messages.length;
+  if (resume.length > 0) return { threadId, runId, messages, isRepeated: false, resume: readResume(resume) };
   const last = messages.at(-1);
-  if (resume.length > 0) return { threadId, runId, messages, ...readResume(resume) };
-  if (last?.role === 'tool') return { threadId, runId, messages, ...readToolMessages(messages) };
-  if (last?.role === 'user') {
-    const text = readText(last, messages.length - 1);
-    if (text !== '') return { threadId, runId, messages, isRepeated, turn: runId, input: text };
-  }
+  const isComplete = last?.role === 'tool' || (last?.role === 'user' && readText(last, messages.length - 1) !== '');
+  if (isComplete) return { threadId, runId, messages, isRepeated };
   const expected = 'expected a user message or tool messages at the end, or `resume`';
   throw fieldError('invalid_input', 'messages', expected);
 }
 
-type Answers = Pick<RunRequest, 'turn' | 'answers'>;
-
-function readResume(resume: NonNullable<RunInput['resume']>): Answers {
-  const answers: Record<string, CallAnswer> = {};
+function readResume(resume: NonNullable<RunInput['resume']>): Resume {
+  const turn = readTurn(resume[0]?.interruptId ?? '', 'resume[0].interruptId');
+  const answers = new Map<string, CallAnswer>();
   for (const [index, { interruptId, status, payload }] of resume.entries()) {
+    const at = `resume[${index}]`;
     const { id, hash } = readCallName(callOf(interruptId));
-    const decision =
-      status === 'cancelled'
-        ? { approved: false, why: 'cancelled' }
-        : typeof payload === 'boolean'
-          ? { approved: payload }
-          : readDecision(payload, `resume[${index}].payload`);
-    answers[id] = { ...decision, hash };
+    if (turnOf(interruptId) !== turn) {
+      const why = 'it belongs to another turn than resume[0]. Resume the interrupts of one run at a time';
+      throw fieldError('invalid_input', `${at}.interruptId`, why);
+    }
+    if (answers.has(id)) throw fieldError('invalid_input', `${at}.interruptId`, 'an entry before has the same call');
+    answers.set(id, { ...readDecision(status, payload, `${at}.payload`), hash });
   }
-  return { turn: readTurn(resume[0]?.interruptId ?? '', 'resume[0].interruptId'), answers };
+  return { turn, answers: Object.fromEntries(answers) };
 }
 
-function readDecision(payload: unknown, at: string): CallAnswer {
-  const { approved, why } = parseInput(decisionSchema, payload, at);
+function readDecision(status: 'resolved' | 'cancelled', payload: unknown, at: string): CallAnswer {
+  if (status === 'cancelled') {
+    if (payload === undefined || payload === null) return { approved: false, why: 'cancelled' };
+    throw fieldError('invalid_input', at, 'a cancelled interrupt has no payload. Send the status `resolved` with it');
+  }
+  if (typeof payload === 'boolean') return { approved: payload };
+  const { approved, reason, why = reason } = parseInput(decisionSchema, payload, at);
   return why === undefined ? { approved } : { approved, why };
 }
 
-/** Reads the results behind the last message with calls, which the front-end ran. */
-function readToolMessages(messages: readonly AgUiMessage[]): Answers {
-  const answers: Record<string, CallAnswer> = {};
-  const first = messages.findLastIndex(({ role }) => role !== 'tool') + 1;
-  for (const [offset, message] of messages.slice(first).entries()) {
-    const content = readText(message, first + offset);
-    const isError = typeof message['error'] === 'string';
-    answers[String(message['toolCallId'])] = { content, ...(isError && { isError }) };
-  }
-  const caller = messages.findLast((message) => message.role === 'assistant' && Array.isArray(message['toolCalls']));
-  return { turn: readTurn(caller?.id ?? '', 'messages'), answers };
-}
-
-function readTurn(id: string, at: string): string {
+/** Reads the turn that an id of a message or an interrupt names. */
+export function readTurn(id: string, at: string): string {
   return parseInput(idSchema, turnOf(id), at);
 }
 
-function readText(message: AgUiMessage, index: number): string {
+export function readText(message: AgUiMessage, index: number): string {
   const content = parseInput(contentSchema, message['content'], `messages[${index}].content`);
   if (typeof content === 'string') return content;
   return content

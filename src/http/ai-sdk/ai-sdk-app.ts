@@ -2,13 +2,15 @@ import type { Context, Hono } from 'hono';
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
+import { isAnswerKind } from '../../domain/turn.ts';
 import type { AccessOptions } from '../access.ts';
 import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
 import { guardApp, openApp, readBody, readServerFacts, streamFrames, writeData } from '../front-end/server-facts.ts';
 import { answerJson } from '../json-answer.ts';
 import { readJsonBody } from '../request-body.ts';
+import { answerWait } from './chat-decisions.ts';
 import { openChatHistory, type UiMessage } from './chat-history.ts';
-import { readChatRequest } from './chat-request.ts';
+import { type ChatRequest, readChatRequest } from './chat-request.ts';
 import { type ChatTurn, takeChatRequest } from './chat-turns.ts';
 import { ChunkTable, type SdkVersion } from './chunks.ts';
 import { aiSdkRoutes, readVersionHeader } from './routes.ts';
@@ -51,7 +53,9 @@ export function openChat(options: ChatOptions): Hono {
     const request = readChatRequest(await readBody(context));
     readServerFacts(context).readers.checkPlace();
     const turn = await takeChatRequest(backend, request);
-    return await streamFrames(context, (left) => streamChat({ backend, id: request.id, version, left }, turn), FRAMES);
+    const { id } = request;
+    const chat = { backend, id, version, request };
+    return await streamFrames(context, (left) => streamChat({ ...chat, left }, turn), FRAMES);
   });
 
   app.get('/v1/chat/:id/stream', async (context) => {
@@ -97,18 +101,27 @@ interface OpenChat {
   readonly backend: Backend;
   readonly id: string;
   readonly version: SdkVersion;
+  /** Request that a page sent. Absent for a page that only reads. */
+  readonly request?: ChatRequest;
   /** Aborts when the page leaves. */
   readonly left: AbortSignal;
 }
 
 async function* streamChat(
-  { backend, id, version, left }: OpenChat,
+  { backend, id, version, request, left }: OpenChat,
   { turn, known }: ChatTurn,
 ): AsyncGenerator<string> {
   const table = new ChunkTable({ turn, version, known });
-  for (const chunk of table.start()) yield writeData(chunk);
-  yield writeData(await describePlace(backend, id, turn));
+  const { isBehind, ...place } = await describePlace(backend, id, turn);
+  // A page adds a message as soon as it begins, and the answer to this question does not begin yet.
+  const start = table.start();
+  const begin = (): string => start.splice(0).map(writeData).join('');
+  if (!isBehind) yield begin();
+  yield writeData(place);
   for await (const part of backend.client.stream(backend.nameOf(id), turn, { signal: left })) {
+    if (part.type === 'wait' && request !== undefined && (await answerWait(backend, request, turn, part.waiting)))
+      continue;
+    if (part.type !== 'behind') yield begin();
     for (const chunk of table.add(part)) yield writeData(chunk);
     if (table.isDone) break;
   }
@@ -116,11 +129,14 @@ async function* streamChat(
 }
 
 /** Reports the state of a turn, and how many turns are before it. */
-async function describePlace({ client, nameOf }: Backend, id: string, turn: string): Promise<object> {
+async function describePlace({ client, nameOf }: Backend, id: string, turn: string) {
   const { turns } = await client.openTurns(nameOf(id), { limit: 1_000 });
   const position = turns.findIndex((open) => open.turn === turn);
   const state = turns[position]?.state ?? 'settled';
-  return { type: 'data-turn', id: 'turn', data: { turn, state, position: Math.max(0, position) }, transient: true };
+  const data = { turn, state, position: Math.max(0, position) };
+  const first = turns[0]?.waiting;
+  const isBehind = position > 0 && first !== undefined && isAnswerKind(first.for);
+  return { isBehind, type: 'data-turn', id: 'turn', data, transient: true };
 }
 
 async function findActive({ client, nameOf }: Backend, id: string, replayMs: number): Promise<string | undefined> {

@@ -8,7 +8,7 @@ import type { WaitingCall } from '../../domain/turn.ts';
 import { checkShownCall, readCallName } from '../front-end/call-names.ts';
 import type { KnownParts } from './chunks.ts';
 
-/** Most messages of a request. A page sends its whole conversation, of which only the last message is read. */
+/** Most messages of a request. A page sends its whole conversation, of which only what is new is read. */
 const MAX_MESSAGES = 10_000;
 const MAX_PARTS = 10_000;
 
@@ -32,9 +32,10 @@ const messageSchema = z.looseObject({
   parts: boundedList(partSchema, MAX_PARTS),
 });
 
-/** Only one message of a request is validated, so the list shows what the messages are. */
+/** Only the messages that are read are validated, so the list shows what the messages are. */
 const messagesSchema = boundedList(z.unknown(), MAX_MESSAGES).meta({
-  description: 'Messages of the page, oldest first. Only the last message, or the one of `messageId`, is read.',
+  description:
+    'Messages of the page, oldest first. Read are the user messages behind the last answer, decisions on open calls in any message, and the message of `messageId`.',
   override: {
     type: 'array',
     minItems: 1,
@@ -67,30 +68,66 @@ export interface ChatRequest {
   readonly trigger: 'submit-message' | 'regenerate-message';
   /** The message that is edited, answered or regenerated. */
   readonly messageId: string | undefined;
-  /** The last message: the user's, or an assistant message with answers to its calls. */
+  /** The last message, or the one of `messageId`: the user's, or an assistant message with answers to its calls. */
   readonly message: ChatMessage;
+  /** User messages that stand with `message` behind the last answer, oldest first. Each is a turn of its own. */
+  readonly others: readonly ChatMessage[];
+  /** Returns the assistant message of a turn, if the page has sent it. Throws invalid_input if the message is invalid. */
+  readonly findAnswer: (turn: string) => ChatMessage | undefined;
 }
 
 /** @throws invalid_input with the field */
 export function readChatRequest(body: unknown): ChatRequest {
   const { id, trigger, messageId, messages } = parseInput(chatRequestSchema, body);
-  // An answer may belong to an earlier message than the last one (AI SDK 7).
-  const named = messages.findLastIndex((message) => isObject(message) && message['id'] === messageId);
+  // An answer may belong to an earlier message than the last one (AI SDK 6 and 7).
+  const named = messages.findLastIndex((message) => readField(message, 'id') === messageId);
+  if (messageId !== undefined && named === -1 && trigger === 'submit-message') {
+    throw fieldError('invalid_input', 'messageId', 'no message of `messages` has this id');
+  }
   const index = messageId !== undefined && named !== -1 ? named : messages.length - 1;
-  const message = parseInput(messageSchema, messages[index], `messages[${index}]`);
-  return { id, trigger, messageId, message };
+  const read = (at: number): ChatMessage => parseInput(messageSchema, messages[at], `messages[${at}]`);
+  const findAnswer = (turn: string): ChatMessage | undefined => {
+    const at = messages.findLastIndex((message) => {
+      return readField(message, 'id') === turn && readField(message, 'role') === 'assistant';
+    });
+    return at === -1 ? undefined : read(at);
+  };
+  const message = read(index);
+  return { id, trigger, messageId, message, others: readOthers(messages, index), findAnswer };
+}
+
+/**
+ * Reads the user messages beside the one at `index`, behind the last answer. A message that a page may not send has been
+ * refused when it was the last one, so it is left out.
+ */
+function readOthers(messages: readonly unknown[], index: number): ChatMessage[] {
+  const isAnswer = readField(messages[index], 'role') === 'assistant';
+  const before = isAnswer ? messages : messages.slice(0, index);
+  const last = before.findLastIndex((message) => readField(message, 'role') !== 'user');
+  return before.slice(last + 1).flatMap((message) => {
+    const { data } = messageSchema.safeParse(message);
+    return data !== undefined && explainUnreadable(data) === undefined ? [data] : [];
+  });
 }
 
 /** @throws invalid_input for a message with files, or without text */
-export function readUserText({ role, parts }: ChatMessage): string {
-  if (role !== 'user') throw fieldError('invalid_input', 'messages', 'expected a user message at the end');
+export function readUserText(message: ChatMessage): string {
+  const why = explainUnreadable(message);
+  if (why !== undefined) throw fieldError('invalid_input', 'messages', why);
+  return joinText(message);
+}
+
+/** Returns why a message is no question. Undefined for a question. */
+function explainUnreadable(message: ChatMessage): string | undefined {
+  const { role, parts } = message;
+  if (role !== 'user') return 'expected a user message at the end';
   const other = parts.find(({ type }) => type !== 'text' && !type.startsWith('data-'));
-  if (other !== undefined) {
-    throw fieldError('invalid_input', 'messages', `a user message may have text parts only, and got "${other.type}"`);
-  }
-  const text = parts.map((part) => part.text ?? '').join('');
-  if (text === '') throw fieldError('invalid_input', 'messages', 'the user message has no text');
-  return text;
+  if (other !== undefined) return `a user message may have text parts only, and got "${other.type}"`;
+  return joinText(message) === '' ? 'the user message has no text' : undefined;
+}
+
+function joinText({ parts }: ChatMessage): string {
+  return parts.map((part) => part.text ?? '').join('');
 }
 
 /**
@@ -109,6 +146,17 @@ export function readAnswers(
     if (call === undefined || (kind === 'tools' && call.decision !== undefined)) continue;
     const answer = kind === 'approval' ? readApproval(part) : readResult(part);
     if (answer !== undefined) answers[call.id] = { ...answer, hash: nameShownCall(part, call) };
+  }
+  return answers;
+}
+
+/** Reads the decisions whose outcome the page does not have yet, of calls that their requests for approval name. */
+export function readNamedDecisions({ parts }: ChatMessage): Record<string, CallAnswer> {
+  const answers: Record<string, CallAnswer> = {};
+  for (const { state, toolCallId, approval } of takeValidSteps(parts).flat()) {
+    const { hash } = readCallName(approval?.id ?? '');
+    if (state !== 'approval-responded' || toolCallId === undefined || hash === undefined) continue;
+    if (approval?.approved !== undefined) answers[toolCallId] = { ...decide(approval.approved, approval.reason), hash };
   }
   return answers;
 }
@@ -168,6 +216,6 @@ function omitDialect({ $schema: _, ...schema }: { $schema?: string }): object {
   return schema;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
+function readField(value: unknown, name: 'id' | 'role'): unknown {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
 }

@@ -1,10 +1,12 @@
+import { checkMessageBytes } from '../../client/input.ts';
 import { includesScope } from '../../domain/access-key.ts';
 import { isTurnfoldError } from '../../domain/errors.ts';
-import { isAnswerKind, isSettled, type TurnView } from '../../domain/turn.ts';
+import { isSettled, type TurnView } from '../../domain/turn.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { omitRolledBack } from '../front-end/rolled-back.ts';
 import { HttpProblem } from '../problem.ts';
-import { type ChatMessage, type ChatRequest, listKnown, readAnswers, readUserText } from './chat-request.ts';
+import { repeatDecisions, takeDecisions } from './chat-decisions.ts';
+import { type ChatMessage, type ChatRequest, listKnown, readUserText } from './chat-request.ts';
 import type { KnownParts } from './chunks.ts';
 
 /**
@@ -21,6 +23,9 @@ export function splitTurnName(turn: string): { readonly message: string; readonl
   return message === undefined ? undefined : { message, attempt: Number(attempt) };
 }
 
+/** The last log entries among which a message is looked for. */
+const LOG_TAIL = 500;
+
 /** The turn that a response streams. */
 export interface ChatTurn {
   readonly turn: string;
@@ -29,23 +34,32 @@ export interface ChatTurn {
 }
 
 /**
- * Does what a page asks: begin a turn, answer its calls, edit a message or regenerate an answer. A repeated request has no
- * second effect.
+ * Does what a page asks: begin a turn, answer calls, edit a message or regenerate an answer. Decisions on open calls count in
+ * any message, and each user message behind the last answer is a turn. A repeated request has no second effect.
  * @throws forbidden, the errors of enqueueTurn, answer, cancel and rollBackTurn
  */
 export async function takeChatRequest(backend: Backend, request: ChatRequest): Promise<ChatTurn> {
   const { id, trigger, messageId, message } = request;
-  if (trigger === 'regenerate-message') return await regenerate(backend, request);
-  if (message.role === 'assistant') return await answer(backend, id, message);
-  const input = readUserText(message);
-  const isEdit = messageId === message.id;
-  const last = isEdit ? await findLastAttempt(backend, id, message.id) : 1;
-  try {
-    return await enqueue(backend, id, nameTurn(message.id, last), input);
-  } catch (error) {
-    if (!isEdit || !isTurnfoldError(error, 'turn_conflict')) throw error;
-    return await replace(backend, { id, message: message.id, last, input });
+  if (trigger === 'submit-message' && message.role === 'assistant') {
+    await repeatDecisions(backend, id, message);
+    await takeDecisions(backend, request);
+    await enqueueOthers(backend, request);
+    return { turn: message.id, known: listKnown(message) };
   }
+  const input = readUserText(message);
+  if (trigger === 'regenerate-message' || messageId === message.id) {
+    await enqueueOthers(backend, request);
+    const turn = await (trigger === 'regenerate-message' ? regenerate(backend, request) : edit(backend, request));
+    await takeDecisions(backend, request);
+    return turn;
+  }
+  const turn = nameTurn(message.id, 1);
+  // The turn of a message that came before is looked up. A new one begins behind the decisions.
+  if ((await readTurn(backend, id, turn)) !== undefined) await enqueue(backend, id, turn, input);
+  else checkMessageBytes({ role: 'user', content: input }, 'messages');
+  await takeDecisions(backend, request);
+  await enqueueOthers(backend, request);
+  return await enqueue(backend, id, turn, input);
 }
 
 async function enqueue({ client, agent, tenant }: Backend, conversation: string, turn: string, input: string) {
@@ -53,13 +67,43 @@ async function enqueue({ client, agent, tenant }: Backend, conversation: string,
   return { turn };
 }
 
-async function answer({ client, nameOf }: Backend, id: string, message: ChatMessage): Promise<ChatTurn> {
-  const { waiting } = await client.result(nameOf(id), message.id);
-  if (waiting !== undefined && isAnswerKind(waiting.for)) {
-    const answers = readAnswers(message, waiting.for, waiting.calls);
-    if (Object.keys(answers).length > 0) await client.answer(nameOf(id), message.id, answers);
+async function edit(backend: Backend, { id, message }: ChatRequest): Promise<ChatTurn> {
+  const input = readUserText(message);
+  const last = await findLastAttempt(backend, id, message.id);
+  try {
+    return await enqueue(backend, id, nameTurn(message.id, last), input);
+  } catch (error) {
+    if (!isTurnfoldError(error, 'turn_conflict')) throw error;
+    return await replace(backend, { id, message: message.id, last, input });
   }
-  return { turn: message.id, known: listKnown(message) };
+}
+
+/**
+ * Begins the turns of the other user messages, e.g. of one whose request was lost. A turn that is no longer kept has left its
+ * message in the log.
+ */
+async function enqueueOthers(backend: Backend, { id, others }: ChatRequest): Promise<void> {
+  const missing: ChatMessage[] = [];
+  for (const other of others) {
+    if ((await readTurn(backend, id, nameTurn(other.id, 1))) === undefined) missing.push(other);
+  }
+  if (missing.length === 0) return;
+  const logged = await listLoggedMessages(backend, id);
+  for (const other of missing.filter((one) => !logged.has(one.id))) {
+    await enqueue(backend, id, nameTurn(other.id, 1), readUserText(other));
+  }
+}
+
+/** Ids of the user messages at the end of the log. */
+async function listLoggedMessages({ client, nameOf }: Backend, id: string): Promise<Set<string | undefined>> {
+  try {
+    const { head } = await client.describe(nameOf(id));
+    const log = await client.log(nameOf(id), { after: Math.max(0, head - LOG_TAIL) });
+    return new Set(log.map(({ turn }) => splitTurnName(turn ?? '')?.message));
+  } catch (error) {
+    if (isTurnfoldError(error, 'not_found')) return new Set();
+    throw error;
+  }
 }
 
 /**

@@ -84,6 +84,8 @@ export class ChunkTable {
         return this.#restart(part.step);
       case 'wait':
         return this.#addWait(part);
+      case 'behind':
+        return this.#addBlock(part);
       case 'compaction': {
         const { version, tokensBefore: before, tokensAfter: after, archived } = part;
         return [{ type: 'data-compaction', id: `compaction-${version}`, data: { version, before, after, archived } }];
@@ -165,6 +167,26 @@ export class ChunkTable {
       ...(this.#known.decisions.has(call.id) ? [] : this.#addDecision(call)),
     ]);
     return [...requests, ...this.#finish('tool-calls')];
+  }
+
+  /**
+   * The turn is queued behind another one, which waits for answers. The stream ends, because a page sends nothing while a
+   * request of its own is open, not even these answers.
+   */
+  #addBlock({ turn, waiting }: Extract<TurnPart, { readonly type: 'behind' }>): Chunk[] {
+    const { for: kind, until, calls } = waiting;
+    const open = calls.filter(({ decision }) => decision === undefined);
+    const shown = open.map((call) => {
+      const { id: toolCallId, name: toolName, arguments: written, input = written } = call;
+      return {
+        toolCallId,
+        toolName,
+        input: readJson(input),
+        ...(kind === 'approval' && { approvalId: nameCall(call) }),
+      };
+    });
+    const data = { turn: this.#turn, state: 'queued', behind: { turn, for: kind, until, calls: shown } };
+    return [{ type: 'data-turn', id: 'turn', data, transient: true }, ...this.#finish('other')];
   }
 
   /**

@@ -51,11 +51,20 @@ export interface CreateRequest {
   readonly conversation: string | undefined;
   /** Response that this one continues. Without both, the response begins a conversation. */
   readonly previous: ResponseName | undefined;
-  /** Messages before the input of the turn, which the log does not have. */
-  readonly history: AppendInput['messages'];
-  /** Text of the turn. Absent if the request answers calls. */
+  /** Items before the input of the turn, which the log does not have. */
+  readonly history: readonly PlacedItem[];
+  /** Text of the turn. Absent if the request only answers calls. */
   readonly input: string | undefined;
+  /** Answers to calls, by call. With a text, they may also be a part of the history. */
   readonly answers: Readonly<Record<string, CallAnswer>>;
+  /** True if the answers are no part of the history, so that each of them needs an open call. */
+  readonly endsWithAnswers: boolean;
+}
+
+/** An item with its place in the request, e.g. `input[3]`. */
+export interface PlacedItem {
+  readonly item: Item;
+  readonly at: string;
 }
 
 /** @throws invalid_input with the field, not_found for an unknown previous response */
@@ -84,37 +93,57 @@ export function readCreateRequest(body: unknown): CreateRequest {
   };
 }
 
-type Content = Pick<CreateRequest, 'history' | 'input' | 'answers'>;
+type Content = Pick<CreateRequest, 'history' | 'input' | 'answers' | 'endsWithAnswers'>;
 
 function readItems(items: readonly Item[], continues: boolean): Content {
-  const last = items.at(-1);
+  const placed = items.map((item, index) => ({ item, at: `input[${index}]` }));
+  // Everything behind the last item that an agent wrote is new.
+  const first = placed.findLastIndex(({ item }) => !isAnswer(item) && !isUserMessage(item)) + 1;
+  const readAnswers = (from: readonly PlacedItem[]): Content['answers'] => {
+    return Object.fromEntries(from.flatMap((one) => (isAnswer(one.item) ? [readAnswer(one)] : [])));
+  };
+  const last = placed.at(-1)?.item;
   if (continues && last !== undefined && isAnswer(last)) {
-    const first = items.findLastIndex((item) => !isAnswer(item)) + 1;
-    const answers = Object.fromEntries(items.slice(first).map((item, index) => readAnswer(item, first + index)));
-    return { history: [], input: undefined, answers };
+    const added = placed.slice(first);
+    const input = joinTexts(added.filter(({ item }) => isUserMessage(item)));
+    return {
+      history: placed.slice(0, first),
+      input: input === '' ? undefined : input,
+      answers: readAnswers(added),
+      endsWithAnswers: true,
+    };
   }
-  const first = items.findLastIndex((item) => item.type !== 'message' || item.role !== 'user') + 1;
-  const input = items.slice(first).map((item, index) => readText(item.content, `input[${first + index}]`));
-  if (input.join('') === '') throw fieldError('invalid_input', 'input', 'expected a user message at the end');
-  const history = items.slice(0, first).flatMap((item, index) => readMessage(item, index));
-  return { history, input: input.join('\n\n'), answers: {} };
+  const answers = continues ? readAnswers(placed) : {};
+  const end = placed.findLastIndex(({ item }) => !isUserMessage(item)) + 1;
+  const input = joinTexts(placed.slice(end));
+  if (input === '') throw fieldError('invalid_input', 'input', 'expected a user message at the end');
+  return { history: placed.slice(0, end), input, answers, endsWithAnswers: false };
 }
 
-function isAnswer({ type }: Item): boolean {
+function joinTexts(placed: readonly PlacedItem[]): string {
+  const texts = placed.map(({ item, at }) => readText(item.content, at));
+  return texts.every((text) => text === '') ? '' : texts.join('\n\n');
+}
+
+function isUserMessage({ type, role }: Item): boolean {
+  return type === 'message' && role === 'user';
+}
+
+/** True for an item that answers a call. */
+export function isAnswer({ type }: Item): boolean {
   return type === 'function_call_output' || type === 'mcp_approval_response';
 }
 
-function readAnswer(item: Item, index: number): [string, CallAnswer] {
+function readAnswer({ item, at }: PlacedItem): [string, CallAnswer] {
   const { type, call_id: call = '', approval_request_id: request = '', approve = false, reason, output } = item;
   const { id, hash } = readCallName(type === 'function_call_output' ? call : request);
-  if (type === 'function_call_output') return [id, { content: readText(output, `input[${index}].output`), hash }];
+  if (type === 'function_call_output') return [id, { content: readText(output, `${at}.output`), hash }];
   return [id, { approved: approve, ...(typeof reason === 'string' && { why: reason }), hash }];
 }
 
 /** Reads an item of a conversation that the caller kept. Reasoning is left out, because another model may continue. */
-function readMessage(item: Item, index: number): AppendInput['messages'] {
+export function readMessage({ item, at }: PlacedItem): AppendInput['messages'] {
   const { type, role, content, call_id: toolCallId = '', name = '', arguments: written = '', output } = item;
-  const at = `input[${index}]`;
   switch (type) {
     case 'message':
       return [{ role: role === 'user' || role === 'assistant' ? role : 'system', content: readText(content, at) }];

@@ -2,7 +2,13 @@ import type { CallPart, ResultPart, TurnPart, TurnView } from '../../client/inde
 import type { WaitingCall } from '../../domain/turn.ts';
 import { writeApproval, writeCall, writeResult } from './call-items.ts';
 import { logprobs, type Mode, writePart } from './output-part.ts';
-import { type OutputItem, type ResponseFacts, type ResponseStatus, writeResponse } from './response-object.ts';
+import {
+  type OutputItem,
+  type ResponseBlock,
+  type ResponseFacts,
+  type ResponseStatus,
+  writeResponse,
+} from './response-object.ts';
 
 export type ResponseEvent = {
   readonly type: string;
@@ -45,6 +51,7 @@ export class ResponseTable {
   #mutedStep: number;
   #status: ResponseStatus = 'in_progress';
   #view: TurnView | undefined;
+  #block: ResponseBlock | undefined;
   isDone = false;
 
   constructor(facts: ResponseFacts) {
@@ -54,7 +61,8 @@ export class ResponseTable {
 
   /** The response as of the last part. */
   get response(): object {
-    return writeResponse(this.#facts, { status: this.#status, output: [...this.#output], view: this.#view });
+    const state = { status: this.#status, output: [...this.#output], view: this.#view };
+    return writeResponse(this.#facts, { ...state, block: this.#status === 'queued' ? this.#block : undefined });
   }
 
   start(isQueued: boolean): ResponseEvent[] {
@@ -82,6 +90,8 @@ export class ResponseTable {
         return this.#restart(part.step);
       case 'wait':
         return this.#addWait(part.waiting.for, part.waiting.calls);
+      case 'behind':
+        return [this.#addBlock(part)];
       case 'end':
         return this.#end(part.view);
       default:
@@ -113,9 +123,17 @@ export class ResponseTable {
     return [...events, this.#write(type, this.#place(mode, at), { ...this.#address(open), delta, ...logprobs(mode) })];
   }
 
+  /** The response is queued behind another one that waits for answers, so the reader learns of them at once. */
+  #addBlock(block: ResponseBlock): ResponseEvent {
+    this.#block = block;
+    this.#status = 'queued';
+    return this.#lifecycle('response.queued', Math.max(OPENING, this.#last + 1));
+  }
+
   #enterStep(step: number): ResponseEvent[] {
     if (step === this.#step) return [];
     const closed = this.#closeItem();
+    this.#status = 'in_progress';
     this.#step = step;
     this.#kept = this.#output.length;
     this.#callEvents = 0;

@@ -55,7 +55,7 @@ export function nameConversationOf(key: string): string {
   return `conv_${key}`;
 }
 
-async function hasTurn({ client, nameOf }: Backend, conversation: string, turn: string): Promise<boolean> {
+export async function hasTurn({ client, nameOf }: Backend, conversation: string, turn: string): Promise<boolean> {
   try {
     await client.result(nameOf(conversation), turn);
     return true;

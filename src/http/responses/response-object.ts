@@ -1,6 +1,8 @@
 import type { TurnView } from '../../client/index.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
+import type { Waiting } from '../../domain/turn.ts';
+import { nameCall } from '../front-end/call-names.ts';
 
 export type OutputItem = { readonly id: string; readonly type: string } & Readonly<Record<string, unknown>>;
 
@@ -34,6 +36,13 @@ export interface ResponseState {
   readonly status: ResponseStatus;
   readonly output: readonly OutputItem[];
   readonly view?: TurnView | undefined;
+  /** The turn that the response is queued behind, while that turn waits for answers. */
+  readonly block?: ResponseBlock | undefined;
+}
+
+export interface ResponseBlock {
+  readonly turn: string;
+  readonly waiting: Waiting;
 }
 
 /** Facts of a response that do not change while its turn runs. */
@@ -69,7 +78,7 @@ const UNUSED = {
 };
 
 /** Writes a response in the form of the OpenAI API. */
-export function writeResponse(facts: ResponseFacts, { status, output, view }: ResponseState): object {
+export function writeResponse(facts: ResponseFacts, { status, output, view, block }: ResponseState): object {
   const { name, agent, createdAt, background, previous } = facts;
   const { failure, answer, usage, settledAt } = view ?? {};
   return {
@@ -84,9 +93,26 @@ export function writeResponse(facts: ResponseFacts, { status, output, view }: Re
     conversation: { id: name.conversation },
     previous_response_id: previous === undefined ? null : writeResponseId(previous),
     output,
+    ...(block !== undefined && { metadata: writeBlock(name, block) }),
     error: failure === undefined ? null : { code: failure.code, message: failure.message },
     incomplete_details: status === 'incomplete' ? { reason: readIncomplete(answer?.end) } : null,
     usage: usage === undefined ? null : writeUsage(usage),
+  };
+}
+
+/** Most characters of a value of `metadata`. */
+const VALUE_LENGTH = 512;
+
+/** The API has no field for a response that waits for others. Its metadata are texts that every client shows. */
+function writeBlock(
+  { conversation }: ResponseName,
+  { turn, waiting }: ResponseBlock,
+): Readonly<Record<string, string>> {
+  const open = waiting.calls.filter(({ decision }) => decision === undefined);
+  return {
+    waits_behind: writeResponseId({ conversation, turn }),
+    waits_for: waiting.for,
+    open_calls: open.map(nameCall).join(' ').slice(0, VALUE_LENGTH),
   };
 }
 

@@ -1,16 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import type { StreamOptions } from '../../client/index.ts';
-import { checkMessageBytes } from '../../client/input.ts';
-import { fieldError } from '../../domain/errors.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { isSettled, type TurnView } from '../../domain/turn.ts';
 import { type Backend, type BackendOptions, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
 import { guardApp, openApp, readBody, readServerFacts, streamFrames } from '../front-end/server-facts.ts';
 import { IDEMPOTENCY_HEADER } from '../idempotency-key.ts';
 import { type CreateRequest, readCreateRequest } from './create-request.ts';
+import { createTurn } from './create-turn.ts';
 import { type ResponseEvent, ResponseTable } from './events.ts';
-import { continueResponse, nameConversationOf, readPrevious } from './previous-response.ts';
 import { answerResponseError } from './response-error.ts';
 import { type ResponseFacts, type ResponseName, readResponseId } from './response-object.ts';
 import { skipRead } from './resume.ts';
@@ -56,47 +53,6 @@ export function openResponses(options: BackendOptions): Hono {
     return context.json(await readResponse(backend, await readFacts(backend, name), { waitMs: 0 }));
   });
   return app;
-}
-
-async function createTurn(backend: Backend, request: CreateRequest, key: string = randomUUID()): Promise<ResponseName> {
-  const { client, tenant, nameOf } = backend;
-  const { history, input } = request;
-  if (input === undefined) return await answerCalls(backend, request);
-  // Checked before a fork and an append, so that a refused request changes nothing.
-  checkMessageBytes({ role: 'user', content: input }, 'input');
-  const previous = request.previous && (await readPrevious(backend, request.previous));
-  const agent = request.agent ?? previous?.agent ?? backend.agent;
-  if (previous !== undefined && agent !== previous.agent) {
-    throw fieldError(
-      'agent_conflict',
-      'model',
-      `the previous response is by the agent ${previous.agent}. Send model ${previous.agent}, or begin a new conversation`,
-    );
-  }
-  const conversation =
-    previous === undefined
-      ? (request.conversation ?? nameConversationOf(key))
-      : await continueResponse(backend, previous, key);
-  if (history.length > 0) {
-    const known = await client.result(nameOf(conversation), key).catch(() => undefined);
-    const messages = { conversation, tenant, agent, messages: history, operation: `history.${key}` };
-    if (known === undefined) await client.append(messages);
-  }
-  await client.enqueueTurn({ conversation, tenant, agent, turn: key, input });
-  return { conversation, turn: key };
-}
-
-/** Answers calls of the previous response's turn, or of the turn that the conversation waits in. */
-async function answerCalls(backend: Backend, request: CreateRequest): Promise<ResponseName> {
-  const { client, nameOf } = backend;
-  const { answers, previous } = request;
-  if (previous !== undefined) await readPrevious(backend, previous);
-  const conversation = previous?.conversation ?? request.conversation ?? '';
-  const turn = previous?.turn ?? (await client.openTurns(nameOf(conversation))).turns[0]?.turn;
-  const [answered = ''] = Object.keys(answers);
-  if (turn === undefined) throw fieldError('conflict', 'input', `the conversation does not wait for ${answered}`);
-  await client.answer(nameOf(conversation), turn, answers);
-  return { conversation, turn, answered };
 }
 
 async function readFacts(backend: Backend, name: ResponseName, request?: CreateRequest): Promise<ResponseFacts> {
@@ -163,7 +119,8 @@ async function readResponse(
   try {
     for await (const part of client.stream(nameOf(conversation), turn, options)) {
       table.add(part);
-      if (table.isDone || (part.type === 'end' && isSettled(part.view.state))) break;
+      // A turn behind open calls may wait for days.
+      if (table.isDone || part.type === 'behind' || (part.type === 'end' && isSettled(part.view.state))) break;
     }
   } catch (error) {
     if (options.signal?.aborted !== true) throw error;

@@ -5,7 +5,8 @@
 -- reader has, most stream entries; then the log entries from the first of the reply on, '' for each that no pack holds
 -- Reply: {} without such a turn | {state, start of the wait or '', last seq of the log, seq of the first log entry, 1 if
 -- log entries are left, '' or the id of the last stream entry, {log entry…}, {stream entry…}, 1 if the caller has to read the
--- first entry from a pack}
+-- first entry from a pack, the first turn of the mailbox and the start of its wait if this turn is queued behind it, else ''
+-- twice}
 -- @include key-names
 local turn, seq, most_bytes, after, most_entries = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
 local state, input_seq, since = unpack(redis.call('HMGET', turn_prefix .. turn, 'state', 'inputSeq', 'waitSince'))
@@ -35,4 +36,10 @@ if #pieces > most_entries then
   last = redis.call('XREVRANGE', stream_prefix .. turn, '+', '-', 'COUNT', 1)[1][1]
   pieces = {}
 end
-return { state, state == 'waiting' and since or '', head, first, has_more, last, entries, pieces, is_packed }
+local ahead, ahead_state, ahead_since = state == 'queued' and redis.call('LINDEX', mb, 0)
+if ahead and ahead ~= turn then
+  ahead_state, ahead_since = unpack(redis.call('HMGET', turn_prefix .. ahead, 'state', 'waitSince'))
+end
+local is_behind = ahead_state == 'waiting' and ahead_since
+return { state, state == 'waiting' and since or '', head, first, has_more, last, entries, pieces, is_packed,
+  is_behind and ahead or '', is_behind and ahead_since or '' }

@@ -133,6 +133,21 @@ export function describeStreams(given: Given): void {
     expect(await read(conversation)).not.toHaveProperty('waitingSince');
   });
 
+  test('readStream names the waiting turn that a queued turn is behind, until that turn is claimed', async () => {
+    const { store, conversation, lease } = await followed();
+    await store.accept(turnFor(conversation, 't2'));
+    const readQueued = () => store.readStream({ conversation, turn: 't2', after: '0-0', afterSeq: 0 });
+    expect(await readQueued()).not.toHaveProperty('behind');
+    await store.recordStep(lease, callsStep('model-1', 1, 1));
+    await store.suspend(lease, { for: 'tools', step: 'model-1', waitMs: 1_000, calls: toWaitFor(['c2_0']) });
+    const since = (await store.readTurn(conversation, 't1'))?.waiting?.since;
+    expect(await readQueued()).toMatchObject({ state: 'queued', behind: { turn: 't1', since } });
+    expect(await read(conversation)).not.toHaveProperty('behind');
+    await given.harness().passDeadline(conversation, 't1');
+    await claimHead(store, conversation);
+    expect(await readQueued()).not.toHaveProperty('behind');
+  });
+
   test('appendPieces refuses an owner whose turn another worker has taken over', async () => {
     const { store, conversation, lease } = await followed();
     await given.harness().lapseLease('turn', conversation);
