@@ -3,6 +3,7 @@ import type { NamedConversation } from './ids.ts';
 import type { LeaveCause } from './leaving.ts';
 import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
+import type { DatabaseLoss } from './ports/database-watch.ts';
 import type { PackedLog } from './ports/pack-store.ts';
 import type { QuarantineEntry } from './ports/sweep-store.ts';
 import type { SuspectEvent } from './suspect-events.ts';
@@ -140,7 +141,7 @@ type LossEvent = {
   readonly type: 'lease_lost';
   readonly what: 'turn' | 'pass';
   /** Why the worker must not write any more. */
-  readonly why?: 'fenced' | 'gone' | 'canceled' | 'expired';
+  readonly why?: 'fenced' | 'gone' | 'canceled' | 'unclaimed' | 'expired';
 };
 
 /** Kinds of writes that a worker keeps in memory and repeats while Redis refuses writes. */
@@ -290,6 +291,7 @@ export type WorkerEvent =
         | RetirementEvent
         | ReclaimEvent
         | LostWorkerEvent
+        | ({ readonly type: 'database_lost' } & DatabaseLoss)
         | QuarantineEvent
         | DroppedJobEvent
         | InboxEvent

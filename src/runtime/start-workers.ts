@@ -14,6 +14,7 @@ import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { loadTokenCounter } from '../tokens/token-counter.ts';
 import { AgentsElsewhere } from '../workers/agents-elsewhere.ts';
 import { Calibrations } from '../workers/calibrations.ts';
+import { DatabaseChecks } from '../workers/database-checks.ts';
 import type { FactorOf } from '../workers/prepared-agent.ts';
 import { Presence } from '../workers/presence.ts';
 import { Shutdown } from '../workers/shutdown.ts';
@@ -186,7 +187,7 @@ interface OpenResources {
 /** Starts the worker roles once all connections are open. */
 async function startRoles({ settings, onEvent, metrics, closers }: Startup, open: OpenResources): Promise<Workers> {
   const { worker, connected, wakes, pages, calibrations, shutdown, handlers, inbox } = open;
-  const { store, measures, checkServer } = connected;
+  const { store, measures, checkServer, database } = connected;
   const { stuckMs, shutdownMs } = settings;
   const loop = new EventLoopMonitor();
   closers.add(() => loop.stop());
@@ -206,10 +207,19 @@ async function startRoles({ settings, onEvent, metrics, closers }: Startup, open
     shutdown.begin(shutdownMs, systemTimers);
     await stopWork(workers, handlers.sweeper);
   });
+  const databaseChecks = new DatabaseChecks({
+    watch: database,
+    timers: systemTimers,
+    onEvent,
+    // This worker must write nothing into a database that it cannot use.
+    onIncompatible: () => void workers.close(),
+  });
+  databaseChecks.start();
+  closers.add(async () => databaseChecks.stop());
   const lease = new MeasuringLease({ measures, timers: systemTimers, clock: systemClock, owner: worker });
   closers.add(() => lease.end());
   metrics.measure(createMeasures({ store, measures, wakes, calibrations, lease }));
-  pages.begin({ metrics, checks: listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }) });
+  pages.begin({ metrics, checks: listWorkerChecks({ checkServer, databaseChecks, wakes, workers, loop, stuckMs }) });
   closers.add(() => pages.stop());
   const deliverer = startDeliverer({ store, owner: worker, onEvent, ...settings.webhooks });
   closers.add(() => deliverer.close());
@@ -217,6 +227,7 @@ async function startRoles({ settings, onEvent, metrics, closers }: Startup, open
   const { sweeper } = handlers;
   sweeper.start([
     () => presence.watch((gone) => sweeper.endLeases(gone)),
+    () => databaseChecks.tick(),
     () => packDueLogs({ packs: store, shutdown, onEvent }),
   ]);
   return {

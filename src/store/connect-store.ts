@@ -1,4 +1,5 @@
 import type { Durability } from '../domain/durability.ts';
+import type { DatabaseWatch } from '../domain/ports/database-watch.ts';
 import type { AgentFinder, PresenceStore } from '../domain/ports/presence-store.ts';
 import type { Store } from '../domain/ports/store.ts';
 import type { StreamNotices } from '../domain/ports/turn-streams.ts';
@@ -9,6 +10,7 @@ import { checkServer, type MemoryUse, readMemory } from '../redis/server-checks.
 import { Subscriber } from '../redis/subscriber.ts';
 import { Barrier } from './barrier.ts';
 import { openDatabase } from './database.ts';
+import { openDatabaseWatch } from './database-watch.ts';
 import { type EventNotifications, openEventNotifications } from './event-notifications.ts';
 import { guardStore } from './guarded-store.ts';
 import { openMeasures, type StoreMeasures } from './measures.ts';
@@ -47,6 +49,8 @@ export interface ConnectedStore {
   readonly checkServer: () => Promise<void>;
   readonly measures: StoreMeasures;
   readonly presence: PresenceStore & AgentFinder;
+  /** Finds out that Redis holds another or an older database than when this process connected. */
+  readonly database: DatabaseWatch;
   readonly close: () => Promise<void>;
 }
 
@@ -76,7 +80,8 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
   try {
     if (failsFast) await connect(redis, options);
     else await callRedis(() => checkAccess(redis));
-    const keyspace = await openDatabase(redis, { shards });
+    const opened = await openDatabase(redis, { shards });
+    const { keyspace } = opened;
     const barrier = durability && (await Barrier.open(redis, durability));
     const subscriber = new Subscriber(redis);
     const notifications = openEventNotifications(subscriber, keyspace);
@@ -87,6 +92,7 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
       readMemory: () => readMemory(redis),
       checkServer: () => checkServer(redis),
       measures: openMeasures(redis, keyspace),
+      database: openDatabaseWatch(redis, opened),
       presence: openPresence(redis, keyspace, worker ?? ''),
       streamNotices: openStreamNotices(subscriber, keyspace),
       close: async () => {

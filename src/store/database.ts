@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type Redis, ReplyError } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
 import { checkEviction, checkServerVersion } from '../redis/server-checks.ts';
@@ -10,31 +11,54 @@ export interface DatabaseSettings {
   readonly shards: number;
 }
 
+/** Tells a database from any other, and from an earlier state of itself. */
+export interface DatabaseIdentity {
+  readonly id: string;
+  /** Number that only grows while workers run. */
+  readonly counter: number;
+}
+
+export interface OpenDatabase {
+  readonly keyspace: Keyspace;
+  readonly identity: DatabaseIdentity;
+}
+
 /**
  * Opens the database, or creates it, and checks that this program supports its schema. An older database gets this
  * program's schema, and older programs then refuse to open it.
  * @throws incompatible_store if the database has another number of shards or a newer schema. invalid_config if the
  * URL's database number does not exist.
  */
-export async function openDatabase(redis: Redis, { shards }: DatabaseSettings): Promise<Keyspace> {
+export async function openDatabase(redis: Redis, { shards }: DatabaseSettings): Promise<OpenDatabase> {
   await checkNumber(redis);
   await Promise.all([checkServerVersion(redis), checkEviction(redis)]);
   const keyspace = new Keyspace(shards);
-  const found = await scriptBinder(redis, keyspace)(openDatabaseScript)(shards);
-  checkSchema(found.schema);
-  checkShards(found.shards, shards);
-  return keyspace;
+  const { identity, ...found } = await scriptBinder(redis, keyspace)(openDatabaseScript)(shards);
+  checkSettings(found, shards);
+  return { keyspace, identity };
 }
 
-const openDatabaseScript: ScriptDefinition<[shards: number], DatabaseSettings & { readonly schema: number }> = {
+type FoundSettings = DatabaseSettings & { readonly schema: number };
+
+const openDatabaseScript: ScriptDefinition<[shards: number], FoundSettings & Pick<OpenDatabase, 'identity'>> = {
   file: 'open-database',
   keys: (_, keyspace) => [keyspace.database()],
-  args: ([shards]) => [STORE_SCHEMA, shards],
+  args: ([shards]) => [STORE_SCHEMA, shards, makeDatabaseId()],
   decode: (reply) => {
-    const [schema, shards] = reply as [number, number];
-    return { schema, shards };
+    const [schema, shards, id, counter] = reply as [number, number, string, number];
+    return { schema, shards, identity: { id, counter } };
   },
 };
+
+export function makeDatabaseId(): string {
+  return randomBytes(8).toString('hex');
+}
+
+/** @throws incompatible_store if the database has another number of shards or a newer schema */
+export function checkSettings(found: FoundSettings, shards: number): void {
+  checkSchema(found.schema);
+  checkShards(found.shards, shards);
+}
 
 /** Checks that the database number in the URL exists. If it does not, ioredis uses database 0 without an error. */
 async function checkNumber(redis: Redis): Promise<void> {

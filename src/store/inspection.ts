@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { isTurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
+import type { DatabaseWatch } from '../domain/ports/database-watch.ts';
 import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
 import type { WebhookStatus } from '../domain/ports/webhook-store.ts';
 import { checkAccess } from '../redis/access.ts';
@@ -15,6 +16,7 @@ import {
   type ServerFacts,
 } from '../redis/server-facts.ts';
 import { askMasters, type MasterAnswers, unlessForbidden } from '../redis/servers.ts';
+import { readDatabaseLoss } from './database-watch.ts';
 import { Keyspace, STORE_SCHEMA } from './keys.ts';
 import { listMissingAgents, type MissingAgent } from './missing-agents.ts';
 import { type ListedWorker, listWorkers } from './presence.ts';
@@ -41,6 +43,8 @@ export interface Inspection {
   loadScripts(): Promise<number>;
   /** Reads the settings of the database. Returns undefined if there is none. */
   readDatabase(): Promise<DatabaseFacts | undefined>;
+  /** Reads the loss of data that was noted last. */
+  readDatabaseLoss: DatabaseWatch['readLoss'];
   measureShards(shards: number): Promise<ShardMeasure>;
   /** Returns up to 100 quarantined records of each shard. */
   listQuarantined(shards: number): Promise<QuarantinedRecord[]>;
@@ -82,6 +86,7 @@ export async function openInspection(location: RedisLocation): Promise<Inspectio
     canWaitForDisks: () => canWaitForDisks(redis),
     loadScripts: () => loadScripts(redis),
     readDatabase: () => readDatabase(redis),
+    readDatabaseLoss: () => readDatabaseLoss(redis, new Keyspace(1)),
     measureShards: (shards) => openSweepStore(redis, new Keyspace(shards)).measureShards(),
     listQuarantined: (shards) => listQuarantined(redis, new Keyspace(shards)),
     releaseQuarantined: (shards, release) => scriptBinder(redis, new Keyspace(shards))(releaseScript)(release),

@@ -45,6 +45,7 @@ const RECORDERS: Recorders = {
   summary_ended: recordSummary,
   version_refused: ({ versionsRefused }, { by }) => versionsRefused.inc({ by }),
   lease_lost: ({ leasesLost }, { what, why }) => leasesLost.inc({ what, why: why ?? 'unknown' }),
+  database_lost: ({ databaseLosses }, { found }) => databaseLosses.inc({ found }),
   write_deferred: ({ writesDeferred }, { write }) => writesDeferred.inc({ write }),
   deferred_write_succeeded: () => undefined,
   lease_returned: ({ leasesReturned }, { what, isCutOff }) => leasesReturned.inc({ what, cut_off: String(isCutOff) }),

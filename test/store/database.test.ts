@@ -11,8 +11,15 @@ afterAll(() => redis.quit());
 
 test('if many processes open a new database at once, only one of them creates the database', async () => {
   const opened = await Promise.all([1, 2, 3].map(() => openDatabase(redis, { shards: 64 })));
-  expect(opened.map(({ shards }) => shards)).toEqual([64, 64, 64]);
-  expect(await redis.hgetall('{tf}:database')).toEqual({ schema: String(STORE_SCHEMA), shards: '64' });
+  expect(opened.map(({ keyspace }) => keyspace.shards)).toEqual([64, 64, 64]);
+  const { id } = opened[0]?.identity ?? {};
+  expect(opened.map(({ identity }) => identity)).toEqual([1, 2, 3].map(() => ({ id, counter: 0 })));
+  expect(await redis.hgetall('{tf}:database')).toEqual({
+    schema: String(STORE_SCHEMA),
+    shards: '64',
+    id,
+    counter: '0',
+  });
 });
 
 test('openDatabase refuses a number of shards that differs from the database’s, and the error names the database’s number', async () => {
@@ -69,7 +76,11 @@ test('openDatabase raises the schema number of an older database, unless the cal
   await expect(openDatabase(redis, { shards: 256 })).rejects.toMatchObject({ field: 'shards' });
   expect(await redis.hget('{tf}:database', 'schema')).toBe(String(STORE_SCHEMA - 1));
   await Promise.all([1, 2].map(() => openDatabase(redis, { shards: 64 })));
-  expect(await redis.hgetall('{tf}:database')).toEqual({ schema: String(STORE_SCHEMA), shards: '64' });
+  expect(await redis.hgetall('{tf}:database')).toMatchObject({
+    schema: String(STORE_SCHEMA),
+    shards: '64',
+    counter: '0',
+  });
 });
 
 test('openDatabase refuses a Redis URL whose database number does not exist', async () => {

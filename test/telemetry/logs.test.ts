@@ -109,6 +109,7 @@ describe('log catalogue', () => {
       'version_refused',
       'conversation_expired',
       'lease_lost',
+      'database_lost',
       'worker_lost',
       'write_deferred',
       'deferred_write_succeeded',
