@@ -72,7 +72,7 @@ const ANSWER_MS = 5_000;
  * @throws invalid_config if the URL is invalid. redis_unavailable if Redis does not answer.
  */
 export async function openInspection(location: RedisLocation): Promise<Inspection> {
-  const redis = openConnection({ ...location, failsFast: true, failSilenceMs: ANSWER_MS });
+  const redis = openConnection({ ...location, failsFast: true, staysDemoted: true, failSilenceMs: ANSWER_MS });
   try {
     await connect(redis, location);
   } catch (error) {

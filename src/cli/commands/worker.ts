@@ -6,6 +6,7 @@ import type { EventListener } from '../../domain/events.ts';
 import { waitUntilWritable } from '../../local-redis/connection.ts';
 import type { RedisLocation } from '../../redis/address.ts';
 import { readRedisAddress } from '../../redis/address.ts';
+import { reconnectRefused } from '../../redis/refusing-servers.ts';
 import { startWorkers, type Workers } from '../../runtime/start-workers.ts';
 import { createLogger, logContents, logEvents } from '../../telemetry/logs.ts';
 import { foldOutages } from '../../telemetry/outages.ts';
@@ -46,7 +47,10 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
     logger,
     listener: logEvents(logger),
     explain: (error) => explainError(error, location),
-    untilBack: () => waitUntilWritable(location),
+    untilBack: async () => {
+      await waitUntilWritable(location);
+      reconnectRefused();
+    },
     onDenied: () => denied.resolve('denied'),
   });
   const onEvent: EventListener = (event) => {
