@@ -208,8 +208,10 @@ type ExpiryEvent = { readonly type: 'conversation_expired'; readonly removedKeys
 /** Old log entries of a conversation were packed. */
 type PackEvent = { readonly type: 'log_packed' } & PackedLog;
 
-/** When a worker started, Redis was so full that it may soon refuse writes. */
-type MemoryEvent = { readonly type: 'redis_nearly_full'; readonly usedBytes: number; readonly limitBytes: number };
+/** When a worker started, Redis was so full that it may soon refuse writes, or it wrote no append-only file. */
+type RedisEvent =
+  | { readonly type: 'redis_nearly_full'; readonly usedBytes: number; readonly limitBytes: number }
+  | { readonly type: 'redis_not_persistent' };
 
 /**
  * A worker started with a compaction policy that has a flaw, e.g. a setting that no longer exists. The worker uses the
@@ -265,9 +267,7 @@ type InboxEvent = { readonly type: 'inbox_job_taken' } & InboxDelivery;
 
 type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; readonly error: unknown };
 
-/**
- * Everything that workers report. Metrics and logs are made from these events. Durations are in ms, sizes in tokens.
- */
+/** Everything that workers report, for metrics and logs. Durations are in ms, sizes in tokens. */
 export type WorkerEvent =
   | (EventScope &
       (
@@ -286,7 +286,7 @@ export type WorkerEvent =
       (
         | FailureEvent
         | WebhookEndEvent
-        | MemoryEvent
+        | RedisEvent
         | PolicyEvent
         | RetirementEvent
         | ReclaimEvent

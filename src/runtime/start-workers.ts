@@ -26,6 +26,7 @@ import { Closers } from './closers.ts';
 import { createHandlers, type Handlers } from './handlers.ts';
 import { createListeners, type Listeners, reportTo } from './listeners.ts';
 import { createMeasures, MeasuringLease } from './measures.ts';
+import { reportServers } from './report-servers.ts';
 import { listRetirements } from './retirements.ts';
 import { startDeliverer } from './start-deliverer.ts';
 import { createSummarizers } from './summarizers.ts';
@@ -124,7 +125,7 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   closers.add(connected.close);
   const wakes = openWakeQueue({ url, tls, shards: queueShards, onError });
   closers.add(() => wakes.close());
-  await reportMemory(connected.readMemory, onEvent);
+  await reportServers(connected, onEvent);
   await calibrations.start(store);
   closers.add(() => calibrations.stop());
   const shutdown = new Shutdown();
@@ -285,13 +286,4 @@ function openRoles(
     onTaken: (delivery) => onEvent({ type: 'inbox_job_taken', ...delivery }),
     deadlineMs: shutdownMs,
   });
-}
-
-/** Fraction of `maxmemory` above which a starting worker warns, because Redis may be full within hours. */
-const NEARLY_FULL = 0.8;
-
-async function reportMemory(readMemory: ConnectedStore['readMemory'], onEvent: EventListener): Promise<void> {
-  const use = await readMemory();
-  if (use === undefined || use.usedBytes < NEARLY_FULL * use.limitBytes) return;
-  onEvent({ type: 'redis_nearly_full', ...use });
 }

@@ -6,7 +6,7 @@ import type { StreamNotices } from '../domain/ports/turn-streams.ts';
 import { checkAccess } from '../redis/access.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { callRedis, connect, openConnection } from '../redis/connection.ts';
-import { checkServer, type MemoryUse, readMemory } from '../redis/server-checks.ts';
+import { checkServer, type MemoryUse, readAppendOnly, readMemory } from '../redis/server-checks.ts';
 import { Subscriber } from '../redis/subscriber.ts';
 import { Barrier } from './barrier.ts';
 import { openDatabase } from './database.ts';
@@ -41,6 +41,8 @@ export interface ConnectedStore {
   readonly streamNotices: StreamNotices;
   /** Reads the memory use of Redis. Returns undefined if no server has a memory limit, or if every server forbids INFO. */
   readonly readMemory: () => Promise<MemoryUse | undefined>;
+  /** Reads if every server writes an append-only file. Returns undefined if a server forbids INFO. */
+  readonly isAppendOnly: () => Promise<boolean | undefined>;
   /**
    * Checks for the readiness probe that Redis accepts calls.
    * @throws redis_unavailable, at once if there is no connection. incompatible_store if the server is too old or may
@@ -90,6 +92,7 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
       store: barrier === undefined ? store : guardStore(store, barrier, keyspace),
       notifications,
       readMemory: () => readMemory(redis),
+      isAppendOnly: () => readAppendOnly(redis),
       checkServer: () => checkServer(redis),
       measures: openMeasures(redis, keyspace),
       database: openDatabaseWatch(redis, opened),

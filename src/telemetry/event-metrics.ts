@@ -63,6 +63,7 @@ const RECORDERS: Recorders = {
   record_quarantined: ({ recordsQuarantined }, event) => recordsQuarantined.inc({ set: event.set }),
   job_dropped: ({ jobsDropped }, { queue }) => jobsDropped.inc({ queue }),
   redis_nearly_full: () => undefined,
+  redis_not_persistent: () => undefined,
   policy_warned: () => undefined,
   model_retires: () => undefined,
   inbox_job_taken: ({ inboxJobs }, { outcome, code }) => inboxJobs.inc({ outcome, code: code ?? 'none' }),

@@ -199,6 +199,11 @@ const LOG_LINES: LogLines = {
     message: 'memory of redis is nearly full: at maxmemory all turns stop',
     fields: { usedBytes, limitBytes },
   }),
+  redis_not_persistent: () => ({
+    level: 'warn',
+    message: 'redis has no append-only file: a restart of redis loses accepted turns. Set appendonly yes',
+    fields: {},
+  }),
   policy_warned: ({ message }) => ({
     level: 'warn',
     message: 'policy loaded with warnings',

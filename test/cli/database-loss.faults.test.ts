@@ -177,3 +177,14 @@ test('turnfold serve reports the loss of its database on /ready and in its log',
   serve.kill('SIGTERM');
   await ended;
 });
+
+test('a worker on a Redis without an append-only file warns once at its start, and no other worker does', async () => {
+  const warnings = ({ worker }: Started): unknown[] =>
+    worker.lines.filter(({ event }) => event === 'redis_not_persistent').map(({ level }) => level);
+  const volatile = await start([]);
+  await answers(volatile, 'c1');
+  expect(warnings(volatile)).toEqual(['warn']);
+  const durable = await start();
+  await answers(durable, 'c1');
+  expect(warnings(durable)).toEqual([]);
+});

@@ -118,6 +118,7 @@ describe('log catalogue', () => {
       'job_reclaimed',
       'redis_nearly_full',
       'model_retires',
+      'redis_not_persistent',
       'policy_warned',
       'record_quarantined',
       'inbox_job_taken',

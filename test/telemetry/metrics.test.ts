@@ -126,6 +126,7 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
   },
   conversation_expired: { turnfold_conversations_expired_total: 1 },
   redis_nearly_full: {},
+  redis_not_persistent: {},
   policy_warned: {},
   model_retires: {},
   inbox_job_taken: { 'turnfold_inbox_jobs_total{code="invalid_input",outcome="refused"}': 1 },

@@ -141,6 +141,7 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
   job_reclaimed: { type: 'job_reclaimed', queue: 'compaction' },
   redis_nearly_full: { type: 'redis_nearly_full', usedBytes: 900, limitBytes: 1_000 },
   model_retires: { type: 'model_retires', model: 'claude-sonnet-4-5', retiresOn: '2026-11-30', daysLeft: 4 },
+  redis_not_persistent: { type: 'redis_not_persistent' },
   policy_warned: { type: 'policy_warned', message: 'policy: `transforms` is retired' },
   record_quarantined: {
     type: 'record_quarantined',
