@@ -2,7 +2,7 @@
 export interface OutageCause {
   /** Cause, as half a sentence. */
   readonly words: string;
-  /** What an operator does about the cause. */
+  /** Next step for the operator. */
   readonly remedy: string;
   /** True if the server answers reads and refuses writes. */
   readonly takesNoWrites: boolean;
