@@ -105,7 +105,9 @@ export async function findObstacle(location: RedisLocation): Promise<unknown> {
     const error = nameRedisError(cause);
     if (isReply(error) || !isTurnfoldError(error, 'redis_unavailable')) return error;
     const greeting = await readGreeting(location);
-    return greeting === undefined ? error : nameRedisError(new ReplyError(greeting));
+    // ioredis exports the class without its type.
+    const Reply = ReplyError as new (message: string) => Error;
+    return greeting === undefined ? error : nameRedisError(new Reply(greeting));
   }
 }
 
