@@ -44,7 +44,7 @@ async function main(): Promise<void> {
       0,
     );
     const ref = { tenant: '_', id: 'idle' };
-    const keyspace = await openDatabase(connection, { shards: SHARDS });
+    const { keyspace } = await openDatabase(connection, { shards: SHARDS });
     const fresh = await measure(connection, content);
     await restConversation(connection, keyspace, ref);
     await openStore(connection, keyspace).packLog(ref);

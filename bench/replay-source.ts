@@ -24,7 +24,8 @@ interface ReplaySource {
 
 export async function writeReplaySource(redisUrl: string): Promise<ReplaySource> {
   const redis = openConnection({ url: redisUrl });
-  const store = openStore(redis, await openDatabase(redis, { shards: SHARDS }));
+  const { keyspace } = await openDatabase(redis, { shards: SHARDS });
+  const store = openStore(redis, keyspace);
   const conversation = newConversation();
   const { lease } = await acceptAndClaim(store, conversation, TURN);
   await store.followTurn(conversation, TURN);

@@ -165,7 +165,8 @@ async function measureJobs(url: string, name: string): Promise<number> {
  */
 async function openCalls(url: string, run: number) {
   const redis = openConnection({ url });
-  const store = openStore(redis, await openDatabase(redis, { shards: SHARDS }));
+  const { keyspace } = await openDatabase(redis, { shards: SHARDS });
+  const store = openStore(redis, keyspace);
   const conversationOf = (index: number) => ({ tenant: '_', id: `s${run}-${index}` });
   const claimed: ClaimedTurn[] = [];
   const settle = async (index: number, { lease, conversation: { head } }: ClaimedTurn): Promise<void> => {

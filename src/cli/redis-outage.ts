@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 import { redactUrl } from '../local-redis/configured-redis.ts';
+import { findObstacle, isReply } from '../local-redis/connection.ts';
 import { LocalRedisError } from '../local-redis/errors.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { readRedisAddress, showAddress } from '../redis/address.ts';
@@ -23,7 +24,17 @@ export async function explainRefusal(location: RedisLocation): Promise<TurnfoldE
  */
 export async function explainError(error: unknown, location: RedisLocation): Promise<unknown> {
   if (!isTurnfoldError(error, 'redis_unavailable')) return error;
-  return (await explainRefusal(location)) ?? nameNodes(error, location.url);
+  if (error.details?.['takesNoWrites'] === true) return error;
+  return (await explainRefusal(location)) ?? (await explainObstacle(location)) ?? nameNodes(error, location.url);
+}
+
+/**
+ * Asks the server itself, because a lost connection does not say why the next ones fail. Returns undefined unless the server
+ * answered with a refusal.
+ */
+async function explainObstacle(location: RedisLocation): Promise<TurnfoldError | undefined> {
+  const error = await findObstacle(location);
+  return isReply(error) ? error : undefined;
 }
 
 /** Adds the whole address to an error. With several nodes, the failure of one node says nothing about the others. */

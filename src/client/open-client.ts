@@ -11,6 +11,7 @@ import type { AnyAgents } from './agent-types.ts';
 import { createClient, type TurnfoldClient } from './client.ts';
 import { type ClientOptions, type ClientSettings, readClientOptions, readEncoding } from './client-options.ts';
 import { storePorts } from './ports.ts';
+import { reportLosses } from './report-losses.ts';
 import { shareReads } from './shared-reads.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
 
@@ -61,7 +62,8 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
   const connected = await callUntil(openingMs, () =>
     inTime(connectStore({ url, tls, prefix, shards, failsFast: true, onError, ...durably })),
   );
-  const { notifications, streamNotices, close } = connected;
+  const { notifications, streamNotices, database, close } = connected;
+  const stopReporting = reportLosses(database, onError);
   const store = retryStore(connected.store, deadlineMs);
   const wakes = openWakeQueue({ url, tls, prefix, shards: queueShards, failsFast: true, onError });
   const ids = createIdSource();
@@ -85,6 +87,7 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
     keys: createAccessKeys({ keys: store, onError, elapsedMs: () => performance.now() }),
     webhooks: createWebhooks({ webhooks: store, ids, now: () => Date.now() }),
     async close() {
+      stopReporting();
       await Promise.all([wakes.close(), close()]);
     },
   };

@@ -108,6 +108,8 @@ export const ERROR_CODES = {
   server_unavailable: 'service',
   /** Redis refuses the login, or its ACL forbids a command that turnfold needs. Correct the address or the ACL. */
   redis_denied: 'service',
+  /** Redis holds another, an older or an empty database. Reported to `onError` and never thrown: calls go on. */
+  database_lost: 'service',
   /** Redis refuses writes because it has reached `maxmemory`. */
   redis_full: 'service',
   /** turnfold cannot read a record in Redis. `details` names its key and field. Repair or erase the record. */

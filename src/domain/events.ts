@@ -3,6 +3,7 @@ import type { NamedConversation } from './ids.ts';
 import type { LeaveCause } from './leaving.ts';
 import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
+import type { DatabaseLoss } from './ports/database-watch.ts';
 import type { PackedLog } from './ports/pack-store.ts';
 import type { QuarantineEntry } from './ports/sweep-store.ts';
 import type { SuspectEvent } from './suspect-events.ts';
@@ -140,7 +141,7 @@ type LossEvent = {
   readonly type: 'lease_lost';
   readonly what: 'turn' | 'pass';
   /** Why the worker must not write any more. */
-  readonly why?: 'fenced' | 'gone' | 'canceled' | 'expired';
+  readonly why?: 'fenced' | 'gone' | 'canceled' | 'unclaimed' | 'expired';
 };
 
 /** Kinds of writes that a worker keeps in memory and repeats while Redis refuses writes. */
@@ -207,8 +208,10 @@ type ExpiryEvent = { readonly type: 'conversation_expired'; readonly removedKeys
 /** Old log entries of a conversation were packed. */
 type PackEvent = { readonly type: 'log_packed' } & PackedLog;
 
-/** When a worker started, Redis was so full that it may soon refuse writes. */
-type MemoryEvent = { readonly type: 'redis_nearly_full'; readonly usedBytes: number; readonly limitBytes: number };
+/** When a worker started, Redis was so full that it may soon refuse writes, or it wrote no append-only file. */
+type RedisEvent =
+  | { readonly type: 'redis_nearly_full'; readonly usedBytes: number; readonly limitBytes: number }
+  | { readonly type: 'redis_not_persistent' };
 
 /**
  * A worker started with a compaction policy that has a flaw, e.g. a setting that no longer exists. The worker uses the
@@ -264,9 +267,7 @@ type InboxEvent = { readonly type: 'inbox_job_taken' } & InboxDelivery;
 
 type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; readonly error: unknown };
 
-/**
- * Everything that workers report. Metrics and logs are made from these events. Durations are in ms, sizes in tokens.
- */
+/** Everything that workers report, for metrics and logs. Durations are in ms, sizes in tokens. */
 export type WorkerEvent =
   | (EventScope &
       (
@@ -285,11 +286,12 @@ export type WorkerEvent =
       (
         | FailureEvent
         | WebhookEndEvent
-        | MemoryEvent
+        | RedisEvent
         | PolicyEvent
         | RetirementEvent
         | ReclaimEvent
         | LostWorkerEvent
+        | ({ readonly type: 'database_lost' } & DatabaseLoss)
         | QuarantineEvent
         | DroppedJobEvent
         | InboxEvent

@@ -1,3 +1,4 @@
+import { type DatabaseWatch, describeLoss } from '../domain/ports/database-watch.ts';
 import type { GateState } from '../domain/ports/gate-store.ts';
 import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
 import type { WebhookStatus } from '../domain/ports/webhook-store.ts';
@@ -28,6 +29,7 @@ async function examineSettings(inspection: Inspection, { shards, stuckMs }: Data
   const found = await inspection.readDatabase();
   if (found === undefined) return [findOk('database', `empty: the first worker creates it with ${shards} shards`)];
   return [
+    examineLoss(await inspection.readDatabaseLoss()),
     examineSchema(found),
     found.shards === shards
       ? findOk('shards', `${shards} shards, as in the database`)
@@ -40,6 +42,14 @@ async function examineSettings(inspection: Inspection, { shards, stuckMs }: Data
     examineQuarantined(await inspection.listQuarantined(found.shards)),
     examineWebhooks(await inspection.listWebhooks()),
   ];
+}
+
+/** Reports a loss of data that a worker or client noticed within a day. All of them work on with what is left. */
+export function examineLoss(loss: Awaited<ReturnType<DatabaseWatch['readLoss']>>): Finding {
+  const name = 'database';
+  if (loss === undefined) return findOk(name, 'no loss of data was noticed within a day');
+  const what = `${describeLoss(loss)}. Noticed ${Math.round(loss.agoMs / 60_000)} min ago`;
+  return findWarning(name, what, 'docs/runbook.md (TurnfoldDatabaseLost) explains the causes and what to do.');
 }
 
 function examineSchema({ schema, current, refusal }: DatabaseFacts): Finding {

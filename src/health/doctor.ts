@@ -120,14 +120,18 @@ async function runGroup(name: string, examineOne: () => Promise<Finding[]>): Pro
 }
 
 const REMEDIES: Partial<Record<TurnfoldError['code'], string>> = {
-  redis_unavailable: 'Start Redis, or correct REDIS_URL (or --redis).',
+  redis_unavailable: 'Check Redis, and the network between this machine and Redis.',
   redis_denied: 'docs/how-to/secure-redis.md (Users and ACLs) lists the commands and keys that turnfold needs.',
   invalid_config: 'Correct it.',
 };
 
+function remedyOf({ code, details }: TurnfoldError): string {
+  const remedy = details?.['remedy'];
+  return typeof remedy === 'string' ? remedy : (REMEDIES[code] ?? 'See docs/how-to/run-in-production.md.');
+}
+
 function describe(name: string, error: unknown): Finding {
-  if (isTurnfoldError(error))
-    return findWrong(name, error.message, REMEDIES[error.code] ?? 'See docs/how-to/run-in-production.md.');
+  if (isTurnfoldError(error)) return findWrong(name, error.message, remedyOf(error));
   // Redis refused a command with NOPERM or NOAUTH. Such an error message contains no secret, so it may be shown.
   const what = describeThrown(error).message;
   return findWrong(name, what, 'Allow the command for this Redis user. A managed Redis may not offer it.');

@@ -9,6 +9,7 @@ import { type Inspection, openInspection } from '../store/inspection.ts';
 import { countWaitingTurns } from '../telemetry/measured-gauges.ts';
 import {
   examineGates,
+  examineLoss,
   examineMissingAgents,
   examineQuarantined,
   examineQueues,
@@ -37,6 +38,8 @@ export type FleetReport = Awaited<ReturnType<typeof readFleet>>;
 export interface Fleet {
   /** Calls of about a second share one reading, so that many open pages cost Redis no more than one. */
   read(): Promise<FleetReport>;
+  /** Reads the loss of data that a process noted last. */
+  readonly readLoss: Inspection['readDatabaseLoss'];
   /** The queues themselves, for a dashboard. */
   readonly queues: readonly BoardQueue[];
   close(): Promise<void>;
@@ -69,6 +72,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   return {
     queues: wakes.listQueues(),
     read,
+    readLoss: () => inspection.readDatabaseLoss(),
     async close() {
       clearInterval(looks);
       await close();
@@ -107,7 +111,7 @@ async function readFleet(options: FleetOptions, { inspection, wakes, waits }: Fl
   const { shards, stuckMs, inbox: isOn, grafanaUrl } = options;
   // Renewals and failures have times of Redis. The clock of this process may differ by more than the time between renewals.
   const at = await inspection.readClock();
-  const [workers, failedTurns, backlog, quarantined, webhooks, missing, gates] = await Promise.all([
+  const [workers, failedTurns, backlog, quarantined, webhooks, missing, gates, loss] = await Promise.all([
     inspection.listWorkers(),
     inspection.countFailures(shards, { at, minutes: HOUR_MINUTES }),
     inspection.measureShards(shards),
@@ -115,6 +119,7 @@ async function readFleet(options: FleetOptions, { inspection, wakes, waits }: Fl
     inspection.listWebhooks(),
     inspection.listMissingAgents(),
     inspection.listGates(),
+    inspection.readDatabaseLoss(),
   ]);
   const [reports, counts, hours, inbox] = await Promise.all([
     wakes.reportQueues(),
@@ -142,6 +147,7 @@ async function readFleet(options: FleetOptions, { inspection, wakes, waits }: Fl
     quarantined,
     webhooks: webhooks.flatMap(describeTrouble),
     findings: [
+      examineLoss(loss),
       ...examineQueues(reports, stuckMs),
       ...examineInbox(inbox, { isOn, stuckMs }),
       ...examineShards(backlog, stuckMs),

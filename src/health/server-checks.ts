@@ -1,6 +1,7 @@
 import { stat, statfs } from 'node:fs/promises';
 import type { Durability } from '../domain/durability.ts';
 import type { RedisLocation } from '../redis/address.ts';
+import { findOutageCause } from '../redis/outage-causes.ts';
 import { isAtLeast, LEAST_REDIS } from '../redis/server-checks.ts';
 import type { ServerFacts } from '../redis/server-facts.ts';
 import type { MasterAnswers } from '../redis/servers.ts';
@@ -60,8 +61,10 @@ const UPGRADE = 'Upgrade Redis. From version 7.2 on, Redis can confirm writes to
 function examineWrites({ writeRefusal }: ServerFacts): Finding {
   const name = 'writes';
   if (writeRefusal === undefined) return findOk(name, 'accepted');
-  const remedy =
-    'Check the disk, memory and replicas of Redis. For NOPERM, allow EVAL and EVALSHA for this Redis user.';
+  const cause = findOutageCause(writeRefusal);
+  if (cause !== undefined) return findWrong(name, `refused: ${cause.words}`, cause.remedy);
+  const isFull = writeRefusal.startsWith('OOM');
+  const remedy = isFull ? 'Raise maxmemory, or erase conversations.' : 'Allow EVAL and EVALSHA for this Redis user.';
   return findWrong(name, `refused: ${writeRefusal}`, remedy);
 }
 

@@ -1,13 +1,16 @@
 import { isTurnfoldError } from '../domain/errors.ts';
+import type { DatabaseWatch } from '../domain/ports/database-watch.ts';
 import type { QueueWorkers } from '../queue/queue-workers.ts';
 import type { OpenWakeQueue } from '../queue/wake-queue.ts';
 import type { ConnectedStore } from '../store/connect-store.ts';
+import { examineLoss } from './database-checks.ts';
 import type { EventLoopMonitor } from './event-loop-monitor.ts';
 import { type Finding, findOk, findWrong } from './finding.ts';
 import type { Check } from './readiness.ts';
 
 export interface CheckedParts {
   readonly checkServer: ConnectedStore['checkServer'];
+  readonly databaseChecks: Pick<DatabaseWatch, 'readLoss'>;
   readonly wakes: Pick<OpenWakeQueue, 'readShardWaits'>;
   readonly workers: Pick<QueueWorkers, 'isRunning' | 'intakes'>;
   readonly loop: Pick<EventLoopMonitor, 'worstMs'>;
@@ -22,12 +25,24 @@ export interface CheckedParts {
 const BLOCKED_MS = 4_000;
 
 /** Lists the checks that decide whether a worker is ready. */
-export function listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }: CheckedParts): Check[] {
+export function listWorkerChecks({
+  checkServer,
+  databaseChecks,
+  wakes,
+  workers,
+  loop,
+  stuckMs,
+}: CheckedParts): Check[] {
   return [
     {
       name: 'redis',
       run: () => checkRedis(checkServer),
       remedy: 'Check Redis and the network. The worker continues without a restart when Redis is back.',
+    },
+    {
+      name: 'database',
+      run: async () => examineLoss(await databaseChecks.readLoss()),
+      remedy: 'Check Redis and the network.',
     },
     {
       name: 'queues',

@@ -63,17 +63,20 @@ export async function openWorkerPages(address: PageAddress | undefined): Promise
   };
 }
 
+const STATUSES = { ok: 'ready', warning: 'degraded', wrong: 'not_ready' } as const;
+
 /**
  * `/health` answers 200 while the process is alive. It does not check Redis, because restarting the process would not
- * cure an outage of Redis. `/ready` lists the readiness checks, and answers 503 if one is wrong.
+ * cure an outage of Redis. `/ready` lists the readiness checks, and answers 503 if one is wrong. With a
+ * warning it answers 200 and `degraded`: the process works, and taking it out of service would cure nothing.
  */
 export function createHealthPages(runChecks: () => Promise<readonly Finding[]>): Readonly<Record<string, Page>> {
   return {
     '/health': () => toJson(200, { status: 'ok' }),
     '/ready': async () => {
       const checks = await runChecks();
-      const isReady = worstState(checks) !== 'wrong';
-      return toJson(isReady ? 200 : 503, { status: isReady ? 'ready' : 'not_ready', checks });
+      const worst = worstState(checks);
+      return toJson(worst === 'wrong' ? 503 : 200, { status: STATUSES[worst], checks });
     },
   };
 }

@@ -3,7 +3,7 @@ import { followSchema } from '../client/follow-options.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { parseInput } from '../domain/parse.ts';
 import { readFrames } from './event-frames.ts';
-import { type HttpCall, PassingFailure, type Transport, toFailure } from './transport.ts';
+import { type HttpCall, LASTING_MS, PassingFailure, type Transport, toFailure } from './transport.ts';
 
 /** Options of `stream` and `events`. */
 interface FollowOptions {
@@ -20,9 +20,6 @@ export interface ReceivedEvent {
   readonly type: string;
   readonly data: object;
 }
-
-/** A connection on which bytes came for this long, in ms, shows that the server is there, although nothing happened. */
-const LASTING_MS = 1_000;
 
 interface Followed {
   readonly options: FollowOptions;
@@ -101,7 +98,7 @@ interface ConnectionEvent {
 
 /** One connection of a stream. Owns the request and the timer that ends it when nothing arrives. */
 class Connection {
-  #openedAt = 0;
+  #openedAt = Number.POSITIVE_INFINITY;
   /** Time of the last bytes of the stream. */
   #heardAt = 0;
   readonly #ended: AbortSignal;
@@ -112,8 +109,10 @@ class Connection {
     this.#ended = ended;
   }
 
+  /** True if the server answered, and the connection then lasted. A proxy may have cut it because nothing happened. */
   get hasLasted(): boolean {
-    return this.#heardAt - this.#openedAt > LASTING_MS;
+    const lastedUntil = this.#silent.signal.aborted ? this.#heardAt : performance.now();
+    return lastedUntil - this.#openedAt > LASTING_MS;
   }
 
   async *read(transport: Transport, call: HttpCall): AsyncGenerator<ConnectionEvent, void, void> {

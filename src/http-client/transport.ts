@@ -34,6 +34,8 @@ export interface HttpAnswer<Body> {
   readonly headers: Headers;
 }
 
+/** Beginning of the reason with which this client ends a request that takes too long. */
+const LATE = 'no whole answer';
 const TENANT_HEADER = 'turnfold-tenant';
 
 /** An attempt after which the same call may succeed. */
@@ -46,6 +48,21 @@ export class PassingFailure extends Error {
     super(error.message);
     this.error = error;
     this.pauseMs = pauseMs;
+  }
+}
+
+/** ms after which a connection that ends shows that a server was there. Something between it and us cut the connection. */
+export const LASTING_MS = 1_000;
+
+/**
+ * A request that waited for a result was cut before its answer, e.g. by a proxy that ends quiet connections. It is no outage.
+ */
+export class CutWait extends Error {
+  readonly lastedMs: number;
+
+  constructor(lastedMs: number, cause: unknown) {
+    super('the connection was cut before the answer', { cause });
+    this.lastedMs = lastedMs;
   }
 }
 
@@ -62,15 +79,19 @@ export class Transport {
    * Sends a call until it succeeds, for `deadlineMs` after its first failure. Every call is idempotent: a write is sent
    * with the same id each time.
    * @throws the error of the server, server_unavailable or redis_unavailable after the deadline, the signal's reason
+   * @throws CutWait if the call waits, and was cut while it waited
    */
   async send<Body>(call: HttpCall): Promise<HttpAnswer<Body>> {
     const retries = this.newRetries();
     for (;;) {
+      const startedAt = performance.now();
       try {
         return await this.#attempt<Body>(call);
       } catch (failure) {
         call.signal?.throwIfAborted();
         if (!(failure instanceof PassingFailure)) throw failure;
+        const lastedMs = performance.now() - startedAt;
+        if (lastedMs >= LASTING_MS && wasCut(call, failure)) throw new CutWait(lastedMs, failure);
         if (!(await retries.wait(failure.pauseMs, this.#ended(call.signal))))
           throw nameWrite(failure.error, call.write);
       }
@@ -89,7 +110,7 @@ export class Transport {
   async #attempt<Body>(call: HttpCall): Promise<HttpAnswer<Body>> {
     const late = new AbortController();
     const limitMs = this.#settings.answerMs + (call.waitMs ?? 0);
-    const timer = setTimeout(() => late.abort(new Error(`no whole answer within ${limitMs} ms`)), limitMs);
+    const timer = setTimeout(() => late.abort(new Error(`${LATE} within ${limitMs} ms`)), limitMs);
     try {
       const response = await this.open(call, late.signal);
       const body = JSON.parse(await response.text()) as Body;
@@ -158,6 +179,19 @@ export class Transport {
   #checkOpen(): void {
     if (this.#closing.signal.aborted) throw new TurnfoldError('server_unavailable', 'the client is closed');
   }
+}
+
+/** True if a request that waits lost its connection, or a gateway answered for the server. */
+function wasCut({ waitMs = 0 }: HttpCall, { error }: PassingFailure): boolean {
+  return waitMs > 0 && error.code === 'server_unavailable' && !isUnconnected(error);
+}
+
+/** True if the request reached no server, or if this client ended it. */
+function isUnconnected({ cause }: TurnfoldError): boolean {
+  if (!(cause instanceof Error)) return false;
+  const { cause: inner, message } = cause;
+  const code = inner instanceof Error && 'code' in inner ? inner.code : undefined;
+  return code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT' || message.startsWith(LATE);
 }
 
 function parseJson(text: string): unknown {

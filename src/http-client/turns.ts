@@ -28,10 +28,12 @@ import { isSettled } from '../domain/turn.ts';
 import { followEventStream, type ReceivedEvent } from './event-stream.ts';
 import { addTenant, callOf, newId, readCalled, readFields, writeBody } from './requests.ts';
 import { pause } from './retries.ts';
-import type { HttpAnswer, HttpCall, Transport } from './transport.ts';
+import { CutWait, type HttpAnswer, type HttpCall, type Transport } from './transport.ts';
 
-/** Longest time that one request waits for a result, in ms. Proxies often end a request after 60 s. */
-const LONGEST_WAIT_MS = 30_000;
+/** Longest time that one request waits for a result, in ms. Proxies often end a request after 30 or 60 s. */
+const LONGEST_WAIT_MS = 20_000;
+/** Shortest time that one request waits after requests were cut, in ms. */
+const SHORTEST_WAIT_MS = 1_000;
 /** Pause before the next request if a server that stops answered early, in ms. */
 const EARLY_PAUSE_MS = 100;
 
@@ -97,21 +99,30 @@ export async function readSteps(transport: Transport, name: ConversationName, tu
   return (await transport.send<TurnSteps>(call)).body;
 }
 
-/** Repeats a request that waits, because one request waits for at most `LONGEST_WAIT_MS`. */
+/**
+ * Repeats a request that waits, because one request waits for at most `LONGEST_WAIT_MS`. After a cut, the next request waits
+ * half as long as the cut one lasted. So a proxy that ends quiet connections early delays no result.
+ */
 export async function askUntil<Answer>(
   waitMs: number,
   signal: AbortSignal | undefined,
   ask: (askedMs: number) => Promise<{ readonly answer: Answer; readonly isFinal: boolean }>,
 ): Promise<Answer> {
   const until = performance.now() + waitMs;
+  let longestMs = LONGEST_WAIT_MS;
   for (;;) {
     signal?.throwIfAborted();
     const askedAt = performance.now();
-    const askedMs = Math.min(Math.max(0, Math.ceil(until - askedAt)), LONGEST_WAIT_MS);
-    const { answer, isFinal } = await ask(askedMs);
-    const now = performance.now();
-    if (isFinal || now >= until) return answer;
-    if (now - askedAt < askedMs / 2) await pause(EARLY_PAUSE_MS, signal);
+    const askedMs = Math.min(Math.max(0, Math.ceil(until - askedAt)), longestMs);
+    try {
+      const { answer, isFinal } = await ask(askedMs);
+      const now = performance.now();
+      if (isFinal || now >= until) return answer;
+      if (now - askedAt < askedMs / 2) await pause(EARLY_PAUSE_MS, signal);
+    } catch (error) {
+      if (!(error instanceof CutWait)) throw error;
+      longestMs = Math.max(SHORTEST_WAIT_MS, Math.floor(Math.min(longestMs, error.lastedMs) / 2));
+    }
   }
 }
 

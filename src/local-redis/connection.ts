@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Cluster, type Redis } from 'ioredis';
-import { isTurnfoldError } from '../domain/errors.ts';
+import { Cluster, type Redis, ReplyError } from 'ioredis';
+import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
 import { checkAccess } from '../redis/access.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { nameRedisError } from '../redis/errors.ts';
-import { findRefusal } from '../redis/find-refusal.ts';
+import { findRefusal, readGreeting } from '../redis/find-refusal.ts';
 import { openRedis } from '../redis/open-redis.ts';
 import { proveWrites } from '../redis/server-checks.ts';
 
@@ -72,6 +72,8 @@ function parseIdentity(info: string): ServerIdentity {
 }
 
 const PAUSE_MS = 500;
+/** ms between two attempts while a server answers with a refusal. Other connections of the process try, too. */
+const REFUSED_PAUSE_MS = 2_000;
 const ANSWER_MS = 1_000;
 
 /**
@@ -82,20 +84,34 @@ export async function waitUntilWritable(location: RedisLocation): Promise<void> 
   // Checks whether Redis refuses the login. The check does not use ioredis, which prints a warning at each failed
   // login.
   while (await findRefusal(location)) await delay(PAUSE_MS, undefined, { ref: false });
-  while (!(await isWritable(location))) await delay(PAUSE_MS, undefined, { ref: false });
+  for (;;) {
+    const error = await findObstacle(location);
+    if (isTurnfoldError(error, 'redis_denied')) throw error;
+    // A full Redis counts as writable here, because the store reports a full Redis with its own error.
+    if (error === undefined || isTurnfoldError(error, 'redis_full')) return;
+    await delay(isReply(error) ? REFUSED_PAUSE_MS : PAUSE_MS, undefined, { ref: false });
+  }
 }
 
-async function isWritable(location: RedisLocation): Promise<boolean> {
+/** Asks Redis itself, on a connection of its own, why it does not accept writes. Undefined if it accepts writes. */
+export async function findObstacle(location: RedisLocation): Promise<unknown> {
   try {
     await withConnection(location, ANSWER_MS, async (client) => {
       await checkAccess(client as Redis, location.prefix);
       await Promise.all((client instanceof Cluster ? client.nodes('master') : [client]).map(proveWrites));
     });
-    return true;
+    return undefined;
   } catch (cause) {
     const error = nameRedisError(cause);
-    if (isTurnfoldError(error, 'redis_denied')) throw error;
-    // A full Redis counts as writable here, because the store reports a full Redis with its own error.
-    return isTurnfoldError(error, 'redis_full');
+    if (isReply(error) || !isTurnfoldError(error, 'redis_unavailable')) return error;
+    const greeting = await readGreeting(location);
+    // ioredis exports the class without its type.
+    const Reply = ReplyError as new (message: string) => Error;
+    return greeting === undefined ? error : nameRedisError(new Reply(greeting));
   }
+}
+
+/** True if a server answered with the error, so each attempt opens a connection to it. */
+export function isReply(error: unknown): error is TurnfoldError {
+  return isTurnfoldError(error) && error.cause instanceof ReplyError;
 }

@@ -262,7 +262,8 @@ function findOwned(
   if (conversation !== undefined && pass?.passId === lease.passId && pass.owner === lease.owner) {
     return { conversation, pass };
   }
-  return { status: conversation?.superseded === lease.owner ? 'superseded' : 'fenced' };
+  if (conversation === undefined) return { status: 'unclaimed' };
+  return { status: conversation.superseded === lease.owner ? 'superseded' : 'fenced' };
 }
 
 function leasePass(db: MemoryDatabase, conversation: MemoryConversation, pass: MemoryPass, owner: string): void {

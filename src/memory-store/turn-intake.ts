@@ -183,7 +183,7 @@ function listOpen(db: MemoryDatabase, ref: ConversationRef, limit: number): Open
       ...(waiting && { waiting }),
     };
   });
-  return { turns, mailbox: mailbox.length, scheduled: scheduled.length };
+  return { turns, mailbox: mailbox.length, scheduled: scheduled.length, at: db.now() };
 }
 
 function readInputs(db: MemoryDatabase, ref: ConversationRef, turns: readonly string[]): ReadonlyMap<string, string> {

@@ -16,7 +16,9 @@ export function findOwned(
   const conversation = db.find(lease.conversation);
   const record = conversation && headTurn(conversation);
   if (record?.turn !== lease.turn || conversation?.owner !== lease.owner || conversation.epoch !== lease.epoch) {
-    return { status: conversation?.turnRecords.get(lease.turn)?.state === 'canceled' ? 'canceled' : 'fenced' };
+    if (conversation?.turnRecords.get(lease.turn)?.state === 'canceled') return { status: 'canceled' };
+    // A lower epoch is that of a conversation that was created again after an erase.
+    return { status: (conversation?.epoch ?? 0) < lease.epoch ? 'gone' : 'fenced' };
   }
   return { conversation, record };
 }

@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
-import { Queue } from 'bullmq';
+import { ErrorCode, Queue } from 'bullmq';
+import { TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { type QueueName, queuePrefix } from '../jobs/queues.ts';
 import { isOutage } from '../redis/errors.ts';
@@ -62,8 +63,19 @@ export class QueueSet {
 /** Reports errors of a queue or a worker. Outages of Redis are reported by the connection itself. */
 export function reportErrors(name: QueueName, onError: QueueErrorListener): (error: unknown) => void {
   return (error) => {
-    if (!isOutage(error)) onError(error, name);
+    if (!isOutage(error)) onError(isMissingJob(error) ? missingJob(error) : error, name);
   };
+}
+
+function isMissingJob(error: unknown): boolean {
+  const missing: readonly unknown[] = [ErrorCode.JobNotExist, ErrorCode.JobLockNotExist];
+  return error instanceof Error && 'code' in error && missing.includes(error.code);
+}
+
+function missingJob(cause: unknown): TurnfoldError {
+  const message =
+    'job: Redis has no record of this job, or of its lock. Another worker took the job, or the queue was emptied. The work itself is in the store.';
+  return new TurnfoldError('not_found', message, { field: 'job', cause });
 }
 
 function openQueue(options: QueueSetOptions, name: QueueName, shard: number): Queue {

@@ -17,6 +17,8 @@ export interface ConnectionOptions extends RedisLocation {
   readonly name?: string;
   /** While Redis is away, a command fails at once instead of waiting until Redis is back. */
   readonly failsFast?: boolean;
+  /** Keeps the connection to a server that is a replica, because the caller asks that server for its state. */
+  readonly staysDemoted?: boolean;
   /** Called once per outage of Redis, with its first error. */
   readonly onError?: (error: Error) => void;
 }
@@ -27,11 +29,12 @@ export interface ConnectionOptions extends RedisLocation {
  * @throws invalid_config if the URL or a TLS setting is invalid
  */
 export function openConnection(options: ConnectionOptions): Redis {
-  const { failsFast = false, failSilenceMs, name } = options;
+  const { failsFast = false, staysDemoted = false, failSilenceMs, name } = options;
   // A Cluster connection has every method that our scripts use, so only `duplicateConnection` treats a Cluster
   // differently.
   const redis = openRedis(options, {
     failsFast,
+    staysDemoted,
     // On a fail-fast connection the caller connects by itself, to learn whether connecting failed.
     isLazy: failsFast,
     ...(name !== undefined && { name }),

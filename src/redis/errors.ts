@@ -1,46 +1,12 @@
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 import { rulesFor } from '../domain/namespace.ts';
-
-/**
- * Maps errors of the network, of ioredis and of Redis that mean an outage to the words that callers see. The words are
- * ours, because those of a library may change. The first match counts: ioredis derives errors from network errors, so
- * network errors come first.
- */
-const OUTAGES: readonly (readonly [pattern: RegExp, words: string])[] = [
-  [/ECONNREFUSED/, 'no server accepts connections (ECONNREFUSED)'],
-  [/ENOTFOUND/, 'the host name in its URL is unknown (ENOTFOUND)'],
-  [/EAI_AGAIN/, 'the host name in its URL cannot be looked up now (EAI_AGAIN)'],
-  [/EHOSTUNREACH|ENETUNREACH/, 'there is no route to its host (EHOSTUNREACH)'],
-  [/LOADING/, 'it is loading its data (LOADING)'],
-  [/BUSY Redis/, 'a script keeps it busy (BUSY)'],
-  [/MASTERDOWN/, 'it is a replica that has lost its master (MASTERDOWN)'],
-  [/UNBLOCKED/, 'it changed its role between master and replica during the call (UNBLOCKED)'],
-  [/sentinels are unreachable/, 'no Sentinel knows a master of that name'],
-  [/CLUSTERDOWN/, 'the Cluster serves no requests now (CLUSTERDOWN)'],
-  [
-    /TRYAGAIN|^ASK \d|Too many Cluster redirections|startup nodes|slots cache|Cluster isn't ready|No master node/,
-    'no node of the Cluster answers for these keys',
-  ],
-  [/ETIMEDOUT|Socket timeout|Command timed out/, 'there was no answer in time'],
-  [/ECONN|EPIPE|connection close|connection ended/i, 'the connection was lost'],
-  [
-    /Connection is closed|isn't writeable|max retries per request|(Cluster|Node) is (ended|disconnect)/,
-    'there is no connection to it',
-  ],
-];
-
-/** Redis errors that mean: the server answers reads but refuses writes. */
-const READ_ONLY: readonly (readonly [pattern: RegExp, words: string])[] = [
-  [/READONLY/, 'it is a replica (READONLY)'],
-  [/MISCONF/, 'it cannot save to its disk (MISCONF)'],
-  [/NOREPLICAS/, 'fewer replicas are connected than its min-replicas-to-write asks for (NOREPLICAS)'],
-];
+import { findOutageCause } from './outage-causes.ts';
 
 /** True if the error means that Redis cannot be reached, so the same call may succeed later. */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const said = describe(error);
-  return findWords([...READ_ONLY, ...OUTAGES], said) !== undefined || findTlsFault(said) !== undefined;
+  return findOutageCause(said) !== undefined || findTlsFault(said) !== undefined;
 }
 
 /**
@@ -53,7 +19,7 @@ export function nameRedisError(cause: unknown): unknown {
     return new TurnfoldError(
       'redis_full',
       'Redis refuses writes, because its maxmemory is reached. This write was not made. Raise maxmemory or free memory, then repeat the call with the same ids.',
-      { cause },
+      { cause, details: { remedy: 'Raise maxmemory, or erase conversations.' } },
     );
   }
   return findDenial(cause) ?? (isOutage(cause) ? outage(cause) : cause);
@@ -69,12 +35,12 @@ export function outage(cause: Error): TurnfoldError {
   if (fault !== undefined) return refusalError(fault, cause);
   const denial = findDenial(cause);
   if (denial !== undefined) return denial;
-  const readOnly = findWords(READ_ONLY, said);
-  if (readOnly !== undefined) {
-    const message = `Redis refuses writes: ${readOnly}`;
-    return new TurnfoldError('redis_unavailable', message, { cause, details: { takesNoWrites: true } });
-  }
-  return outageBecause(findWords(OUTAGES, said) ?? 'the connection to it failed', cause);
+  const found = findOutageCause(said);
+  if (found === undefined) return outageBecause('the connection to it failed', cause);
+  const { words, remedy, takesNoWrites } = found;
+  const details = { remedy, ...(takesNoWrites && { takesNoWrites }) };
+  const what = takesNoWrites ? 'refuses writes' : 'does not answer';
+  return new TurnfoldError('redis_unavailable', `Redis ${what}: ${words}`, { cause, details });
 }
 
 /**
@@ -85,14 +51,11 @@ export function outageBecause(words: string, cause?: Error): TurnfoldError {
   return new TurnfoldError('redis_unavailable', `Redis does not answer: ${words}`, { cause });
 }
 
-function findWords(table: readonly (readonly [RegExp, string])[], said: string): string | undefined {
-  const found = table.find(([pattern]) => pattern.test(said));
-  if (found === undefined) return undefined;
-  const [, words] = found;
-  // Keeps the address in the message, because it tells several servers apart. Node writes it after the error code, as in
-  // `connect ECONNREFUSED 10.0.0.1:6379`.
-  const [, address] = /\bE[A-Z]+ (\S+:\d+)$/.exec(said) ?? [];
-  return address === undefined ? words : `${words} at ${address}`;
+/** ms without a refusal after which the next refusal is reported again. Reconnects are at most about 10 s apart. */
+const SAME_REFUSAL_MS = 30_000;
+
+function isRefusingServer(error: Error): boolean {
+  return isTurnfoldError(error, 'redis_unavailable') && error.details?.['takesNoWrites'] === true;
 }
 
 /**
@@ -105,9 +68,14 @@ export function reportOutages(report: (error: Error) => void): {
   onReady: () => void;
 } {
   let isAway = false;
+  let refusedAt = Number.NEGATIVE_INFINITY;
   return {
     onError(error) {
-      if (!isAway) report(nameRedisError(error) as Error);
+      const named = nameRedisError(error) as Error;
+      // A server that refuses accepts each new connection, so `ready` does not end this outage.
+      const isSameRefusal = performance.now() - refusedAt < SAME_REFUSAL_MS;
+      if (isRefusingServer(named)) refusedAt = performance.now();
+      if (!isAway && !isSameRefusal) report(named);
       isAway = true;
     },
     onReady() {

@@ -37,6 +37,24 @@ export async function findRefusal({ url, tls }: RedisLocation): Promise<RedisRef
   return refusals.find((refusal) => refusal !== undefined);
 }
 
+/**
+ * Reads what a server says before our first command. A server with too many clients, or in protected mode, sends an error and
+ * closes. A client that writes first mostly sees only the lost connection. @returns undefined if no server says anything
+ */
+export async function readGreeting({ url, tls }: RedisLocation): Promise<string | undefined> {
+  const address = readRedisAddress(url);
+  if (address === undefined) return undefined;
+  const options = usesTls(address) ? makeTlsOptions(tls) : undefined;
+  const greetings = await Promise.all(
+    listNodes(address).map(async (node) => {
+      const socket = options === undefined ? connect(node) : connectTls({ ...node, ...options });
+      const greeting = await talk(socket, (line) => line.next('data', GREETING_MS));
+      return greeting.kind === 'received' && greeting.text.startsWith('-') ? greeting.text.slice(1).trim() : undefined;
+    }),
+  );
+  return greetings.find((text) => text !== undefined);
+}
+
 async function askPlainly(node: RedisNode): Promise<RedisRefusal | undefined> {
   const answer = await talk(connect(node), async (line) => {
     const greeting = await line.next('data', GREETING_MS);

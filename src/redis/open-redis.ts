@@ -27,6 +27,8 @@ export interface ConnectionTerms {
   readonly isLazy?: boolean;
   /** Gives up when connecting fails once. A server that is still loading its data does not count as a failure. */
   readonly isTriedOnce?: boolean;
+  /** Keeps the connection to a server that is a replica, because the caller asks that server for its state. */
+  readonly staysDemoted?: boolean;
   /** Milliseconds that a single server may leave a command unanswered before we drop the connection (default 5,000). */
   readonly aloneSilenceMs?: number;
 }
@@ -129,7 +131,7 @@ function makeNodeOptions(terms: ConnectionTerms): NodeOptions {
     connectTimeout: connectTimeoutMs,
     socketTimeout: SILENCE_MS,
     retryStrategy: pickRetries(terms),
-    reconnectOnError: isDemoted,
+    reconnectOnError: pickReconnects(terms),
     ...(name !== undefined && { connectionName: name }),
     ...(isTriedOnce && { enableReadyCheck: false, disableClientInfo: true }),
   };
@@ -167,8 +169,9 @@ function pickRetries({ isTriedOnce = false }: ConnectionTerms): (times: number) 
 
 /**
  * A master that was demoted to a replica may keep our connection and refuse every write. Reconnecting finds the new
- * master, and the write is sent again.
+ * master. A waiting connection then sends the write again. On a fail-fast connection the write fails with the refusal.
  */
-function isDemoted(error: Error): 2 | false {
-  return error.message.includes('READONLY') ? 2 : false;
+function pickReconnects({ failsFast, isTriedOnce, staysDemoted }: ConnectionTerms): (error: Error) => boolean | 2 {
+  if (isTriedOnce === true || staysDemoted === true) return () => false;
+  return ({ message }) => message.includes('READONLY') && (failsFast || 2);
 }

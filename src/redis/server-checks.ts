@@ -112,6 +112,18 @@ export function parseMemoryState(info: string): MemoryState {
 }
 
 /**
+ * Reads if every server writes an append-only file. Without one, a restart loses the writes since the last snapshot. Returns
+ * undefined if every server forbids INFO.
+ */
+export async function readAppendOnly(redis: Redis): Promise<boolean | undefined> {
+  const { answers } = await askMasters(redis, async (master) => {
+    const info = await unlessForbidden(master.info('persistence'));
+    return info && readField(info, 'aof_enabled');
+  });
+  return answers.length === 0 ? undefined : answers.every((enabled) => enabled === '1');
+}
+
+/**
  * Lua script that is declared to write but does not. Redis refuses it whenever Redis would refuse a write. The script
  * uses no key, so any server runs it.
  */

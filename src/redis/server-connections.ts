@@ -1,6 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { batchWrites } from './batched-writes.ts';
 import { endForgottenCommands } from './forgotten-commands.ts';
+import { spaceRefusedConnections } from './refusing-servers.ts';
 
 /**
  * Prepares a new connection, and those that a Cluster connection opens to its nodes.
@@ -15,4 +16,5 @@ export function prepareServers<Connection extends Redis | Cluster>(connection: C
 function prepareServer(server: Redis): void {
   batchWrites(server);
   endForgottenCommands(server);
+  spaceRefusedConnections(server);
 }

@@ -14,6 +14,7 @@ import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { loadTokenCounter } from '../tokens/token-counter.ts';
 import { AgentsElsewhere } from '../workers/agents-elsewhere.ts';
 import { Calibrations } from '../workers/calibrations.ts';
+import { DatabaseChecks } from '../workers/database-checks.ts';
 import { Gates } from '../workers/gates.ts';
 import type { FactorOf } from '../workers/prepared-agent.ts';
 import { Presence } from '../workers/presence.ts';
@@ -26,6 +27,7 @@ import { Closers } from './closers.ts';
 import { createHandlers, type Handlers } from './handlers.ts';
 import { createListeners, type Listeners, reportTo } from './listeners.ts';
 import { createMeasures, MeasuringLease } from './measures.ts';
+import { reportServers } from './report-servers.ts';
 import { listRetirements } from './retirements.ts';
 import { startDeliverer } from './start-deliverer.ts';
 import { createSummarizers } from './summarizers.ts';
@@ -128,7 +130,7 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   closers.add(connected.close);
   const wakes = openWakeQueue({ url, tls, prefix, shards: queueShards, onError });
   closers.add(() => wakes.close());
-  await reportMemory(connected.readMemory, onEvent);
+  await reportServers(connected, onEvent);
   await calibrations.start(store);
   closers.add(() => calibrations.stop());
   const gates = await openGates(startup, connected);
@@ -204,7 +206,7 @@ interface OpenResources {
 /** Starts the worker roles once all connections are open. */
 async function startRoles({ settings, onEvent, metrics, closers }: Startup, open: OpenResources): Promise<Workers> {
   const { worker, connected, wakes, pages, calibrations, shutdown, handlers, inbox } = open;
-  const { store, measures, checkServer } = connected;
+  const { store, measures, checkServer, database } = connected;
   const { stuckMs, shutdownMs } = settings;
   const loop = new EventLoopMonitor();
   closers.add(() => loop.stop());
@@ -224,10 +226,19 @@ async function startRoles({ settings, onEvent, metrics, closers }: Startup, open
     shutdown.begin(shutdownMs, systemTimers);
     await stopWork(workers, handlers.sweeper);
   });
+  const databaseChecks = new DatabaseChecks({
+    watch: database,
+    timers: systemTimers,
+    onEvent,
+    // This worker must write nothing into a database that it cannot use.
+    onIncompatible: () => void workers.close(),
+  });
+  databaseChecks.start();
+  closers.add(async () => databaseChecks.stop());
   const lease = new MeasuringLease({ measures, timers: systemTimers, clock: systemClock, owner: worker });
   closers.add(() => lease.end());
   metrics.measure(createMeasures({ store, measures, wakes, calibrations, lease }));
-  pages.begin({ metrics, checks: listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }) });
+  pages.begin({ metrics, checks: listWorkerChecks({ checkServer, databaseChecks, wakes, workers, loop, stuckMs }) });
   closers.add(() => pages.stop());
   const deliverer = startDeliverer({ store, owner: worker, onEvent, ...settings.webhooks });
   closers.add(() => deliverer.close());
@@ -235,6 +246,7 @@ async function startRoles({ settings, onEvent, metrics, closers }: Startup, open
   const { sweeper } = handlers;
   sweeper.start([
     () => presence.watch((gone) => sweeper.endLeases(gone)),
+    () => databaseChecks.tick(),
     () => packDueLogs({ packs: store, shutdown, onEvent }),
   ]);
   return {
@@ -293,13 +305,4 @@ function openRoles(
     onTaken: (delivery) => onEvent({ type: 'inbox_job_taken', ...delivery }),
     deadlineMs: shutdownMs,
   });
-}
-
-/** Fraction of `maxmemory` above which a starting worker warns, because Redis may be full within hours. */
-const NEARLY_FULL = 0.8;
-
-async function reportMemory(readMemory: ConnectedStore['readMemory'], onEvent: EventListener): Promise<void> {
-  const use = await readMemory();
-  if (use === undefined || use.usedBytes < NEARLY_FULL * use.limitBytes) return;
-  onEvent({ type: 'redis_nearly_full', ...use });
 }

@@ -1,4 +1,5 @@
 import type { Durability } from '../domain/durability.ts';
+import type { DatabaseWatch } from '../domain/ports/database-watch.ts';
 import type { GateStore } from '../domain/ports/gate-store.ts';
 import type { AgentFinder, PresenceStore } from '../domain/ports/presence-store.ts';
 import type { Store } from '../domain/ports/store.ts';
@@ -6,10 +7,11 @@ import type { StreamNotices } from '../domain/ports/turn-streams.ts';
 import { checkAccess } from '../redis/access.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { callRedis, connect, openConnection } from '../redis/connection.ts';
-import { checkServer, type MemoryUse, readMemory } from '../redis/server-checks.ts';
+import { checkServer, type MemoryUse, readAppendOnly, readMemory } from '../redis/server-checks.ts';
 import { Subscriber } from '../redis/subscriber.ts';
 import { Barrier } from './barrier.ts';
 import { openDatabase } from './database.ts';
+import { openDatabaseWatch } from './database-watch.ts';
 import { type EventNotifications, openEventNotifications } from './event-notifications.ts';
 import { openGateStore } from './gates.ts';
 import { guardStore } from './guarded-store.ts';
@@ -41,6 +43,8 @@ export interface ConnectedStore {
   readonly streamNotices: StreamNotices;
   /** Reads the memory use of Redis. Returns undefined if no server has a memory limit, or if every server forbids INFO. */
   readonly readMemory: () => Promise<MemoryUse | undefined>;
+  /** Reads if every server writes an append-only file. Returns undefined if a server forbids INFO. */
+  readonly isAppendOnly: () => Promise<boolean | undefined>;
   /**
    * Checks for the readiness probe that Redis accepts calls.
    * @throws redis_unavailable, at once if there is no connection. incompatible_store if the server is too old or may
@@ -50,6 +54,8 @@ export interface ConnectedStore {
   readonly measures: StoreMeasures;
   readonly presence: PresenceStore & AgentFinder;
   readonly gates: GateStore;
+  /** Finds out that Redis holds another or an older database than when this process connected. */
+  readonly database: DatabaseWatch;
   readonly close: () => Promise<void>;
 }
 
@@ -79,7 +85,8 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
   try {
     if (failsFast) await connect(redis, options);
     else await callRedis(() => checkAccess(redis, prefix));
-    const keyspace = await openDatabase(redis, { shards, prefix });
+    const opened = await openDatabase(redis, { shards, prefix });
+    const { keyspace } = opened;
     const barrier = durability && (await Barrier.open(redis, durability));
     const subscriber = new Subscriber(redis);
     const notifications = openEventNotifications(subscriber, keyspace);
@@ -88,8 +95,10 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
       store: barrier === undefined ? store : guardStore(store, redis, barrier, keyspace),
       notifications,
       readMemory: () => readMemory(redis),
+      isAppendOnly: () => readAppendOnly(redis),
       checkServer: () => checkServer(redis),
       measures: openMeasures(redis, keyspace),
+      database: openDatabaseWatch(redis, opened),
       presence: openPresence(redis, keyspace, worker ?? ''),
       gates: openGateStore(redis, keyspace),
       streamNotices: openStreamNotices(subscriber, keyspace),

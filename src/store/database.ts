@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type Redis, ReplyError } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
 import { checkEviction, checkServerVersion } from '../redis/server-checks.ts';
@@ -12,6 +13,18 @@ export interface DatabaseSettings {
   readonly prefix?: string | undefined;
 }
 
+/** Tells a database from any other, and from an earlier state of itself. */
+export interface DatabaseIdentity {
+  readonly id: string;
+  /** Number that only grows while workers run. */
+  readonly counter: number;
+}
+
+export interface OpenDatabase {
+  readonly keyspace: Keyspace;
+  readonly identity: DatabaseIdentity;
+}
+
 /**
  * Opens the database, or creates it, and checks that this program supports its schema. A supported older database gets
  * this program's schema, and older programs then refuse to open it. A refused database stays as it is.
@@ -22,14 +35,13 @@ export async function openDatabase(
   redis: Redis,
   { shards, prefix }: DatabaseSettings,
   schemas = SCHEMAS,
-): Promise<Keyspace> {
+): Promise<OpenDatabase> {
   await checkNumber(redis);
   await Promise.all([checkServerVersion(redis), checkEviction(redis)]);
   const keyspace = new Keyspace(shards, prefix);
-  const found = await scriptBinder(redis, keyspace)(openDatabaseScript)(shards, schemas);
-  const refusal = refuseSchema(found.schema, schemas) ?? refuseShards(found.shards, shards);
-  if (refusal !== undefined) throw refusal;
-  return keyspace;
+  const { identity, ...found } = await scriptBinder(redis, keyspace)(openDatabaseScript)(shards, schemas);
+  checkSettings(found, shards, schemas);
+  return { keyspace, identity };
 }
 
 /** The fields of the database as stored. A missing field is empty. */
@@ -38,15 +50,28 @@ interface StoredSettings {
   readonly shards: string;
 }
 
-const openDatabaseScript: ScriptDefinition<[shards: number, schemas: SchemaRange], StoredSettings> = {
+const openDatabaseScript: ScriptDefinition<
+  [shards: number, schemas: SchemaRange],
+  StoredSettings & Pick<OpenDatabase, 'identity'>
+> = {
   file: 'open-database',
   keys: (_, keyspace) => [keyspace.database()],
-  args: ([shards, { oldest, current }]) => [current, oldest, shards],
+  args: ([shards, { oldest, current }]) => [current, oldest, shards, makeDatabaseId()],
   decode: (reply) => {
-    const [schema, shards] = reply as [string, string];
-    return { schema, shards };
+    const [schema, shards, id, counter] = reply as [string, string, string, string];
+    return { schema, shards, identity: { id, counter: Number(counter) } };
   },
 };
+
+export function makeDatabaseId(): string {
+  return randomBytes(8).toString('hex');
+}
+
+/** @throws incompatible_store if the database has another number of shards or an unsupported schema */
+export function checkSettings(found: StoredSettings, shards: number, schemas = SCHEMAS): void {
+  const refusal = refuseSchema(found.schema, schemas) ?? refuseShards(found.shards, shards);
+  if (refusal !== undefined) throw refusal;
+}
 
 /** Checks that the database number in the URL exists. If it does not, ioredis uses database 0 without an error. */
 async function checkNumber(redis: Redis): Promise<void> {

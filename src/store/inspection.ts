@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
+import type { DatabaseWatch } from '../domain/ports/database-watch.ts';
 import type { GateState } from '../domain/ports/gate-store.ts';
 import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
 import type { WebhookStatus } from '../domain/ports/webhook-store.ts';
@@ -17,6 +18,7 @@ import {
 } from '../redis/server-facts.ts';
 import { askMasters, type MasterAnswers, unlessForbidden } from '../redis/servers.ts';
 import { refuseSchema } from './database.ts';
+import { readDatabaseLoss } from './database-watch.ts';
 import { listGates } from './gates.ts';
 import { Keyspace, SCHEMAS } from './keys.ts';
 import { listMissingAgents, type MissingAgent } from './missing-agents.ts';
@@ -46,6 +48,8 @@ export interface Inspection {
   loadScripts(): Promise<number>;
   /** Reads the settings of the database. Returns undefined if there is none. */
   readDatabase(): Promise<DatabaseFacts | undefined>;
+  /** Reads the loss of data that was noted last. */
+  readDatabaseLoss: DatabaseWatch['readLoss'];
   measureShards(shards: number): Promise<ShardMeasure>;
   /** Returns up to 100 quarantined records of each shard. */
   listQuarantined(shards: number): Promise<QuarantinedRecord[]>;
@@ -75,7 +79,7 @@ const ANSWER_MS = 5_000;
  * @throws invalid_config if the URL is invalid. redis_unavailable if Redis does not answer.
  */
 export async function openInspection(location: RedisLocation): Promise<Inspection> {
-  const redis = openConnection({ ...location, failsFast: true, failSilenceMs: ANSWER_MS });
+  const redis = openConnection({ ...location, failsFast: true, staysDemoted: true, failSilenceMs: ANSWER_MS });
   try {
     await connect(redis, location);
   } catch (error) {
@@ -100,6 +104,7 @@ export async function openInspection(location: RedisLocation): Promise<Inspectio
     listWorkers: async () => listWorkers(redis, shared, await readClock(redis)),
     listMissingAgents: async () => await listMissingAgents(redis, shared, await readClock(redis)),
     listGates: () => listGates(redis, shared),
+    readDatabaseLoss: () => readDatabaseLoss(redis, shared),
     readClock: () => readClock(redis),
     countFailures: (shards, period) => countFailures(redis, spaceOf(shards), period),
     close: () => redis.disconnect(),

@@ -189,7 +189,7 @@ const OPEN_STATES = ['scheduled', 'queued', 'running', 'waiting'] as const;
 
 type Row = readonly [turn: string, ...values: (string | null)[]];
 
-type ListOpenReply = [mailbox: number, scheduled: number, ...rows: Row[]];
+type ListOpenReply = [mailbox: number, scheduled: number, at: number, ...rows: Row[]];
 
 /** Script that reads unsettled turns. `candidates` are turns that may be scheduled, by due time. */
 const listOpenScript: ScriptDefinition<
@@ -200,11 +200,12 @@ const listOpenScript: ScriptDefinition<
   args: ([, limit, candidates]) => [limit, ...candidates],
   decode: (reply, [conversation], keyspace) => {
     if ((reply as ListOpenReply | []).length === 0) return undefined;
-    const [mailbox, scheduled, ...rows] = reply as ListOpenReply;
+    const [mailbox, scheduled, at, ...rows] = reply as ListOpenReply;
     return {
       turns: rows.map(([turn, ...values]) => decodeOpenTurn(turn, keyspace.turn(conversation, turn), values)),
       mailbox,
       scheduled,
+      at,
     };
   },
 };

@@ -1,7 +1,6 @@
-import type { ContentEvent } from '../domain/contents.ts';
 import type { EventScope, ModelOutcome, WorkerEvent } from '../domain/events.ts';
 import type { PassMeasure } from '../domain/pass-events.ts';
-import { boundContent } from './content-bounds.ts';
+import { describeLoss as describeDatabaseLoss } from '../domain/ports/database-watch.ts';
 
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
 
@@ -24,6 +23,7 @@ const LOSSES = {
   canceled: 'was canceled while it ran',
   expired: 'was not renewed in time, so its lease expired. Another worker may continue it',
   gone: 'was erased while it ran',
+  unclaimed: 'is not claimed in the database any more, because the database was emptied, restored or replaced',
   fenced: 'is owned by another worker',
 } as const;
 
@@ -129,6 +129,11 @@ const LOG_LINES: LogLines = {
     message: describeLoss(event),
     fields: { why: event.why },
   }),
+  database_lost: (event) => ({
+    level: 'error',
+    message: describeDatabaseLoss(event),
+    fields: { found: event.found, formerId: event.formerId, behindMs: event.behindMs },
+  }),
   write_deferred: ({ write, code }) => ({
     level: 'warn',
     message: 'write deferred: redis refuses writes, the worker retries',
@@ -194,6 +199,11 @@ const LOG_LINES: LogLines = {
     message: 'memory of redis is nearly full: at maxmemory all turns stop',
     fields: { usedBytes, limitBytes },
   }),
+  redis_not_persistent: () => ({
+    level: 'warn',
+    message: 'redis has no append-only file: a restart of redis loses accepted turns. Set appendonly yes',
+    fields: {},
+  }),
   policy_warned: ({ message }) => ({
     level: 'warn',
     message: 'policy loaded with warnings',
@@ -237,7 +247,7 @@ export function describeEvent(event: WorkerEvent): LogLine {
   return { ...line, fields: { event: event.type, ...readScope(event), ...line.fields } };
 }
 
-function readScope({ tenant, conversation, turn, passId }: Partial<EventScope>): LogLine['fields'] {
+export function readScope({ tenant, conversation, turn, passId }: Partial<EventScope>): LogLine['fields'] {
   return { tenant, conversation, turn, pass: passId };
 }
 
@@ -276,25 +286,4 @@ function describeMeasure(
  */
 function pick<Event, Name extends keyof Event>(event: Event, ...names: readonly Name[]): Pick<Event, Name> {
   return Object.fromEntries(names.map((name) => [name, event[name]])) as Pick<Event, Name>;
-}
-
-type ContentOf<Type extends ContentEvent['type']> = Extract<ContentEvent, { type: Type }>;
-type ContentLine = Pick<LogLine, 'message'> & { readonly fields: Readonly<Record<string, unknown>> };
-type ContentLines = { readonly [Type in ContentEvent['type']]: (event: ContentOf<Type>) => ContentLine };
-
-/** Log lines with message texts, written only if the operator allowed texts in logs. */
-const CONTENT_LINES: ContentLines = {
-  model_call_started: ({ system, messages }) => ({ message: 'model call started', fields: { system, messages } }),
-  model_answered: ({ content, toolCalls }) => ({ message: 'model answered', fields: { content, toolCalls } }),
-  tool_call_started: (event) => ({
-    message: 'tool call started',
-    fields: { tool: event.name, call: event.call, arguments: event.arguments },
-  }),
-  tool_answered: ({ name, call, content }) => ({ message: 'tool answered', fields: { tool: name, call, content } }),
-};
-
-export function describeContentLine(event: ContentEvent): ContentLine {
-  const describe = CONTENT_LINES[event.type] as (event: ContentEvent) => ContentLine;
-  const { message, fields } = describe(boundContent(event));
-  return { message, fields: { event: event.type, ...readScope(event), ...fields } };
 }

@@ -3,8 +3,9 @@ import { type DestinationStream, type Logger, destination as openFile, pino } fr
 import type { ContentListener } from '../domain/contents.ts';
 import type { EventListener } from '../domain/events.ts';
 import { escapeActing } from '../domain/visible-text.ts';
+import { describeContentLine } from './content-log-lines.ts';
 import { describeError } from './error-description.ts';
-import { describeContentLine, describeEvent } from './log-catalogue.ts';
+import { describeEvent } from './log-catalogue.ts';
 import { createRedaction, REDACTED, SECRET_PATHS } from './secrets.ts';
 
 export interface LoggerOptions {

@@ -36,6 +36,7 @@ type Pair = Awaited<ReturnType<Awaited<ReturnType<typeof startSixNodes>>['owners
 async function checkRedis({ checkServer }: ConnectedStore): Promise<unknown> {
   const checks = listWorkerChecks({
     checkServer,
+    databaseChecks: { readLoss: async () => undefined },
     wakes: { readShardWaits: async () => [] },
     workers: { isRunning: () => true, intakes: [] },
     loop: { worstMs: 0 },

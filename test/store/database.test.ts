@@ -11,8 +11,15 @@ afterAll(() => redis.quit());
 
 test('if many processes open a new database at once, only one of them creates the database', async () => {
   const opened = await Promise.all([1, 2, 3].map(() => openDatabase(redis, { shards: 64 })));
-  expect(opened.map(({ shards }) => shards)).toEqual([64, 64, 64]);
-  expect(await redis.hgetall('{tf}:database')).toEqual({ schema: String(SCHEMAS.current), shards: '64' });
+  expect(opened.map(({ keyspace }) => keyspace.shards)).toEqual([64, 64, 64]);
+  const { id } = opened[0]?.identity ?? {};
+  expect(opened.map(({ identity }) => identity)).toEqual([1, 2, 3].map(() => ({ id, counter: 0 })));
+  expect(await redis.hgetall('{tf}:database')).toEqual({
+    schema: String(SCHEMAS.current),
+    shards: '64',
+    id,
+    counter: '0',
+  });
 });
 
 test('openDatabase refuses a number of shards that differs from the database’s, and the error names the database’s number', async () => {
@@ -87,7 +94,7 @@ test.each([4, 5])(
     await expect(openDatabase(redis, { shards: 256 }, RANGE)).rejects.toMatchObject({ field: 'shards' });
     expect(await redis.hget('{tf}:database', 'schema')).toBe(String(schema));
     await Promise.all([1, 2].map(() => openDatabase(redis, { shards: 64 }, RANGE)));
-    expect(await redis.hgetall('{tf}:database')).toEqual({ schema: '6', shards: '64' });
+    expect(await redis.hgetall('{tf}:database')).toMatchObject({ schema: '6', shards: '64', counter: '0' });
   },
 );
 

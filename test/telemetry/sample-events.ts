@@ -126,6 +126,7 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
   conversation_expired: { type: 'conversation_expired', ...scope, removedKeys: 12 },
   log_packed: { type: 'log_packed', ...scope, entries: 40, bytes: 20_000, packedBytes: 4_000 },
   lease_lost: { type: 'lease_lost', ...scope, what: 'turn', why: 'fenced' },
+  database_lost: { type: 'database_lost', found: 'older', at: 1_700_000_000_000, formerId: 'a1b2', behindMs: 1_500 },
   worker_lost: { type: 'worker_lost', worker: 'worker-7', roles: ['turn', 'compaction'], livedMs: 250_000 },
   write_deferred: { type: 'write_deferred', ...scope, write: 'step', code: 'redis_full' },
   deferred_write_succeeded: { type: 'deferred_write_succeeded', ...scope, write: 'step', deferredMs: 3_000 },
@@ -140,6 +141,7 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
   job_reclaimed: { type: 'job_reclaimed', queue: 'compaction' },
   redis_nearly_full: { type: 'redis_nearly_full', usedBytes: 900, limitBytes: 1_000 },
   model_retires: { type: 'model_retires', model: 'claude-sonnet-4-5', retiresOn: '2026-11-30', daysLeft: 4 },
+  redis_not_persistent: { type: 'redis_not_persistent' },
   policy_warned: { type: 'policy_warned', message: 'policy: `transforms` is retired' },
   record_quarantined: {
     type: 'record_quarantined',

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { openClient } from '../../client/index.ts';
 import { listSecrets } from '../../config/list-secrets.ts';
 import { DEFAULT_REDIS_URL, readConfig, readEnvironment } from '../../config.ts';
-import { fieldError } from '../../domain/errors.ts';
+import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
+import { examineLoss } from '../../health/database-checks.ts';
 import { findOk } from '../../health/finding.ts';
+import type { Fleet } from '../../health/fleet.ts';
 import { type PageAddress, servePages } from '../../health/page-server.ts';
 import { createReadiness } from '../../health/readiness.ts';
 import { createHealthPages } from '../../health/worker-pages.ts';
@@ -53,7 +55,8 @@ export async function runServe({ output }: CommandContext, options: ServeCommand
   const location = { url: redisUrl, tls: redisTls, prefix };
   const settings = { redisUrl, redisTls, prefix, shards, queueShards, durability };
   await using stack = new AsyncDisposableStack();
-  const onError = (error: unknown): void => logger.error({ error }, 'HTTP request failed');
+  const onError = (error: unknown): void =>
+    logger.error({ error }, isTurnfoldError(error, 'database_lost') ? 'database lost' : 'HTTP request failed');
   const wait = { location, waitMs: PROCESS_WAIT_MS, output, signal: interrupted };
   const client = stack.adopt(
     await waitForRedis(wait, () => openClient({ ...settings, onError })).catch(async (error: unknown) => {
@@ -67,7 +70,7 @@ export async function runServe({ output }: CommandContext, options: ServeCommand
   const callers = limitCallers(client, options);
   const app = createApp(client, options, { onError, onRequest, fleet: () => fleet.read(), ...callers });
   const address = { port: options.metricsPort, allowedHosts: config.metrics.allowedHosts };
-  const pages = stack.adopt(await openPages(client, metrics, address), (opened) => opened.close());
+  const pages = stack.adopt(await openPages({ client, fleet, metrics, address }), (opened) => opened.close());
   const fetch = addPages(app.fetch, options, {
     queues: fleet.queues,
     allowsChanges: false,
@@ -116,7 +119,14 @@ function createApp(
   });
 }
 
-async function openPages(client: Client, metrics: HttpMetrics, address: PageAddress) {
+interface PageParts {
+  readonly client: Client;
+  readonly fleet: Pick<Fleet, 'readLoss'>;
+  readonly metrics: HttpMetrics;
+  readonly address: PageAddress;
+}
+
+async function openPages({ client, fleet, metrics, address }: PageParts) {
   const readiness = createReadiness([
     {
       name: 'redis',
@@ -124,6 +134,11 @@ async function openPages(client: Client, metrics: HttpMetrics, address: PageAddr
         await client.conversations({ limit: 1 });
         return findOk('redis', 'Redis answers');
       },
+      remedy: 'Start Redis, or correct REDIS_URL.',
+    },
+    {
+      name: 'database',
+      run: async () => examineLoss(await fleet.readLoss()),
       remedy: 'Start Redis, or correct REDIS_URL.',
     },
   ]);

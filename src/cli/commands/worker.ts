@@ -1,10 +1,12 @@
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { listSecrets } from '../../config/list-secrets.ts';
 import { readConfig, readEnvironment } from '../../config.ts';
-import { fieldError } from '../../domain/errors.ts';
+import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
+import type { EventListener } from '../../domain/events.ts';
 import { waitUntilWritable } from '../../local-redis/connection.ts';
 import type { RedisLocation } from '../../redis/address.ts';
 import { readRedisAddress } from '../../redis/address.ts';
+import { reconnectRefused } from '../../redis/refusing-servers.ts';
 import { startWorkers, type Workers } from '../../runtime/start-workers.ts';
 import { createLogger, logContents, logEvents } from '../../telemetry/logs.ts';
 import { foldOutages } from '../../telemetry/outages.ts';
@@ -40,14 +42,22 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
   const secrets = listSecrets(readEnvironment());
   const logger = createLogger({ level: logLevel, showsContent: logsContent, secrets });
   const { interruption } = listenForSignals(true);
-  const denied = Promise.withResolvers<'denied'>();
-  const onEvent = foldOutages({
+  const denied = Promise.withResolvers<'denied' | 'incompatible'>();
+  const report = foldOutages({
     logger,
     listener: logEvents(logger),
     explain: (error) => explainError(error, location),
-    untilBack: () => waitUntilWritable(location),
+    untilBack: async () => {
+      await waitUntilWritable(location);
+      reconnectRefused();
+    },
     onDenied: () => denied.resolve('denied'),
   });
+  const onEvent: EventListener = (event) => {
+    report(event);
+    const isIncompatible = event.type === 'worker_failed' && event.where === 'database';
+    if (isIncompatible && isTurnfoldError(event.error, 'incompatible_store')) denied.resolve('incompatible');
+  };
   const started = startWorkers({
     ...config,
     redisUrl,
@@ -69,13 +79,14 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
   const workers = await Promise.race([started, interruption.then(() => undefined)]);
   if (workers !== undefined) logger.info({ roles, metrics: workers.metricsUrl }, 'worker started');
   const why = await Promise.race([interruption.then(({ signal }) => signal), denied.promise]);
-  logger.info(why === 'denied' ? { why } : { signal: why }, 'worker stopping');
+  const isRefused = why === 'denied' || why === 'incompatible';
+  logger.info(isRefused ? { why } : { signal: why }, 'worker stopping');
   const outcome = (await workers?.close()) ?? 'closed';
   await flushSpans();
   logger.info({ outcome }, 'worker stopped');
   // Ends the process even if aborted work is still running. Its leases lapse, and other workers continue the work.
   await setImmediate();
-  if (why === 'denied') process.exit(MISCONFIGURED);
+  if (isRefused) process.exit(MISCONFIGURED);
   process.exit(outcome === 'closed' ? 0 : CUT_OFF_EXIT_CODE);
 }
 

@@ -28,4 +28,6 @@ export interface OpenTurns {
   readonly mailbox: number;
   /** Number of scheduled turns that are not due yet. */
   readonly scheduled: number;
+  /** Time of the list by the clock of Redis, in ms since epoch. Times of turns and events have the same clock. */
+  readonly at: number;
 }

@@ -23,7 +23,9 @@ export type PassLost =
   /** A restored version ended the compaction pass, or a turn took it over. */
   | { readonly status: 'superseded' }
   /** The conversation was erased. */
-  | { readonly status: 'gone' };
+  | { readonly status: 'gone' }
+  /** The conversation does not exist and was not erased: the database was emptied, restored or replaced. */
+  | { readonly status: 'unclaimed' };
 
 /**
  * Request for a compaction pass. A hard reason means that a turn must wait for compaction. A hard reason removes a

@@ -37,9 +37,9 @@ export interface TurnLease {
 }
 
 /**
- * How a worker loses its turn: to another worker (`fenced`), to an erase (`gone`), or because the turn was canceled.
+ * How a worker loses its turn: to another worker (`fenced`), an erase (`gone`), a cancel, or a loss of data (`unclaimed`).
  */
-export const LOSSES = ['fenced', 'gone', 'canceled'] as const;
+export const LOSSES = ['fenced', 'gone', 'canceled', 'unclaimed'] as const;
 /** Answer to a worker that has lost its turn. The worker must not write any more. */
 export type Lost = { readonly status: (typeof LOSSES)[number] };
 

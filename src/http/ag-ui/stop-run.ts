@@ -4,7 +4,7 @@ import { parseInput } from '../../domain/parse.ts';
 import { TURN_STATES, type TurnState } from '../../domain/turn.ts';
 import type { ProtocolRoute } from '../app-options.ts';
 import type { Backend } from '../front-end/backend.ts';
-import { turnOf } from './events.ts';
+import { turnOf } from './message-names.ts';
 
 const unnamed = 'expected the run to stop, or a `messageId` of it, because a stop without a name could end a later run';
 

@@ -142,11 +142,13 @@ async function describePlace({ client, nameOf }: Backend, id: string, turn: stri
 async function findActive({ client, nameOf }: Backend, id: string, replayMs: number): Promise<string | undefined> {
   const open = await client.openTurns(nameOf(id)).catch(ignoreMissing);
   if (open === undefined) return undefined;
-  const [first] = open.turns;
+  // Events have the time of Redis, which may differ from the clock of this process.
+  const { at: now, turns } = open;
+  const [first] = turns;
   if (first !== undefined || replayMs === 0) return first?.turn;
   let last: string | undefined;
   for await (const event of client.events(nameOf(id), { after: '0', waitMs: 0 })) {
-    if (event.type !== 'lost' && event.type === 'turn_settled' && event.at > Date.now() - replayMs) last = event.turn;
+    if (event.type !== 'lost' && event.type === 'turn_settled' && event.at > now - replayMs) last = event.turn;
   }
   return last;
 }

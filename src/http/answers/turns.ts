@@ -78,6 +78,7 @@ export const openTurnsSchema = z
     ),
     mailbox: z.number(),
     scheduled: z.number(),
+    at: time.describe('Time of the list by the clock of Redis, as of all other times.'),
   })
   .meta({ id: 'OpenTurns', description: 'Unsettled turns in the order in which they run.' });
 

@@ -1,17 +1,17 @@
 -- Writes the settings of a new database. In an older database that this program supports, it raises the schema number, so
--- that older programs refuse to open the database. It changes nothing in any other database.
--- KEYS: database. ARGV: schema, oldest supported schema, shards
--- Reply: {schema, shards} as stored, '' for a missing field
+-- that older programs refuse to open the database. It changes nothing in any other database. A database without an id gets one.
+-- KEYS: database. ARGV: schema, oldest supported schema, shards, id of a new database
+-- Reply: {schema, shards, id, counter} as stored, '' for a missing field
 local database = KEYS[1]
-local schema, oldest, shards = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
-local found = redis.call('HMGET', database, 'schema', 'shards')
-if not found[1] and not found[2] then
+local schema, oldest, shards, id = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local stored, stored_shards = unpack(redis.call('HMGET', database, 'schema', 'shards'))
+local known = tonumber(stored or '')
+local is_new = not stored and not stored_shards
+if is_new or known and known >= oldest and known <= schema and stored_shards == shards then
   redis.call('HSET', database, 'schema', ARGV[1], 'shards', shards)
-  return { ARGV[1], shards }
+  redis.call('HSETNX', database, 'id', id)
+  redis.call('HSETNX', database, 'counter', 0)
 end
-local known = tonumber(found[1] or '')
-if known and known >= oldest and known < schema and found[2] == shards then
-  redis.call('HSET', database, 'schema', ARGV[1])
-  return { ARGV[1], shards }
-end
-return { found[1] or '', found[2] or '' }
+local found = redis.call('HMGET', database, 'schema', 'shards', 'id', 'counter')
+for at = 1, 4 do found[at] = found[at] or '' end
+return found

@@ -1,4 +1,5 @@
 import { DEFERRED_WRITES } from '../../domain/events.ts';
+import { DATABASE_LOSSES } from '../../domain/ports/database-watch.ts';
 import { QUARANTINE_SETS } from '../../domain/ports/sweep-store.ts';
 import { SUSPECT_OUTCOMES } from '../../domain/suspect-events.ts';
 import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
@@ -24,6 +25,7 @@ const FAILURE_PLACES = [
   'packing',
   'calibration',
   'presence',
+  'database',
   'webhooks',
   'turn end',
   'stream',
@@ -46,9 +48,14 @@ const INBOX_REFUSALS = [
 export const WORKER_METRICS = {
   leasesLost: counter(
     'turnfold_leases_lost_total',
-    'Turns and compaction passes that a worker stopped because it no longer owned them. gone: erased. canceled: by a client, which is no failure.',
-    { what: ['turn'], why: ['fenced', 'gone', 'canceled', 'expired'] },
-    { what: ['pass'], why: ['fenced', 'gone'] },
+    'Turns and compaction passes that a worker stopped because it no longer owned. gone: erased. canceled: by a client, no failure. unclaimed: Redis lost it.',
+    { what: ['turn'], why: ['fenced', 'gone', 'canceled', 'unclaimed', 'expired'] },
+    { what: ['pass'], why: ['fenced', 'gone', 'unclaimed'] },
+  ),
+  databaseLosses: counter(
+    'turnfold_database_losses_total',
+    'Times that a worker found another, an older or an empty database in Redis. Each worker counts a loss once.',
+    { found: DATABASE_LOSSES },
   ),
   writesDeferred: counter(
     'turnfold_writes_deferred_total',

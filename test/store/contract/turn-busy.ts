@@ -123,7 +123,7 @@ export function describeBusyTurns(given: Given): void {
       undefined,
     );
     const undo = undoOver(conversation, 0, 2);
-    expect(await store.undoTurns({ ...lease, epoch: lease.epoch + 1 }, undo), 'another epoch').toEqual({
+    expect(await store.undoTurns({ ...lease, epoch: lease.epoch - 1 }, undo), 'another epoch').toEqual({
       status: 'fenced',
     });
     const undone = await store.undoTurns(lease, undo);

@@ -130,6 +130,11 @@ export function describeOpenTurns(given: Given): void {
   test('listOpen returns an empty list for a conversation without open turns', async () => {
     const { store, conversation, lease } = await given.running();
     await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
-    expect(await store.listOpen(conversation, ALL)).toEqual({ turns: [], mailbox: 0, scheduled: 0 });
+    expect(await store.listOpen(conversation, ALL)).toEqual({
+      turns: [],
+      mailbox: 0,
+      scheduled: 0,
+      at: expect.any(Number),
+    });
   });
 }

@@ -1,12 +1,15 @@
 -- Requires: keys. Defines: find_pass_loss, supersede_owner, has_new_reasons. Checks that the caller still owns the
 -- compaction pass (I4). find_pass_loss returns nil to that owner. It returns 'gone' after an erase. It returns 'superseded'
 -- if a restore ended the pass, or a turn took the pass over. Only the last such owner is known. It returns 'fenced' if
--- another owner claimed the pass after the lease, or the conversation was created again.
+-- another owner claimed the pass after the lease, or the conversation was created again. It returns 'unclaimed' if the
+-- database lost the conversation.
 local function find_pass_loss(passId, owner)
   if redis.call('EXISTS', gone) == 1 then return 'gone' end
   local present_pass, present_owner = unpack(redis.call('HMGET', pass, 'passId', 'owner'))
   if present_pass == passId and present_owner == owner then return nil end
-  return redis.call('HGET', c, 'superseded') == owner and 'superseded' or 'fenced'
+  local superseded = redis.call('HGET', c, 'superseded')
+  if superseded then return superseded == owner and 'superseded' or 'fenced' end
+  return redis.call('EXISTS', c) == 0 and 'unclaimed' or 'fenced'
 end
 
 -- Records the present owner of the pass, or the owner that gave it back for its child jobs, before the pass is taken away.

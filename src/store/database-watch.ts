@@ -1,0 +1,98 @@
+import type { Redis } from 'ioredis';
+import { DATABASE_LOSSES, type DatabaseLoss, type DatabaseWatch } from '../domain/ports/database-watch.ts';
+import { readClock } from '../redis/server-facts.ts';
+import { checkSettings, type DatabaseIdentity, makeDatabaseId, type OpenDatabase } from './database.ts';
+import { type Keyspace, SCHEMAS } from './keys.ts';
+import { callStore } from './records.ts';
+import { type ScriptDefinition, scriptBinder } from './script.ts';
+
+/** ms between two increments of the counter, by the one process that sweeps. */
+const TICK_MS = 500;
+/** How long a noted loss is reported, in ms. */
+const SHOWN_MS = 86_400_000;
+
+/**
+ * Opens the watch of a database. A check that finds nothing new costs one HMGET.
+ * @param opened database as this process opened it
+ */
+export function openDatabaseWatch(redis: Redis, { keyspace, identity }: OpenDatabase): DatabaseWatch {
+  const bind = scriptBinder(redis, keyspace);
+  const count = bind(countDatabaseScript);
+  const recover = bind(recoverDatabaseScript);
+  let known = identity;
+  let recovering: Promise<DatabaseLoss | undefined> | undefined;
+  /** Accepts the identity that Redis returned, or finds out what was lost. Calls at the same time report a loss once. */
+  const compare = async (found: Partial<DatabaseIdentity>): Promise<DatabaseLoss | undefined> => {
+    const { id, counter = 0 } = found;
+    if (id === known.id && counter >= known.counter) {
+      known = { id, counter };
+      return undefined;
+    }
+    if (recovering !== undefined) return void (await recovering);
+    const recovery = recover(known).then((result) => {
+      known = result.identity;
+      return result.loss;
+    });
+    recovering = recovery.finally(() => {
+      recovering = undefined;
+    });
+    return await recovering;
+  };
+  return {
+    check: async () => {
+      const [id, counter] = await callStore(() => redis.hmget(keyspace.database(), 'id', 'counter'));
+      return await compare({ ...(id && { id }), counter: Number(counter) });
+    },
+    tick: async () => {
+      const { id } = known;
+      const counter = await count(id);
+      return await compare(counter === undefined ? {} : { id, counter });
+    },
+    readLoss: () => readDatabaseLoss(redis, keyspace),
+  };
+}
+
+/** Reads the loss that a process noted last. Undefined if no process noted one within a day. */
+export async function readDatabaseLoss(redis: Redis, keyspace: Keyspace): ReturnType<DatabaseWatch['readLoss']> {
+  const note = await callStore(() => redis.hget(keyspace.database(), 'loss'));
+  const loss = note === null ? undefined : parseNote(note);
+  if (loss === undefined) return undefined;
+  const agoMs = Math.max(0, (await readClock(redis)) - loss.at);
+  return agoMs < SHOWN_MS ? { ...loss, agoMs } : undefined;
+}
+
+/** Parses `<found> <time in ms> <former id> <former counter> <found counter>`. */
+function parseNote(note: string): DatabaseLoss | undefined {
+  const [text = '', at, formerId = '', former, counter] = note.split(' ');
+  const found = DATABASE_LOSSES.find((known) => known === text);
+  if (found === undefined) return undefined;
+  const behindMs = found === 'older' ? { behindMs: TICK_MS * Math.max(1, Number(former) - Number(counter)) } : {};
+  return { found, at: Number(at), formerId, ...behindMs };
+}
+
+const countDatabaseScript: ScriptDefinition<[id: string], number | undefined> = {
+  file: 'count-database',
+  keys: (_, keyspace) => [keyspace.database()],
+  args: ([id]) => [id],
+  decode: (reply) => (reply === -1 ? undefined : (reply as number)),
+};
+
+interface Recovery {
+  readonly identity: DatabaseIdentity;
+  readonly loss: DatabaseLoss | undefined;
+}
+
+const recoverDatabaseScript: ScriptDefinition<[known: DatabaseIdentity], Recovery> = {
+  file: 'recover-database',
+  keys: (_, keyspace) => [keyspace.database()],
+  args: ([{ id, counter }], { shards }) => [SCHEMAS.current, shards, id, counter, makeDatabaseId()],
+  decode: (reply, _, keyspace) => {
+    const answer = reply as ['incompatible', string, string] | [string, string, number, string];
+    if (answer[0] === 'incompatible') {
+      const [, schema, shards] = answer as [string, string, string];
+      checkSettings({ schema, shards }, keyspace.shards);
+    }
+    const [, id, counter, note] = answer as [string, string, number, string];
+    return { identity: { id, counter }, loss: parseNote(note) };
+  },
+};

@@ -1,0 +1,89 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { openHttpClient } from '../../src/http-client/index.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { type Fixture, openFixture } from '../client/fixture.ts';
+import { serveClient } from '../client/over-http.ts';
+
+const agent = 'slow';
+/** ms without a byte after which the proxy cuts a connection. */
+const IDLE_MS = 2_000;
+/** More cuts than fit into the time for which a call is retried. */
+const CUTS = 3;
+
+let answer = Promise.withResolvers<void>();
+let fixture: Fixture;
+beforeAll(async () => {
+  fixture = await openFixture();
+  const decide = async () => {
+    await answer.promise;
+    return { content: 'done' };
+  };
+  await fixture.startWorkers([{ name: agent, system: '', policy: {}, tools: [], model: scriptedModel({ decide }) }]);
+});
+afterAll(() => fixture.close());
+
+/** A client over HTTP whose proxy cuts each connection that is quiet for a while. */
+async function openBehindIdleCuts() {
+  const server = await serveClient(fixture.client);
+  const sockets = new Set<Socket>();
+  let cuts = 0;
+  const proxy = createServer((near) => {
+    const far = connect(Number(new URL(server.url).port), '127.0.0.1');
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(one);
+      one.setTimeout(IDLE_MS, () => {
+        if (near.destroyed) return;
+        cuts += 1;
+        near.destroy();
+        far.destroy();
+      });
+      one.on('error', () => undefined);
+      one.on('close', () => other.destroy());
+      one.on('data', (bytes) => other.write(bytes));
+    }
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const client = openHttpClient({ url, deadlineMs: 1_000 });
+  onTestFinished(async () => {
+    await client.close();
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+    await server.stop();
+  });
+  return { client, countCuts: () => cuts };
+}
+
+test('a result is waited for across connections that a proxy cuts while they are quiet', async () => {
+  answer = Promise.withResolvers();
+  const { client } = await openBehindIdleCuts();
+  await client.enqueueTurn({ conversation: 'result', agent, input: 'hello', turn: 't1' });
+  const waits: number[] = [];
+  const result = client.result('result', 't1', { waitMs: 60_000 }).finally(() => waits.push(1));
+  // The wait outlasts the time for which a failed call is retried several times.
+  const other = await Promise.race([result, fixture.client.result('result', 't1', { waitMs: 4 * IDLE_MS })]);
+  expect(other.state).toBe('running');
+  expect(waits).toEqual([]);
+  answer.resolve();
+  expect(await result).toMatchObject({ state: 'completed' });
+});
+
+test('a stream goes on across connections that a proxy cuts while they are quiet', async () => {
+  answer = Promise.withResolvers();
+  const { client, countCuts } = await openBehindIdleCuts();
+  await client.enqueueTurn({ conversation: 'stream', agent, input: 'hello', turn: 't1' });
+  const types = (async () => {
+    const seen: string[] = [];
+    for await (const { type } of client.stream('stream', 't1')) seen.push(type);
+    return seen;
+  })();
+  await expect.poll(countCuts, { timeout: 30_000 }).toBeGreaterThanOrEqual(CUTS);
+  answer.resolve();
+  expect((await types).at(-1)).toBe('end');
+});
