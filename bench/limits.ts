@@ -1,7 +1,7 @@
 /**
  * Measures turns whose provider limits calls: `node bench/limits.ts [--json] [--smoke]`. The provider answers a number of
- * calls in each second, counted for all workers, and refuses the others with a pause of a second. Targets: no turn fails, the
- * 95th percentile is at most twice the ideal one, a turn takes at most 3 calls, and another model is not slowed.
+ * calls in each second, counted for all workers, and refuses the others with a pause of a second. Targets: no turn fails. The
+ * 95th percentile is at most twice the ideal one. A turn takes at most 3 calls. Another model is not slowed.
  */
 import { parseArgs } from 'node:util';
 import { openClient } from '../src/client/index.ts';

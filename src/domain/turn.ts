@@ -23,10 +23,7 @@ export const TURN_LIMITS = {
    * else, the next claim settles the turn as `poison` (invariant I10).
    */
   maxAttempts: 3,
-  /**
-   * Number of times that one step may be suspended for compaction. One more fails the turn with `retries_exhausted`. Waits
-   * for answers from outside do not count, because each timeout answers a call, and waits for a provider end by time.
-   */
+  /** Number of times that one step may be suspended for compaction. One more fails the turn with `retries_exhausted`. */
   maxSuspensions: 20,
   maxSteps: 50,
   stepTimeoutMs: 600_000,

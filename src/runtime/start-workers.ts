@@ -12,10 +12,8 @@ import { type ConnectedStore, connectStore } from '../store/connect-store.ts';
 import { combineListeners } from '../telemetry/listeners.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { loadTokenCounter } from '../tokens/token-counter.ts';
-import { AgentsElsewhere } from '../workers/agents-elsewhere.ts';
 import { Calibrations } from '../workers/calibrations.ts';
 import { DatabaseChecks } from '../workers/database-checks.ts';
-import { Gates } from '../workers/gates.ts';
 import type { FactorOf } from '../workers/prepared-agent.ts';
 import { Presence } from '../workers/presence.ts';
 import { Shutdown } from '../workers/shutdown.ts';
@@ -27,6 +25,7 @@ import { Closers } from './closers.ts';
 import { createHandlers, type Handlers } from './handlers.ts';
 import { createListeners, type Listeners, reportTo } from './listeners.ts';
 import { createMeasures, MeasuringLease } from './measures.ts';
+import { openElsewhere, openGates } from './open-sharing.ts';
 import { reportServers } from './report-servers.ts';
 import { listRetirements } from './retirements.ts';
 import { startDeliverer } from './start-deliverer.ts';
@@ -133,7 +132,7 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   await reportServers(connected, onEvent);
   await calibrations.start(store);
   closers.add(() => calibrations.stop());
-  const gates = await openGates(startup, connected);
+  const gates = await openGates(connected.gates, startup);
   const shutdown = new Shutdown();
   const ports = {
     worker,
@@ -147,7 +146,7 @@ async function openWorkers(startup: Startup): Promise<Workers> {
     onContent,
     tracing,
     shutdown,
-    elsewhere: openElsewhere(settings, connected),
+    elsewhere: openElsewhere(connected.presence, settings),
     gates,
     providerWaitMs: settings.providerWaitMs,
     suspects: openSuspects(startup, shutdown),
@@ -170,25 +169,10 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   });
 }
 
-async function openGates({ onEvent, closers }: Startup, { gates: store }: ConnectedStore): Promise<Gates> {
-  const gates = new Gates({ clock: systemClock, timers: systemTimers, onEvent });
-  await gates.start(store);
-  closers.add(() => gates.stop());
-  return gates;
-}
-
 function openSuspects({ settings, onEvent, onContent }: Startup, shutdown: Shutdown): SuspectProcesses | undefined {
   const { agentsModule } = settings;
   if (agentsModule === undefined) return undefined;
   return new SuspectProcesses({ ...settings, agentsModule, onEvent, onContent, shutdown });
-}
-
-function openElsewhere(
-  { agents, missingAgentMs: giveUpMs }: WorkersSettings,
-  { presence }: ConnectedStore,
-): AgentsElsewhere {
-  const names = agents.map(({ name }) => name);
-  return new AgentsElsewhere({ names, presence, clock: systemClock, giveUpMs });
 }
 
 /** Connections and stores that all worker roles of a process share. */
