@@ -16,12 +16,14 @@ export interface GateSettings {
 /** The facts of a model that its gate needs. */
 export interface GatedModel {
   readonly profile: { readonly id: string };
+  /** Settings of its gate. Absent: a gate without limits of its own, by the model's id. */
   readonly gate?: GateSettings;
 }
 
 export interface GatedRequest {
   /** Input tokens of the call. */
   readonly tokens: number;
+  /** Aborts when the answer is no longer needed. */
   readonly signal: AbortSignal;
 }
 

@@ -62,7 +62,7 @@ export async function readState(client: TurnfoldClient): Promise<unknown> {
   return await Promise.all(
     conversations.map(async ({ conversation }) => [
       await client.describe(conversation),
-      await client.openTurns(conversation),
+      (await client.openTurns(conversation)).turns,
       await client.versions(conversation),
     ]),
   );

@@ -38,7 +38,7 @@ async function readTenantOne(): Promise<unknown> {
   return [
     await client.describe(NAME),
     await client.log(NAME),
-    await client.openTurns(NAME),
+    (await client.openTurns(NAME)).turns,
     await client.versions(NAME),
   ];
 }

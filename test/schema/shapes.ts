@@ -6,11 +6,14 @@ const VARYING =
 /** Fields of a conversation and a turn that exist only for moments. A dump may catch them or not. */
 const PASSING: ReadonlySet<string> = new Set(['owner', 'lease', 'wake', 'attempts', 'undo', 'steering', 'alone']);
 
+/** Keys that exist only while a worker holds a lease. */
+const LEASES: ReadonlySet<string> = new Set(['delivering', 'sweeping', 'measuring', 'sweep', 'worker']);
+
 /**
  * Describes the form of each kind of key of the store: its type, its fields, and the names in JSON. Forms of BullMQ are left out.
  */
 export function describeShapes({ keys }: Dump): string[] {
-  const shapes = keys.filter(({ key }) => key.startsWith('{tf')).flatMap(describeKey);
+  const shapes = keys.filter(({ key }) => key.startsWith('{tf') && !LEASES.has(kindOf(key))).flatMap(describeKey);
   return [...new Set(shapes)].toSorted();
 }
 

@@ -24,6 +24,7 @@ const FAILURE_PLACES = [
   'sweeper',
   'packing',
   'calibration',
+  'gate',
   'presence',
   'database',
   'webhooks',
