@@ -218,6 +218,7 @@ async function startRoles({ settings, onEvent, metrics, closers }: Startup, open
     onIncompatible: () => void workers.close(),
   });
   databaseChecks.start();
+  connected.onReconnect(() => void databaseChecks.checkNow());
   closers.add(async () => databaseChecks.stop());
   const lease = new MeasuringLease({ measures, timers: systemTimers, clock: systemClock, owner: worker });
   closers.add(() => lease.end());

@@ -56,6 +56,8 @@ export interface ConnectedStore {
   readonly gates: GateStore;
   /** Finds out that Redis holds another or an older database than when this process connected. */
   readonly database: DatabaseWatch;
+  /** Calls the listener whenever the connection to Redis was opened again. */
+  readonly onReconnect: (listener: () => void) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -102,6 +104,7 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
       presence: openPresence(redis, keyspace, worker ?? ''),
       gates: openGateStore(redis, keyspace),
       streamNotices: openStreamNotices(subscriber, keyspace),
+      onReconnect: (listener) => void redis.on('ready', listener),
       close: async () => {
         notifications.close();
         subscriber.close();

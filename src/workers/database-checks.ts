@@ -3,7 +3,8 @@ import type { EventListener } from '../domain/events.ts';
 import type { DatabaseWatch } from '../domain/ports/database-watch.ts';
 import type { Timers } from './timers.ts';
 
-const CHECK_EVERY_MS = 1_000;
+/** ms between two checks without a cause. Another database mostly comes with a new connection, which is checked at once. */
+const CHECK_EVERY_MS = 15_000;
 
 export interface DatabaseChecksOptions {
   readonly watch: DatabaseWatch;
@@ -14,7 +15,8 @@ export interface DatabaseChecksOptions {
 }
 
 /**
- * Checks once a second that Redis holds the database that this worker knows, and reports a loss of data. After the report
+ * Checks every 15 s, and after each new connection, that Redis holds the database that this worker knows. Reports a
+ * loss of data. After the report
  * the worker works on with the database that it found.
  */
 export class DatabaseChecks {
@@ -27,7 +29,12 @@ export class DatabaseChecks {
   }
 
   start(): void {
-    this.#repetition = this.#options.timers.every(CHECK_EVERY_MS, () => this.#run(() => this.look()));
+    this.#repetition = this.#options.timers.every(CHECK_EVERY_MS, () => this.checkNow());
+  }
+
+  /** Checks the database now. Never throws. */
+  async checkNow(): Promise<void> {
+    await this.#run(() => this.look());
   }
 
   stop(): void {

@@ -7,7 +7,7 @@ import type { GateReport, GateStore } from '../domain/ports/gate-store.ts';
 import type { Timers } from './timers.ts';
 
 /** ms between two looks at the gates that other workers found limited. A worker finds the others by its own calls. */
-const REFRESH_EVERY_MS = 15_000;
+const REFRESH_EVERY_MS = 60_000;
 const HOLD_EVERY_MS = 20_000;
 /** A call that has to wait no longer than this waits here. Another turn would take as long to claim the worker's slot. */
 const AT_GATE_MS = 1_000;
@@ -40,7 +40,7 @@ export class Gates {
     this.#options = options;
   }
 
-  /** Reads which gates hold calls now, and then every 15 s until `stop`. */
+  /** Reads which gates hold calls now, and then every minute until `stop`. */
   async start(store: GateStore): Promise<void> {
     const { timers } = this.#options;
     this.#store = store;
