@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import type { ModelGate } from '../../src/domain/gate.ts';
+import { HeldCall, isHeldBack, isHeldCall, throughGate } from '../../src/domain/held-call.ts';
+import { type Model, ModelError } from '../../src/domain/model.ts';
+import { readModelError } from '../../src/domain/model-answer.ts';
+
+const profile = { id: 'm', encoding: 'o200k_base', windowTokens: 1, outputCapTokens: 1, upperBoundFactor: 1 } as const;
+const model: Model = { profile, generate: async () => ({ content: '', toolCalls: [] }) };
+const request = { tokens: 1, signal: new AbortController().signal };
+const closed: ModelGate = {
+  pass: async ({ profile: { id } }) => {
+    throw new HeldCall(id, 5_000);
+  },
+};
+
+test('a call that its gate holds is a retry error that says so, and was not made', () => {
+  const held = new HeldCall('m', 5_000);
+  expect(held).toMatchObject({ kind: 'retry', retryAt: 5_000, isLimit: true, wasCalled: false });
+  expect(held.message).toContain('model m');
+  expect([isHeldCall(held), isHeldBack(held)]).toEqual([true, true]);
+});
+
+test('a call that the provider refused keeps the words and the code of the refusal, with the time of the gate', () => {
+  const refusal = new ModelError('retry', 'rate limited (429)', { code: 'rate_limit', retryAt: 1_000 });
+  const held = new HeldCall('m', 5_000, refusal);
+  expect(held).toMatchObject({ message: 'rate limited (429)', code: 'rate_limit', retryAt: 5_000, wasCalled: true });
+  expect(isHeldBack(held)).toBe(false);
+  expect(readModelError(held, 0)).toBe(held);
+});
+
+test('no other error counts as a held call, whatever it looks like', () => {
+  const hostile = new Proxy(new Error('no'), {
+    get: () => {
+      throw new Error('never');
+    },
+  });
+  for (const error of [new ModelError('retry', 'busy'), { wasCalled: false }, undefined, hostile]) {
+    expect([isHeldCall(error), isHeldBack(error)]).toEqual([false, false]);
+  }
+});
+
+test('an error counts as a limit if it says so, or names a time', () => {
+  expect(new ModelError('retry', 'busy').isLimit).toBe(false);
+  expect(new ModelError('retry', 'busy', { retryAt: 1 }).isLimit).toBe(true);
+  expect(new ModelError('retry', 'busy', { isLimit: true }).isLimit).toBe(true);
+  expect(new ModelError('fatal', 'no', { isLimit: true }).isLimit).toBe(false);
+  expect(readModelError(new ModelError('retry', 'busy', { isLimit: true }), 0).isLimit).toBe(true);
+});
+
+test('a call goes through the gate of its model. A list of models has none, because its models have gates', async () => {
+  const call = async (): Promise<string> => 'called';
+  await expect(throughGate(request, model, call)).resolves.toBe('called');
+  await expect(throughGate({ ...request, gate: closed }, model, call)).rejects.toBeInstanceOf(HeldCall);
+  await expect(throughGate({ ...request, gate: closed }, { ...model, fallbacks: [model] }, call)).resolves.toBe(
+    'called',
+  );
+});

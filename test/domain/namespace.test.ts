@@ -1,0 +1,42 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { DEFAULT_PREFIX, hashTag, isPrefix, rulesFor, rulesOf } from '../../src/domain/namespace.ts';
+
+const prefixes = fc.stringMatching(/^[A-Za-z0-9][\w.-]{0,20}$/).filter(isPrefix);
+
+test('a prefix has letters, digits and a few signs, and cannot be mistaken for a name without a prefix', () => {
+  for (const prefix of ['tf', 'shop', 'A9', 'a.b-c_d', 'x'.repeat(64)]) expect(isPrefix(prefix), prefix).toBe(true);
+  for (const prefix of ['', 'tf1', 'tq', 'a/b', 'a b', 'a{b', 'a}b', 'a:b', '-a', 'ä', 'x'.repeat(65)])
+    expect(isPrefix(prefix), prefix).toBe(false);
+});
+
+test('an application without a prefix has the names of earlier releases', () => {
+  expect([hashTag(DEFAULT_PREFIX, 'tf', 3), hashTag(DEFAULT_PREFIX, 'tq', 0), hashTag('shop', 'tf')]).toEqual([
+    '{tf3}',
+    '{tq0}',
+    '{shop/tf}',
+  ]);
+});
+
+test('the tags of two prefixes differ, and none begins like the other', () => {
+  fc.assert(
+    fc.property(prefixes, prefixes, fc.nat(300), fc.nat(300), (one, other, shard, otherShard) => {
+      fc.pre(one !== other);
+      const [first, second] = [hashTag(one, 'tf', shard), hashTag(other, 'tf', otherShard)];
+      const start = (tag: string): string => tag.slice(0, tag.indexOf('tf') + 2);
+      expect(first).not.toBe(second);
+      if (one !== DEFAULT_PREFIX) expect(second.startsWith(start(first))).toBe(false);
+    }),
+  );
+});
+
+test('the rules of Redis name the keys and channels of one application', () => {
+  expect(rulesOf(DEFAULT_PREFIX)).toEqual({ keys: { tf: '~{tf*', tq: '~{tq*' }, channels: '&{tf*' });
+  expect(rulesOf('shop')).toEqual({ keys: { tf: '~{shop/*', tq: '~{shop/*' }, channels: '&{shop/*' });
+});
+
+test('an error about keys gets the rules of the application to which they belong', () => {
+  expect(rulesFor(['EVALSHA', 2, '{shop/tf3}:_:c:c1'])).toEqual(rulesOf('shop'));
+  expect(rulesFor(['GET', '{tq0}:turn:1'])).toEqual(rulesOf(DEFAULT_PREFIX));
+  expect(rulesFor([undefined, 'other:key'])).toEqual(rulesOf(DEFAULT_PREFIX));
+});
