@@ -21,7 +21,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   'rpop $key / lpush $key x / rpush $key x / lrem $key 1 x / lset $key 0 x / linsert $key before x y',
   'ltrim $key 0 0 / rpoplpush $key $key / sadd $key x / srem $key x / scard $key / sismember $key x',
   'smembers $key / spop $key / srandmember $key / zadd $key 1 x / zrem $key x / zscore $key x',
-  'zcard $key / zcount $key 0 1 / zlexcount $key - + / zrange $key 0 0 / zrevrange $key 0 0',
+  'zrank $key x / zcard $key / zcount $key 0 1 / zlexcount $key - + / zrange $key 0 0 / zrevrange $key 0 0',
   'zrangebyscore $key 0 1 / zrevrangebyscore $key 1 0 / zrangebylex $key - + / zremrangebyscore $key 0 1',
   'zremrangebyrank $key 0 1 / zpopmin $key / bzpopmin $key 1 / xadd $key * x x / xlen $key',
   'xrange $key - + / xrevrange $key + - / xread STREAMS $key 0 / xtrim $key MAXLEN 1 / xdel $key 0-1',

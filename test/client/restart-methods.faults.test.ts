@@ -234,7 +234,7 @@ type Read = readonly [
 
 const READS: Readonly<Record<string, Read>> = {
   result: ['queued', (name, by) => by.result(name, 't1')],
-  openTurns: ['queued', (name, by) => by.openTurns(name)],
+  openTurns: ['queued', async (name, by) => (await by.openTurns(name)).turns],
   describe: ['log', (name, by) => by.describe(name)],
   log: ['log', (name, by) => by.log(name)],
   context: ['versioned', (name, by) => by.context(name)],

@@ -204,6 +204,8 @@ test('a turn on Redis ends with an answer or a coded failure, whatever tools and
   }
   expect(count).toBeGreaterThan(cases.length);
   const claims = events.filter(({ type }) => type === 'turn_claimed');
-  expect(claims.length, 'one claim each').toBeLessThanOrEqual(count);
+  // A retry may be due at once, before the turn is canceled here.
+  const retries = events.filter((event) => event.type === 'turn_suspended' && event.for === 'retry');
+  expect(claims.length, 'one claim each').toBeLessThanOrEqual(count + retries.length);
   expect(events.filter(({ type }) => type === 'worker_failed' || type === 'lease_lost')).toEqual([]);
 });
