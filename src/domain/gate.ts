@@ -13,7 +13,7 @@ export interface GateSettings {
   readonly concurrent?: number | undefined;
 }
 
-/** The facts of a model that its gate needs. */
+/** A model with the id and the settings of its gate. */
 export interface GatedModel {
   readonly profile: { readonly id: string };
   /** Settings of its gate. Absent: a gate without limits of its own, by the model's id. */

@@ -1,4 +1,4 @@
-/** Prefix of an application that sets none. Its keys have the names of releases before prefixes. */
+/** Default prefix. Its keys have the same names as in releases without prefixes. */
 export const DEFAULT_PREFIX = 'tf';
 
 export const PREFIX_FORM =

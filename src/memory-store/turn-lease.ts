@@ -17,7 +17,7 @@ export function findOwned(
   const record = conversation && headTurn(conversation);
   if (record?.turn !== lease.turn || conversation?.owner !== lease.owner || conversation.epoch !== lease.epoch) {
     if (conversation?.turnRecords.get(lease.turn)?.state === 'canceled') return { status: 'canceled' };
-    // A lower epoch is that of a conversation that was created again after an erase.
+    // After an erase, a conversation that is created again begins with a lower epoch.
     return { status: (conversation?.epoch ?? 0) < lease.epoch ? 'gone' : 'fenced' };
   }
   return { conversation, record };

@@ -3,7 +3,7 @@ const SLOTS = 16_384;
 const POLYNOMIAL = 0x1021;
 
 /**
- * Returns the Cluster slot of a key that is ASCII: by the text in the first braces, or by the whole key without such text.
+ * Returns the Cluster slot of an ASCII key. The text in the first braces decides, or the whole key if it has no braces.
  */
 export function keySlot(key: string): number {
   const [, hashed = key] = /^[^{]*\{([^}]+)\}/.exec(key) ?? [];

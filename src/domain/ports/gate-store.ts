@@ -18,7 +18,7 @@ export type GatePassage =
   /** The caller asks again after this time. */
   | { readonly status: 'held'; readonly waitMs: number };
 
-/** End of a call that passed a gate. */
+/** A call that passed a gate and has ended. */
 export interface GateReport {
   readonly gate: string;
   readonly waiter: string;

@@ -21,7 +21,7 @@ export async function takeDecisions(backend: Backend, request: ChatRequest): Pro
 }
 
 /**
- * Stores again the decisions of a message that its turn no longer waits for. The same decision changes nothing.
+ * Repeats the decisions of a message whose turn no longer waits for them. A repeated decision changes nothing.
  * @throws conflict if another decision counts
  */
 export async function repeatDecisions({ client, nameOf }: Backend, id: string, message: ChatMessage): Promise<void> {

@@ -54,7 +54,7 @@ export async function takeChatRequest(backend: Backend, request: ChatRequest): P
     return turn;
   }
   const turn = nameTurn(message.id, 1);
-  // The turn of a message that came before is looked up. A new one begins behind the decisions.
+  // An earlier request may have begun the turn of this message. A new turn begins behind the decisions.
   if ((await readTurn(backend, id, turn)) !== undefined) await enqueue(backend, id, turn, input);
   else checkMessageBytes({ role: 'user', content: input }, 'messages');
   await takeDecisions(backend, request);
