@@ -20,6 +20,9 @@ export interface Config {
   readonly metrics: { readonly host: string; readonly port: number; readonly allowedHosts: readonly string[] };
   readonly shutdownMs: number;
   readonly stuckMs: number;
+  readonly missingAgentMs: number;
+  readonly providerWaitMs: number;
+  readonly blockedMs: number;
   /** Address of a dashboard. Undefined if it is not set. */
   readonly grafanaUrl: string | undefined;
   readonly webhooks: { readonly allowPrivate: boolean };
@@ -86,6 +89,9 @@ export function readConfig(
     },
     shutdownMs: read('TURNFOLD_SHUTDOWN_MS'),
     stuckMs: read('TURNFOLD_STUCK_MS'),
+    missingAgentMs: read('TURNFOLD_MISSING_AGENT_MS'),
+    providerWaitMs: read('TURNFOLD_PROVIDER_WAIT_MS'),
+    blockedMs: read('TURNFOLD_BLOCKED_MS'),
     grafanaUrl: read('TURNFOLD_GRAFANA_URL'),
     webhooks: { allowPrivate: read('TURNFOLD_WEBHOOK_ALLOW_PRIVATE') === 'true' },
     durability: readDurability(source),

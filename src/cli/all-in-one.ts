@@ -57,7 +57,9 @@ export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllIn
     const location = { url: redis.url, tls: redisTls, prefix };
     if (redis.source === 'configured') await wait(() => checkExclusiveUse(location, parts.agents, queueShards));
     const settings = { redisUrl: redis.url, redisTls, prefix, shards, queueShards };
-    const workers = await startWorkers({ ...settings, ...parts, concurrency, shutdownMs, signal: interrupted });
+    // No other workers use this Redis, so no other worker can bring a missing agent.
+    const alone = { missingAgentMs: 0, signal: interrupted };
+    const workers = await startWorkers({ ...settings, ...parts, concurrency, shutdownMs, ...alone });
     closers.unshift(() => workers.close());
     const client = await unlessInterrupted(
       wait(() => openClientAtOnce(settings)),

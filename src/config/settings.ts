@@ -118,6 +118,21 @@ export const SETTINGS = {
     schema: wholeNumber(PROCESS_RANGES.stuckMs).default(PROCESS_DEFAULTS.stuckMs),
     about: 'A worker with free capacity is not ready once a job has waited this long in its queue.',
   },
+  TURNFOLD_MISSING_AGENT_MS: {
+    schema: wholeNumber(PROCESS_RANGES.missingAgentMs).default(PROCESS_DEFAULTS.missingAgentMs),
+    about:
+      'Turns, passes and summaries of an agent fail as `unknown_agent` once no running worker has had the agent for this long. Until then they wait, e.g. for the workers of a new release.',
+  },
+  TURNFOLD_PROVIDER_WAIT_MS: {
+    schema: wholeNumber(PROCESS_RANGES.providerWaitMs).default(PROCESS_DEFAULTS.providerWaitMs),
+    about:
+      'How long a model step waits for a provider that fails or limits calls. Then the turn fails as `retries_exhausted`.',
+  },
+  TURNFOLD_BLOCKED_MS: {
+    schema: wholeNumber(PROCESS_RANGES.blockedMs).default(PROCESS_DEFAULTS.blockedMs),
+    about:
+      'How long a worker keeps its turns while a tool blocks its event loop. A thread renews their leases meanwhile. With 0, a block of 8 s costs the turns.',
+  },
   TURNFOLD_GRAFANA_URL: {
     schema: z.string().refine(isOpenAddress, 'must be an http(s) address without user and password').optional(),
     about:

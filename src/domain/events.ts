@@ -4,6 +4,7 @@ import type { LeaveCause } from './leaving.ts';
 import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
 import type { DatabaseLoss } from './ports/database-watch.ts';
+import type { LoopBlock } from './ports/event-loop.ts';
 import type { PackedLog } from './ports/pack-store.ts';
 import type { QuarantineEntry } from './ports/sweep-store.ts';
 import type { SuspectEvent } from './suspect-events.ts';
@@ -200,9 +201,7 @@ type LostWorkerEvent = {
   readonly livedMs: number;
 };
 
-/**
- * A conversation was erased because it was idle for its TTL. The worker that removed the last keys reports this once.
- */
+/** A conversation was erased because it was idle for its TTL. The worker that removed the last keys reports this. */
 type ExpiryEvent = { readonly type: 'conversation_expired'; readonly removedKeys: number };
 
 /** Old log entries of a conversation were packed. */
@@ -291,6 +290,7 @@ export type WorkerEvent =
         | RetirementEvent
         | ReclaimEvent
         | LostWorkerEvent
+        | ({ readonly type: 'event_loop_blocked' } & LoopBlock)
         | ({ readonly type: 'database_lost' } & DatabaseLoss)
         | QuarantineEvent
         | DroppedJobEvent

@@ -16,6 +16,7 @@ export const PROCESS_RANGES = {
   stuckMs: { least: 1_000, most: 3_600_000 },
   missingAgentMs: { least: 0, most: 86_400_000 },
   providerWaitMs: { least: 0, most: 2_592_000_000 },
+  blockedMs: { least: 0, most: 3_600_000 },
 } as const satisfies Readonly<Record<string, WholeRange>>;
 
 /** Default values of the process settings, in the same units. */
@@ -25,8 +26,9 @@ export const PROCESS_DEFAULTS = {
   concurrency: { turn: 50, compaction: 10, summarization: 10 },
   shutdownMs: 10_000,
   stuckMs: 60_000,
-  missingAgentMs: 0,
+  missingAgentMs: 600_000,
   providerWaitMs: 86_400_000,
+  blockedMs: 60_000,
 } as const;
 
 /** Error message for a value outside of a range. It states the allowed range. */

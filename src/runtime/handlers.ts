@@ -2,6 +2,7 @@ import type { ContentListener } from '../domain/contents.ts';
 import type { EventListener } from '../domain/events.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { Clock } from '../domain/ports/clock.ts';
+import type { EventLoop } from '../domain/ports/event-loop.ts';
 import type {
   PassHandler,
   SummarizationHandler,
@@ -46,6 +47,7 @@ export interface HandlerParts {
   readonly tracing: Tracing;
   readonly shutdown: Shutdown;
   readonly clock?: Clock;
+  readonly loop?: EventLoop | undefined;
   /** The agents prepared with the shadow policy. Absent without a shadow policy. */
   readonly shadowed?: PreparedAgents | undefined;
   /** Runs suspects in processes of their own. Undefined: a suspect runs alone in this process. */
@@ -69,7 +71,7 @@ export interface Handlers {
 /** Creates the job handler of each worker role. */
 export function createHandlers(parts: HandlerParts): Handlers {
   const { store, summarizers, shadowed, wakes, agents, calibrations, onEvent, onContent, tracing, shutdown } = parts;
-  const { worker, suspects, elsewhere, gates, clock = systemClock } = parts;
+  const { worker, suspects, elsewhere, gates, loop, clock = systemClock } = parts;
   const { providerWaitMs = PROCESS_DEFAULTS.providerWaitMs } = parts;
   const listeners = { onEvent, onContent, tracing };
   const system = {
@@ -77,6 +79,7 @@ export function createHandlers(parts: HandlerParts): Handlers {
     ids: createIdSource(),
     owners: createOwnerSource(worker),
     timers: systemTimers,
+    loop,
     shutdown,
     solo: processLock,
   };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventListener } from '../domain/events.ts';
 import type { InboxHandler } from '../domain/ports/queue.ts';
-import { EventLoopMonitor } from '../health/event-loop-monitor.ts';
+import type { EventLoopMonitor } from '../health/event-loop-monitor.ts';
 import { listWorkerChecks } from '../health/worker-checks.ts';
 import { openWorkerPages, type WorkerPages } from '../health/worker-pages.ts';
 import { createInboxHandler } from '../inbox/inbox-handler.ts';
@@ -22,7 +22,7 @@ import type { Sweeper } from '../workers/sweeper/sweeper.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { prepareAgents, prepareShadow } from './agents.ts';
 import { Closers } from './closers.ts';
-import { createHandlers, type Handlers } from './handlers.ts';
+import { createHandlers, type HandlerParts, type Handlers } from './handlers.ts';
 import { createListeners, type Listeners, reportTo } from './listeners.ts';
 import { createMeasures, MeasuringLease } from './measures.ts';
 import { openElsewhere, openGates } from './open-sharing.ts';
@@ -32,6 +32,7 @@ import { startDeliverer } from './start-deliverer.ts';
 import { createSummarizers } from './summarizers.ts';
 import { SuspectProcesses } from './suspect-processes.ts';
 import { systemClock } from './system.ts';
+import { watchLoop } from './watch-loop.ts';
 import {
   ROLES,
   readWorkersOptions,
@@ -133,6 +134,7 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   await calibrations.start(store);
   closers.add(() => calibrations.stop());
   const gates = await openGates(connected.gates, startup);
+  const loop = watchLoop(startup, { worker });
   const shutdown = new Shutdown();
   const ports = {
     worker,
@@ -142,6 +144,7 @@ async function openWorkers(startup: Startup): Promise<Workers> {
     calibrations,
     summarizers,
     shadowed,
+    loop,
     onEvent,
     onContent,
     tracing,
@@ -158,14 +161,19 @@ async function openWorkers(startup: Startup): Promise<Workers> {
     pages,
     calibrations,
     shutdown,
+    loop,
     handlers: createHandlers(ports),
-    inbox: createInboxHandler({
-      turns: store,
-      wakes,
-      ids: createIdSource(),
-      currentTrace: () => tracing.current(),
-      counterFor: async (agent) => agents.find(agent)?.counter ?? (await loadTokenCounter('o200k_base')),
-    }),
+    inbox: openInbox(ports),
+  });
+}
+
+function openInbox({ store, wakes, tracing, agents }: HandlerParts): InboxHandler {
+  return createInboxHandler({
+    turns: store,
+    wakes,
+    ids: createIdSource(),
+    currentTrace: () => tracing.current(),
+    counterFor: async (agent) => agents.find(agent)?.counter ?? (await loadTokenCounter('o200k_base')),
   });
 }
 
@@ -183,17 +191,16 @@ interface OpenResources {
   readonly pages: WorkerPages;
   readonly calibrations: Calibrations;
   readonly shutdown: Shutdown;
+  readonly loop: EventLoopMonitor;
   readonly handlers: Handlers;
   readonly inbox: InboxHandler;
 }
 
 /** Starts the worker roles once all connections are open. */
 async function startRoles({ settings, onEvent, metrics, closers }: Startup, open: OpenResources): Promise<Workers> {
-  const { worker, connected, wakes, pages, calibrations, shutdown, handlers, inbox } = open;
+  const { worker, connected, wakes, pages, calibrations, shutdown, loop, handlers, inbox } = open;
   const { store, measures, checkServer, database } = connected;
   const { stuckMs, shutdownMs } = settings;
-  const loop = new EventLoopMonitor();
-  closers.add(() => loop.stop());
   const presence = new Presence(
     {
       worker,

@@ -17,6 +17,7 @@ export interface SuspectSettings {
   readonly agentsModule: string;
   readonly policy: PolicyInput;
   readonly providerWaitMs: number;
+  readonly blockedMs: number;
   /** True if the workers collect the texts of requests, answers and tool calls. */
   readonly hasContents: boolean;
   readonly tracesContent: boolean;

@@ -21,9 +21,9 @@ const MAX_PROCESSES = 4;
  * about 120 MB, besides what it shares with its worker.
  */
 const FREE_BYTES = 200_000_000;
-/** Heartbeats without a sign of life after which a process counts as blocked. Its lease would lapse then. */
-const MAX_SILENT_BEATS = TURN_LIMITS.leaseMs / TURN_LIMITS.heartbeatMs;
-/** The same for a process that loads its agents. A module may hold the event loop while it is loaded. */
+/** Heartbeats for which a process may be silent beyond `blockedMs`. Then it has kept the cause of its block. */
+const GRACE_BEATS = TURN_LIMITS.leaseMs / TURN_LIMITS.heartbeatMs;
+/** Silent heartbeats of a process that loads its agents. A module may hold the event loop while it is loaded. */
 const MAX_START_BEATS = 30;
 /** Time in ms that a process has to exit by itself, when it has ended its turn or the worker has lost the lease. */
 const EXIT_MS = 4_000;
@@ -37,7 +37,15 @@ const ENTRY = new URL(`./suspect-process${extname(import.meta.url)}`, import.met
 export interface SuspectProcessesOptions
   extends Pick<
     WorkersSettings,
-    'redisUrl' | 'redisTls' | 'prefix' | 'shards' | 'queueShards' | 'policy' | 'shutdownMs' | 'providerWaitMs'
+    | 'redisUrl'
+    | 'redisTls'
+    | 'prefix'
+    | 'shards'
+    | 'queueShards'
+    | 'policy'
+    | 'shutdownMs'
+    | 'providerWaitMs'
+    | 'blockedMs'
   > {
   readonly agentsModule: string;
   readonly tracesContent?: boolean | undefined;
@@ -147,10 +155,12 @@ class SuspectProcess {
   }
 
   #settings(): Extract<MessageToSuspect, { type: 'run' }>['settings'] {
-    const { redisUrl, redisTls, prefix, shards, queueShards, agentsModule, policy, providerWaitMs } = this.#options;
+    const { redisUrl, redisTls, prefix, shards, queueShards, agentsModule, policy, providerWaitMs, blockedMs } =
+      this.#options;
     const { onContent, tracesContent = false, secrets = [] } = this.#options;
     const contents = { hasContents: onContent !== undefined, tracesContent, secrets };
-    return { redisUrl, redisTls, prefix, shards, queueShards, agentsModule, policy, providerWaitMs, ...contents };
+    const location = { redisUrl, redisTls, prefix, shards, queueShards };
+    return { ...location, agentsModule, policy, providerWaitMs, blockedMs, ...contents };
   }
 
   #receive(message: MessageFromSuspect): void {
@@ -182,7 +192,8 @@ class SuspectProcess {
    */
   #countSilence(): void {
     this.#silentBeats += 1;
-    if (this.#silentBeats <= (this.#state === 'starting' ? MAX_START_BEATS : MAX_SILENT_BEATS)) return;
+    const blockedBeats = this.#options.blockedMs / TURN_LIMITS.heartbeatMs + GRACE_BEATS;
+    if (this.#silentBeats <= (this.#state === 'starting' ? MAX_START_BEATS : blockedBeats)) return;
     if (this.#state === 'starting') this.#error ??= new Error('the process did not start in time');
     if (this.#state === 'started') this.#state = 'blocked';
     this.#kill();

@@ -23,6 +23,7 @@ import {
   type SuspectSettings,
 } from './suspect-messages.ts';
 import { systemClock } from './system.ts';
+import { watchLoop } from './watch-loop.ts';
 
 type Task = Extract<MessageToSuspect, { type: 'run' }>;
 type Answer = Handlers['suspect'];
@@ -96,8 +97,11 @@ async function prepare({ settings, claimed }: Task, shutdown: Shutdown, forward:
   await calibrations.start(store);
   const gates = new Gates({ clock: systemClock, timers: systemTimers, onEvent });
   await gates.start(gateStore);
+  const worker = createIdSource().next();
+  const loop = watchLoop({ settings, onEvent }, { worker, owner: claimed.lease.owner });
   const { suspect } = createHandlers({
-    worker: createIdSource().next(),
+    worker,
+    loop,
     store,
     wakes: openWakeQueue({ url, tls, prefix, shards: queueShards, onError }),
     agents,

@@ -76,13 +76,18 @@ export interface WorkersOptions extends ListenerOptions {
   readonly shutdownMs?: number;
   /** A worker with free capacity counts as not ready once a job has waited this long, in ms (60,000). */
   readonly stuckMs?: number;
-  /** Work of an agent fails once no running worker has had the agent for this long, in ms (0). */
+  /** Work of an agent fails once no running worker has had the agent for this long, in ms (600,000, 10 minutes). */
   readonly missingAgentMs?: number;
   /**
    * How long a model step waits for a provider that fails or limits calls, in ms (86,400,000, a day). Then the turn fails as
    * `retries_exhausted`. A shorter `turnTimeoutMs` or `deadlineMs` ends the turn before.
    */
   readonly providerWaitMs?: number;
+  /**
+   * How long a worker whose event loop is blocked keeps its turns, in ms (60,000). A thread renews their leases meanwhile. After
+   * that, other workers continue the turns. With 0, a block of 8 s costs the turns.
+   */
+  readonly blockedMs?: number;
   /** Aborts a start that waits for Redis, with the signal's reason. Does not affect workers that have started. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -109,12 +114,13 @@ export interface WorkersSettings extends ListenerOptions {
   readonly stuckMs: number;
   readonly missingAgentMs: number;
   readonly providerWaitMs: number;
+  readonly blockedMs: number;
   readonly signal: AbortSignal | undefined;
   /** Warnings about the policies, e.g. about a setting that is no longer used. */
   readonly warnings: readonly string[];
 }
 
-const { concurrency: JOBS, shutdownMs, stuckMs, missingAgentMs, providerWaitMs } = PROCESS_DEFAULTS;
+const { concurrency: JOBS, shutdownMs, stuckMs, missingAgentMs, providerWaitMs, blockedMs } = PROCESS_DEFAULTS;
 /** Allows 0 parallel jobs for roles that this process does not have. */
 const jobs = wholeNumber({ ...PROCESS_RANGES.concurrency, least: 0 });
 
@@ -143,6 +149,7 @@ const workersSchema = z.strictObject({
   stuckMs: wholeNumber(PROCESS_RANGES.stuckMs).default(stuckMs),
   missingAgentMs: wholeNumber(PROCESS_RANGES.missingAgentMs).default(missingAgentMs),
   providerWaitMs: wholeNumber(PROCESS_RANGES.providerWaitMs).default(providerWaitMs),
+  blockedMs: wholeNumber(PROCESS_RANGES.blockedMs).default(blockedMs),
   summarizers: boundedList(modelSchema, 1_000).optional(),
   signal: z.instanceof(AbortSignal, { error: 'expected an AbortSignal' }).optional(),
   onEvent: functionSchema.optional(),
@@ -190,6 +197,7 @@ export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
     stuckMs: read.stuckMs,
     missingAgentMs: read.missingAgentMs,
     providerWaitMs: read.providerWaitMs,
+    blockedMs: read.blockedMs,
     signal: read.signal,
     summarizers: options.summarizers ?? [],
     agents,

@@ -33,6 +33,8 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - sweeps       number of sweeps since the last claim
  * - poison       wake of the claim that settled a turn whose workers kept dying, for a repeated call
  * - poisoned     id of that turn
+ * - blocked      why the worker of the last claim did not answer, if its event loop was blocked for too long. A sentence without
+ *                its period
  * - last         outcome and time of the last settlement
  * - settledBy    epoch under which a worker settled a turn last, for a repeated call
  * - steering     1 if turns may wait to go into the running turn

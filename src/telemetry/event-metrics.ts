@@ -54,6 +54,7 @@ const RECORDERS: Recorders = {
   worker_lost: ({ workersLost }, { roles, livedMs }) => {
     for (const role of roles) workersLost.inc({ role, life: livedMs < SHORT_LIFE_MS ? 'short' : 'long' });
   },
+  event_loop_blocked: () => undefined, // The histogram of Node.js shows each delay.
   conversation_expired: ({ conversationsExpired }) => conversationsExpired.inc(),
   log_packed: ({ logEntriesPacked, logBytesPacked }, { entries, bytes, packedBytes }) => {
     logEntriesPacked.inc(entries);

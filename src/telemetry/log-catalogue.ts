@@ -1,6 +1,7 @@
 import type { EventScope, ModelOutcome, WorkerEvent } from '../domain/events.ts';
 import type { PassMeasure } from '../domain/pass-events.ts';
 import { describeLoss as describeDatabaseLoss } from '../domain/ports/database-watch.ts';
+import { describeBlock } from '../domain/ports/event-loop.ts';
 
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
 
@@ -166,6 +167,11 @@ const LOG_LINES: LogLines = {
     level: 'warn',
     message: 'worker lost: it disappeared without an orderly stop',
     fields: { worker, roles, livedMs },
+  }),
+  event_loop_blocked: ({ ms, cause }) => ({
+    level: 'warn',
+    message: `${describeBlock({ ms, cause })}: no other work of this process went on meanwhile`,
+    fields: { blockedMs: Math.round(ms) },
   }),
   conversation_expired: ({ removedKeys }) => ({
     level: 'info',

@@ -1,5 +1,6 @@
 import type { EventListener } from '../domain/events.ts';
 import type { Clock, IdSource } from '../domain/ports/clock.ts';
+import type { EventLoop } from '../domain/ports/event-loop.ts';
 import type { Tracing } from '../domain/ports/tracing.ts';
 import type { AgentsElsewhere } from './agents-elsewhere.ts';
 import type { Gates } from './gates.ts';
@@ -15,6 +16,8 @@ export interface WorkerPorts {
   /** Generates the ids of owners of leases. Each begins with `ownerPrefix` of the worker. */
   readonly owners: IdSource;
   readonly timers: Timers;
+  /** Names the tool that blocked the event loop of this process. Undefined: no block is noticed. */
+  readonly loop?: EventLoop | undefined;
   readonly onEvent: EventListener;
   readonly tracing: Tracing;
   readonly shutdown: Shutdown;

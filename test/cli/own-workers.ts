@@ -22,7 +22,7 @@ export function useOwnWorkers(...agents: readonly Agent[]): OwnWorkers {
     closers.unshift(() => redis.stop());
     const client = await openClient({ redisUrl: redis.url });
     closers.unshift(() => client.close());
-    const workers = await startWorkers({ redisUrl: redis.url, agents, shutdownMs: 2_000 });
+    const workers = await startWorkers({ redisUrl: redis.url, agents, shutdownMs: 2_000, missingAgentMs: 0 });
     closers.unshift(() => workers.close());
     opened = { redisUrl: redis.url, client };
   });

@@ -68,6 +68,7 @@ export async function openFixture(): Promise<Fixture> {
         inbox,
         concurrency: { turn: 8, compaction: 4, summarization: 4 },
         shutdownMs: 2_000,
+        missingAgentMs: 0,
       });
       closers.push(() => workers.close());
     },

@@ -89,6 +89,7 @@ export async function openFixture(): Promise<Fixture> {
         queueShards,
         concurrency: { turn: 8, compaction: 4, summarization: 4 },
         shutdownMs: 5_000,
+        missingAgentMs: 0,
         onEvent: (event) => events.push(event),
         tracesContent,
         ...(shadow && { shadow }),

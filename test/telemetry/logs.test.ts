@@ -110,6 +110,7 @@ describe('log catalogue', () => {
       'conversation_expired',
       'lease_lost',
       'database_lost',
+      'event_loop_blocked',
       'worker_lost',
       'write_deferred',
       'deferred_write_succeeded',

@@ -134,6 +134,7 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
   webhook_events_lost: { turnfold_webhook_losses_total: 1 },
   webhook_set_aside: { turnfold_webhooks_set_aside_total: 1 },
   database_lost: { 'turnfold_database_losses_total{found="older"}': 1 },
+  event_loop_blocked: {},
   worker_lost: {
     'turnfold_workers_lost_total{life="short",role="turn"}': 1,
     'turnfold_workers_lost_total{life="short",role="compaction"}': 1,

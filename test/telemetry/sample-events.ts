@@ -127,6 +127,7 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
   log_packed: { type: 'log_packed', ...scope, entries: 40, bytes: 20_000, packedBytes: 4_000 },
   lease_lost: { type: 'lease_lost', ...scope, what: 'turn', why: 'fenced' },
   database_lost: { type: 'database_lost', found: 'older', at: 1_700_000_000_000, formerId: 'a1b2', behindMs: 1_500 },
+  event_loop_blocked: { type: 'event_loop_blocked', ms: 12_034, cause: 'by the tool "scan"' },
   worker_lost: { type: 'worker_lost', worker: 'worker-7', roles: ['turn', 'compaction'], livedMs: 250_000 },
   write_deferred: { type: 'write_deferred', ...scope, write: 'step', code: 'redis_full' },
   deferred_write_succeeded: { type: 'deferred_write_succeeded', ...scope, write: 'step', deferredMs: 3_000 },

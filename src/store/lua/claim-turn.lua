@@ -67,13 +67,8 @@ local attempts, alone = tonumber(value_of(record, 'attempts') or 0), value_of(re
 -- A process of its own died together with its parent, e.g. with their machine. That proves the cause only if it repeats.
 local most_attempts = (alone == 'watched' and 2 or 1) * tonumber(maxAttempts)
 if alone and attempts >= most_attempts then
-  -- @include calls
-  -- @include close
-  check_keys('HLEN', txt, 'ZCARD', ready)
-  check_settlement('failed')
-  close_open_calls(head_turn, closing)
-  settle_head('failed', retentionMs, 'failure', poison)
-  save_conversation('epoch', raise_epoch(), 'poison', wake, 'poisoned', head_turn)
+  -- @include poison
+  settle_poison(wake, poison, retentionMs, closing)
   return { 'poison', head_turn, pop_head(wake) }
 end
 check_input(head_turn)

@@ -7,35 +7,22 @@
 -- Reply: {members of ready}
 -- @include clock
 -- @include members
+-- @include worker-leases
 local ready = KEYS[1]
 local shard, owners, claims = unpack(ARGV)
 local PUSH_MS = 1000
 -- Leases come before the deadlines of most waiting turns. A lease that is not found lapses by its time.
 local MOST_CHECKED = 10000
--- Names of keys that are searched for claims on summaries. Claims that are not found lapse within 8 s.
-local names_left = 20000
 local due = {}
-
-local function starts_with(text, prefix)
-  return type(text) == 'string' and string.sub(text, 1, #prefix) == prefix
-end
 
 -- Removes the worker's claims on summaries of a conversation. Returns true if there was one.
 local function drop_claims(base, id)
-  local index, prefix = base .. 'ix:' .. id, base .. 'sum:' .. id .. ':'
-  local count = redis.pcall('HLEN', index)
-  if type(count) ~= 'number' or count > names_left then return false end
-  names_left = names_left - count
-  local names, has_dropped = redis.pcall('HKEYS', index), false
-  for _, name in ipairs(names) do
-    local key = prefix .. string.sub(name, 5)
-    if starts_with(name, 'sum:') and starts_with(redis.pcall('GET', key), claims) then
-      redis.call('UNLINK', key)
-      redis.call('HDEL', index, name)
-      has_dropped = true
-    end
+  local found = find_claims(base, id, claims)
+  for _, claim in ipairs(found) do
+    redis.call('UNLINK', claim[1])
+    redis.call('HDEL', base .. 'ix:' .. id, claim[2])
   end
-  return has_dropped
+  return #found > 0
 end
 
 -- Ends the lease, or the wait for a summary. Returns true if the record is due now. A record of the wrong type is left to

@@ -26,6 +26,7 @@ const FAILURE_PLACES = [
   'calibration',
   'gate',
   'presence',
+  'lease_thread',
   'database',
   'webhooks',
   'turn end',

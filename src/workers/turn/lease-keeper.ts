@@ -1,5 +1,6 @@
 import type { DeferredWrite } from '../../domain/events.ts';
 import { nameConversation } from '../../domain/ids.ts';
+import type { EventLoop } from '../../domain/ports/event-loop.ts';
 import { isLost, type Lost, type TurnLease, type TurnStore } from '../../domain/ports/turn-store.ts';
 import { type DeferredWritePorts, deferWrite } from '../deferred-write.ts';
 import type { Timers } from '../timers.ts';
@@ -8,6 +9,7 @@ import { LostTurn } from './turn-errors.ts';
 export interface LeaseKeeperOptions {
   readonly turns: Pick<TurnStore, 'heartbeat'>;
   readonly timers: Timers;
+  readonly loop?: EventLoop | undefined;
   readonly heartbeatMs: number;
   readonly leaseMs: number;
 }
@@ -21,6 +23,7 @@ export class LeaseKeeper {
   readonly #work = new AbortController();
   readonly #heartbeat: Stoppable;
   #expiry: Stoppable;
+  #isOutlasted = false;
   #isStopped = false;
 
   constructor(lease: TurnLease, options: LeaseKeeperOptions) {
@@ -59,17 +62,28 @@ export class LeaseKeeper {
       this.abort(new LostTurn(status));
       return;
     }
+    this.#isOutlasted = false;
     this.#expiry.stop();
     this.#expiry = this.#expireLater();
   }
 
-  /**
-   * Aborts the turn's work when the lease lapses without a renewal. From then on, another worker may continue the turn
-   * from its record.
-   */
   #expireLater(): Stoppable {
     const { timers, leaseMs } = this.#options;
-    return timers.after(leaseMs, () => this.abort(new LostTurn('expired')));
+    return timers.after(leaseMs, () => this.#expire());
+  }
+
+  /**
+   * Aborts the turn's work when the lease lapses without a renewal. From then on, another worker may continue the turn
+   * from its record. After a block of the event loop, asks the store once more. The lease thread may have renewed the lease,
+   * or no other worker has begun the turn.
+   */
+  #expire(): void {
+    const { timers, loop, heartbeatMs, leaseMs } = this.#options;
+    const wasBlocked = !this.#isOutlasted && loop?.longestWithin(leaseMs) !== undefined;
+    if (!wasBlocked) return this.abort(new LostTurn('expired'));
+    this.#isOutlasted = true;
+    this.#expiry = timers.after(heartbeatMs, () => this.#expire());
+    this.#renew().catch(() => undefined); // the next expiry decides
   }
 }
 

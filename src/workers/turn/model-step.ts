@@ -129,7 +129,7 @@ async function sendRequest(
   { number, version, isCompacted, messages, tokens }: SentRequest,
 ): Promise<ModelCallResult> {
   const { prepared, keeper, ports, settings, journal } = run;
-  const { timers, clock, onEvent, onContent, tracing, shutdown, gates } = ports;
+  const { timers, loop, clock, onEvent, onContent, tracing, shutdown, gates } = ports;
   const { tenant, id } = keeper.lease.conversation;
   const streamed = { seq: journal.conversation.head + 1, step: number };
   let stream = run.stream.open(streamed);
@@ -156,7 +156,7 @@ async function sendRequest(
           stream = run.stream.open(streamed);
         },
       },
-      deadline: { timers, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal, stop: shutdown.callsEnd },
+      deadline: { timers, loop, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal, stop: shutdown.callsEnd },
       isCompacted,
       clock,
       onEvent,

@@ -1,15 +1,19 @@
+import { describeBlock, type EventLoop, type LoopBlock } from '../../domain/ports/event-loop.ts';
 import { StoppedWork } from '../shutdown.ts';
 import type { Timers } from '../timers.ts';
 
 export class StepTimeout extends Error {
-  constructor(timeoutMs: number) {
-    super(`the call did not end within its timeout of ${timeoutMs} ms`);
+  constructor(timeoutMs: number, block?: LoopBlock) {
+    const cause = block === undefined ? '' : `: ${describeBlock(block)}`;
+    super(`the call did not end within its timeout of ${timeoutMs} ms${cause}`);
     this.name = 'StepTimeout';
   }
 }
 
 export interface StepDeadline {
   readonly timers: Timers;
+  /** Tells if a call was late because the event loop was blocked. */
+  readonly loop?: EventLoop | undefined;
   readonly timeoutMs: number;
   /** Aborted when the turn's lease was lost or handed back. */
   readonly signal: AbortSignal;
@@ -22,7 +26,7 @@ export interface StepDeadline {
  * the signal's reason). A call that ignores its signal is abandoned, and its late outcome is ignored.
  */
 export async function callWithin<T>(deadline: StepDeadline, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { timers, timeoutMs, signal, stop } = deadline;
+  const { timers, loop, timeoutMs, signal, stop } = deadline;
   for (const { aborted, reason } of [signal, stop]) if (aborted) throw reason;
   const step = new AbortController();
   const ended = Promise.withResolvers<never>();
@@ -36,7 +40,7 @@ export async function callWithin<T>(deadline: StepDeadline, call: (signal: Abort
   const halt = (): void => step.abort(new StoppedWork());
   signal.addEventListener('abort', end, { once: true });
   stop.addEventListener('abort', halt, { once: true });
-  const timeout = timers.after(timeoutMs, () => leave(new StepTimeout(timeoutMs)));
+  const timeout = timers.after(timeoutMs, () => leave(new StepTimeout(timeoutMs, loop?.longestWithin(timeoutMs))));
   try {
     return await Promise.race([call(step.signal), ended.promise]);
   } finally {

@@ -18,9 +18,9 @@ export async function answerApart(
   settings: TurnSettings,
   claimed: ClaimedTurn,
 ): Promise<'done' | 'died' | 'not_started'> {
-  const { turns, timers, clock, shutdown, suspects } = ports;
+  const { turns, timers, loop, clock, shutdown, suspects } = ports;
   const startedAt = clock.now();
-  const keeper = new LeaseKeeper(claimed.lease, { turns, timers, ...settings });
+  const keeper = new LeaseKeeper(claimed.lease, { turns, timers, loop, ...settings });
   const handBack = async (end: Extract<TurnEnd, { kind: 'handed_back' }>): Promise<'done'> => {
     await endTurn(ports, { claimed, keeper, startedAt, end, mayClaimNext: false });
     return 'done';

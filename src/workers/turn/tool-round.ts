@@ -1,6 +1,7 @@
 import type { Tool, ToolContext } from '../../domain/agent.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
+import type { EventLoop } from '../../domain/ports/event-loop.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import { type CallToWaitFor, TURN_LIMITS } from '../../domain/turn.ts';
 import { hashOf } from '../content-hash.ts';
@@ -179,7 +180,8 @@ async function runTool(
   const { conversation, turn } = keeper.lease;
   const stop = ports.shutdown.callsEnd;
   const timeoutMs = tool.timeoutMs ?? settings.stepTimeoutMs;
-  const deadline = { timers: ports.timers, timeoutMs, signal: keeper.signal, stop };
+  const { timers, loop } = ports;
+  const deadline = { timers, loop, timeoutMs, signal: keeper.signal, stop };
   const context = {
     tenant: conversation.tenant,
     conversation: conversation.id,
@@ -188,7 +190,7 @@ async function runTool(
     idempotencyKey: idempotencyKey(run, call.id),
   };
   try {
-    return await callWithin(deadline, (signal) => runSafely(tool, input, { ...context, signal }));
+    return await callWithin(deadline, (signal) => runSafely(loop, tool, input, { ...context, signal }));
   } catch (error) {
     keeper.signal.throwIfAborted();
     // The abort may have caused the error, so it is unknown whether the call had its effect.
@@ -198,9 +200,15 @@ async function runTool(
 }
 
 /** Runs the tool's own code, which turnfold does not trust. Throws only after its signal was aborted. */
-async function runSafely(tool: RunnableTool, input: unknown, context: ToolContext): Promise<ToolAnswer> {
+async function runSafely(
+  loop: EventLoop | undefined,
+  tool: RunnableTool,
+  input: unknown,
+  context: ToolContext,
+): Promise<ToolAnswer> {
+  const run = async (): Promise<unknown> => await tool.run(input, context);
   try {
-    return readOutput(await tool.run(input, context));
+    return readOutput(await (loop === undefined ? run() : loop.runTool(tool.name, run)));
   } catch (error) {
     if (context.signal.aborted) throw error;
     return errorAnswer('failed', describeThrown(error, TOOL_ERROR_CHARACTERS).message);

@@ -132,10 +132,10 @@ export class TurnDelivery {
    * @returns the next turn, if it was claimed together with the settlement of this one
    */
   async #answerUnderLease(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
-    const { turns, timers, clock, onEvent } = this.#ports;
+    const { turns, timers, loop, clock, onEvent } = this.#ports;
     const { conversation, turn } = claimed.lease;
     const startedAt = clock.now();
-    const keeper = new LeaseKeeper(claimed.lease, { turns, timers, ...this.#settings });
+    const keeper = new LeaseKeeper(claimed.lease, { turns, timers, loop, ...this.#settings });
     try {
       return await this.#answerUntilStop(claimed, keeper);
     } catch (error) {

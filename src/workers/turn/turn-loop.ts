@@ -169,7 +169,8 @@ async function writeSystem(
   write: SystemFunction,
 ): Promise<string | { readonly why: string }> {
   const stop = ports.shutdown.callsEnd;
-  const deadline = { timers: ports.timers, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal, stop };
+  const { timers, loop } = ports;
+  const deadline = { timers, loop, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal, stop };
   let written: unknown;
   try {
     written = await callWithin(deadline, async () => await write(structuredClone(turnContext)));

@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { EventLoop } from '../../../src/domain/ports/event-loop.ts';
 import type { Lost, TurnLease } from '../../../src/domain/ports/turn-store.ts';
 import { StoppedWork } from '../../../src/workers/shutdown.ts';
 import { LeaseKeeper } from '../../../src/workers/turn/lease-keeper.ts';
@@ -10,7 +11,7 @@ const lease: TurnLease = { conversation: { tenant: '_', id: 'c' }, turn: 't', ow
 
 type Heartbeat = { readonly status: 'renewed' } | Lost | Error;
 
-function keep(heartbeats: readonly Heartbeat[]) {
+function keep(heartbeats: readonly Heartbeat[], loop?: EventLoop) {
   const timers = new ManualTimers();
   let count = 0;
   const turns = {
@@ -22,7 +23,7 @@ function keep(heartbeats: readonly Heartbeat[]) {
       return heartbeat;
     },
   };
-  const keeper = new LeaseKeeper(lease, { turns, timers, heartbeatMs: 2_000, leaseMs: 8_000 });
+  const keeper = new LeaseKeeper(lease, { turns, timers, loop, heartbeatMs: 2_000, leaseMs: 8_000 });
   return { timers, keeper, heartbeatCount: () => count };
 }
 
@@ -84,6 +85,49 @@ it('work that is aborted for two reasons, one after the other, has the first as 
 });
 
 const NEVER = new AbortController().signal;
+
+describe('after a block of the event loop', () => {
+  const loop: EventLoop = {
+    runTool: async (_, call) => await call(),
+    longestWithin: () => ({ ms: 12_000, cause: 'by the tool "scan"' }),
+  };
+  const away = new Error('redis is away');
+
+  it('a worker asks once more before it abandons a turn, and continues if no other worker began the turn', async () => {
+    const { timers, keeper } = keep([away, away, away, { status: 'renewed' }], loop);
+    await timers.advance(60_000);
+    expect(keeper.signal.aborted).toBe(false);
+  });
+
+  it('a worker abandons a turn that another worker began meanwhile', async () => {
+    const { timers, keeper } = keep([away, away, away, { status: 'fenced' }], loop);
+    await timers.advance(8_000);
+    expect(keeper.signal.reason).toEqual(new LostTurn('fenced'));
+  });
+
+  it('a worker that gets no answer for another heartbeat abandons the turn', async () => {
+    const { timers, keeper } = keep(
+      Array.from({ length: 9 }, () => away),
+      loop,
+    );
+    await timers.advance(9_999);
+    expect(keeper.signal.aborted).toBe(false);
+    await timers.advance(1);
+    expect(keeper.signal.reason).toEqual(new LostTurn('expired'));
+  });
+
+  it('a timeout names the block', async () => {
+    const timers = new ManualTimers();
+    const { signal } = new AbortController();
+    const call = callWithin({ timers, loop, timeoutMs: 10, signal, stop: NEVER }, () => new Promise(() => {}));
+    await Promise.all([
+      expect(call).rejects.toThrow(
+        'the call did not end within its timeout of 10 ms: the event loop was blocked for 12 s by the tool "scan"',
+      ),
+      timers.advance(10),
+    ]);
+  });
+});
 
 it('callWithin returns the outcome of a call within its deadline and leaves no timer', async () => {
   const timers = new ManualTimers();

@@ -67,7 +67,7 @@ end
 -- Returns 1 if there is a next turn. Then the caller adds `wake` to the queue.
 local function pop_head(wake)
   redis.call('LPOP', mb)
-  drop(record, 'owner', 'lease', 'attempts')
+  drop(record, 'owner', 'lease', 'attempts', 'blocked')
   if not next_turn then
     unschedule(turn_member)
     if has_enough_to_pack() then

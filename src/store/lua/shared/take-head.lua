@@ -73,7 +73,7 @@ end
 local function take_head(turn, owner, lease, attempts, closing)
   local message = enter_input(turn, closing, owner)
   save_conversation('epoch', raise_epoch(), 'owner', owner, 'lease', lease, 'attempts', attempts)
-  drop(record, 'poison', 'poisoned', 'sweeps', 'alone')
+  drop(record, 'poison', 'poisoned', 'sweeps', 'alone', 'blocked')
   local hash = read_turn(turn)
   if not message then
     if not value_of(hash, 'firstOwner') then put(hash, 'firstOwner', owner) end

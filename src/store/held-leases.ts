@@ -1,0 +1,80 @@
+import type { Redis } from 'ioredis';
+import { ownerPrefix } from '../domain/ids.ts';
+import { PASS_LIMITS } from '../domain/pass.ts';
+import { LOST_AFTER_MS } from '../domain/ports/presence-store.ts';
+import { TURN_LIMITS } from '../domain/turn.ts';
+import type { RedisLocation } from '../redis/address.ts';
+import { openConnection } from '../redis/connection.ts';
+import { Keyspace } from './keys.ts';
+import { callStore } from './records.ts';
+import { type ScriptDefinition, scriptBinder } from './script.ts';
+import { claimsOf } from './summaries.ts';
+
+export interface HeldLeasesOptions extends RedisLocation {
+  readonly shards: number;
+  /** Worker whose leases are extended. */
+  readonly worker: string;
+  /** Owner of one turn that a process of its own runs. Its leases are extended, and no entry of a worker. */
+  readonly owner?: string | undefined;
+}
+
+/** Extends what a worker holds, without asking the worker. */
+export interface HeldLeases {
+  /** Extends the worker's leases of turns and passes, its claims on summaries, and its entry in the list of workers. */
+  extend(): Promise<void>;
+  /**
+   * Keeps a cause with each turn of the worker, and extends nothing. If the turn fails as poison before another worker has
+   * begun it, its failure names the cause.
+   * @param cause a sentence without its period
+   */
+  keepCause(cause: string): Promise<void>;
+}
+
+/**
+ * Opens a connection of its own, over which a thread extends the leases of its process.
+ * @throws invalid_config if the URL or a TLS setting is invalid
+ */
+export function connectHeldLeases(options: HeldLeasesOptions): HeldLeases & { close(): void } {
+  const redis = openConnection(options);
+  const keyspace = new Keyspace(options.shards, options.prefix);
+  return { ...openHeldLeases(redis, keyspace, options), close: () => redis.disconnect() };
+}
+
+export function openHeldLeases(
+  redis: Redis,
+  keyspace: Keyspace,
+  { worker, owner }: Pick<HeldLeasesOptions, 'worker' | 'owner'>,
+): HeldLeases {
+  const extend = scriptBinder(redis, keyspace)(extendLeasesScript);
+  const held = { owners: owner ?? ownerPrefix(worker), claims: claimsOf(worker) };
+  const inAllShards = async (cause: string): Promise<void> =>
+    void (await Promise.all(keyspace.shardNumbers().map((shard) => extend(shard, held, cause))));
+  return {
+    extend: async () => {
+      const renewed = owner === undefined && callStore(() => redis.pexpire(keyspace.worker(worker), LOST_AFTER_MS));
+      await Promise.all([renewed, inAllShards('')]);
+    },
+    keepCause: (cause) => inAllShards(cause),
+  };
+}
+
+interface Held {
+  /** Beginning of the names of owners. */
+  readonly owners: string;
+  /** First characters of claims on summaries. */
+  readonly claims: string;
+}
+
+const extendLeasesScript: ScriptDefinition<[shard: number, held: Held, cause: string], unknown> = {
+  file: 'extend-leases',
+  keys: ([shard], keyspace) => [keyspace.ready(shard)],
+  args: ([shard, { owners, claims }, cause], keyspace) => [
+    keyspace.shardPrefix(shard),
+    owners,
+    claims,
+    TURN_LIMITS.leaseMs,
+    PASS_LIMITS.parkMs,
+    cause,
+  ],
+  decode: (reply) => reply,
+};

@@ -1,0 +1,41 @@
+#!lua flags=allow-oom
+-- Extends the leases of a worker in one shard whose event loop is blocked, and its claims on summaries. A lease that has lapsed is
+-- extended, too, unless another worker has claimed the record. With a cause, nothing is extended: the cause is kept for the
+-- failure of a turn whose leases lapse again and again. The script runs on a full Redis, like a heartbeat.
+-- KEYS: ready. ARGV: prefix of the shard's keys, prefix of the worker's owners, prefix of the worker's claims on summaries,
+-- leaseMs, ms for which a pass may wait for its summaries, cause or ''
+-- Reply: number of leases
+-- @include clock
+-- @include members
+-- @include worker-leases
+local ready = KEYS[1]
+local shard, owners, claims = unpack(ARGV, 1, 3)
+local leaseMs, parkMs, cause = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
+local MOST_CHECKED = 10000
+local count = 0
+
+local function extend(member, kind, base, id)
+  local record = base .. (kind == 't' and 'c:' or 'pass:') .. id
+  if kind == 'p' and cause == '' then
+    for _, claim in ipairs(find_claims(base, id, claims)) do redis.call('PEXPIRE', claim[1], leaseMs) end
+  end
+  local fields = redis.pcall('HMGET', record, 'owner', 'lease')
+  if not starts_with(fields[1], owners) or not tonumber(fields[2] or '') then return end
+  count = count + 1
+  if cause ~= '' then
+    if kind == 't' then redis.call('HSET', record, 'blocked', cause) end
+    return
+  end
+  local lease = string.format('%.0f', now + leaseMs)
+  redis.call('HSET', record, 'lease', lease)
+  redis.call('ZADD', ready, lease, member)
+end
+
+local entries = redis.call('ZRANGEBYSCORE', ready, now - leaseMs, now + parkMs, 'WITHSCORES', 'LIMIT', 0, MOST_CHECKED)
+for at = 1, #entries, 2 do
+  local kind, tenant, id = read_member('ready', entries[at])
+  -- A running turn is listed at the end of its lease. A pass that waits for summaries is listed later.
+  local is_near = tonumber(entries[at + 1]) <= now + leaseMs
+  if kind == 'p' or (kind == 't' and is_near) then extend(entries[at], kind, shard .. tenant .. ':', id) end
+end
+return count

@@ -1,0 +1,20 @@
+-- Requires: key-names, conversation, ready, append, fence, settle. Defines: settle_poison. Settles the first turn of the mailbox as
+-- failed, because its workers keep dying without a recorded outcome (I10).
+-- @include calls
+-- @include close
+
+-- Returns the failure. It names the block of the event loop that ended the last claim, if there was one.
+local function name_block(failure)
+  local cause = value_of(record, 'blocked')
+  if not cause then return failure end
+  local named = string.sub(cjson.encode(cause), 2, -2) .. '. Read the logs'
+  return (string.gsub(failure, 'Read the logs', function() return named end, 1))
+end
+
+local function settle_poison(wake, failure, retentionMs, closing)
+  check_keys('HLEN', txt, 'ZCARD', ready)
+  check_settlement('failed')
+  close_open_calls(head_turn, closing)
+  settle_head('failed', retentionMs, 'failure', name_block(failure))
+  save_conversation('epoch', raise_epoch(), 'poison', wake, 'poisoned', head_turn)
+end
