@@ -13,7 +13,7 @@ import { fillDatabase, queueTurns, SHARDS } from '../test/schema/fill.ts';
 import { RELEASE, type Release, unpackRelease } from '../test/schema/release.ts';
 import { startBuildWorkers } from '../test/schema/workers.ts';
 
-const ENTRIES = ['index.js', 'client/index.js', 'runtime/suspect-process.js'];
+const ENTRIES = ['index.js', 'client/index.js', 'runtime/suspect-process.js', 'runtime/lease-thread.js'];
 
 /** Reads the modules that the entries import, and the Lua scripts. */
 function readModules(dist: string): Record<string, string> {

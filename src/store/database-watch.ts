@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { DATABASE_LOSSES, type DatabaseLoss, type DatabaseWatch } from '../domain/ports/database-watch.ts';
 import { readClock } from '../redis/server-facts.ts';
 import { checkSettings, type DatabaseIdentity, makeDatabaseId, type OpenDatabase } from './database.ts';
-import { type Keyspace, SCHEMAS } from './keys.ts';
+import { type Keyspace, SCHEMAS, type SchemaRange } from './keys.ts';
 import { callStore } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
@@ -15,7 +15,11 @@ const SHOWN_MS = 86_400_000;
  * Opens the watch of a database. A check that finds nothing new costs one HMGET.
  * @param opened database as this process opened it
  */
-export function openDatabaseWatch(redis: Redis, { keyspace, identity }: OpenDatabase): DatabaseWatch {
+export function openDatabaseWatch(
+  redis: Redis,
+  { keyspace, identity }: OpenDatabase,
+  schemas = SCHEMAS,
+): DatabaseWatch {
   const bind = scriptBinder(redis, keyspace);
   const count = bind(countDatabaseScript);
   const recover = bind(recoverDatabaseScript);
@@ -29,7 +33,7 @@ export function openDatabaseWatch(redis: Redis, { keyspace, identity }: OpenData
       return undefined;
     }
     if (recovering !== undefined) return void (await recovering);
-    const recovery = recover(known).then((result) => {
+    const recovery = recover(known, schemas).then((result) => {
       known = result.identity;
       return result.loss;
     });
@@ -82,15 +86,22 @@ interface Recovery {
   readonly loss: DatabaseLoss | undefined;
 }
 
-const recoverDatabaseScript: ScriptDefinition<[known: DatabaseIdentity], Recovery> = {
+const recoverDatabaseScript: ScriptDefinition<[known: DatabaseIdentity, schemas: SchemaRange], Recovery> = {
   file: 'recover-database',
   keys: (_, keyspace) => [keyspace.database()],
-  args: ([{ id, counter }], { shards }) => [SCHEMAS.current, shards, id, counter, makeDatabaseId()],
-  decode: (reply, _, keyspace) => {
+  args: ([{ id, counter }, { oldest, current }], { shards }) => [
+    current,
+    oldest,
+    shards,
+    id,
+    counter,
+    makeDatabaseId(),
+  ],
+  decode: (reply, [, schemas], keyspace) => {
     const answer = reply as ['incompatible', string, string] | [string, string, number, string];
     if (answer[0] === 'incompatible') {
       const [, schema, shards] = answer as [string, string, string];
-      checkSettings({ schema, shards }, keyspace.shards);
+      checkSettings({ schema, shards }, keyspace.shards, schemas);
     }
     const [, id, counter, note] = answer as [string, string, number, string];
     return { identity: { id, counter }, loss: parseNote(note) };

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Redis, ReplyError } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
 import { checkEviction, checkServerVersion } from '../redis/server-checks.ts';
+import { refuseEarlyDatabase } from './early-databases.ts';
 import { Keyspace, SCHEMAS, type SchemaRange } from './keys.ts';
 import { callStore } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
@@ -28,7 +29,7 @@ export interface OpenDatabase {
 /**
  * Opens the database, or creates it, and checks that this program supports its schema. A supported older database gets
  * this program's schema, and older programs then refuse to open it. A refused database stays as it is.
- * @throws incompatible_store if the database has another number of shards, or an unsupported schema.
+ * @throws incompatible_store if the database has another number of shards, or an unsupported schema. Early databases are refused, too.
  * invalid_config if the URL's database number does not exist.
  */
 export async function openDatabase(
@@ -39,6 +40,7 @@ export async function openDatabase(
   await checkNumber(redis);
   await Promise.all([checkServerVersion(redis), checkEviction(redis)]);
   const keyspace = new Keyspace(shards, prefix);
+  await refuseEarlyDatabase(redis, keyspace);
   const { identity, ...found } = await scriptBinder(redis, keyspace)(openDatabaseScript)(shards, schemas);
   checkSettings(found, shards, schemas);
   return { keyspace, identity };

@@ -2,16 +2,17 @@
 -- Compares the database with the one that the caller knows. If they differ, the script notes the loss in the record of the
 -- database, and writes the record again. A database that is empty or older gets a new id. So every other process notices
 -- the loss too, even if the counter has already grown past the one that it knows. The script runs on a full Redis.
--- KEYS: database. ARGV: schema, shards, id and counter that the caller knows, new id
+-- KEYS: database. ARGV: schema, oldest supported schema, shards, id and counter that the caller knows, new id
 -- Reply: {'same' | 'empty' | 'older' | 'another', id, counter, note of the loss}
 -- | {'incompatible', schema, shards}
 -- @include clock
 local database = KEYS[1]
-local schema, shards, known_id, known_counter, new_id = unpack(ARGV)
+local schema, oldest, shards, known_id, known_counter, new_id = unpack(ARGV)
 local found_schema, found_shards, id, counter, note =
   unpack(redis.call('HMGET', database, 'schema', 'shards', 'id', 'counter', 'loss'))
 local known_schema = tonumber(found_schema or '')
-if found_schema and (not known_schema or known_schema > tonumber(schema) or found_shards ~= shards) then
+local is_supported = known_schema and known_schema >= tonumber(oldest) and known_schema <= tonumber(schema)
+if found_schema and (not is_supported or found_shards ~= shards) then
   return { 'incompatible', found_schema, found_shards or '' }
 end
 local found = tonumber(counter or 0)
