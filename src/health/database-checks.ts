@@ -232,10 +232,12 @@ export function examineGates(gates: readonly GateState[]): Finding {
 export function examineMissingAgents(missing: readonly MissingAgent[]): Finding {
   const name = 'agents';
   if (missing.length === 0) return findOk(name, 'no work waits for an agent that no worker has');
-  const listed = missing.map(({ agent, forMs }) => `${agent} (for ${Math.round(forMs / 1_000)} s)`).join(', ');
+  const listed = missing
+    .map(({ agent, role, forMs }) => `${agent} (role ${role}, for ${Math.round(forMs / 1_000)} s)`)
+    .join(', ');
   return findWrong(
     name,
-    `work waits for agents that no running worker has: ${listed}`,
-    'Start a worker whose --agents file has them. Otherwise the turns fail as unknown_agent.',
+    `work waits for agents that no running worker of its role has: ${listed}`,
+    'Start a worker of that role whose --agents file has them. Otherwise the turns fail as unknown_agent.',
   );
 }

@@ -15,7 +15,7 @@ const SEARCH_MS = 600_000;
 /**
  * Refuses a database of early programs. They kept the index of a conversation as a set, and now it is a hash. Both forms had
  * schema 1, so only the keys tell them apart. The search runs once for a database, because this program then raises its schema.
- * Where the user of Redis may not run SCAN, nothing is refused.
+ * A user of Redis that may not run SCAN is not refused.
  * @throws incompatible_store for a database of an early program. redis_unavailable if a master does not answer.
  */
 export async function refuseEarlyDatabase(redis: Redis, keyspace: Keyspace): Promise<void> {

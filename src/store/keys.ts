@@ -192,7 +192,7 @@ export class Keyspace {
     return this.#shared(`worker:${worker}`);
   }
 
-  /** Key of the agents that no running worker has: the time of the first look for each. */
+  /** Key of the agents that no running worker of a role has: the times of the first and the last look for each. */
   missingAgents(): string {
     return this.#shared('missing');
   }

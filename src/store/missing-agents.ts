@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { AgentPresence } from '../domain/ports/presence-store.ts';
+import type { AgentPresence, ServingRole } from '../domain/ports/presence-store.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
 import type { ScriptDefinition } from './script.ts';
@@ -7,16 +7,17 @@ import type { ScriptDefinition } from './script.ts';
 /** ms without a look after which a missing agent is forgotten. Workers look again every few seconds while work waits. */
 const FORGET_MS = 600_000;
 
-export const findAgentScript: ScriptDefinition<[agent: string], AgentPresence> = {
+export const findAgentScript: ScriptDefinition<[agent: string, role: ServingRole], AgentPresence> = {
   file: 'find-agent',
   keys: (_, keyspace) => [keyspace.workers(), keyspace.missingAgents()],
-  args: ([agent]) => [agent, FORGET_MS],
+  args: ([agent, role]) => [agent, role, FORGET_MS],
   decode: (reply) => (reply === null ? { status: 'served' } : { status: 'missing', forMs: reply as number }),
 };
 
-/** An agent that has work, and that no running worker has. */
+/** An agent that has work for a role, and that no running worker of the role has. */
 export interface MissingAgent {
   readonly agent: string;
+  readonly role: string;
   /** ms since a worker first found no worker with the agent. */
   readonly forMs: number;
 }
@@ -30,8 +31,9 @@ const RECENT_MS = 120_000;
  */
 export async function listMissingAgents(redis: Redis, keyspace: Keyspace, now: number): Promise<MissingAgent[]> {
   const entries = await callStore(() => redis.hgetall(keyspace.missingAgents()));
-  return Object.entries(entries).flatMap(([agent, text]) => {
+  return Object.entries(entries).flatMap(([name, text]) => {
+    const [role = '', agent = ''] = name.split('|');
     const [since = Number.NaN, last = Number.NaN] = text.split(' ').map(Number);
-    return now - last <= RECENT_MS ? [{ agent, forMs: Math.max(0, now - since) }] : [];
+    return now - last <= RECENT_MS ? [{ agent, role, forMs: Math.max(0, now - since) }] : [];
   });
 }

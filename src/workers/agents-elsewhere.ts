@@ -1,5 +1,5 @@
 import type { Clock } from '../domain/ports/clock.ts';
-import type { AgentFinder } from '../domain/ports/presence-store.ts';
+import type { AgentFinder, ServingRole } from '../domain/ports/presence-store.ts';
 import type { PreparedAgents } from './prepared-agent.ts';
 
 /** ms after which work is delivered again. Each delivery gets a random delay up to twice as long. */
@@ -42,12 +42,12 @@ export class AgentsElsewhere {
   }
 
   /**
-   * Returns after how many ms the work is delivered again, to any worker. Undefined if no running worker has had the agent
-   * for `giveUpMs`. The work then fails.
+   * Returns after how many ms the work is delivered again, to any worker. Undefined if no running worker of the role has had
+   * the agent for `giveUpMs`. The work then fails.
    */
-  async delayOf(agent: string): Promise<number | undefined> {
+  async delayOf(agent: string, role: ServingRole): Promise<number | undefined> {
     const { clock, giveUpMs, random = Math.random } = this.#options;
-    const found = await this.#find(agent);
+    const found = await this.#find(agent, role);
     if (found.status === 'missing' && found.forMs >= giveUpMs) return undefined;
     const base = found.status === 'served' ? SERVED_MS : Math.min(MISSING_MS, giveUpMs);
     const now = clock.now();
@@ -56,12 +56,13 @@ export class AgentsElsewhere {
     return Math.ceil(at - now);
   }
 
-  async #find(agent: string): Promise<Awaited<Answer['found']>> {
+  async #find(agent: string, role: ServingRole): Promise<Awaited<Answer['found']>> {
     const now = this.#options.clock.now();
-    const known = this.#answers.get(agent);
+    const name = `${role}|${agent}`;
+    const known = this.#answers.get(name);
     if (known !== undefined && now - known.at < ANSWER_MS) return await known.found;
-    const found = this.#options.presence.findAgent(agent);
-    this.#answers.set(agent, { at: now, found });
+    const found = this.#options.presence.findAgent(agent, role);
+    this.#answers.set(name, { at: now, found });
     return await found;
   }
 }
@@ -73,6 +74,7 @@ export class AgentsElsewhere {
 export async function delayIfUnserved(
   { agents, elsewhere }: { readonly agents: PreparedAgents; readonly elsewhere?: AgentsElsewhere | undefined },
   agent: string,
+  role: ServingRole,
 ): Promise<number | undefined> {
-  return agents.find(agent) === undefined ? await elsewhere?.delayOf(agent) : undefined;
+  return agents.find(agent) === undefined ? await elsewhere?.delayOf(agent, role) : undefined;
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import { openFleet } from '../../src/health/fleet.ts';
-import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
+import { ROLES, startWorkers, type WorkerRole, type Workers } from '../../src/runtime/start-workers.ts';
 import { createTalker, type Fixture, openFixture, SHARDS, talk } from '../client/fixture.ts';
 
 const TURNS = 40;
@@ -27,15 +27,19 @@ afterEach(async () => {
 });
 
 /** A deployment: a worker process with these agents. */
-async function deploy(agents: readonly Agent[], missingAgentMs = 600_000): Promise<Workers> {
+async function deploy(
+  agents: readonly Agent[],
+  missingAgentMs?: number,
+  roles: readonly WorkerRole[] = ROLES,
+): Promise<Workers> {
   const workers = await startWorkers({
     redisUrl: fixture.url,
     agents,
-    roles: ROLES,
+    roles,
     shards: SHARDS,
     shutdownMs: 2_000,
     metrics: { host: '127.0.0.1', port: 0 },
-    missingAgentMs,
+    ...(missingAgentMs !== undefined && { missingAgentMs }),
   });
   started.push(workers);
   return workers;
@@ -67,7 +71,9 @@ test('a turn stays queued while no worker has its agent, and is answered once on
   const readFindings = async () => (await fleet.read()).findings.filter(({ name }) => name === 'agents');
   await expect
     .poll(readFindings, { timeout: WAIT_MS })
-    .toMatchObject([{ state: 'wrong', what: expect.stringContaining('no running worker has: added (for') as string }]);
+    .toMatchObject([
+      { state: 'wrong', what: expect.stringContaining('of its role has: added (role turn, for') as string },
+    ]);
   expect(await (await fetch(old.metricsUrl ?? '')).text()).toMatch(
     /^turnfold_agent_missing_seconds (?:0\.\d*[1-9]|[1-9])/m,
   );
@@ -93,6 +99,14 @@ test('a pass and its summaries wait for workers with the agent', async () => {
   await deploy([known, added]);
   expect(await events).toMatchObject({ type: 'version_committed' });
   expect(ends).toEqual([]);
+});
+
+test('a worker of another role does not serve the turns of its agents', async () => {
+  const { client } = fixture;
+  await deploy([known], 1_500, ['turn']);
+  await deploy([known, added], 1_500, ['compaction', 'summarization']);
+  await client.enqueueTurn({ conversation: 'split', agent: 'added', turn: 't', input: 'hello' });
+  expect(await client.result('split', 't', { waitMs: WAIT_MS })).toMatchObject({ failure: { code: 'unknown_agent' } });
 });
 
 test('a turn fails as unknown_agent once no running worker has had its agent for the configured time', async () => {

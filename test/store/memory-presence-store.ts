@@ -22,7 +22,7 @@ export function openMemoryPresenceStore(clock: Clock): MemoryPresenceStore {
   return {
     renewPresence: async (presence) => {
       const isConnected = workers.get(presence.worker)?.isConnected === true;
-      for (const agent of presence.agents ?? []) missing.delete(agent);
+      for (const role of presence.roles) for (const agent of presence.agents ?? []) missing.delete(`${role}|${agent}`);
       workers.set(presence.worker, { presence, at: clock.now(), isConnected: true });
       return !isConnected;
     },
@@ -34,11 +34,14 @@ export function openMemoryPresenceStore(clock: Clock): MemoryPresenceStore {
       }),
     removeSilent: async (worker) => ageOf(worker) >= STALE_AFTER_MS && workers.delete(worker),
     endPresence: async (worker) => void workers.delete(worker),
-    findAgent: async (agent) => {
-      const isServed = [...workers.values()].some(({ presence: { agents } }) => agents?.includes(agent) ?? true);
-      if (isServed) missing.delete(agent);
-      else if (!missing.has(agent)) missing.set(agent, clock.now());
-      return isServed ? { status: 'served' } : { status: 'missing', forMs: clock.now() - (missing.get(agent) ?? 0) };
+    findAgent: async (agent, role) => {
+      const name = `${role}|${agent}`;
+      const isServed = [...workers.values()].some(
+        ({ presence: { agents, roles } }) => roles.includes(role) && (agents?.includes(agent) ?? true),
+      );
+      if (isServed) missing.delete(name);
+      else if (!missing.has(name)) missing.set(name, clock.now());
+      return isServed ? { status: 'served' } : { status: 'missing', forMs: clock.now() - (missing.get(name) ?? 0) };
     },
     disconnect: (worker) => {
       const found = workers.get(worker);

@@ -108,20 +108,30 @@ describe.each(Object.entries(crews))('the presence of workers in %s', (_, open) 
     const { hire } = open();
     const [one, two] = [hire('one'), hire('two')];
     await one.renewPresence({ ...nameWorker('one'), agents: ['a', 'a.b'] });
-    expect(await one.findAgent('a.b')).toEqual({ status: 'served' });
-    expect(await one.findAgent('b')).toMatchObject({ status: 'missing' });
-    expect(await two.findAgent('b')).toMatchObject({ status: 'missing', forMs: expect.any(Number) as number });
+    expect(await one.findAgent('a.b', 'turn')).toEqual({ status: 'served' });
+    expect(await one.findAgent('b', 'turn')).toMatchObject({ status: 'missing' });
+    expect(await two.findAgent('b', 'turn')).toMatchObject({ status: 'missing', forMs: expect.any(Number) as number });
     await two.renewPresence({ ...nameWorker('two'), agents: ['b'] });
-    expect(await one.findAgent('b')).toEqual({ status: 'served' });
+    expect(await one.findAgent('b', 'turn')).toEqual({ status: 'served' });
     await two.endPresence('two');
-    expect(await one.findAgent('b')).toMatchObject({ status: 'missing' });
+    expect(await one.findAgent('b', 'turn')).toMatchObject({ status: 'missing' });
+  });
+
+  it('findAgent finds an agent only in a worker of the role', async () => {
+    const { hire } = open();
+    const [one, two] = [hire('one'), hire('two')];
+    await one.renewPresence({ ...nameWorker('one'), roles: ['compaction', 'summarization'], agents: ['a'] });
+    expect(await one.findAgent('a', 'compaction')).toEqual({ status: 'served' });
+    expect(await one.findAgent('a', 'turn')).toMatchObject({ status: 'missing' });
+    await two.renewPresence({ ...nameWorker('two'), roles: ['turn'], agents: ['a'] });
+    expect(await one.findAgent('a', 'turn')).toEqual({ status: 'served' });
   });
 
   it('findAgent counts a worker of an earlier release, which lists no agents, as one that may have any', async () => {
     const { hire } = open();
     const old = hire('old');
     await old.renewPresence(nameWorker('old'));
-    expect(await old.findAgent('any')).toEqual({ status: 'served' });
+    expect(await old.findAgent('any', 'turn')).toEqual({ status: 'served' });
   });
 
   it('removeSilent does not remove a worker that has renewed its key', async () => {

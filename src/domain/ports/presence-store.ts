@@ -23,7 +23,10 @@ export interface SilentWorker extends WorkerPresence {
   readonly state: 'gone' | 'lost';
 }
 
-/** Answer to the question if a running worker has an agent. */
+/** Role of a worker that serves work of agents. */
+export type ServingRole = 'turn' | 'compaction' | 'summarization';
+
+/** Answer to the question if a running worker of a role has an agent. */
 export type AgentPresence =
   | { readonly status: 'served' }
   /** No running worker has had the agent for `forMs`. */
@@ -46,6 +49,9 @@ export interface PresenceStore {
 
 /** Finds out which agents the running workers have. */
 export interface AgentFinder {
-  /** Looks for a running worker with an agent. The first look that finds none begins the time for which it is missing. */
-  findAgent(agent: string): Promise<AgentPresence>;
+  /**
+   * Looks for a running worker of a role that has an agent. The first look that finds none begins the time for which the agent
+   * is missing.
+   */
+  findAgent(agent: string, role: ServingRole): Promise<AgentPresence>;
 }

@@ -7,6 +7,9 @@
 local workers, key, missing = unpack(KEYS)
 local worker, details, connection, ttlMs = unpack(ARGV)
 redis.call('HSET', workers, worker, details)
-for agent in string.gmatch(string.match(details, '[^|]*$'), '[^,]+') do redis.call('HDEL', missing, agent) end
+local roles, agents = string.match(details, '^([^|]*)|[^|]*|?(.*)$')
+for role in string.gmatch(roles, '[^,]+') do
+  for agent in string.gmatch(agents, '[^,]+') do redis.call('HDEL', missing, role .. '|' .. agent) end
+end
 redis.call('SET', key, connection, 'PX', ttlMs)
 return 1

@@ -34,7 +34,7 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
       return DONE;
     }
     const { pass } = claim;
-    const delayMs = await delayIfUnserved(ports, pass.conversation.agent);
+    const delayMs = await delayIfUnserved(ports, pass.conversation.agent, 'compaction');
     if (delayMs !== undefined) {
       await ports.passes.releasePass(pass.lease);
       return { status: 'postponed', delayMs };

@@ -69,7 +69,7 @@ async function runTask(ports: SummarizationPorts, delivery: SummarizationDeliver
   if (ports.shutdown.begun.aborted) return { result: postpone(ports) };
   const state = await ports.contexts.readConversation(task.conversation);
   if (state?.passId !== task.passId || isOutdated(task, state)) return endedAs('superseded');
-  const delayMs = await delayIfUnserved(ports, state.agent);
+  const delayMs = await delayIfUnserved(ports, state.agent, 'summarization');
   if (delayMs !== undefined) return { result: { status: 'postponed', delayMs } };
   const { conversation, passId, hash } = task;
   const lease = { conversation, passId, hash, owner: ports.owners.next() };

@@ -23,7 +23,7 @@ export async function claimTurn(
   const { turns, ids, elsewhere } = ports;
   const claim = await turns.claim(conversation, owner, ids.next(), elsewhere?.names);
   if (claim.status !== 'unserved') return await describeClaim(ports, conversation, claim);
-  const delayMs = await elsewhere?.delayOf(claim.agent);
+  const delayMs = await elsewhere?.delayOf(claim.agent, 'turn');
   if (delayMs !== undefined) return { status: 'postponed', delayMs };
   return await describeClaim(ports, conversation, await turns.claim(conversation, owner, ids.next()));
 }
