@@ -1,7 +1,7 @@
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 import { type DatabaseWatch, describeLoss } from '../domain/ports/database-watch.ts';
 
-/** ms between two checks. Workers check each second, so a loss is known before. */
+/** ms between two checks. */
 const CHECK_EVERY_MS = 5_000;
 
 /**

@@ -78,18 +78,19 @@ const ANSWER_MS = 1_000;
 
 /**
  * Waits without limit until Redis accepts writes. The waiting does not keep the process alive.
+ * @param needsMemory if false, a full Redis counts as writable, because the store reports a full Redis with its own error
  * @throws redis_denied if Redis refuses the login, or its ACL forbids a command that workers need
  */
-export async function waitUntilWritable(location: RedisLocation): Promise<void> {
+export async function waitUntilWritable(location: RedisLocation, needsMemory = false): Promise<void> {
   // Checks whether Redis refuses the login. The check does not use ioredis, which prints a warning at each failed
   // login.
   while (await findRefusal(location)) await delay(PAUSE_MS, undefined, { ref: false });
   for (;;) {
     const error = await findObstacle(location);
     if (isTurnfoldError(error, 'redis_denied')) throw error;
-    // A full Redis counts as writable here, because the store reports a full Redis with its own error.
-    if (error === undefined || isTurnfoldError(error, 'redis_full')) return;
-    await delay(isReply(error) ? REFUSED_PAUSE_MS : PAUSE_MS, undefined, { ref: false });
+    const isFull = isTurnfoldError(error, 'redis_full');
+    if (error === undefined || (isFull && !needsMemory)) return;
+    await delay(isReply(error) || isFull ? REFUSED_PAUSE_MS : PAUSE_MS, undefined, { ref: false });
   }
 }
 

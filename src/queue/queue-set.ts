@@ -3,7 +3,7 @@ import { ErrorCode, Queue } from 'bullmq';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { type QueueName, queuePrefix } from '../jobs/queues.ts';
-import { isOutage } from '../redis/errors.ts';
+import { isOutage, nameRedisError } from '../redis/errors.ts';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
 
 export interface QueueSetOptions {
@@ -63,7 +63,7 @@ export class QueueSet {
 /** Reports errors of a queue or a worker. Outages of Redis are reported by the connection itself. */
 export function reportErrors(name: QueueName, onError: QueueErrorListener): (error: unknown) => void {
   return (error) => {
-    if (!isOutage(error)) onError(isMissingJob(error) ? missingJob(error) : error, name);
+    if (!isOutage(error)) onError(isMissingJob(error) ? missingJob(error) : nameRedisError(error), name);
   };
 }
 

@@ -97,13 +97,15 @@ export function spaceRefusedConnections(server: Redis): void {
 }
 
 /**
- * Makes a reconnect end its socket only once. Every refused command of a pipeline asks for the reconnect, and ioredis adds a
+ * Forgets a connection that is closed, for which ioredis emits no `end` while it waits to reconnect. Makes a reconnect end its
+ * socket only once. Every refused command of a pipeline asks for the reconnect, and ioredis adds a
  * listener to the socket each time.
  */
 function disconnectOnce(server: Redis): void {
   const disconnect = server.disconnect.bind(server);
   server.disconnect = (reconnect = false) => {
     const { stream } = server as { readonly stream?: Redis['stream'] };
+    if (!reconnect) waiting.delete(server);
     if (!reconnect || stream?.writableEnded !== true) disconnect(reconnect);
   };
 }

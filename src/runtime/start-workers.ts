@@ -221,8 +221,8 @@ async function startRoles({ settings, onEvent, metrics, closers }: Startup, open
     watch: database,
     timers: systemTimers,
     onEvent,
-    // This worker must write nothing into a database that it cannot use.
-    onIncompatible: () => void workers.close(),
+    // Nothing of this process may go on in a database that it cannot use.
+    onIncompatible: () => void closers.close(),
   });
   databaseChecks.start();
   connected.onReconnect(() => void databaseChecks.checkNow());

@@ -43,7 +43,7 @@ export interface ConnectedStore {
   readonly streamNotices: StreamNotices;
   /** Reads the memory use of Redis. Returns undefined if no server has a memory limit, or if every server forbids INFO. */
   readonly readMemory: () => Promise<MemoryUse | undefined>;
-  /** Reads if every server writes an append-only file. Returns undefined if a server forbids INFO. */
+  /** Reads if every server writes an append-only file. Returns undefined if every server forbids INFO. */
   readonly isAppendOnly: () => Promise<boolean | undefined>;
   /**
    * Checks for the readiness probe that Redis accepts calls.

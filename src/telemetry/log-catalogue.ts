@@ -25,7 +25,7 @@ const LOSSES = {
   expired: 'was not renewed in time, so its lease expired. Another worker may continue it',
   gone: 'was erased while it ran',
   unclaimed: 'is not claimed in the database any more, because the database was emptied, restored or replaced',
-  fenced: 'is owned by another worker',
+  fenced: 'was taken over by another worker, or has ended',
 } as const;
 
 function describeLoss({ what, why = 'fenced' }: EventOf<'lease_lost'>): string {

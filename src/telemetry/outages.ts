@@ -8,11 +8,17 @@ export interface OutageOptions {
   readonly listener: EventListener;
   /** Adds a likely cause to the error of an outage. */
   readonly explain: (error: unknown) => Promise<unknown>;
-  /** Resolves when Redis is reachable again. @throws redis_denied if Redis is up and denies access */
-  readonly untilBack: () => Promise<void>;
+  /**
+   * Resolves when Redis is reachable again. After `redis_full`, resolves when Redis accepts writes that need memory.
+   * @throws redis_denied if Redis is up and denies access
+   */
+  readonly untilBack: (kind: OutageKind) => Promise<void>;
   /** Called once when Redis denies access permanently. The denial is logged, and turnfold stops watching Redis. */
   readonly onDenied?: () => void;
 }
+
+/** A full Redis answers reads, so it may also become unreachable meanwhile. */
+export type OutageKind = 'away' | 'full';
 
 const MS_A_SECOND = 1_000;
 
@@ -21,8 +27,8 @@ const MS_A_SECOND = 1_000;
  * separate ping detects the end, at most a second late.
  */
 export function foldOutages({ logger, listener, explain, untilBack, onDenied }: OutageOptions): EventListener {
-  let isAway = false;
-  async function watch(event: Failure): Promise<void> {
+  const begun = new Set<OutageKind>();
+  async function watch(event: Failure, kind: OutageKind): Promise<void> {
     const since = performance.now();
     let error: unknown;
     try {
@@ -33,7 +39,7 @@ export function foldOutages({ logger, listener, explain, untilBack, onDenied }: 
       throw failure;
     }
     try {
-      await untilBack();
+      await untilBack(kind);
     } catch (denial) {
       if (!isTurnfoldError(denial, 'redis_denied')) throw denial;
       // Redis is reachable again but denies access, which is a new failure.
@@ -41,16 +47,19 @@ export function foldOutages({ logger, listener, explain, untilBack, onDenied }: 
       onDenied?.();
       return;
     }
-    isAway = false;
+    begun.delete(kind);
     const awayMs = Math.round(performance.now() - since);
-    logger.info({ awayMs }, `redis is back after ${Math.round(awayMs / MS_A_SECOND)} s`);
+    const what = kind === 'full' ? 'redis has memory again' : 'redis is back';
+    logger.info({ awayMs }, `${what} after ${Math.round(awayMs / MS_A_SECOND)} s`);
   }
   return (event) => {
-    if (!isOutage(event)) return listener(event);
-    if (isAway) return;
-    isAway = true;
-    watch(event).catch((error: unknown) => {
-      isAway = false;
+    const outage = findOutage(event);
+    if (outage === undefined) return listener(event);
+    const { failure, kind } = outage;
+    if (begun.has(kind)) return;
+    begun.add(kind);
+    watch(failure, kind).catch((error: unknown) => {
+      begun.delete(kind);
       listener({ type: 'worker_failed', where: 'outage', error });
     });
   };
@@ -58,7 +67,10 @@ export function foldOutages({ logger, listener, explain, untilBack, onDenied }: 
 
 type Failure = Extract<WorkerEvent, { type: 'worker_failed' }>;
 
-function isOutage(event: WorkerEvent): event is Failure {
-  if (event.type !== 'worker_failed') return false;
-  return isTurnfoldError(event.error, 'redis_unavailable') || isTurnfoldError(event.error, 'redis_denied');
+function findOutage(event: WorkerEvent): { readonly failure: Failure; readonly kind: OutageKind } | undefined {
+  if (event.type !== 'worker_failed') return undefined;
+  const { error } = event;
+  if (isTurnfoldError(error, 'redis_full')) return { failure: event, kind: 'full' };
+  const isAway = isTurnfoldError(error, 'redis_unavailable') || isTurnfoldError(error, 'redis_denied');
+  return isAway ? { failure: event, kind: 'away' } : undefined;
 }

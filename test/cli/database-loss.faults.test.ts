@@ -81,7 +81,7 @@ test('a worker whose Redis is emptied names the loss once, writes the database r
     why: 'unclaimed',
     msg: expect.stringContaining('the database was emptied, restored or replaced'),
   });
-  expect(JSON.stringify(worker.lines)).not.toContain('owned by another worker');
+  expect(JSON.stringify(worker.lines)).not.toContain('taken over by another worker');
   expect(lossesOf(started)).toEqual([['error', 'empty']]);
   expect(await ready()).toMatchObject({
     status: 200,

@@ -136,7 +136,7 @@ describe('log catalogue', () => {
     const lost = samples.lease_lost;
     const lines = logAll('debug', lost, { ...lost, why: 'expired' }, { ...lost, why: 'canceled' });
     expect(lines.map(({ level, why, msg }) => [level, why, msg])).toEqual([
-      ['warn', 'fenced', 'lease lost: turn is owned by another worker'],
+      ['warn', 'fenced', 'lease lost: turn was taken over by another worker, or has ended'],
       [
         'warn',
         'expired',

@@ -47,8 +47,8 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
     logger,
     listener: logEvents(logger),
     explain: (error) => explainError(error, location),
-    untilBack: async () => {
-      await waitUntilWritable(location);
+    untilBack: async (kind) => {
+      await waitUntilWritable(location, kind === 'full');
       reconnectRefused();
     },
     onDenied: () => denied.resolve('denied'),
