@@ -157,6 +157,20 @@ const FAILURES: readonly Panel[] = [
     width: 6,
     queries: [{ expr: rate(METRICS.turnSuspensions, { where: { waits_for: '="retry"' } }), legend: 'suspended' }],
   }),
+  graph({
+    title: 'Calls at gates',
+    description: 'Turns and summaries that wait because a provider limits their model. No series means no limit.',
+    unit: 'short',
+    width: 12,
+    queries: [{ expr: shared(GAUGES.gateWaiting, { by: ['gate'] }), legend: '{{gate}}' }],
+  }),
+  graph({
+    title: 'Pause of gates',
+    description: 'Time until a limited model is called again.',
+    unit: 's',
+    width: 12,
+    queries: [{ expr: shared(GAUGES.gatePaused, { by: ['gate'] }), legend: '{{gate}}' }],
+  }),
 ];
 
 const COST: readonly Panel[] = [
