@@ -58,6 +58,7 @@ class BlockedWorker {
 const worker = new BlockedWorker(workerData as LeaseThreadData);
 for (;;) {
   const pauseMs = await worker.check().catch((error: unknown) => {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port of Node.js has no origin
     parentPort?.postMessage(error);
     return EXTEND_MS;
   });
