@@ -7,14 +7,15 @@ export interface Interrupt {
 
 /** The routes of AG-UI on a server, as a front-end calls them. */
 export function openThreads(url: string) {
-  const post = async (path: string, body: object): Promise<Response> =>
+  const post = async (path: string, body: object, left?: AbortSignal): Promise<Response> =>
     await fetch(`${url}${path}`, {
+      ...(left && { signal: left }),
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-  const start = async (body: object): Promise<Response> =>
-    await post('/v1/ag-ui', { tools: [], context: [], state: {}, forwardedProps: {}, messages: [], ...body });
+  const start = async (body: object, left?: AbortSignal): Promise<Response> =>
+    await post('/v1/ag-ui', { tools: [], context: [], state: {}, forwardedProps: {}, messages: [], ...body }, left);
   /** Runs to the end, and returns the events. */
   const run = async (body: object): Promise<AgUiEvent[]> => readEvents(await (await start(body)).text());
   /** Runs until the run is interrupted. */
