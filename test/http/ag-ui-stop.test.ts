@@ -10,12 +10,19 @@ let fixture: Fixture;
 let server: Awaited<ReturnType<typeof serveApp>>;
 let threads: ReturnType<typeof openThreads>;
 let workers: Awaited<ReturnType<typeof startWorkers>> | undefined;
+/** Resolves once the server has looked for the run of a stop, and not found it. */
+const looked = Promise.withResolvers<void>();
 let count = 0;
 
 beforeAll(async () => {
   fixture = await openFixture();
   await work();
-  server = await serveApp(agUiApp({ authenticate: 'none', clientFor: () => fixture.client, agent: 'guide' }));
+  const { result } = fixture.client;
+  const client: typeof fixture.client = {
+    ...fixture.client,
+    result: async (...call) => await result(...call).finally(() => looked.resolve()),
+  };
+  server = await serveApp(agUiApp({ authenticate: 'none', clientFor: () => client, agent: 'guide' }));
   threads = openThreads(server.url);
 });
 afterAll(async () => {
@@ -60,6 +67,16 @@ const NAMES = {
   'a message': { messageId: 'r1/2' },
 };
 
+test('a stop that overtakes its run ends the run once it arrives', async () => {
+  await rest();
+  const stopping = threads.stop({ threadId: 'overtaken', runId: 'r1' });
+  await looked.promise;
+  const events = threads.run({ threadId: 'overtaken', runId: 'r1', messages: [user('m1', 'hello')] });
+  expect(await (await stopping).json()).toEqual({ turn: 'r1', state: 'canceled' });
+  expect((await events).at(-1)).toMatchObject({ outcome: { type: 'cancelled' } });
+  await work();
+});
+
 test.each(Object.keys(NAMES))('a stop by %s ends the turn that was resumed, and the message in it', async (name) => {
   const { messages, ...body } = await openInterrupted();
   const { threadId } = body;
@@ -99,13 +116,4 @@ test('a stop names a run that resumed without a message, also once the run has e
   const next = threads.run({ threadId, runId: 'r3', messages: [user('m3', 'hello')] });
   expect(await (await threads.stop({ threadId, runId: 'r2' })).json()).toEqual({ turn: 'r1', state: 'canceled' });
   expect((await next).at(-1)).toMatchObject({ outcome: { type: 'success' } });
-});
-
-test('a stop that overtakes its run ends the run once it arrives', async () => {
-  await rest();
-  const stopping = threads.stop({ threadId: 'overtaken', runId: 'r1' });
-  const events = threads.run({ threadId: 'overtaken', runId: 'r1', messages: [user('m1', 'hello')] });
-  expect(await (await stopping).json()).toEqual({ turn: 'r1', state: 'canceled' });
-  expect((await events).at(-1)).toMatchObject({ outcome: { type: 'cancelled' } });
-  await work();
 });

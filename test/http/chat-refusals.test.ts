@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { aiSdkApp } from '../../src/http/ai-sdk/ai-sdk-app.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
-import { createFrontEndAgent } from './front-end-agent.ts';
+import { createFrontEndAgent, gates } from './front-end-agent.ts';
 import { serveApp } from './served-app.ts';
 
 const WAIT_MS = 60_000;
@@ -11,14 +11,17 @@ let server: Awaited<ReturnType<typeof serveApp>>;
 let otherServer: Awaited<ReturnType<typeof serveApp>>;
 /** Errors that the next accepted messages meet, as in an outage. */
 const outages: Error[] = [];
+/** Resolves once the server has looked for the turn of a stop, and not found it. */
+const looked = Promise.withResolvers<void>();
 let count = 0;
 
 beforeAll(async () => {
   fixture = await openFixture();
   await fixture.startWorkers([createFrontEndAgent()]);
-  const { enqueueTurn } = fixture.client;
+  const { enqueueTurn, result } = fixture.client;
   const client: typeof fixture.client = {
     ...fixture.client,
+    result: async (...call) => await result(...call).finally(() => looked.resolve()),
     enqueueTurn: async (input) => {
       const outage = outages.shift();
       if (outage !== undefined) throw outage;
@@ -67,20 +70,36 @@ async function openWaiting() {
   return { id, part, decided, asked: user('m1', 'call book') };
 }
 
-async function decisionOf(id: string): Promise<unknown> {
-  return (await fixture.client.result(id, 'm1.1')).waiting?.calls[0]?.decision;
+/** Expects that the turn m1.1 still waits for its decision. */
+async function expectUndecided(id: string): Promise<void> {
+  const { state, waiting } = await fixture.client.result(id, 'm1.1');
+  expect([state, waiting?.calls.map(({ decision }) => decision)]).toEqual(['waiting', [undefined]]);
 }
 
 const usersOf = async (id: string): Promise<string[]> =>
   (await fixture.client.log(id)).flatMap(({ message: { role, content } }) => (role === 'user' ? [content] : []));
+
+test('a stop that overtakes its message ends the message once it arrives', async () => {
+  const id = 'overtaken';
+  const stopping = fetch(`${server.url}/v1/chat/${id}/stop`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ messageId: 'm1' }),
+  });
+  await looked.promise;
+  const gate = Promise.withResolvers<void>();
+  gates.set(id, gate);
+  await fixture.client.enqueueTurn({ conversation: id, agent: 'guide', turn: 'm1.1', input: `hold ${id}` });
+  expect(await (await stopping).json()).toEqual({ turn: 'm1.1', state: 'canceled' });
+  gate.resolve();
+});
 
 test('a message on the route of another agent is refused before a decision beside it counts', async () => {
   const { id, asked, decided } = await openWaiting();
   for (const messageId of [undefined, 'm1.1']) {
     const refused = await post({ id, messageId, messages: [asked, decided, user('m2', 'hello')] }, otherServer);
     expect([refused.status, ((await refused.json()) as Refusal).code]).toEqual([409, 'agent_conflict']);
-    expect(await fixture.client.result(id, 'm1.1')).toMatchObject({ state: 'waiting' });
-    expect(await decisionOf(id)).toBeUndefined();
+    await expectUndecided(id);
   }
 });
 
@@ -91,7 +110,7 @@ test('a message for a full mailbox is refused before a decision beside it counts
   await fixture.client.enqueueTurns(turns.slice(500));
   const refused = await post({ id, messages: [asked, decided, user('m2', 'hello')] });
   expect([refused.status, ((await refused.json()) as Refusal).code]).toEqual([429, 'mailbox_full']);
-  expect(await decisionOf(id)).toBeUndefined();
+  await expectUndecided(id);
   await fixture.client.erase(id);
 });
 
@@ -100,7 +119,7 @@ test('a message that is too large is refused before a decision beside it counts,
   const large = user('m2', 'x'.repeat(1_100_000));
   const refused = await post({ id, messages: [asked, decided, large] });
   expect(((await refused.json()) as Refusal).code).toBe('message_too_large');
-  expect(await decisionOf(id)).toBeUndefined();
+  await expectUndecided(id);
   expect((await post({ id, messages: [asked, decided, large, user('m3', 'hello')] })).status).toBe(200);
   await fixture.client.result(id, 'm3.1', { waitMs: WAIT_MS });
   expect(await usersOf(id)).toEqual(['call book', 'hello']);
@@ -119,7 +138,7 @@ test('an edit that the key may not make is refused before a decision beside it c
   await fixture.client.enqueueTurn({ conversation: id, agent: 'guide', turn: 'm3.1', input: 'more' });
   const refused = await post({ id, messageId: 'm2', messages: [asked, decided, user('m2', 'edited')] }, reader);
   expect(((await refused.json()) as Refusal).code).toBe('forbidden');
-  expect(await decisionOf(id)).toBeUndefined();
+  await expectUndecided(id);
   await reader.close();
 });
 
@@ -142,15 +161,4 @@ test('takes a decision from a message whose page keeps no steps', async () => {
   const text = await (await post({ id, messages: [asked, { ...decided, parts: [part] }] })).text();
   expect(text).toContain('"So: booked"');
   expect(text).not.toContain('One moment.');
-});
-
-test('a stop that overtakes its message ends the message once it arrives', async () => {
-  const id = 'overtaken';
-  const stopping = fetch(`${server.url}/v1/chat/${id}/stop`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ messageId: 'm1' }),
-  });
-  await fixture.client.enqueueTurn({ conversation: id, agent: 'nobody', turn: 'm1.1', input: 'hello' });
-  expect(await (await stopping).json()).toEqual({ turn: 'm1.1', state: 'canceled' });
 });
