@@ -66,6 +66,7 @@ function addTurnCommands(program: Command, runner: CommandRunner): void {
     .requiredOption('--agent <name>', 'agent that answers the turn (required)')
     .option('--turn <id>', 'turn id: the same id again returns the same turn')
     .option('--on-busy <how>', 'if another turn is open: enqueue, reject, interrupt, rollback or steer')
+    .option('--busy-turn <id>', 'turn that --on-busy is meant for: if another one is first, the new turn is enqueued')
     .option('--delay <period>', 'time until the turn may start: 90s, 30m, 2h or 7d')
     .option('--deadline <period>', 'time in which the turn must be settled: 90s, 30m, 2h or 7d')
     .option('--max-turn-tokens <n>', 'maximum tokens of all model calls of the turn', numberFrom(1))

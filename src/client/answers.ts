@@ -8,9 +8,10 @@ import type { RecordedDecision } from '../domain/turn.ts';
 import { bytesOfMessage, countMessage } from '../tokens/message-tokens.ts';
 import { checkDurability, noTurn } from './client-errors.ts';
 import {
+  type AnswerArguments,
+  answerOptionsSchema,
   answersSchema,
   type CallAnswer,
-  type ConversationName,
   checkBytes,
   readConversationName,
   readTurnId,
@@ -30,17 +31,17 @@ import type { ClientPorts } from './ports.ts';
  */
 export async function answerTurn(
   ports: ClientPorts,
-  name: ConversationName,
-  turn: string,
-  answers: Readonly<Record<string, CallAnswer>>,
+  ...[name, turn, answers, options = {}]: AnswerArguments
 ): Promise<'answered' | 'still_waiting'> {
   const conversation = readConversationName(name);
+  const { request } = parseInput(answerOptionsSchema, options);
   const { agent = '' } = (await ports.contexts.readConversation(conversation)) ?? {};
   const result = await ports.turns.answerTurn({
     conversation,
     turn: readTurnId(turn),
     answers: await readAnswers(await ports.counterFor(agent), answers),
     wake: ports.ids.next(),
+    request,
   });
   if ('call' in result) throw refuseAnswer(turn, result);
   if (result.status !== 'answered' && result.status !== 'still_waiting') throw noTurn(conversation, turn);

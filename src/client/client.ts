@@ -25,7 +25,13 @@ import { type DryPlan, type DryRunInput, planCompaction } from './dry-run.ts';
 import { type EventOptions, type EventOrLoss, followEvents } from './events.ts';
 import { type FailedInput, listFailedTurns, type RedriveInput, redriveTurn } from './failed-turns.ts';
 import { type Fork, type ForkInput, forkConversation } from './forks.ts';
-import { type CallAnswer, type ContextPoint, type ConversationName, readConversationName } from './input.ts';
+import {
+  type AnswerOptions,
+  type CallAnswer,
+  type ContextPoint,
+  type ConversationName,
+  readConversationName,
+} from './input.ts';
 import { eraseInspected, withRecent } from './inspected-version.ts';
 import {
   type ConversationPage,
@@ -121,6 +127,7 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
     conversation: ConversationName,
     turn: string,
     answers: Readonly<Record<string, CallAnswer>>,
+    options?: AnswerOptions,
   ): Promise<'answered' | 'still_waiting'>;
   /** Appends messages to the log without a turn, for callers that call the model themselves. */
   append(input: AppendFor<Agents>): Promise<Appended>;
@@ -200,7 +207,7 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     usage: (input) => readUsage(ports, input),
     failedTurns: (input) => listFailedTurns(ports, input),
     redrive: (conversation, turn, input) => redriveTurn(ports, conversation, turn, input),
-    answer: (conversation, turn, answers) => answerTurn(ports, conversation, turn, answers),
+    answer: (conversation, turn, answers, options) => answerTurn(ports, conversation, turn, answers, options),
     append: (input) => appendMessages(ports, input),
     context: (conversation, at) => readContextView(ports, conversation, at),
     show: (conversation, version) => showVersion(ports, conversation, version),

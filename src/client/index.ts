@@ -82,7 +82,7 @@ export type { DryPlan, DryRunInput } from './dry-run.ts';
 export type { EventOptions, EventOrLoss } from './events.ts';
 export type { FailedInput, RedriveInput } from './failed-turns.ts';
 export type { Fork, ForkInput } from './forks.ts';
-export type { AppendInput, CallAnswer, ContextPoint, ConversationName, EnqueueInput } from './input.ts';
+export type { AnswerOptions, AppendInput, CallAnswer, ContextPoint, ConversationName, EnqueueInput } from './input.ts';
 export type { ForeignPart, InputPart, ReferencedPart, StoredPart, WebPart } from './input-parts.ts';
 export type {
   ConversationPage,

@@ -20,6 +20,9 @@ const DELAY_MOST_MS = 315_360_000_000;
 /** Largest limit of a turn's tokens. A larger number is a mistake. */
 const TURN_TOKENS_MOST = 1_000_000_000;
 
+/** Values of `onBusy` that act on one turn, which `busyTurn` may name. */
+const NAMING: ReadonlySet<OnBusy | undefined> = new Set(['interrupt', 'rollback', 'steer']);
+
 export const enqueueSchema = z
   .strictObject({
     ...conversationFields,
@@ -32,6 +35,7 @@ export const enqueueSchema = z
     priority: z.number().int().min(1).max(2_097_151).optional(),
     maxQueuedTurns: z.number().int().min(1).optional(),
     onBusy: z.enum(ON_BUSY).optional(),
+    busyTurn: idSchema.optional(),
     deadlineMs: z.number().int().min(1).max(DELAY_MOST_MS).optional(),
     maxTurnTokens: z.number().int().min(1).max(TURN_TOKENS_MOST).optional(),
   })
@@ -42,6 +46,10 @@ export const enqueueSchema = z
   .refine(({ delayMs = 0, onBusy = 'enqueue' }) => delayMs === 0 || onBusy === 'enqueue', {
     path: ['onBusy'],
     message: 'a turn with a delay is always enqueued',
+  })
+  .refine(({ onBusy, busyTurn }) => busyTurn === undefined || NAMING.has(onBusy), {
+    path: ['busyTurn'],
+    message: 'expected onBusy interrupt, rollback or steer with it',
   });
 
 /** Most turns of one `enqueueTurns`. Encoding more of them at once would block the event loop for too long. */
@@ -126,6 +134,11 @@ export interface EnqueueInput {
    */
   readonly onBusy?: OnBusy | undefined;
   /**
+   * Turn for which `interrupt`, `rollback` or `steer` is meant, e.g. the one that a person saw (any turn). If that turn is not
+   * the first one, because it has ended or others are before it, the new turn is enqueued and cancels none.
+   */
+  readonly busyTurn?: string | undefined;
+  /**
    * Time in which the turn must be settled, in ms from its acceptance, or from its due time if it has a delay. Time in the
    * queue counts. After it, the turn fails with `turn_timeout` as soon as it is first in its conversation.
    */
@@ -201,6 +214,14 @@ export type CallAnswer = {
     }
 );
 
+export const answerOptionsSchema = z.strictObject({
+  /** Id of the request that brings the answers. `result` lists it in `requests`. */
+  request: idSchema.optional(),
+});
+
+/** Options of `answer`. */
+export type AnswerOptions = z.input<typeof answerOptionsSchema>;
+
 const namingFields = {
   hash: z.string().min(1).max(64).optional(),
   by: z
@@ -215,6 +236,14 @@ const answerSchema = z.union(
   [z.strictObject({ content: z.string(), isError: z.boolean().optional(), ...namingFields }), approvalSchema],
   { error: 'expected a tool result {content, isError?} or a decision {approved, why?}, with {hash?, by?}' },
 );
+
+/** Arguments of `answer`. */
+export type AnswerArguments = [
+  conversation: ConversationName,
+  turn: string,
+  answers: Readonly<Record<string, CallAnswer>>,
+  options?: AnswerOptions,
+];
 
 export const answersSchema = boundedRecord(z.string().min(1).max(256), answerSchema, MAX_CALLS).refine(
   (answers) => Object.keys(answers).length > 0,

@@ -79,6 +79,7 @@ export async function prepareTurn(ports: EnqueuePorts, input: EnqueueInput): Pro
     maxQueuedTurns: rest.maxQueuedTurns ?? TURN_LIMITS.maxQueuedTurns,
     delayMs: rest.delayMs,
     onBusy: rest.onBusy,
+    busyTurn: rest.busyTurn,
     caps: { deadlineMs: rest.deadlineMs, maxTurnTokens: rest.maxTurnTokens },
     priority: rest.priority,
   };

@@ -214,11 +214,10 @@ export interface TurnFacts {
   readonly inputSeq?: number;
   /** Failed turn whose input this turn runs again. */
   readonly redriveOf?: string;
-  /**
-   * Running turn into which the message of this turn went (`onBusy: 'steer'`). This turn ends together with that turn, with
-   * the same answer.
-   */
+  /** Running turn into which the message of this turn went (`onBusy: 'steer'`). Both turns end together, with one answer. */
   readonly steeredInto?: string;
+  /** Ids of the last 16 requests that brought answers to calls of this turn, oldest first. */
+  readonly requests?: readonly string[];
   /** Tokens of each model request of this turn, counted by turnfold, in order. */
   readonly requestTokens: readonly number[];
   /** Token usage of all model calls so far, counted by the providers. */

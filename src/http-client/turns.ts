@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { cancelable } from '../client/cancelable.ts';
 import { followSchema } from '../client/follow-options.ts';
 import type {
-  CallAnswer,
   ConversationName,
   EnqueuedTurn,
   EnqueueInput,
@@ -20,7 +19,7 @@ import type {
   WaitingInput,
   WaitingPage,
 } from '../client/index.ts';
-import { readTurnId } from '../client/input.ts';
+import { type AnswerArguments, readTurnId } from '../client/input.ts';
 import { idSchema } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import { encodeBytes } from '../domain/parts.ts';
@@ -100,8 +99,10 @@ export async function readSteps(transport: Transport, name: ConversationName, tu
 }
 
 /**
- * Repeats a request that waits, because one request waits for at most `LONGEST_WAIT_MS`. After a cut, the next request waits
- * half as long as the cut one lasted. So a proxy that ends quiet connections early delays no result.
+ * Repeats a request that waits, because one request waits for at most `LONGEST_WAIT_MS`. After a cut, a request that does not wait
+ * shows that the server is there. Without an answer to it, the call fails after its deadline. The next request then waits
+ * half as long as the cut one lasted, and each later one twice as long as the one before. So a proxy that ends quiet connections
+ * early delays no result, and a single cut costs few requests.
  */
 export async function askUntil<Answer>(
   waitMs: number,
@@ -110,18 +111,22 @@ export async function askUntil<Answer>(
 ): Promise<Answer> {
   const until = performance.now() + waitMs;
   let longestMs = LONGEST_WAIT_MS;
+  let wasCut = false;
   for (;;) {
     signal?.throwIfAborted();
     const askedAt = performance.now();
-    const askedMs = Math.min(Math.max(0, Math.ceil(until - askedAt)), longestMs);
+    const askedMs = wasCut ? 0 : Math.min(Math.max(0, Math.ceil(until - askedAt)), longestMs);
     try {
       const { answer, isFinal } = await ask(askedMs);
       const now = performance.now();
       if (isFinal || now >= until) return answer;
       if (now - askedAt < askedMs / 2) await pause(EARLY_PAUSE_MS, signal);
+      else if (!wasCut) longestMs = Math.min(2 * longestMs, LONGEST_WAIT_MS);
+      wasCut = false;
     } catch (error) {
       if (!(error instanceof CutWait)) throw error;
       longestMs = Math.max(SHORTEST_WAIT_MS, Math.floor(Math.min(longestMs, error.lastedMs) / 2));
+      wasCut = true;
     }
   }
 }
@@ -160,13 +165,11 @@ export async function cancelTurn(transport: Transport, name: ConversationName, t
 
 export async function answerTurn(
   transport: Transport,
-  name: ConversationName,
-  turn: string,
-  answers: Readonly<Record<string, CallAnswer>>,
+  ...[name, turn, answers, options = {}]: AnswerArguments
 ): Promise<'answered' | 'still_waiting'> {
   const { body } = await transport.send<{ status: 'answered' | 'still_waiting' }>({
     ...callOf(readCalled(name), 'POST', 'turns', readTurnId(turn), 'answers'),
-    body: writeBody({ answers }),
+    body: writeBody({ ...readFields(options), answers }),
     write: { field: 'turn', id: turn },
   });
   return body.status;

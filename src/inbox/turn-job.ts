@@ -62,6 +62,7 @@ const DESCRIPTIONS: Readonly<Record<keyof EnqueueInput, string>> = {
   maxTurnTokens: 'Maximum tokens of all model calls of the turn together.',
   onBusy:
     'Treatment of the turn if another turn of the conversation is queued, running or waiting. Only enqueue is possible with a delay.',
+  busyTurn: 'Turn for which interrupt, rollback or steer is meant. If another turn is first, the new turn is enqueued.',
 };
 
 /** Builds the JSON Schema (draft 2020-12) of the data of an inbox job from the schema that validates it. */

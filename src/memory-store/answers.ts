@@ -6,9 +6,12 @@ import { readyEntry } from './members.ts';
 import type { MemoryTurn } from './turn-record.ts';
 import { shortenWait } from './waiting.ts';
 
+/** Requests that a turn keeps, as in `lua/shared/requests.lua`. */
+const MOST_REQUESTS = 16;
+
 /** Stores answers to the calls of a waiting turn, as `lua/answer-turn.lua` does in Redis. */
 export function answerTurn(db: MemoryDatabase, request: AnswerRequest): AnswerResult {
-  const { conversation: ref, turn, answers, wake } = request;
+  const { conversation: ref, turn, answers, wake, request: id } = request;
   if (db.isGone(ref)) return { status: 'gone' };
   const conversation = db.find(ref);
   const record = conversation?.turnRecords.get(turn);
@@ -20,6 +23,9 @@ export function answerTurn(db: MemoryDatabase, request: AnswerRequest): AnswerRe
       return { status: 'unnamed_call', call };
     const refusal = refuseAnswer(record, awaited.has(call) ? kind : undefined, call, answer);
     if (refusal !== undefined) return refusal;
+  }
+  if (id !== undefined && !record.requests?.includes(id)) {
+    record.requests = [...(record.requests ?? []), id].slice(-MOST_REQUESTS);
   }
   if (kind === undefined || ![...answers.keys()].some((call) => awaited.has(call))) return { status: 'answered' };
   for (const [call, { json, unused, verdict, by }] of answers) {

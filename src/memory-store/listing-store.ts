@@ -11,6 +11,7 @@ import type {
 } from '../domain/ports/listing-store.ts';
 import { isAnswerKind } from '../domain/turn.ts';
 import { NO_USAGE } from '../domain/usage.ts';
+import { viewWait } from '../domain/wait-view.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { headTurn } from './mailbox.ts';
 import { viewWaiting } from './waiting.ts';
@@ -52,14 +53,16 @@ function listConversation(conversation: MemoryConversation): ListedConversation 
   const { ref, agent, fork, log, turns, mailbox, lastTurn } = conversation;
   const head = headTurn(conversation);
   const idle: ListedState = lastTurn?.state === 'failed' ? 'failed' : 'idle';
+  const { state, waiting } =
+    head === undefined ? { state: idle } : viewWait(head.state, head.waiting && viewWaiting(head.waiting, head));
   return {
     ...nameConversation(ref),
     agent,
-    state: head === undefined ? idle : (head.state as ListedState),
+    state: state as ListedState,
     head: log.length,
     turns,
     mailbox: mailbox.length,
-    ...(head?.state === 'waiting' && head.waiting && { waitsFor: head.waiting.for }),
+    ...(waiting && { waitsFor: waiting.for }),
     ...(lastTurn && { lastTurn }),
     ...(fork?.isOpen && { isForking: true }),
   };

@@ -137,6 +137,11 @@ export function steeredTurns({ mailbox, turnRecords }: MemoryConversation): Memo
   return end === -1 ? behind : behind.slice(0, end);
 }
 
+/** True for the head turn, and for a turn whose message went into it, as `ends_with_head` of `lua/shared/conversation.lua` says in Redis. */
+export function endsWithHead(conversation: MemoryConversation, turn: string): boolean {
+  return conversation.mailbox[0] === turn || steeredTurns(conversation).some((steered) => steered.turn === turn);
+}
+
 /** Removes the settled turn from the mailbox, as `pop_head` of `lua/shared/settle.lua` does in Redis. */
 export function popHead(db: MemoryDatabase, conversation: MemoryConversation, wake: string | undefined): boolean {
   conversation.mailbox.shift();

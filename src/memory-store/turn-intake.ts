@@ -3,13 +3,22 @@ import { type ConversationRef, nameConversation } from '../domain/ids.ts';
 import type { FailedQuery, FailedTurn } from '../domain/ports/failed-turns.ts';
 import type { OpenTurn, OpenTurns } from '../domain/ports/open-turns.ts';
 import type { AcceptRequest, AcceptResult, CancelResult, TurnIntake } from '../domain/ports/turn-store.ts';
-import { type CanceledTurnView, isSettled, type TurnAnswer, type TurnView } from '../domain/turn.ts';
+import { type CanceledTurnView, isSettled, type OnBusy, type TurnAnswer, type TurnView } from '../domain/turn.ts';
 import { viewWait } from '../domain/wait-view.ts';
 import { answerTurn } from './answers.ts';
 import { enterMailbox, replacesHead } from './busy-turns.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { closeOpenCalls } from './log.ts';
-import { isRecorded, popHead, raiseEpoch, settleHead, settleRecord, steeredTurns } from './mailbox.ts';
+import {
+  endsWithHead,
+  headTurn,
+  isRecorded,
+  popHead,
+  raiseEpoch,
+  settleHead,
+  settleRecord,
+  steeredTurns,
+} from './mailbox.ts';
 import { scheduledEntry } from './members.ts';
 import { keepStreamedText } from './stopped-text.ts';
 import type { MemoryTurn } from './turn-record.ts';
@@ -48,7 +57,6 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
     redriveOf,
     traceParent,
     context,
-    onBusy = 'enqueue',
     caps,
   } = request;
   const known = db.isGone(ref) ? undefined : db.find(ref)?.turnRecords.get(turn);
@@ -66,6 +74,7 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
     return { status: 'not_failed', ...(original && { state: original.state }) };
   }
   const queued = db.isGone(ref) ? 0 : (db.find(ref)?.mailbox.length ?? 0);
+  const onBusy = findOnBusy(db, request);
   const isDue = delayMs <= 0;
   if (isDue && onBusy === 'reject' && queued > 0) return { status: 'busy', queued };
   const conversation = db.open(ref, agent);
@@ -85,6 +94,13 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
   return { status: 'accepted', state, needsWake: false };
 }
 
+/** Returns `onBusy`, or `enqueue` if the request names another turn than the first one. */
+function findOnBusy(db: MemoryDatabase, { conversation: ref, onBusy = 'enqueue', busyTurn }: AcceptRequest): OnBusy {
+  const conversation = db.isGone(ref) ? undefined : db.find(ref);
+  if (busyTurn === undefined || onBusy === 'reject' || conversation === undefined) return onBusy;
+  return endsWithHead(conversation, busyTurn) ? onBusy : 'enqueue';
+}
+
 function cancel(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: string): CancelResult {
   const conversation = db.find(ref);
   const record = conversation?.turnRecords.get(turn);
@@ -93,13 +109,13 @@ function cancel(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: st
     if (record.canceledBy !== wake) return { status: 'settled', state: record.state };
     return { status: 'canceled', ...(isRecorded(conversation, wake) && { wake }) };
   }
-  const isHead = conversation.mailbox[0] === turn;
-  if (isHead && record.inputSeq !== undefined) {
-    closeOpenCalls(conversation, turn, db.now());
-    keepStreamedText(db, conversation, record);
+  const head = endsWithHead(conversation, turn) ? headTurn(conversation) : undefined;
+  if (head?.inputSeq !== undefined) {
+    closeOpenCalls(conversation, head.turn, db.now());
+    keepStreamedText(db, conversation, head);
   }
-  if (isHead) {
-    settleHead(db, conversation, record, { state: 'canceled', canceledBy: wake });
+  if (head !== undefined) {
+    settleHead(db, conversation, head, { state: 'canceled', canceledBy: wake });
     raiseEpoch(db, conversation);
     return { status: 'canceled', ...(popHead(db, conversation, wake) && { wake }) };
   }
@@ -126,6 +142,7 @@ function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnVie
     ...(failure && { failure }),
     ...readRedrive(record),
     ...(record.steeredInto !== undefined && { steeredInto: record.steeredInto }),
+    ...(record.requests !== undefined && { requests: record.requests }),
     requestTokens: record.requestTokens ?? [],
     ...(usage && { usage }),
     ...(waiting && { waiting }),

@@ -59,6 +59,8 @@ export interface MemoryTurn {
   isSteering?: boolean;
   /** Running turn into which the message of this turn went. */
   steeredInto?: string;
+  /** Ids of the requests that brought answers, oldest first. */
+  requests?: readonly string[];
   redrivenAs?: string;
   settledAt?: number;
   /** Wake (id of a queue job) that the cancel of the turn recorded. */

@@ -40,6 +40,7 @@ export const acceptTurnScript: ScriptOf<TurnIntake['accept']> = {
     TURN_LIMITS.turnRetentionMs,
     ...closingArgs(),
     encodeCaps(request.caps),
+    request.busyTurn ?? '',
   ],
   decode: (reply) => {
     const answer = reply as AcceptReply;
@@ -71,9 +72,10 @@ type AnswerReply =
 
 export const answerTurnScript: ScriptOf<TurnIntake['answerTurn']> = {
   file: 'answer-turn',
-  args: ([{ turn, wake, answers }]) => [
+  args: ([{ turn, wake, answers, request = '' }]) => [
     turn,
     wake,
+    request,
     ...[...answers].flatMap(([call, { for: kind, json, unused, verdict, hash = '', by = '' }]) => [
       call,
       kind,

@@ -43,6 +43,7 @@ import { decodeWaiting, WAIT_FIELDS } from './wait-record.ts';
  * - s:<step>     `started <at>` or `done <at> <from> <to> <end>`, the last three only if the step wrote messages
  * - a:<callId>   answer that a service gave to this tool call, empty once the turn is settled
  * - decisions    a line per answered call: its id, the time, the verdict, the hash of the call or `-`, and who answered
+ * - requests     ids of the requests that brought answers, oldest first
  * - inputTokens, outputTokens, cachedTokens: as providers counted them
  * - costMicros   price of the model calls in millionths of a dollar
  * - requestTokens: tokens of each request to a model, by our own count
@@ -167,6 +168,7 @@ export const VIEW_FIELDS = [
   'redriveOf',
   'redrivenAs',
   'steeredInto',
+  'requests',
   'inputTokens',
   'outputTokens',
   'cachedTokens',
@@ -184,6 +186,7 @@ export function decodeTurnView(turn: string, fields: RecordFields, text = ''): T
   const settledAt = fields.count('settledAt');
   const inputSeq = fields.count('inputSeq');
   const steeredInto = fields.text('steeredInto');
+  const requests = fields.text('requests')?.split(' ');
   const usage = joinUsage(
     { inputTokens: fields.count('inputTokens') ?? 0, outputTokens: fields.count('outputTokens') ?? 0 },
     { ...NO_USAGE, cachedTokens: fields.count('cachedTokens') ?? 0, costMicros: fields.count('costMicros') ?? 0 },
@@ -201,6 +204,7 @@ export function decodeTurnView(turn: string, fields: RecordFields, text = ''): T
     ...(fields.has('failure') && { failure: readFailure(fields) }),
     ...readRedrive(fields),
     ...(steeredInto !== undefined && { steeredInto }),
+    ...(requests !== undefined && { requests }),
     requestTokens: fields.counts('requestTokens'),
     ...((fields.has('inputTokens') || fields.has('outputTokens')) && { usage }),
   };

@@ -197,3 +197,48 @@ test('a turn with a delay accepts no onBusy but enqueue', async () => {
   }
   expect(await fixture.client.enqueueTurn({ ...later, onBusy: 'enqueue' })).toMatchObject({ state: 'scheduled' });
 });
+
+test.each(['interrupt', 'rollback', 'steer'] as const)(
+  'a late %s for an ended turn leaves the next one alone',
+  async (onBusy) => {
+    const conversation = `c-late-${onBusy}`;
+    await ask(conversation, 'first', 'enqueue');
+    const release = await hold(conversation);
+    const late = { conversation, agent: 'talker', input: 'late', turn: 'late', onBusy, busyTurn: 'first' } as const;
+    expect(await fixture.client.enqueueTurn(late)).toMatchObject({ state: 'queued', isNew: true });
+    expect(await fixture.client.enqueueTurn(late)).toMatchObject({ state: 'queued', isNew: false });
+    const other = fixture.client.enqueueTurn({ ...late, busyTurn: 'held' });
+    await expect(other).rejects.toMatchObject({ code: 'turn_conflict' });
+    expect(await fixture.client.result(conversation, 'held')).toMatchObject({ state: 'running' });
+    release();
+    expect(await fixture.client.result(conversation, 'held', { waitMs: 60_000 })).toMatchObject({ state: 'completed' });
+    expect(await fixture.client.result(conversation, 'late', { waitMs: 60_000 })).toMatchObject({
+      answer: { content: 'heard first, hold, late' },
+    });
+  },
+);
+
+test('onBusy interrupt with the running turn cancels that turn', async () => {
+  await hold('c-named');
+  const input = { conversation: 'c-named', agent: 'talker', input: 'new', turn: 'new' } as const;
+  await fixture.client.enqueueTurn({ ...input, onBusy: 'interrupt', busyTurn: 'held' });
+  expect(await fixture.client.result('c-named', 'held')).toMatchObject({ state: 'canceled' });
+});
+
+test.each([undefined, 'enqueue', 'reject'] as const)('a turn for onBusy %s to act on is refused', async (onBusy) => {
+  const input = { conversation: 'c-none', agent: 'talker', input: 'x', onBusy, busyTurn: 't1' };
+  const refused = fixture.client.enqueueTurn(input);
+  await expect(refused).rejects.toMatchObject({ code: 'invalid_input', field: 'busyTurn' });
+});
+
+test('a cancel of a turn whose message is in the running one ends both', async () => {
+  const release = await hold('c-both');
+  const steer = { conversation: 'c-both', agent: 'talker', input: 'hold', turn: 's1', onBusy: 'steer' } as const;
+  running.delete('c-both');
+  await fixture.client.enqueueTurn(steer);
+  release();
+  await expect.poll(() => running.has('c-both'), { timeout: 60_000 }).toBe(true);
+  expect(await fixture.client.cancel('c-both', 's1')).toBe('canceled');
+  expect(await fixture.client.result('c-both', 'held')).toMatchObject({ state: 'canceled' });
+  expect(await fixture.client.cancel('c-both', 's1')).toBe('canceled');
+});

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
+import { createServer as createGateway } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { openHttpClient } from '../../src/http-client/index.ts';
+import { CutWait } from '../../src/http-client/transport.ts';
+import { askUntil } from '../../src/http-client/turns.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { serveClient } from '../client/over-http.ts';
@@ -9,6 +12,8 @@ import { serveClient } from '../client/over-http.ts';
 const agent = 'slow';
 /** ms without a byte after which the proxy cuts a connection. */
 const IDLE_MS = 2_000;
+/** ms after which a gateway gives up. A shorter request would count as one that reached no server. */
+const GATEWAY_MS = 1_200;
 /** More cuts than fit into the time for which a call is retried. */
 const CUTS = 3;
 
@@ -86,4 +91,49 @@ test('a stream goes on across connections that a proxy cuts while they are quiet
   await expect.poll(countCuts, { timeout: 30_000 }).toBeGreaterThanOrEqual(CUTS);
   answer.resolve();
   expect((await types).at(-1)).toBe('end');
+});
+
+/** A gateway whose server is away: it answers each request after a while. */
+async function openGateway(status: number) {
+  const waits: string[] = [];
+  const gateway = createGateway((request, response) => {
+    waits.push(new URL(request.url ?? '', 'http://gateway').searchParams.get('waitMs') ?? '');
+    const timer = setTimeout(() => response.writeHead(status).end('<html>away</html>'), GATEWAY_MS);
+    response.on('close', () => clearTimeout(timer));
+  });
+  gateway.listen(0, '127.0.0.1');
+  await once(gateway, 'listening');
+  const url = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+  const client = openHttpClient({ url, deadlineMs: 2 * GATEWAY_MS });
+  onTestFinished(async () => {
+    await client.close();
+    gateway.closeAllConnections();
+    gateway.close();
+  });
+  return { client, waits };
+}
+
+test.each([502, 503, 504])(
+  'a gateway that answers %i for a server that is away does not hide the outage',
+  async (status) => {
+    const { client, waits } = await openGateway(status);
+    const waited = client.result('away', 't1', { waitMs: 3_600_000 });
+    await expect(waited).rejects.toMatchObject({ code: 'server_unavailable' });
+    expect(waits.slice(0, 2)).toEqual(['20000', '0']);
+    expect(waits.slice(1).every((waitMs) => waitMs === '0')).toBe(true);
+  },
+);
+
+test('after one cut, requests wait longer again', async () => {
+  const asked: number[] = [];
+  // The clock of the test stands for the time that each request takes.
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  await askUntil(600_000, undefined, async (askedMs) => {
+    asked.push(askedMs);
+    vi.advanceTimersByTime(asked.length === 1 ? 1_500 : askedMs);
+    if (asked.length === 1) throw new CutWait(1_500, new Error('cut'));
+    return { answer: undefined, isFinal: asked.length === 9 };
+  });
+  expect(asked).toEqual([20_000, 0, 1_000, 2_000, 4_000, 8_000, 16_000, 20_000, 20_000]);
 });

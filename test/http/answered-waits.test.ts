@@ -55,6 +55,10 @@ test('a turn whose calls are all decided is queued for every reader, before a wo
   const [open] = (await client.openTurns('decided')).turns;
   expect([open?.state, open?.waiting]).toEqual(['queued', undefined]);
   expect((await client.waiting()).turns).toEqual([]);
+  expect((await client.conversations({ state: 'waiting' })).conversations).toEqual([]);
+  const [listed] = (await client.conversations({ state: 'queued' })).conversations;
+  expect(listed).toMatchObject({ conversation: 'decided', state: 'queued' });
+  expect(listed).not.toHaveProperty('waitsFor');
   // A repeated answer changes nothing, and a contrary one is still refused with the decision that counts.
   await client.answer('decided', 'r1', { [toolCallId]: { approved: true } });
   await expect(client.answer('decided', 'r1', { [toolCallId]: { approved: false } })).rejects.toMatchObject({

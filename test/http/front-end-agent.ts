@@ -44,10 +44,12 @@ function decide({ messages }: ModelRequest): ScriptedOutcome {
   const results = messages.slice(asked + 1).filter(({ role }) => role === 'tool');
   const text = messages[asked]?.content ?? '';
   const usage = { inputTotal: 10, output: 5, outputKept: 5 };
+  // Asks for approval twice, one call after the other.
+  if (results.length === 1 && text.startsWith('twice ')) return { toolCalls: [{ name: 'book', arguments: {} }], usage };
   if (results.length > 0) return { content: `So: ${results.map(({ content }) => content).join(' | ')}`, usage };
   const [word = '', rest = ''] = text.split(/ (.*)/s);
   const names = rest.split(',');
-  if (word === 'call') {
+  if (word === 'call' || word === 'twice') {
     const toolCalls = names.map((name) => ({ name, arguments: { place: 'here' } }));
     return { reasoning: 'I need a tool. ', content: 'One moment.', toolCalls, usage };
   }

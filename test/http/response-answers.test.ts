@@ -8,12 +8,23 @@ const WAIT_MS = 60_000;
 
 let fixture: Fixture;
 let server: Awaited<ReturnType<typeof serveApp>>;
+/** Errors that the next accepted messages meet, as in an outage. */
+const outages: Error[] = [];
 let count = 0;
 
 beforeAll(async () => {
   fixture = await openFixture();
   await fixture.startWorkers([createFrontEndAgent()]);
-  server = await serveApp(responsesApp({ authenticate: 'none', clientFor: () => fixture.client, agent: 'guide' }));
+  const { enqueueTurn } = fixture.client;
+  const client: typeof fixture.client = {
+    ...fixture.client,
+    enqueueTurn: async (input) => {
+      const outage = outages.shift();
+      if (outage !== undefined) throw outage;
+      return await enqueueTurn(input);
+    },
+  };
+  server = await serveApp(responsesApp({ authenticate: 'none', clientFor: () => client, agent: 'guide' }));
 });
 afterAll(async () => {
   await server.close();
@@ -151,4 +162,97 @@ test('a stream names the response that it waits behind, and goes on', async () =
   expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
   expect(text).toContain(`"waits_behind":"${asked.id}"`);
   expect(text).toContain('event: response.completed');
+});
+
+/** Asks for the result of a call. @returns the item of the call, and the one that answers it */
+async function askForResult(conversation: string, input = 'call locate') {
+  const asked = await create({ conversation, input });
+  const call = asked.output.find(({ type }) => type === 'function_call');
+  return { asked, call, output: { type: 'function_call_output', call_id: call?.call_id, output: 'at home' } };
+}
+
+test.each([
+  ['behind its answers', 0],
+  ['before its answers', 1],
+])('an outage between the answers and the message %s is repaired by the same request', async (_, place) => {
+  for (const isNamed of [true, false]) {
+    const conversation = newName();
+    const { asked, output } = await askForResult(conversation);
+    const input = place === 0 ? [output, user('hello')] : [user('hello'), output];
+    const body = isNamed ? { conversation, input } : { previous_response_id: asked.id, input };
+    const key = `outage-${conversation}`;
+    outages.push(new Error('the message is lost'));
+    expect((await post(body, key)).status).toBe(500);
+    const [, turn = ''] = asked.id.split('~');
+    await fixture.client.result(conversation, turn, { waitMs: WAIT_MS });
+    expect(textOf(await create(body, key))).toContain('heard hello');
+    const users = (await rolesOf(conversation)).filter((line) => line.startsWith('user: '));
+    expect(users).toEqual(['user: call locate', 'user: hello']);
+  }
+});
+
+test('a repeated answer is the same response, although its turn has ended since', async () => {
+  const conversation = newName();
+  const { output } = await askForResult(conversation);
+  const first = await create({ conversation, input: [output] });
+  await create({ conversation, input: 'hello' });
+  const log = await rolesOf(conversation);
+  expect(await create({ conversation, input: [output] })).toMatchObject({ id: first.id, output: first.output });
+  expect(await rolesOf(conversation)).toEqual(log);
+  const contrary = await post({ conversation, input: [{ ...output, output: 'elsewhere' }] });
+  expect([contrary.status, await contrary.json()]).toMatchObject([409, { code: 'conflict' }]);
+});
+
+test('an answer counts beside the answers of an earlier turn, which the request repeats', async () => {
+  const conversation = newName();
+  const first = await askForResult(conversation);
+  const answered = await create({ conversation, input: [first.output] });
+  const second = await askForResult(conversation);
+  const input = [user('call locate'), first.call, first.output, ...answered.output, user('call locate')];
+  const again = await create({ conversation, input: [...input, second.call, second.output, user('hello')] });
+  expect(textOf(again)).toContain('heard hello');
+  const log = await rolesOf(conversation);
+  expect(log.filter((line) => line === 'tool: at home').length).toBe(2);
+  expect(log.filter((line) => line.startsWith('user: '))).toEqual(
+    ['call locate', 'call locate', 'hello'].map((one) => `user: ${one}`),
+  );
+});
+
+test.each([[[]], [[user('hello')]]])(
+  'takes the answers of calls that each stand behind their call, with %j',
+  async (messages) => {
+    const conversation = newName();
+    const asked = await create({ conversation, input: 'call locate,locate' });
+    const calls = asked.output.filter(({ type }) => type === 'function_call');
+    const pairs = calls.flatMap((call) => [
+      call,
+      { type: 'function_call_output', call_id: call.call_id, output: 'at home' },
+    ]);
+    const done = await create({ previous_response_id: asked.id, input: [...pairs, ...messages] });
+    expect(done.status).toBe('completed');
+    expect((await rolesOf(conversation)).filter((line) => line === 'tool: at home').length).toBe(2);
+  },
+);
+
+test('a message for a full mailbox is refused before an answer beside it counts', async () => {
+  const conversation = newName();
+  const { output } = await askForResult(conversation);
+  const turns = Array.from({ length: 999 }, (_, index) => ({ conversation, agent: 'guide', input: `${index}` }));
+  await fixture.client.enqueueTurns(turns.slice(0, 500));
+  await fixture.client.enqueueTurns(turns.slice(500));
+  const refused = await post({ conversation, input: [output, user('hello')] });
+  expect([refused.status, await refused.json()]).toMatchObject([429, { code: 'mailbox_full' }]);
+  const [first] = (await fixture.client.openTurns(conversation, { limit: 1 })).turns;
+  expect(first).toMatchObject({ state: 'waiting' });
+  await fixture.client.erase(conversation);
+});
+
+test('an answer may come with the response that waits behind it', async () => {
+  const conversation = newName();
+  const asked = await create({ conversation, input: 'call book' });
+  const request = asked.output.find(({ type }) => type === 'mcp_approval_request');
+  const queued = await create({ previous_response_id: asked.id, input: 'hello' });
+  const decision = { type: 'mcp_approval_response', approval_request_id: request?.id, approve: true };
+  const answered = await create({ previous_response_id: queued.id, input: [decision] });
+  expect(textOf(answered)).toContain('So: booked');
 });

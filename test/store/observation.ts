@@ -12,6 +12,7 @@ export interface ObservedTurn {
   readonly canceledBy?: string;
   readonly isSteering: boolean;
   readonly steeredInto?: string;
+  readonly requests?: readonly string[];
   readonly steps: Readonly<Record<string, Omit<StepRecord, 'at'>>>;
   readonly answers: Readonly<Record<string, string>>;
   readonly suspensions: Readonly<Record<string, number>>;

@@ -54,7 +54,7 @@ export function observeMemory(db: MemoryDatabase, ref: ConversationRef): Observa
 }
 
 function observeTurn(turn: MemoryTurn): ObservedTurn {
-  const { state, agent, inputSeq, answerSeq, failure, canceledBy, usage, waiting, steeredInto } = turn;
+  const { state, agent, inputSeq, answerSeq, failure, canceledBy, usage, waiting, steeredInto, requests } = turn;
   return {
     state,
     agent,
@@ -65,6 +65,7 @@ function observeTurn(turn: MemoryTurn): ObservedTurn {
     ...(canceledBy !== undefined && { canceledBy }),
     isSteering: turn.isSteering === true,
     ...(steeredInto !== undefined && { steeredInto }),
+    ...(requests && { requests }),
     steps: Object.fromEntries([...turn.steps].map(([key, { at: _, ...step }]) => [key, step])),
     answers: Object.fromEntries(turn.answers),
     suspensions: Object.fromEntries(turn.suspensions),

@@ -113,7 +113,7 @@ function observeLog(log: Fields): Observation['shape']['log'] {
 }
 
 function observeTurn(fields: Fields, hasInput: boolean): ObservedTurn {
-  const { inputSeq, answerSeq, failure, canceledBy, waitFor, steeredInto } = fields;
+  const { inputSeq, answerSeq, failure, canceledBy, waitFor, steeredInto, requests } = fields;
   const steps = Object.entries(withPrefix(fields, 's:')).map(([key, record]) => {
     const { at: _, ...step } = decodeStep(fieldsOf('t', fields), { key, record, head: MAX_SEQ });
     return [key, step] as const;
@@ -131,6 +131,7 @@ function observeTurn(fields: Fields, hasInput: boolean): ObservedTurn {
     ...(canceledBy !== undefined && { canceledBy }),
     isSteering: 'steer' in fields,
     ...(steeredInto !== undefined && { steeredInto }),
+    ...(requests !== undefined && { requests: requests.split(' ') }),
     steps: Object.fromEntries(steps),
     answers: withPrefix(fields, 'a:'),
     suspensions: Object.fromEntries(suspensions),

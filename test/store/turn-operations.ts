@@ -139,12 +139,13 @@ const accept = fc
     hasOther: seldom,
     max: fc.constantFrom(2, 100),
     onBusy: fc.constantFrom(...ON_BUSY),
+    busyTurn: fc.option(turnId, { nil: undefined }),
     twice,
   })
   .map(
     (given) =>
       new Operation(
-        `accept ${given.turn}${given.isScheduled ? ' later' : ` ${given.onBusy}`} max ${given.max}`,
+        `accept ${given.turn}${given.isScheduled ? ' later' : ` ${given.onBusy} of ${given.busyTurn}`} max ${given.max}`,
         given.twice,
         ({ harness, conversation }, count) =>
           harness.store.accept(
@@ -152,7 +153,7 @@ const accept = fc
               wake: `wake-${count}`,
               payloadHash: given.hasOther ? 'other' : 'hash',
               maxQueuedTurns: given.max,
-              ...(given.isScheduled ? { delayMs: FAR } : { onBusy: given.onBusy }),
+              ...(given.isScheduled ? { delayMs: FAR } : { onBusy: given.onBusy, busyTurn: given.busyTurn }),
             }),
           ),
       ),
@@ -321,6 +322,7 @@ const resume = fc
           turn: meant,
           answers: bring(calls ?? (awaited.length > 0 ? awaited : CALLS), kind, () => `{"at":${count},"list":[]}`),
           wake: `wake-${count}`,
+          request: count % 2 === 0 ? undefined : `request-${count}`,
         });
       }),
   );

@@ -14,7 +14,8 @@ export function Chat({ id, messages: loaded }: ChatProps) {
   const { messages, status, isUnsure, error, sendMessage, regenerate, stop, addToolApprovalResponse } = chat;
   const isBusy = isUnsure || status === 'submitted' || status === 'streaming';
   const stopTurn = async () => {
-    // The server ends the answer to this message only, also if the request comes late.
+    // The server ends the answer to this message only, also if the request comes late. If the request comes first, the server
+    // waits for the message.
     const body = JSON.stringify({ messageId: messages.at(-1)?.id });
     const headers = { 'content-type': 'application/json' };
     const path = `/v1/chat/${encodeURIComponent(id)}/stop`;

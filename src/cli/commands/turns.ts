@@ -118,6 +118,8 @@ export interface EnqueueOptions extends FollowOptions {
   /** Context object of the turn, as JSON or as `@file`. */
   readonly context?: string;
   readonly onBusy?: string;
+  /** Turn for which `onBusy` is meant. */
+  readonly busyTurn?: string;
   /** Time until the turn may start, such as `30m`. */
   readonly delay?: string;
   /** Time in which the turn must be settled, such as `2h`. */
@@ -146,6 +148,7 @@ export async function enqueue(
     turn,
     context: turnContext,
     onBusy: options.onBusy as OnBusy | undefined,
+    busyTurn: options.busyTurn,
     delayMs: delay === undefined ? undefined : readPeriod(delay, '--delay'),
     deadlineMs: deadline === undefined ? undefined : readPeriod(deadline, '--deadline'),
     maxTurnTokens,

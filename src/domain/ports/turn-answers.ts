@@ -35,6 +35,8 @@ export interface AnswerRequest {
   readonly answers: ReadonlyMap<string, StoredAnswer>;
   /** Id of the queue job to add if the answer has `needsWake`. */
   readonly wake: string;
+  /** Id of the request that brings the answers, which the turn keeps. */
+  readonly request?: string | undefined;
 }
 
 export type AnswerResult =

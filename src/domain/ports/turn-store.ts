@@ -30,9 +30,7 @@ export interface TurnLease {
   readonly conversation: ConversationRef;
   readonly turn: string;
   readonly owner: string;
-  /**
-   * Number that increases with each owner. A write with an outdated number is not made and gets the answer `fenced`.
-   */
+  /** Number that increases with each owner. A write with an outdated number is not made and gets the answer `fenced`. */
   readonly epoch: number;
 }
 
@@ -72,6 +70,8 @@ export interface AcceptRequest {
   readonly redriveOf?: string;
   /** Treatment of the turn if the mailbox is not empty. Absent: `enqueue`. A delayed turn is always enqueued. */
   readonly onBusy?: OnBusy | undefined;
+  /** Turn for which `onBusy` is meant. If another turn is first, the new turn is enqueued. Absent: any turn. */
+  readonly busyTurn?: string | undefined;
   readonly caps?: TurnCaps | undefined;
 }
 

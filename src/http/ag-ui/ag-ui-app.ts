@@ -4,7 +4,7 @@ import type { Waiting } from '../../domain/turn.ts';
 import type { ProtocolRoute } from '../app-options.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
 import { type Backend, type BackendOptions, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { guardApp, openApp, readBody, streamFrames, writeData } from '../front-end/server-facts.ts';
+import { guardApp, leavingOf, openApp, readBody, streamFrames, writeData } from '../front-end/server-facts.ts';
 import { type AgUiEvent, EventTable } from './events.ts';
 import { type RunRequest, readRunRequest, runInputSchema } from './run-input.ts';
 import { readAllResults } from './run-messages.ts';
@@ -48,7 +48,7 @@ export function openAgUi(options: BackendOptions): Hono {
   });
   app.post('/v1/ag-ui/stop', async (context) => {
     const backend = await openBackend(options, context);
-    return context.json(await stopRun(backend, await readBody(context)));
+    return context.json(await stopRun(backend, await readBody(context), leavingOf(context)));
   });
   return app;
 }
@@ -102,10 +102,10 @@ class RunStream {
 
   /** The results of a turn's calls may have come with its approvals. The turn asks for them only afterwards. */
   async #answerFromMessages(turn: string, waiting: Waiting): Promise<boolean> {
-    const { threadId, messages } = this.#request;
+    const { threadId, runId, messages } = this.#request;
     const answers = waiting.for === 'tools' ? readAllResults(messages, waiting.calls) : undefined;
     if (answers === undefined) return false;
-    await this.#backend.client.answer(this.#backend.nameOf(threadId), turn, answers);
+    await this.#backend.client.answer(this.#backend.nameOf(threadId), turn, answers, { request: runId });
     return true;
   }
 

@@ -79,7 +79,7 @@ export function readRunRequest(body: unknown): RunRequest {
 }
 
 function readResume(resume: NonNullable<RunInput['resume']>): Resume {
-  const turn = readTurn(resume[0]?.interruptId ?? '', 'resume[0].interruptId');
+  const turn = readTurnName(resume[0]?.interruptId ?? '', 'resume[0].interruptId');
   const answers = new Map<string, CallAnswer>();
   for (const [index, { interruptId, status, payload }] of resume.entries()) {
     const at = `resume[${index}]`;
@@ -105,7 +105,7 @@ function readDecision(status: 'resolved' | 'cancelled', payload: unknown, at: st
 }
 
 /** Reads the turn that an id of a message or an interrupt names. */
-export function readTurn(id: string, at: string): string {
+export function readTurnName(id: string, at: string): string {
   return parseInput(idSchema, turnOf(id), at);
 }
 

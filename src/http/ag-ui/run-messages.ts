@@ -1,5 +1,8 @@
 import { z } from 'zod';
 import type { CallAnswer } from '../../client/index.ts';
+import { checkMessageBytes } from '../../client/input.ts';
+import { isTurnfoldError } from '../../domain/errors.ts';
+import { idSchema } from '../../domain/ids.ts';
 import type { WaitingCall } from '../../domain/turn.ts';
 import { checkShownCall, readJson } from '../front-end/call-names.ts';
 import type { AgUiMessage } from './events.ts';
@@ -19,6 +22,20 @@ export function findResults(messages: readonly AgUiMessage[]): Results | undefin
   const first = messages.findLastIndex(({ role }) => role !== 'tool') + 1;
   const caller = messages.findLast((message) => message.role === 'assistant' && Array.isArray(message['toolCalls']));
   return { caller: caller?.id ?? '', calls: messages.slice(first).map(({ toolCallId }) => String(toolCallId)) };
+}
+
+/**
+ * Finds the results that the front-end has and the answer to them it has not: its tool messages behind the last message of
+ * an agent.
+ */
+export function findShownResults(
+  messages: readonly AgUiMessage[],
+): { readonly turn: string; readonly calls: ReadonlySet<string> } | undefined {
+  const at = messages.findLastIndex(({ role }) => role !== 'user' && role !== 'tool');
+  const turn = idSchema.safeParse(turnOf(messages[at]?.id ?? '')).data;
+  const results = messages.slice(at + 1).filter(({ role }) => role === 'tool');
+  if (turn === undefined || results.length === 0) return undefined;
+  return { turn, calls: new Set(results.map(({ toolCallId }) => String(toolCallId))) };
 }
 
 /** Reads the result of a call, wherever its tool message stands. */
@@ -59,22 +76,43 @@ export function nameResult(messages: readonly AgUiMessage[], call: WaitingCall, 
   return { ...answer, hash: checkShownCall(call, { name, input: readJson(written) }, 'messages') };
 }
 
-/** Texts of the user behind a place of the thread. */
+/** Texts of the user, oldest first. */
 export interface UserTexts {
+  /** The texts behind the first message of a turn. */
   readonly texts: readonly string[];
+  /** Index of the first text behind the last answer. Texts before it are not new. */
+  readonly firstNew: number;
   /** True if the front-end has messages of the turn, so that the texts are younger than its input. */
   readonly isBehindTurn: boolean;
 }
 
 /**
- * Reads the texts of the user behind the messages of a turn. If the front-end has none of these, or without a turn, the texts
- * are those behind the last answer.
+ * Reads the texts of the user behind the first message of a turn. If the front-end has none of these, or without a turn, the
+ * texts are those behind the last answer.
  */
 export function readUserTexts(messages: readonly AgUiMessage[], turn?: string): UserTexts {
-  const ofTurn = turn === undefined ? -1 : messages.findLastIndex(({ id }) => turnOf(id) === turn);
-  const last = ofTurn === -1 ? messages.findLastIndex(({ role }) => role !== 'user' && role !== 'tool') : ofTurn;
+  const isOfTurn = ({ id }: AgUiMessage): boolean => turn !== undefined && turnOf(id) === turn;
+  const start = messages.findIndex(isOfTurn);
+  const answer = messages.findLastIndex((one) => isOfTurn(one) || (one.role !== 'user' && one.role !== 'tool'));
   const texts = messages.flatMap((message, index) => {
-    return message.role === 'user' && index > last ? [readText(message, index)] : [];
+    if (message.role !== 'user' || index <= (start === -1 ? answer : start)) return [];
+    const text = readUserText(messages, index);
+    return text === '' ? [] : [{ text, index }];
   });
-  return { texts: texts.filter((text) => text !== ''), isBehindTurn: ofTurn !== -1 };
+  const before = texts.filter(({ index }) => index < answer);
+  return { texts: texts.map(({ text }) => text), firstNew: before.length, isBehindTurn: start !== -1 };
+}
+
+/** A message that a run cannot take was refused when it was the last one. It does not block the next one. */
+function readUserText(messages: readonly AgUiMessage[], index: number): string {
+  const message = messages[index] as AgUiMessage;
+  const isLast = messages.findLastIndex(({ role }) => role === 'user') === index;
+  try {
+    const text = readText(message, index);
+    if (!isLast) checkMessageBytes({ role: 'user', content: text }, 'messages');
+    return text;
+  } catch (error) {
+    if (isLast || !isTurnfoldError(error)) throw error;
+    return '';
+  }
 }

@@ -1,20 +1,29 @@
 import type { Context, Hono } from 'hono';
-import { isTurnfoldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { isAnswerKind } from '../../domain/turn.ts';
 import type { AccessOptions } from '../access.ts';
 import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { guardApp, openApp, readBody, readServerFacts, streamFrames, writeData } from '../front-end/server-facts.ts';
+import { readOpenTurns } from '../front-end/reads.ts';
+import {
+  guardApp,
+  leavingOf,
+  openApp,
+  readBody,
+  readServerFacts,
+  streamFrames,
+  writeData,
+} from '../front-end/server-facts.ts';
 import { answerJson } from '../json-answer.ts';
 import { readJsonBody } from '../request-body.ts';
 import { answerWait } from './chat-decisions.ts';
 import { openChatHistory, type UiMessage } from './chat-history.ts';
 import { type ChatRequest, readChatRequest } from './chat-request.ts';
-import { type ChatTurn, takeChatRequest } from './chat-turns.ts';
+import { takeChatRequest } from './chat-turns.ts';
 import { ChunkTable, type SdkVersion } from './chunks.ts';
 import { aiSdkRoutes, readVersionHeader } from './routes.ts';
 import { stopChat } from './stop-chat.ts';
+import type { ChatTurn } from './turn-names.ts';
 
 export interface AiSdkOptions extends FrontEndOptions {
   /**
@@ -71,7 +80,7 @@ export function openChat(options: ChatOptions): Hono {
     const backend = await openBackend(options, context);
     const id = parseInput(idSchema, context.req.param('id'), 'id');
     const body = await readJsonBody(context.req.raw, readServerFacts(context).body);
-    return context.json(await stopChat(backend, id, body));
+    return context.json(await stopChat(backend, id, { body, left: leavingOf(context) }));
   });
 
   app.get('/v1/chat/:id', async (context) => {
@@ -139,8 +148,9 @@ async function describePlace({ client, nameOf }: Backend, id: string, turn: stri
   return { isBehind, type: 'data-turn', id: 'turn', data, transient: true };
 }
 
-async function findActive({ client, nameOf }: Backend, id: string, replayMs: number): Promise<string | undefined> {
-  const open = await client.openTurns(nameOf(id)).catch(ignoreMissing);
+async function findActive(backend: Backend, id: string, replayMs: number): Promise<string | undefined> {
+  const { client, nameOf } = backend;
+  const open = await readOpenTurns(backend, id, {});
   if (open === undefined) return undefined;
   // Events have the time of Redis, which may differ from the clock of this process.
   const { at: now, turns } = open;
@@ -155,8 +165,4 @@ async function findActive({ client, nameOf }: Backend, id: string, replayMs: num
 
 function readVersion(context: Context, { sdkVersion = 6 }: ChatOptions): SdkVersion {
   return readVersionHeader(context.req.header('x-ai-sdk-version')) ?? sdkVersion;
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (!isTurnfoldError(error, 'not_found')) throw error;
 }

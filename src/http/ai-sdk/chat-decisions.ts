@@ -1,7 +1,7 @@
 import type { CallAnswer } from '../../client/index.ts';
-import { isTurnfoldError } from '../../domain/errors.ts';
 import { isAnswerKind, type Waiting } from '../../domain/turn.ts';
 import type { Backend } from '../front-end/backend.ts';
+import { readOpenTurns } from '../front-end/reads.ts';
 import { type ChatMessage, type ChatRequest, readAnswers, readNamedDecisions } from './chat-request.ts';
 
 /**
@@ -11,13 +11,10 @@ import { type ChatMessage, type ChatRequest, readAnswers, readNamedDecisions } f
  */
 export async function takeDecisions(backend: Backend, request: ChatRequest): Promise<void> {
   const { client, nameOf } = backend;
-  const name = nameOf(request.id);
-  const open = await client.openTurns(name, { limit: 1 }).catch((error: unknown) => {
-    if (!isTurnfoldError(error, 'not_found')) throw error;
-  });
+  const open = await readOpenTurns(backend, request.id, { limit: 1 });
   const [first] = open?.turns ?? [];
   const answers = first?.waiting && findAnswers(request, first.turn, first.waiting);
-  if (answers !== undefined) await client.answer(name, first?.turn ?? '', answers);
+  if (answers !== undefined) await client.answer(nameOf(request.id), first?.turn ?? '', answers);
 }
 
 /**

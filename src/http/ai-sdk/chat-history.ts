@@ -1,12 +1,12 @@
 import type { OpenTurns } from '../../client/index.ts';
-import { isTurnfoldError } from '../../domain/errors.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import type { SeqRange } from '../../domain/version.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { readJson } from '../front-end/call-names.ts';
+import { readIfAny } from '../front-end/reads.ts';
 import { findRolledBack } from '../front-end/rolled-back.ts';
-import { splitTurnName } from './chat-turns.ts';
 import { STOPPED } from './chunks.ts';
+import { splitTurnName } from './turn-names.ts';
 
 /** A message as `useChat` takes it in `messages`. */
 export interface UiMessage {
@@ -28,29 +28,31 @@ const BATCH = { maxBytes: 1_000_000, limit: 500 };
  * @returns no messages for a conversation that does not exist
  */
 export async function openChatHistory(
-  { client, nameOf }: Pick<Backend, 'client' | 'nameOf'>,
+  backend: Pick<Backend, 'client' | 'nameOf'>,
   id: string,
 ): Promise<AsyncIterable<UiMessage> | Iterable<UiMessage>> {
+  return (await readIfAny(openKnownHistory(backend, id))) ?? [];
+}
+
+async function openKnownHistory(
+  { client, nameOf }: Pick<Backend, 'client' | 'nameOf'>,
+  id: string,
+): Promise<AsyncIterable<UiMessage>> {
   const name = nameOf(id);
-  try {
-    // The log is read up to its end between two reads of the open turns. A turn with a part of its answer before this end is
-    // in one of them.
-    const before = await client.openTurns(name, { limit: 1_000, inputs: true });
-    const [{ head }, versions] = await Promise.all([client.describe(name), client.versions(name)]);
-    const after = await client.openTurns(name, { limit: 1_000 });
-    const readBatch = async (seq: number): Promise<LogEntry[]> => await client.log(name, { after: seq, ...BATCH });
-    // Read at once, so that a log that cannot be read is a problem, and not half an answer.
-    const first = await readBatch(0);
-    return listMessages({
-      log: readLog(first, head, readBatch),
-      dropped: findRolledBack(versions),
-      open: new Set([...before.turns, ...after.turns].map(({ turn }) => turn)),
-      queued: before.turns,
-    });
-  } catch (error) {
-    if (isTurnfoldError(error, 'not_found')) return [];
-    throw error;
-  }
+  // The log is read up to its end between two reads of the open turns. A turn with a part of its answer before this end is
+  // in one of them.
+  const before = await client.openTurns(name, { limit: 1_000, inputs: true });
+  const [{ head }, versions] = await Promise.all([client.describe(name), client.versions(name)]);
+  const after = await client.openTurns(name, { limit: 1_000 });
+  const readBatch = async (seq: number): Promise<LogEntry[]> => await client.log(name, { after: seq, ...BATCH });
+  // Read at once, so that a log that cannot be read is a problem, and not half an answer.
+  const first = await readBatch(0);
+  return listMessages({
+    log: readLog(first, head, readBatch),
+    dropped: findRolledBack(versions),
+    open: new Set([...before.turns, ...after.turns].map(({ turn }) => turn)),
+    queued: before.turns,
+  });
 }
 
 async function* readLog(

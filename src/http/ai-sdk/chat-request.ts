@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { CallAnswer } from '../../client/index.ts';
+import { checkMessageBytes } from '../../client/input.ts';
 import { boundedList } from '../../domain/bounded-schemas.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
+import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 import type { WaitingCall } from '../../domain/turn.ts';
 import { checkShownCall, readCallName } from '../front-end/call-names.ts';
@@ -86,8 +88,11 @@ export function readChatRequest(body: unknown): ChatRequest {
   }
   const index = messageId !== undefined && named !== -1 ? named : messages.length - 1;
   const read = (at: number): ChatMessage => parseInput(messageSchema, messages[at], `messages[${at}]`);
+  // A message that is edited or regenerated takes what stands behind it out of the context.
+  const isReplaced = trigger === 'regenerate-message' || readField(messages[index], 'role') === 'user';
+  const shown = isReplaced ? messages.slice(0, index) : messages;
   const findAnswer = (turn: string): ChatMessage | undefined => {
-    const at = messages.findLastIndex((message) => {
+    const at = shown.findLastIndex((message) => {
       return readField(message, 'id') === turn && readField(message, 'role') === 'assistant';
     });
     return at === -1 ? undefined : read(at);
@@ -106,15 +111,17 @@ function readOthers(messages: readonly unknown[], index: number): ChatMessage[] 
   const last = before.findLastIndex((message) => readField(message, 'role') !== 'user');
   return before.slice(last + 1).flatMap((message) => {
     const { data } = messageSchema.safeParse(message);
-    return data !== undefined && explainUnreadable(data) === undefined ? [data] : [];
+    return data !== undefined && explainUnreadable(data) === undefined && !isTooLarge(data) ? [data] : [];
   });
 }
 
-/** @throws invalid_input for a message with files, or without text */
+/** @throws invalid_input for a message with files, or without text. message_too_large above 1 MiB. */
 export function readUserText(message: ChatMessage): string {
   const why = explainUnreadable(message);
   if (why !== undefined) throw fieldError('invalid_input', 'messages', why);
-  return joinText(message);
+  const text = joinText(message);
+  checkMessageBytes({ role: 'user', content: text }, 'messages');
+  return text;
 }
 
 /** Returns why a message is no question. Undefined for a question. */
@@ -124,6 +131,10 @@ function explainUnreadable(message: ChatMessage): string | undefined {
   const other = parts.find(({ type }) => type !== 'text' && !type.startsWith('data-'));
   if (other !== undefined) return `a user message may have text parts only, and got "${other.type}"`;
   return joinText(message) === '' ? 'the user message has no text' : undefined;
+}
+
+function isTooLarge(message: ChatMessage): boolean {
+  return Buffer.byteLength(JSON.stringify({ role: 'user', content: joinText(message) })) > MAX_MESSAGE_BYTES;
 }
 
 function joinText({ parts }: ChatMessage): string {
@@ -183,14 +194,19 @@ function idsOf(calls: readonly Part[]): Set<string> {
   return new Set(calls.map(({ toolCallId = '' }) => toolCallId));
 }
 
-/** Splits the parts of a message into steps, without the steps that were restarted. */
+/**
+ * Splits the parts of a message into steps, without the steps that were restarted. A page that does not keep `step-start` has
+ * one step. Data parts alone are none, because they may stand before the first step.
+ */
 function takeValidSteps(parts: readonly Part[]): Part[][] {
-  const steps: Part[][] = [];
+  const steps: Part[][] = [[]];
   for (const part of parts) {
     if (part.type === 'step-start') steps.push([]);
     else steps.at(-1)?.push(part);
   }
-  return steps.filter((step) => !step.some(({ type }) => type === 'data-restart'));
+  const [first = [], ...rest] = steps;
+  const named = first.some(({ type }) => !type.startsWith('data-')) ? steps : rest;
+  return named.filter((step) => !step.some(({ type }) => type === 'data-restart'));
 }
 
 function readApproval({ state, approval, output }: Part): CallAnswer | undefined {

@@ -25,6 +25,10 @@ export const turnSchema = z
     inputSeq: z.number().optional().describe('Position (seq) of the user message in the log.'),
     redriveOf: idSchema.optional(),
     redrivenAs: idSchema.optional(),
+    requests: z
+      .array(idSchema)
+      .optional()
+      .describe('The last requests that brought answers to calls of the turn, by the id they gave.'),
     requestTokens: z.array(z.number()).describe('Tokens of each model request so far.'),
     usage: usageSchema.optional(),
     settledAt: time.optional(),

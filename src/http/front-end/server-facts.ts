@@ -63,6 +63,11 @@ export async function readBody(context: Context): Promise<unknown> {
   return read;
 }
 
+/** Aborts when the caller of a request leaves, or the server stops. */
+export function leavingOf(context: Context): AbortSignal {
+  return AbortSignal.any([context.req.raw.signal, readServerFacts(context).readers.closing]);
+}
+
 /** Why a stream ends before its turn. */
 export interface StreamFailure {
   readonly code: string;

@@ -55,9 +55,11 @@ export interface CreateRequest {
   readonly history: readonly PlacedItem[];
   /** Text of the turn. Absent if the request only answers calls. */
   readonly input: string | undefined;
-  /** Answers to calls, by call. With a text, they may also be a part of the history. */
+  /** Answers to calls, by call. Most of them may be a part of the history. */
   readonly answers: Readonly<Record<string, CallAnswer>>;
-  /** True if the answers are no part of the history, so that each of them needs an open call. */
+  /** Calls with an answer behind everything that an agent wrote. */
+  readonly newCalls: ReadonlySet<string>;
+  /** True if the new answers are no part of the history, so that a turn has to wait for each of them. */
   readonly endsWithAnswers: boolean;
 }
 
@@ -93,31 +95,29 @@ export function readCreateRequest(body: unknown): CreateRequest {
   };
 }
 
-type Content = Pick<CreateRequest, 'history' | 'input' | 'answers' | 'endsWithAnswers'>;
+type Content = Pick<CreateRequest, 'history' | 'input' | 'answers' | 'newCalls' | 'endsWithAnswers'>;
 
 function readItems(items: readonly Item[], continues: boolean): Content {
   const placed = items.map((item, index) => ({ item, at: `input[${index}]` }));
   // Everything behind the last item that an agent wrote is new.
   const first = placed.findLastIndex(({ item }) => !isAnswer(item) && !isUserMessage(item)) + 1;
-  const readAnswers = (from: readonly PlacedItem[]): Content['answers'] => {
-    return Object.fromEntries(from.flatMap((one) => (isAnswer(one.item) ? [readAnswer(one)] : [])));
-  };
+  const added = placed.slice(first);
+  const answers = continues ? readAnswers(placed) : {};
+  const newCalls = new Set(continues ? Object.keys(readAnswers(added)) : []);
   const last = placed.at(-1)?.item;
   if (continues && last !== undefined && isAnswer(last)) {
-    const added = placed.slice(first);
     const input = joinTexts(added.filter(({ item }) => isUserMessage(item)));
-    return {
-      history: placed.slice(0, first),
-      input: input === '' ? undefined : input,
-      answers: readAnswers(added),
-      endsWithAnswers: true,
-    };
+    const history = placed.slice(0, first);
+    return { history, input: input === '' ? undefined : input, answers, newCalls, endsWithAnswers: true };
   }
-  const answers = continues ? readAnswers(placed) : {};
   const end = placed.findLastIndex(({ item }) => !isUserMessage(item)) + 1;
   const input = joinTexts(placed.slice(end));
   if (input === '') throw fieldError('invalid_input', 'input', 'expected a user message at the end');
-  return { history: placed.slice(0, end), input, answers, endsWithAnswers: false };
+  return { history: placed.slice(0, end), input, answers, newCalls, endsWithAnswers: false };
+}
+
+function readAnswers(placed: readonly PlacedItem[]): Content['answers'] {
+  return Object.fromEntries(placed.flatMap((one) => (isAnswer(one.item) ? [readAnswer(one)] : [])));
 }
 
 function joinTexts(placed: readonly PlacedItem[]): string {

@@ -1,16 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { checkMessageBytes } from '../../client/input.ts';
-import { fieldError, type TurnfoldError } from '../../domain/errors.ts';
+import { fieldError } from '../../domain/errors.ts';
 import type { TurnView } from '../../domain/turn.ts';
 import type { Backend } from '../front-end/backend.ts';
+import { checkMessages } from '../front-end/check-messages.ts';
+import { readTurn } from '../front-end/reads.ts';
 import { type CreateRequest, isAnswer, type PlacedItem, readMessage } from './create-request.ts';
-import { continueResponse, hasTurn, nameConversationOf, readPrevious } from './previous-response.ts';
+import { type Answered, findAnswered } from './find-answered.ts';
+import { continueResponse, nameConversationOf, readPrevious } from './previous-response.ts';
 import type { ResponseName } from './response-object.ts';
 
 /**
- * Does what a request asks: answer calls, begin a turn, or both. A refused request changes nothing.
+ * Does what a request asks: answer calls, begin a turn, or both. The agent, the mailbox and all items are checked first, then
+ * answers are stored, then the message. So a refused request changes nothing. With the same key, the same request again does
+ * what an outage left undone.
  * @param key id of the turn
- * @throws the errors of answer, fork, append and enqueueTurn
+ * @throws the errors of checkMessages, answer, fork, append and enqueueTurn
  */
 export async function createTurn(
   backend: Backend,
@@ -20,35 +25,32 @@ export async function createTurn(
   const { client, tenant, nameOf } = backend;
   const { history, input } = request;
   const previous = request.previous && (await readPrevious(backend, request.previous));
-  if (input === undefined) {
-    checkEcho(history);
-    return await answerCalls(backend, request);
-  }
+  const asked = previous?.conversation ?? request.conversation;
+  if (input === undefined) return await answerCalls(backend, request);
   checkMessageBytes({ role: 'user', content: input }, 'input');
   const agent = request.agent ?? previous?.agent ?? backend.agent;
   if (previous !== undefined) checkAgent(agent, previous);
-  const asked = previous?.conversation ?? request.conversation;
-  const isKnown = asked !== undefined && (await hasTurn(backend, asked, key));
-  const answered = isKnown ? undefined : await findWaitingTurn(backend, request);
-  if (answered === undefined && !isKnown && request.endsWithAnswers) throw notWaiting(request);
+  const isKnown = asked !== undefined && (await readTurn(backend, asked, key)) !== undefined;
+  const answered = isKnown ? undefined : await findAnswered(backend, request);
   if (answered !== undefined) {
-    checkAgent(agent, answered);
+    checkAgent(agent, answered.view);
     checkEcho(history);
   }
   const messages = answered === undefined && !isKnown ? history.flatMap(readMessage) : [];
   const conversation =
     previous === undefined ? (asked ?? nameConversationOf(key)) : await continueResponse(backend, previous, key);
-  if (answered !== undefined) await client.answer(nameOf(conversation), answered.turn, request.answers);
-  if (messages.length > 0 && !(await hasTurn(backend, conversation, key))) {
+  if (answered !== undefined || messages.length > 0) {
+    await checkMessages(backend, { conversation, agent, texts: [input], ...FIELDS });
+  }
+  if (answered !== undefined) await storeAnswers(backend, answered);
+  if (messages.length > 0 && (await readTurn(backend, conversation, key)) === undefined) {
     await client.append({ conversation, tenant, agent, messages, operation: `history.${key}` });
   }
   await client.enqueueTurn({ conversation, tenant, agent, turn: key, input });
   return { conversation, turn: key };
 }
 
-function notWaiting({ answers }: CreateRequest): TurnfoldError {
-  return fieldError('conflict', 'input', `the conversation does not wait for ${Object.keys(answers).join(', ')}`);
-}
+const FIELDS = { field: 'conversation', textField: 'input', agentField: 'model' } as const;
 
 function checkAgent(agent: string, turn: TurnView): void {
   if (agent === turn.agent) return;
@@ -56,18 +58,8 @@ function checkAgent(agent: string, turn: TurnView): void {
   throw fieldError('agent_conflict', 'model', why);
 }
 
-/**
- * Finds the turn that waits for answers of the request. Outputs of calls that no turn waits for are a part of the history.
- * @returns undefined if no answer is for an open call
- */
-async function findWaitingTurn(backend: Backend, request: CreateRequest): Promise<TurnView | undefined> {
-  const calls = Object.keys(request.answers);
-  const turn = calls.length === 0 ? undefined : await nameAnsweredTurn(backend, request);
-  if (turn === undefined) return undefined;
-  const conversation = request.previous?.conversation ?? request.conversation ?? '';
-  const view = await backend.client.result(backend.nameOf(conversation), turn);
-  const isOpen = view.waiting?.calls.some(({ id, decision }) => decision === undefined && calls.includes(id));
-  return isOpen === true ? view : undefined;
+async function storeAnswers({ client, nameOf }: Backend, { conversation, view, answers }: Answered): Promise<void> {
+  await client.answer(nameOf(conversation), view.turn, answers);
 }
 
 /**
@@ -86,21 +78,12 @@ function isOfAgent(item: PlacedItem['item']): boolean {
   return item.type === 'message' ? item.role === 'assistant' : !isAnswer(item);
 }
 
-/** The turn of the previous response, or the one that the conversation waits in. */
-async function nameAnsweredTurn(
-  { client, nameOf }: Backend,
-  { previous, conversation = '' }: CreateRequest,
-): Promise<string | undefined> {
-  return previous?.turn ?? (await client.openTurns(nameOf(conversation), { limit: 1 })).turns[0]?.turn;
-}
-
 async function answerCalls(backend: Backend, request: CreateRequest): Promise<ResponseName> {
-  const { client, nameOf } = backend;
-  const { answers, previous } = request;
-  const conversation = previous?.conversation ?? request.conversation ?? '';
-  const turn = await nameAnsweredTurn(backend, request);
-  const [answered = ''] = Object.keys(answers);
-  if (turn === undefined) throw notWaiting(request);
-  await client.answer(nameOf(conversation), turn, answers);
-  return { conversation, turn, answered };
+  checkEcho(request.history);
+  const answered = await findAnswered(backend, request);
+  // A request without a message has answers in the end.
+  if (answered === undefined) throw fieldError('conflict', 'input', 'no conversation waits for these answers');
+  await storeAnswers(backend, answered);
+  const { conversation, view } = answered;
+  return { conversation, turn: view.turn, answered: Object.keys(answered.answers)[0] };
 }

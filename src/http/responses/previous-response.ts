@@ -1,6 +1,7 @@
-import { fieldError, isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import { fieldError, TurnfoldError } from '../../domain/errors.ts';
 import { isSettled, type TurnView } from '../../domain/turn.ts';
 import type { Backend } from '../front-end/backend.ts';
+import { readTurn } from '../front-end/reads.ts';
 import { omitRolledBack } from '../front-end/rolled-back.ts';
 import type { ResponseName } from './response-object.ts';
 
@@ -10,14 +11,10 @@ const FIELD = 'previous_response_id';
 export type Previous = TurnView & { readonly conversation: string };
 
 /** @throws not_found with the field of the request */
-export async function readPrevious({ client, nameOf }: Backend, name: ResponseName): Promise<Previous> {
-  const { conversation, turn } = name;
-  try {
-    return { ...(await client.result(nameOf(conversation), turn)), conversation };
-  } catch (error) {
-    if (!isTurnfoldError(error, 'not_found')) throw error;
-    throw fieldError('not_found', FIELD, 'no response has this id, or it is no longer kept');
-  }
+export async function readPrevious(backend: Backend, { conversation, turn }: ResponseName): Promise<Previous> {
+  const view = await readTurn(backend, conversation, turn);
+  if (view !== undefined) return { ...view, conversation };
+  throw fieldError('not_found', FIELD, 'no response has this id, or it is no longer kept');
 }
 
 /**
@@ -30,7 +27,7 @@ export async function continueResponse(backend: Backend, previous: Previous, key
   const { client, nameOf } = backend;
   const { conversation, turn, state, inputSeq } = previous;
   const fork = nameConversationOf(key);
-  if (await hasTurn(backend, conversation, key)) return conversation;
+  if ((await readTurn(backend, conversation, key)) !== undefined) return conversation;
   const { turns } = await client.openTurns(nameOf(conversation), { limit: 1_000 });
   const last = turns.at(-1);
   if (!isSettled(state)) {
@@ -53,14 +50,4 @@ export async function continueResponse(backend: Backend, previous: Previous, key
 /** Name of a conversation that a response begins. */
 export function nameConversationOf(key: string): string {
   return `conv_${key}`;
-}
-
-export async function hasTurn({ client, nameOf }: Backend, conversation: string, turn: string): Promise<boolean> {
-  try {
-    await client.result(nameOf(conversation), turn);
-    return true;
-  } catch (error) {
-    if (isTurnfoldError(error, 'not_found')) return false;
-    throw error;
-  }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { redriveSchema } from '../../client/failed-turns.ts';
 import type { EnqueuedTurn } from '../../client/index.ts';
-import { answersSchema, enqueueSchema } from '../../client/input.ts';
+import { answerOptionsSchema, answersSchema, enqueueSchema } from '../../client/input.ts';
 import { rollbackSchema } from '../../client/versions.ts';
 import { ANSWER_KINDS, TURN_STATES } from '../../domain/turn.ts';
 import { namedVersionSchema } from '../answers/conversations.ts';
@@ -120,10 +120,10 @@ const answerCalls = defineRoute({
   path: `${TURN}/answers`,
   scope: 'answer',
   summary: 'Answer calls that a turn waits for, with results or with decisions, by call id. All are stored, or none.',
-  body: z.strictObject({ answers: answersSchema }),
+  body: answerOptionsSchema.extend({ answers: answersSchema }),
   result: z.looseObject({ status: z.enum(['answered', 'still_waiting']) }).meta({ id: 'AnswerStatus' }),
-  handle: async ({ client, name, param, body }) => ({
-    body: { status: await client.answer(name, param('turn'), body.answers as CallAnswers) },
+  handle: async ({ client, name, param, body: { answers, ...options } }) => ({
+    body: { status: await client.answer(name, param('turn'), answers as CallAnswers, options) },
   }),
 });
 

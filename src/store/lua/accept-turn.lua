@@ -2,7 +2,8 @@
 -- the script writes nothing and returns the state of that turn. `onBusy` decides what happens if the mailbox is not empty.
 -- ARGV: turn, agent, payload hash, input (`tokens bytes`, then JSON on the next line), wake, delayMs, maxQueuedTurns,
 -- schema, failed turn that this one repeats or '', trace span of the caller or '', context (JSON) or '', onBusy,
--- retentionMs, result for open tool calls (content as JSON, tokens, bytes), caps (`deadlineMs maxTurnTokens`) or ''
+-- retentionMs, result for open tool calls (content as JSON, tokens, bytes), caps (`deadlineMs maxTurnTokens`) or '', turn that
+-- onBusy is meant for or ''
 -- Reply: {'accepted'|'known', state, 1 if the wake is to be added} | {'conflict'} | {'other_agent', agent} |
 -- {'forking', 1 if abandoned} | {'full'|'busy', queued} | {'not_failed', state of the turn to repeat or ''}
 -- @include key-names
@@ -46,10 +47,11 @@ if is_due and queued > 0 and (on_busy == 'steer' or on_busy == 'interrupt' or on
   -- @include leave
   -- @include busy
   read_conversation()
+  if ARGV[18] ~= '' and not ends_with_head(ARGV[18]) then on_busy = 'enqueue' end
   if on_busy == 'steer' then
     local pivot = find_place()
     enter = function() return steer_head(turn, pivot) end
-  else
+  elseif on_busy ~= 'enqueue' then
     check_input(head_turn)
     check_settlement('canceled')
     left = queued - 1 - #steered_turns

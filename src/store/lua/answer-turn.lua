@@ -1,6 +1,6 @@
 -- Accepts the results and approvals that a service sends for tool calls of a waiting turn. Either all of them are
 -- accepted or none. The first answer to a call counts, and an answer changes only the call that it names (I21).
--- ARGV: turn, wake; then for each answer: call id, kind of wait, JSON, the result to log if the answer is
+-- ARGV: turn, wake, id of the request that brings the answers or ''; then for each answer: call id, kind of wait, JSON, the result to log if the answer is
 -- never used (`tokens bytes`, then its JSON on the next line, or nothing if the answer itself is that JSON), verdict, the
 -- hash of the call or '', and who answers or ''
 -- Reply: {'answered', 1 if the wake is to be added} | {'not_waiting'|'other_call'|'unnamed_call', call} | {'other_kind', call, kind of
@@ -11,6 +11,7 @@
 -- @include fulfil
 -- @include awaited
 -- @include decisions
+-- @include requests
 -- @include waiting
 local turn, wake = ARGV[1], ARGV[2]
 local key = turn_prefix .. turn
@@ -36,7 +37,7 @@ for call, deadline in pairs(select(2, read_awaited(is_open and calls or ''))) do
 end
 
 local taken, is_repeated = {}, true
-for at = 3, #ARGV, 7 do
+for at = 4, #ARGV, 7 do
   local answer = { call = ARGV[at], kind = ARGV[at + 1], json = ARGV[at + 2], unused = ARGV[at + 3], verdict = ARGV[at + 4],
     hash = ARGV[at + 5], by = ARGV[at + 6] }
   local decision, is_awaited = decisions[answer.call], deadlines[answer.call]
@@ -50,6 +51,7 @@ for at = 3, #ARGV, 7 do
   is_repeated = is_repeated and not is_awaited
   if not has_answer then taken[#taken + 1] = answer end
 end
+keep_request(key, ARGV[3])
 -- A repeated call: the turn has already used all of these answers.
 if is_repeated then return { 'answered', 0 } end
 for _, answer in ipairs(taken) do

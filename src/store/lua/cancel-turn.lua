@@ -1,4 +1,5 @@
 -- Cancels a turn that is not settled yet: settles it in the state canceled. The text that its readers have seen enters the log.
+-- A turn whose message went into the running turn ends together with that turn.
 -- ARGV: turn, wake, retentionMs, result for open tool calls (content as JSON, tokens, bytes)
 -- Reply: {'canceled', 1 if the wake is to be added} | {'settled', state} | {'not_found'}
 -- @include keys
@@ -21,11 +22,11 @@ if SETTLED[state] then
   return { 'settled', state }
 end
 
-local is_head = head_turn == turn
+local is_head = ends_with_head(turn)
 if is_head and input_seq then
   -- @include stopped
-  close_open_calls(turn, { ARGV[4], ARGV[5], ARGV[6] })
-  keep_streamed_text(turn)
+  close_open_calls(head_turn, { ARGV[4], ARGV[5], ARGV[6] })
+  keep_streamed_text(head_turn)
 end
 if is_head then
   settle_head('canceled', ARGV[3], 'canceledBy', wake)

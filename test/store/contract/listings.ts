@@ -108,6 +108,24 @@ export function describeListings(given: Given): void {
     ]);
   });
 
+  test('a conversation whose turn has all of its answers is listed as queued, before a worker claims the turn', async () => {
+    const { store } = given.harness();
+    for (const kind of ['tools', 'approval'] as const) {
+      const tenant = newTenant();
+      const conversation = { tenant, id: kind };
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.recordStep(lease, callsStep('m1', 1, 1));
+      const call = { id: 'c2_0', name: 'ask', arguments: '{}', waitMs: DAY_MS };
+      await store.suspend(lease, { for: kind, step: 's', waitMs: DAY_MS, calls: [call] });
+      expect((await listConversations({ tenant }))[0]).toMatchObject({ state: 'waiting', waitsFor: kind });
+      await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0'], kind), wake: 'w' });
+      expect(await listConversations({ tenant, state: 'waiting' })).toEqual([]);
+      const [listed] = await listConversations({ tenant, state: 'queued' });
+      expect(listed).toMatchObject({ state: 'queued', mailbox: 1 });
+      expect(listed).not.toHaveProperty('waitsFor');
+    }
+  });
+
   test('listConversations returns only conversations with the state, the agent and the part of the id that the query names', async () => {
     const { store } = given.harness();
     const tenant = newTenant();

@@ -261,6 +261,10 @@ export function describeBusyTurns(given: Given): void {
       canceled: async (conversation: ConversationRef) => {
         await given.harness().store.cancel(conversation, 't1', 'w');
       },
+      'canceled by a turn that steered it': async (conversation: ConversationRef) => {
+        expect(await given.harness().store.cancel(conversation, 's1', 'w')).toEqual({ status: 'canceled', wake: 'w' });
+        expect(await given.harness().store.cancel(conversation, 's1', 'w'), 'repeated').toMatchObject({ wake: 'w' });
+      },
       interrupted: async (conversation: ConversationRef) => {
         await given.harness().store.accept(turnFor(conversation, 't3', { onBusy: 'interrupt' }));
       },
@@ -275,10 +279,39 @@ export function describeBusyTurns(given: Given): void {
       await store.takeSteering(lease);
       await store.accept(turnFor(conversation, 't2'));
       await bring(conversation);
-      expect(await store.readTurn(conversation, 's1')).toMatchObject({
-        state: end === 'poison' ? 'failed' : 'canceled',
-      });
+      const state = end === 'poison' ? 'failed' : 'canceled';
+      expect(await store.readTurn(conversation, 's1')).toMatchObject({ state });
+      expect(await store.readTurn(conversation, 't1')).toMatchObject({ state });
       expect((await observe(conversation)).shape.mailbox).toEqual(end === 'interrupted' ? ['t3', 't2'] : ['t2']);
+    }
+  });
+
+  test('onBusy with a turn enqueues behind another turn than that one, and cancels none', async () => {
+    for (const onBusy of ['interrupt', 'rollback', 'steer'] as const) {
+      const { store, observe, conversation } = await given.running();
+      await store.accept(turnFor(conversation, 't2'));
+      for (const busyTurn of ['t0', 't2']) {
+        const turn = `late-${busyTurn}`;
+        const request = turnFor(conversation, turn, { onBusy, busyTurn });
+        expect(await store.accept(request)).toEqual({ status: 'accepted', state: 'queued', needsWake: false });
+        expect(await store.accept(request), 'repeated').toMatchObject({ status: 'known' });
+      }
+      const { shape } = await observe(conversation);
+      expect([shape.mailbox, shape.isSteered]).toEqual([['t1', 't2', 'late-t0', 'late-t2'], false]);
+      const full = turnFor(conversation, 't3', { onBusy, busyTurn: 't2', maxQueuedTurns: 4 });
+      expect(await store.accept(full)).toEqual({ status: 'full', queued: 4 });
+    }
+  });
+
+  test('onBusy with a turn acts if that turn is first, or its message is in the first one', async () => {
+    for (const busyTurn of ['t1', 's1']) {
+      const { store, observe, conversation, lease } = await given.running();
+      await store.accept(turnFor(conversation, 's1', { onBusy: 'steer', busyTurn: 't1' }));
+      await store.takeSteering(lease);
+      expect(await store.readTurn(conversation, 's1')).toMatchObject({ steeredInto: 't1' });
+      await store.accept(turnFor(conversation, 't2', { onBusy: 'interrupt', busyTurn }));
+      expect((await observe(conversation)).shape.mailbox).toEqual(['t2']);
+      expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'canceled' });
     }
   });
 

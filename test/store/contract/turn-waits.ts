@@ -76,6 +76,21 @@ export function describeWaits(given: Given): void {
     expect((await observe(conversation)).times.ready['t']).toBe(waiting.until);
   });
 
+  test('a turn keeps the ids of the last requests that brought answers, each once, also after it has settled', async () => {
+    const { store } = given.harness();
+    const { conversation } = await waitForTools();
+    const answerBy = async (request: string | undefined, call: string) =>
+      await store.answerTurn({ conversation, turn: 't1', answers: bring([call]), wake: 'w', request });
+    await answerBy(undefined, 'c2_0');
+    expect(await store.readTurn(conversation, 't1')).not.toHaveProperty('requests');
+    const ids = Array.from({ length: 17 }, (_, index) => `r${index}`);
+    for (const id of ids) for (const call of ['c2_0', 'c2_1']) await answerBy(id, call);
+    expect(await store.readTurn(conversation, 't1')).toMatchObject({ requests: ids.slice(1) });
+    await store.cancel(conversation, 't1', 'w');
+    await answerBy('late', 'c2_0');
+    expect(await store.readTurn(conversation, 't1')).toMatchObject({ requests: [...ids.slice(2), 'late'] });
+  });
+
   test('a turn that waits again starts the wait unfulfilled, although the turn’s earlier wait was fulfilled', async () => {
     const { store } = given.harness();
     const { conversation } = await waitForTools();

@@ -1,5 +1,5 @@
 -- Requires: key-names, sound. Defines: conversation, head_turn, steered_turns, next_turn, read_turn, read_conversation,
--- has_enough_to_pack, save_conversation.
+-- ends_with_head, has_enough_to_pack, save_conversation.
 -- read_conversation sets the first four. `conversation` holds owner, epoch, end of the log, idle TTL, newest answered
 -- version and the time of the last settlement. `head_turn` is the id of the first turn of the mailbox. `steered_turns` are the ids of the turns whose
 -- messages went into the head turn. They stand directly behind it. `next_turn` is the id of the turn behind those.
@@ -41,6 +41,14 @@ local function read_conversation(is_head_whole)
     steered_turns[#steered_turns + 1] = next_turn
     next_turn = redis.call('LINDEX', mb, #steered_turns + 1)
   end
+end
+
+-- True for the head turn, and for a turn whose message went into it. Both end together.
+local function ends_with_head(turn)
+  for _, steered in ipairs(steered_turns) do
+    if steered == turn then return true end
+  end
+  return head_turn == turn
 end
 
 -- True if a pack of all unpacked entries but the last may save memory, as isWorthPacking in log-packing.ts says. A short

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { agUiApp } from '../../src/http/ag-ui/ag-ui-app.ts';
+import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
+import { type Fixture, openFixture, SHARDS } from '../client/fixture.ts';
+import { callsOf, openThreads, user } from './ag-ui-thread.ts';
+import { createFrontEndAgent, gates } from './front-end-agent.ts';
+import { serveApp } from './served-app.ts';
+
+let fixture: Fixture;
+let server: Awaited<ReturnType<typeof serveApp>>;
+let threads: ReturnType<typeof openThreads>;
+let workers: Awaited<ReturnType<typeof startWorkers>> | undefined;
+/** Resolves once the server has looked for the run of a stop, and not found it. */
+const looked = Promise.withResolvers<void>();
+let count = 0;
+
+beforeAll(async () => {
+  fixture = await openFixture();
+  await work();
+  const { result } = fixture.client;
+  const client: typeof fixture.client = {
+    ...fixture.client,
+    result: async (...call) => await result(...call).finally(() => looked.resolve()),
+  };
+  server = await serveApp(agUiApp({ authenticate: 'none', clientFor: () => client, agent: 'guide' }));
+  threads = openThreads(server.url);
+});
+afterAll(async () => {
+  for (const gate of gates.values()) gate.resolve();
+  await rest();
+  await server.close();
+  await fixture.close();
+});
+
+async function work(): Promise<void> {
+  workers = await startWorkers({
+    redisUrl: fixture.url,
+    agents: [createFrontEndAgent()],
+    roles: ROLES,
+    shards: SHARDS,
+  });
+}
+
+async function rest(): Promise<void> {
+  await workers?.close();
+  workers = undefined;
+}
+
+/** A thread whose run r1 waits for the approval of a call. */
+async function openInterrupted() {
+  count += 1;
+  const threadId = `stopped-${count}`;
+  const [first] = await threads.interrupt(threadId, 'call book');
+  const messages = [user('m1', 'call book'), callsOf('book', [first?.toolCallId ?? ''])];
+  const resume = [{ interruptId: first?.id, status: 'resolved', payload: { approved: true } }];
+  return { threadId, runId: 'r2', messages, resume };
+}
+
+async function stateOf(threadId: string, turn: string): Promise<string | undefined> {
+  return (await fixture.client.result(threadId, turn).catch(() => undefined))?.state;
+}
+
+/** Names of a run that resumed r1 with a message. */
+const NAMES = {
+  'the run that resumed': { runId: 'r2' },
+  'the run that began': { runId: 'r1' },
+  'a message': { messageId: 'r1/2' },
+};
+
+test('a stop that overtakes its run ends the run once it arrives', async () => {
+  await rest();
+  const stopping = threads.stop({ threadId: 'overtaken', runId: 'r1' });
+  await looked.promise;
+  const events = threads.run({ threadId: 'overtaken', runId: 'r1', messages: [user('m1', 'hello')] });
+  expect(await (await stopping).json()).toEqual({ turn: 'r1', state: 'canceled' });
+  expect((await events).at(-1)).toMatchObject({ outcome: { type: 'cancelled' } });
+  await work();
+});
+
+test.each(Object.keys(NAMES))('a stop by %s ends the turn that was resumed, and the message in it', async (name) => {
+  const { messages, ...body } = await openInterrupted();
+  const { threadId } = body;
+  gates.set(threadId, Promise.withResolvers());
+  const events = threads.run({ ...body, messages: [...messages, user('m2', `hold ${threadId}`)] });
+  await expect
+    .poll(async () => (await fixture.client.result(threadId, 'r2').catch(() => undefined))?.steeredInto)
+    .toBe('r1');
+  const answer = await threads.stop({ threadId, ...NAMES[name as keyof typeof NAMES] });
+  expect(await answer.json()).toEqual({ turn: name === 'the run that resumed' ? 'r2' : 'r1', state: 'canceled' });
+  expect((await events).at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } });
+  expect([await stateOf(threadId, 'r1'), await stateOf(threadId, 'r2')]).toEqual(['canceled', 'canceled']);
+});
+
+test.each(Object.keys(NAMES))('a stop by %s ends the message, too, before a worker has taken it', async (name) => {
+  const { messages, ...body } = await openInterrupted();
+  const { threadId } = body;
+  await rest();
+  const events = threads.run({ ...body, messages: [...messages, user('m2', 'hello')] });
+  await expect.poll(() => stateOf(threadId, 'r2')).toBe('queued');
+  expect(await (await threads.stop({ threadId, ...NAMES[name as keyof typeof NAMES] })).json()).toMatchObject({
+    state: 'canceled',
+  });
+  expect((await events).at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } });
+  expect([await stateOf(threadId, 'r1'), await stateOf(threadId, 'r2')]).toEqual(['canceled', 'canceled']);
+  await work();
+});
+
+test('a stop names a run that resumed without a message, also once the run has ended', async () => {
+  const { threadId, ...body } = await openInterrupted();
+  await rest();
+  const events = threads.run({ threadId, ...body });
+  await expect.poll(async () => (await fixture.client.result(threadId, 'r1')).requests).toEqual(['r2']);
+  expect(await (await threads.stop({ threadId, runId: 'r2' })).json()).toEqual({ turn: 'r1', state: 'canceled' });
+  expect((await events).at(-1)).toMatchObject({ outcome: { type: 'cancelled' } });
+  await work();
+  const next = threads.run({ threadId, runId: 'r3', messages: [user('m3', 'hello')] });
+  expect(await (await threads.stop({ threadId, runId: 'r2' })).json()).toEqual({ turn: 'r1', state: 'canceled' });
+  expect((await next).at(-1)).toMatchObject({ outcome: { type: 'success' } });
+});
