@@ -122,15 +122,14 @@ export class Keyspace {
     return this.#shared('calibrations');
   }
 
-  /** Keys of a model's gate: its state, those who wait by arrival and by time, and the calls in progress. */
-  gate(name: string): {
-    readonly state: string;
-    readonly waiters: string;
-    readonly due: string;
-    readonly calls: string;
-  } {
+  /**
+   * Keys of a model's gate: its state, its waiters by arrival and by time, and its calls in progress. `present` are the waiters
+   * that wait in their workers.
+   */
+  gate(name: string): Readonly<Record<'state' | 'waiters' | 'due' | 'present' | 'calls', string>> {
     const state = this.#shared(`gate:${name}`);
-    return { state, waiters: `${state}:waiters`, due: `${state}:due`, calls: `${state}:calls` };
+    const keyOf = (part: string): string => `${state}:${part}`;
+    return { state, waiters: keyOf('waiters'), due: keyOf('due'), present: keyOf('present'), calls: keyOf('calls') };
   }
 
   /** Key of the names of all gates, by the time until which they are known. */

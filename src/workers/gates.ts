@@ -1,18 +1,20 @@
 import type { EventListener } from '../domain/events.ts';
 import type { GatedModel, GatedRequest, GateSettings, ModelGate } from '../domain/gate.ts';
 import { HeldCall } from '../domain/held-call.ts';
-import { isModelError } from '../domain/model.ts';
+import { isModelError, type ModelError } from '../domain/model.ts';
+import { readModelError } from '../domain/model-answer.ts';
 import type { Clock } from '../domain/ports/clock.ts';
 import type { GateReport, GateStore } from '../domain/ports/gate-store.ts';
+import { RefusalCredit } from './refusal-credit.ts';
 import type { Timers } from './timers.ts';
 
-/** ms between two looks at the gates that other workers found limited. A worker finds the others by its own calls. */
-const REFRESH_EVERY_MS = 60_000;
+/** ms between two looks at the gates that other workers found limited: one small command, of which a process notices nothing. */
+const REFRESH_EVERY_MS = 1_000;
 const HOLD_EVERY_MS = 20_000;
-/** A call that has to wait no longer than this waits here. Another turn would take as long to claim the worker's slot. */
+/** A call waits here for this long at most. A longer wait would take the worker's slot from calls of other models. */
 const AT_GATE_MS = 1_000;
-/** Each wait is longer by up to this share, so that those who wait do not all come back at once. */
-const JITTER = 0.1;
+/** Each longer wait grows by up to this share and by up to this time. The gate itself spreads those who come back. */
+const [JITTER, MOST_JITTER_MS] = [0.1, 1_000];
 
 export interface GatesOptions {
   readonly clock: Clock;
@@ -24,8 +26,8 @@ export interface GatesOptions {
 
 /**
  * The gates of models, as this process knows them. While no provider refuses a call, and for a model without limits of its
- * own, a call costs nothing. From the first refusal on, every call of the model asks the gate in Redis. While Redis is
- * down, calls pass.
+ * own, a call costs nothing. From the first refusal on, every call of the model asks the gate in Redis. Other processes learn
+ * of the gate within about a second. While Redis is down, calls pass.
  */
 export class Gates {
   readonly #options: GatesOptions;
@@ -33,6 +35,7 @@ export class Gates {
   readonly #limited = new Set<string>();
   /** Callers in progress, by gate, whose places this process renews. */
   readonly #inside = new Map<string, Set<string>>();
+  readonly #credit = new RefusalCredit();
   #store: GateStore | undefined;
   #timers: readonly { stop(): void }[] = [];
 
@@ -40,7 +43,7 @@ export class Gates {
     this.#options = options;
   }
 
-  /** Reads which gates hold calls now, and then every minute until `stop`. */
+  /** Reads which gates hold calls now, and then every second until `stop`. */
   async start(store: GateStore): Promise<void> {
     const { timers } = this.#options;
     this.#store = store;
@@ -56,54 +59,97 @@ export class Gates {
     this.#store = undefined;
   }
 
-  /** @param waiter the turn or summary that makes the calls */
+  /** @param waiter the turn or summary that makes the calls, one at a time */
   gateFor(waiter: string): ModelGate {
+    /** Gates at which this caller has a place. A list of models leaves them when another of its models is called. */
+    const held = new Set<string>();
     return {
       pass: async (model, request, call) => {
-        const caller = { name: nameGate(model), waiter, model };
+        const caller = { name: nameGate(model), waiter, model, held };
         await this.#enter(caller, request);
+        this.#leaveOthers(caller);
         return await this.#callInside(caller, call);
       },
     };
   }
 
-  async #enter({ name, waiter, model }: Caller, { tokens, signal }: GatedRequest): Promise<void> {
+  async #enter(caller: Caller, { tokens, signal }: GatedRequest): Promise<void> {
+    const { name, waiter, model, held } = caller;
     const { gate: settings } = model;
     if (!this.#limited.has(name) && !hasLimits(settings)) return;
     const { name: _, ...limits } = settings ?? {};
+    const { clock } = this.#options;
+    const until = clock.now() + AT_GATE_MS;
     for (;;) {
-      const passage = await this.#ask((store) => store.enterGate({ gate: name, waiter, tokens, ...limits }));
+      const patienceMs = Math.max(0, until - clock.now());
+      const entry = { gate: name, waiter, tokens, patienceMs, ...limits };
+      const passage = await this.#ask((store) => store.enterGate(entry));
       if (passage?.status === 'open') this.#limited.delete(name);
       if (passage?.status !== 'held') return;
-      if (passage.waitMs > AT_GATE_MS) throw new HeldCall(model.profile.id, this.#dueAfter(passage.waitMs));
-      await new Promise<void>((wake) => this.#options.timers.after(passage.waitMs, wake));
-      signal.throwIfAborted();
+      const { waitMs } = passage;
+      if (waitMs > patienceMs) {
+        held.add(name);
+        throw new HeldCall(model.profile.id, this.#dueAfter(waitMs));
+      }
+      await this.#wait(waitMs, signal);
+      if (signal.aborted) {
+        this.#report(caller, 'left');
+        throw signal.reason;
+      }
     }
+  }
+
+  /** Gives back the places of this caller at the gates of other models, so that it no longer counts as waiting there. */
+  #leaveOthers({ name, held, ...caller }: Caller): void {
+    held.delete(name);
+    for (const other of held) this.#report({ ...caller, name: other, held }, 'left');
+    held.clear();
   }
 
   async #callInside<Answer>(caller: Caller, call: () => Promise<Answer>): Promise<Answer> {
     const { name, waiter, model } = caller;
-    const startedAt = this.#options.clock.now();
+    const { clock } = this.#options;
+    const startedAt = clock.now();
+    this.#credit.noteCall(name);
     const inside = model.gate?.concurrent === undefined ? undefined : this.#insideOf(name).add(waiter);
     try {
       const answer = await call();
-      this.#report(caller, startedAt, 'answered');
+      this.#reportCall(caller, 'answered', clock.now() - startedAt);
       return answer;
     } catch (error) {
-      if (!isModelError(error, 'retry') || !error.isLimit) {
-        this.#report(caller, startedAt, 'failed');
+      // A model may be user code, whose times may be no numbers.
+      const read = isModelError(error, 'retry') ? readModelError(error, clock.now()) : undefined;
+      if (read?.isLimit !== true) {
+        this.#reportCall(caller, 'failed', clock.now() - startedAt);
         throw error;
       }
-      this.#limited.add(name);
-      const { retryAt = 0 } = error;
-      const retryAfterMs = error.retryAt === undefined ? undefined : Math.max(0, retryAt - this.#options.clock.now());
-      const report = this.#describe(caller, startedAt, 'limited');
-      const waitMs = await this.#ask((store) => store.leaveGate({ ...report, retryAfterMs }));
-      if (waitMs === undefined) throw error;
-      throw new HeldCall(model.profile.id, Math.max(retryAt, this.#dueAfter(waitMs)), error);
+      throw (await this.#reportRefusal(caller, read, clock.now() - startedAt)) ?? error;
     } finally {
       inside?.delete(waiter);
     }
+  }
+
+  /** Returns the error with the time that the gate chose. Undefined: the caller chooses the time. */
+  async #reportRefusal(
+    { name, waiter, model, held }: Caller,
+    refusal: ModelError,
+    callMs: number,
+  ): Promise<HeldCall | undefined> {
+    const { retryAt } = refusal;
+    const isAlone = retryAt === undefined && this.#credit.spend(name);
+    if (isAlone && !this.#limited.has(name) && !hasLimits(model.gate)) return undefined;
+    this.#limited.add(name);
+    const report: GateReport = {
+      gate: name,
+      waiter,
+      outcome: isAlone ? 'refused' : 'limited',
+      callMs: Math.max(0, callMs),
+      retryAfterMs: retryAt === undefined ? undefined : Math.max(0, retryAt - this.#options.clock.now()),
+    };
+    const waitMs = await this.#ask((store) => store.leaveGate(report));
+    if (waitMs === undefined) return undefined;
+    held.add(name);
+    return new HeldCall(model.profile.id, this.#dueAfter(waitMs), refusal);
   }
 
   #insideOf(name: string): Set<string> {
@@ -112,24 +158,35 @@ export class Gates {
     return inside;
   }
 
-  /** Reports the end of a call to a gate that counts calls. The caller does not wait for the report. */
-  #report(caller: Caller, startedAt: number, outcome: GateReport['outcome']): void {
-    if (!this.#limited.has(caller.name) && !hasLimits(caller.model.gate)) return;
-    void this.#ask((store) => store.leaveGate(this.#describe(caller, startedAt, outcome)));
+  /** Reports the end of a call to a gate that counts calls. */
+  #reportCall(caller: Caller, outcome: GateReport['outcome'], callMs: number): void {
+    if (this.#limited.has(caller.name) || hasLimits(caller.model.gate)) this.#report(caller, outcome, callMs);
   }
 
-  #describe({ name: gate, waiter }: Caller, startedAt: number, outcome: GateReport['outcome']): GateReport {
-    return { gate, waiter, outcome, callMs: Math.max(0, this.#options.clock.now() - startedAt) };
+  /** The caller does not wait for the report. */
+  #report({ name: gate, waiter }: Caller, outcome: GateReport['outcome'], callMs = 0): void {
+    void this.#ask((store) => store.leaveGate({ gate, waiter, outcome, callMs: Math.max(0, callMs) }));
   }
 
   #dueAfter(waitMs: number): number {
     const { clock, random = Math.random } = this.#options;
-    return clock.now() + Math.ceil(waitMs * (1 + JITTER * random()));
+    return clock.now() + Math.ceil(waitMs + Math.min(waitMs * JITTER, MOST_JITTER_MS) * random());
+  }
+
+  /** Waits, at most until the signal aborts. */
+  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wake = (): void => resolve();
+    const timer = this.#options.timers.after(ms, wake);
+    signal.addEventListener('abort', wake, { once: true });
+    if (signal.aborted) wake();
+    await promise;
+    timer.stop();
+    signal.removeEventListener('abort', wake);
   }
 
   async #refresh(store: GateStore): Promise<void> {
-    const gates = await this.#ask(() => store.listGates());
-    for (const { gate } of gates ?? []) this.#limited.add(gate);
+    for (const name of (await this.#ask(() => store.nameGates())) ?? []) this.#limited.add(name);
   }
 
   async #holdPlaces(store: GateStore): Promise<void> {
@@ -151,6 +208,7 @@ interface Caller {
   readonly name: string;
   readonly waiter: string;
   readonly model: GatedModel;
+  readonly held: Set<string>;
 }
 
 function nameGate({ gate, profile }: GatedModel): string {

@@ -6,6 +6,8 @@ export interface GateEntry {
   readonly waiter: string;
   /** Input tokens of the call. */
   readonly tokens: number;
+  /** ms that the caller can wait in its worker. If it has to wait longer, it leaves its worker, and comes back later. */
+  readonly patienceMs: number;
   readonly requestsPerMinute?: number | undefined;
   readonly tokensPerMinute?: number | undefined;
   readonly concurrent?: number | undefined;
@@ -18,12 +20,16 @@ export type GatePassage =
   /** The caller asks again after this time. */
   | { readonly status: 'held'; readonly waitMs: number };
 
-/** A call that passed a gate and has ended. */
+/** A call that passed a gate and has ended, or a caller that gives up its place. */
 export interface GateReport {
   readonly gate: string;
   readonly waiter: string;
-  /** `limited`: the provider refused the call, because it limits calls or is overloaded. */
-  readonly outcome: 'answered' | 'limited' | 'failed';
+  /**
+   * - `limited`: the provider refused the call, because it limits calls or is overloaded.
+   * - `refused`: the same, but the provider answers most other calls.
+   * - `left`: the caller no longer waits, and made no call.
+   */
+  readonly outcome: 'answered' | 'limited' | 'refused' | 'failed' | 'left';
   /** ms since the call began. */
   readonly callMs: number;
   /** ms after which the provider allows the next call. Absent if it gave no time. */
@@ -46,12 +52,14 @@ export interface GateStore {
   /** Asks to pass a gate. */
   enterGate(entry: GateEntry): Promise<GatePassage>;
   /**
-   * Reports the end of a call.
-   * @returns for a limited call: ms after which the caller asks again. Otherwise 0
+   * Reports the end of a call or of a wait.
+   * @returns for a limited or refused call: ms after which the caller asks again. Otherwise 0
    */
   leaveGate(report: GateReport): Promise<number>;
   /** Renews the places of calls in progress, which otherwise end a minute after the call began. */
   holdPlaces(gate: string, waiters: readonly string[]): Promise<void>;
+  /** Names the gates that hold calls, or did so within the last minute. Costs one small command. */
+  nameGates(): Promise<string[]>;
   /** Lists the gates that hold calls, or did so within the last minute. */
   listGates(): Promise<GateState[]>;
 }

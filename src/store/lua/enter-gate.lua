@@ -1,53 +1,67 @@
 #!lua flags=allow-oom
--- Asks to pass the gate of a model. A waiter keeps its place in the order of arrival. If it does not come back when it is due,
--- the places behind it move up.
--- KEYS: gate, waiters by arrival, waiters by the time when they are due, calls in progress, all gates
+-- Asks to pass the gate of a model. Waiters pass in the order of their arrival. The learned rate grows with each passage,
+-- and not with the answers: a refusal comes at once, while an answer may take minutes.
+-- KEYS: gate, waiters by arrival, waiters by the time when they are due, present waiters by arrival, calls in progress, all gates
 -- ARGV: name of the gate, waiter, ms that an idle gate is kept, tokens, limits a minute of requests and of tokens (0: none),
--- limit of calls at the same time (0: none), ms that a call keeps its place without a renewal
--- Reply: 'open' | 'passed' | ms to wait
+-- limit of calls at the same time (0: none), ms that a call keeps its place without a renewal, ms that the caller can wait here
+-- Reply: 'open' | 'passed' | ms to wait. A caller that cannot wait that long is absent until then
 -- @include clock
-local gate, waiters, due, calls, gates = unpack(KEYS)
+local gate, waiters, due, present, calls, gates = unpack(KEYS)
 local name, waiter, idle_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
 -- @include gate
+-- @include gate-line
+-- Time of a call that is assumed until one has ended.
+local CALL_MS, LOOK_MS, LONGEST_LOOK_MS = 200, 250, 5000
+-- Factors by which the rate grows in a second, and at most with one call. If refusals are late, it takes more than a second.
+local GROWTH, CALL_GROWTH, SLOW_GROWTH, LEAST_GROWTH_MS, LAGS = 2, 1.3, 1.02, 1000, 2
 local state = read_gate()
-local tokens, concurrent, place_ms = tonumber(ARGV[4]), tonumber(ARGV[7]), tonumber(ARGV[8])
-local rate = math.min(state.rate or math.huge, rate_of(ARGV[5]))
-local tokens_rate = rate_of(ARGV[6])
-if rate == math.huge and tokens_rate == math.huge and concurrent == 0 then return 'open' end
+local tokens, concurrent, place_ms, patience = tonumber(ARGV[4]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local rate, tokens_rate = math.min(state.rate or math.huge, rate_of(ARGV[5])), rate_of(ARGV[6])
+if rate == math.huge and tokens_rate == math.huge and concurrent == 0 then
+  redis.call('ZREM', gates, name)
+  return 'open'
+end
 
-local level = fill(state.level, state.at, rate)
-local tokens_level = fill(state.tokens, state.at, tokens_rate)
+local level, tokens_level = fill(state.level, state.levelAt, rate), fill(state.tokens, state.tokensAt, tokens_rate)
 -- A request with more tokens than the bucket holds passes when the bucket is full, and leaves a debt.
-local needed = math.min(tokens, tokens_rate * BURST_MS)
+local needed = math.min(tokens, most_of(tokens_rate))
 redis.call('ZREMRANGEBYSCORE', calls, '-inf', now)
 local free = concurrent > 0 and concurrent - redis.call('ZCARD', calls) or math.huge
+local rank, ahead = join_line()
 
-for _, late in ipairs(redis.call('ZRANGEBYSCORE', due, '-inf', now - LATE_MS, 'LIMIT', 0, 100)) do
-  if late ~= waiter then redis.call('ZREM', waiters, late) redis.call('ZREM', due, late) end
-end
-redis.call('ZADD', waiters, 'NX', now, waiter)
-redis.call('ZADD', due, now, waiter)
-local rank = redis.call('ZRANK', waiters, waiter)
--- Only those ahead who are due compete for what is free now.
-local ahead = 0
-for _, other in ipairs(redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, 100)) do
-  if (redis.call('ZRANK', waiters, other) or math.huge) < rank then ahead = ahead + 1 end
+-- The rate does not grow by a call that probes after a pause. It grows only while calls use it, which keeps the bucket at most half full.
+local function grow()
+  local since = now - state.levelAt
+  local unspent = (state.level or 0) + since * rate - most_of(rate) / 2
+  if not state.rate or state.rate > rate or unspent > 1.5 then return end
+  local ceiling = state.ceiling or math.huge
+  local is_near = state.rate >= ceiling * NEAR and state.rate <= ceiling * FAR
+  local grown = state.rate * math.min(CALL_GROWTH, (is_near and SLOW_GROWTH or GROWTH) ^ (since / math.max(LEAST_GROWTH_MS, LAGS * state.lag)))
+  state.rate = state.rate < ceiling * NEAR and math.min(grown, ceiling * NEAR) or grown
 end
 
 if state.paused <= now and level >= 1 + ahead and free > ahead and tokens_level >= needed * (1 + ahead) then
-  redis.call('ZREM', waiters, waiter)
-  redis.call('ZREM', due, waiter)
-  if concurrent > 0 then redis.call('ZADD', calls, now + place_ms, waiter) end
-  if rate < math.huge then state.level = level - 1 end
-  if tokens_rate < math.huge then state.tokens = tokens_level - tokens end
-  state.at = math.max(now, state.at)
-  write_gate(state)
-  keep({ gate, calls }, idle_ms)
+  leave_line(waiter)
+  if concurrent > 0 then
+    redis.call('ZADD', calls, now + place_ms, waiter)
+    keep(calls, place_ms)
+  end
+  if state.opened < state.paused then state.opened = now else grow() end
+  if rate < math.huge then state.level, state.levelAt = level - 1, now end
+  if tokens_rate < math.huge then state.tokens, state.tokensAt = tokens_level - tokens, now end
+  write_gate(state, BURST_MS + math.max(time_for(1, rate), time_for(-(state.tokens or 0), tokens_rate)))
   return 'passed'
 end
 
-local place = rank + 1
+-- ms until the line has moved up to this place. Nothing tells when the next call ends, so the first one looks from time to time.
+local length = state.length or CALL_MS
+local look_ms = state.length and math.min(length / 10, LONGEST_LOOK_MS) or LOOK_MS
+local function time_until(place)
+  local busy = place > free and math.max((place - free - 1) * length / concurrent, look_ms) or 0
+  return math.max(time_for(place - level, rate), time_for(needed * place - tokens_level, tokens_rate), busy)
+end
 local paused_ms = math.max(state.paused - now, 0)
-local busy_ms = free < place and BUSY_MS or 0
-local wait = paused_ms + math.max(time_for(place - level, rate), time_for(needed * place - tokens_level, tokens_rate), busy_ms)
-return hold(wait, paused_ms)
+-- Only those who come back in the meantime are ahead for a caller that waits here.
+local wait = paused_ms + time_until(math.min(rank, redis.call('ZCOUNT', due, '-inf', now + patience) - 1) + 1)
+if wait <= patience then return wait_for(math.max(wait, LEAST_WAIT_MS)) end
+return send_away(state, paused_ms, time_until(rank + 1), rate)

@@ -1,47 +1,57 @@
 #!lua flags=allow-oom
--- Reports the end of a call that passed a gate. A refusal pauses the gate and lowers its rate, an answer raises the rate.
--- KEYS: gate, waiters by arrival, waiters by the time when they are due, calls in progress, all gates
+-- Reports the end of a call that passed a gate, or gives up the place of a caller that waits. A refusal by a limit pauses the gate.
+-- The first one of a row also lowers its rate. Another refusal (outcome 'refused') lets only its own caller wait.
+-- KEYS: gate, waiters by arrival, waiters by the time when they are due, present waiters by arrival, calls in progress, all gates
 -- ARGV: name of the gate, waiter, ms that an idle gate is kept, outcome, ms since the call began, ms after which the provider
 -- allows a call or ''
 -- Reply: ms after which a refused caller asks again, otherwise 0
 -- @include clock
-local gate, waiters, due, calls, gates = unpack(KEYS)
+local gate, waiters, due, present, calls, gates = unpack(KEYS)
 local name, waiter, idle_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local outcome, call_ms, asked = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
 -- @include gate
-redis.call('ZREM', calls, waiter)
-local state = read_gate()
--- Only calls that began after the last pause say something about the rate.
-local is_news = now - call_ms > math.max(state.cut, state.paused)
+-- @include gate-line
+-- A gate begins at one call a second.
+local START_RATE, LEAST_RATE, CUT = 1 / 1000, 1 / 20000, 0.8
+-- Pause after a refusal without a time: that of some calls, and at most a second. It doubles with each refused probe.
+local PAUSE_CALLS, PAUSE_MS, LONGEST_BACKOFF_MS, LONGEST_PAUSE_MS = 4, 1000, 30000, 3600000
+-- Calls that began so soon after the first one after a pause are probes, too.
+local PROBE_MS = 200
+-- Refused callers come before those who never called, in the order of their calls.
+local PRECEDENCE_MS = 3600000
 
-if outcome == 'answered' then
-  if not state.rate or not is_news then return 0 end
-  local growth = START_GROWTH
-  if state.ceiling then
-    local share = state.rate / state.ceiling
-    growth = (share < NEAR or share > FAR) and GROWTH or SLOW_GROWTH
-  end
-  state.rate, state.refusals = state.rate * growth, 0
-  state.won, state.wonAt = won_rate(state) + 1 / MEMORY_MS, now
-  write_gate(state)
+local was_counted = redis.call('ZREM', calls, waiter) == 1
+if outcome == 'left' then
+  leave_line(waiter)
   return 0
 end
-if outcome ~= 'limited' then return 0 end
-
--- A refusal right after another one says that the provider still answers no call. It lengthens the pause and not the way back.
-if is_news and state.refusals == 0 then
-  local won = won_rate(state)
-  state.ceiling = state.rate and math.min(state.rate, math.max(won / NEAR, LEAST_RATE))
-  state.rate = state.rate and math.max(LEAST_RATE, math.min(state.rate * CUT, won)) or START_RATE
+local state = read_gate()
+if outcome == 'answered' or outcome == 'failed' then
+  if outcome == 'answered' then state.refusals = 0 end
+  if was_counted then state.length = (state.length or call_ms) * 0.8 + call_ms * 0.2 end
+  if was_counted or state.rate then write_gate(state, was_counted and idle_ms or 0) end
+  return 0
 end
-if is_news then state.refusals, state.cut = state.refusals + 1, now end
--- Without a time from the provider, and for refusals in a row, the pauses grow.
-local backoff = math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ^ (state.refusals - 1))
-local pause = asked and state.refusals <= 1 and asked or math.max(asked or 0, backoff)
-state.paused = math.max(state.paused, now + math.min(pause, LONGEST_PAUSE_MS))
--- One call tries the provider at the end of the pause.
-state.level, state.at = 1, state.paused
-write_gate(state)
-redis.call('ZADD', waiters, 'NX', now, waiter)
-local paused_ms = state.paused - now
-return hold(paused_ms + time_for(redis.call('ZRANK', waiters, waiter), state.rate), paused_ms)
+
+local began, pause = now - call_ms, asked or 0
+-- A call that began before the end of the last pause says nothing new about the rate.
+local is_news = outcome == 'limited' and (not state.rate or began >= state.paused)
+if is_news then
+  state.lag = math.max(call_ms, state.lag / 2)
+  if not state.rate then
+    state.rate, state.refusals = START_RATE, 1
+  elseif state.opened >= state.paused and began <= state.opened + PROBE_MS then
+    state.refusals = state.refusals + 1
+  else
+    state.ceiling, state.rate, state.refusals = state.rate, math.max(LEAST_RATE, state.rate * CUT), 1
+  end
+  local backoff = math.min(LONGEST_BACKOFF_MS, math.min(PAUSE_MS, PAUSE_CALLS / state.rate) * 2 ^ (state.refusals - 1))
+  if not asked or state.refusals > 1 then pause = math.max(pause, backoff) end
+end
+local paused = now + math.min(pause, LONGEST_PAUSE_MS)
+-- One call passes at the end of the pause, and the bucket fills from then on.
+if (is_news or pause > 0) and paused > state.paused then state.paused, state.level, state.levelAt = paused, 1, paused end
+write_gate(state, idle_ms)
+redis.call('ZADD', waiters, 'NX', began - PRECEDENCE_MS, waiter)
+local rank, rate = redis.call('ZRANK', waiters, waiter), state.rate or math.huge
+return send_away(state, math.max(state.paused - now, 0), time_for(rank, rate), rate)

@@ -1,0 +1,56 @@
+-- Requires: gate, and the keys and names of a gate. Defines: the line of those who wait at a gate.
+-- A waiter is present while it waits in its worker. It is absent while its turn is suspended, and comes back when it is due.
+-- Absent waiters keep their places, and do not hold up those who are present.
+
+-- An absent waiter that is so late loses its place, e.g. because its turn was canceled. A present one that does not ask in time
+-- counts as absent, e.g. because its worker died.
+local LATE_MS, GONE_MS = 10000, 1000
+local LEAST_WAIT_MS, LEAST_AWAY_MS = 20, 500
+-- Part of the expected wait for which a waiter is away, because the rate may grow. A sweep wakes a waiter up to a second late, so
+-- each comes back early by the time of two calls, at most a second.
+local AWAY, EARLY_MS, EARLY_CALLS = 0.75, 1000, 2
+-- All who wait come back at most 200 times a second together. Each comes back within 30 s, or within 20 ms for each waiter.
+local SPACING_MS, LONGEST_AWAY_MS, LONGEST_SPACING_MS = 5, 30000, 20
+-- Time in which a rate that doubles each second grows by a factor of e.
+local DOUBLING_MS = 1443
+
+local function leave_line(member)
+  for _, line in ipairs({ waiters, due, present }) do redis.call('ZREM', line, member) end
+end
+
+-- Enters the waiter. Returns the number of all waiters ahead, and the number of those who are present.
+local function join_line()
+  redis.call('ZADD', due, now, waiter)
+  for _, late in ipairs(redis.call('ZRANGE', due, '-inf', now - LATE_MS, 'BYSCORE', 'LIMIT', 0, 100)) do leave_line(late) end
+  redis.call('ZADD', waiters, 'NX', now, waiter)
+  redis.call('ZADD', present, redis.call('ZSCORE', waiters, waiter), waiter)
+  local ahead = 0
+  for _, other in ipairs(redis.call('ZRANGE', present, 0, 50)) do
+    if other == waiter then break end
+    local is_gone = tonumber(redis.call('ZSCORE', due, other) or 0) < now - GONE_MS
+    if is_gone then redis.call('ZREM', present, other) else ahead = ahead + 1 end
+  end
+  return redis.call('ZRANK', waiters, waiter), ahead
+end
+
+-- Writes when the waiter asks again, and returns the ms until then.
+local function wait_for(ms)
+  ms = math.ceil(ms)
+  redis.call('ZADD', due, now + ms, waiter)
+  redis.call('ZREMRANGEBYSCORE', gates, '-inf', now)
+  redis.call('ZADD', gates, now + ms + idle_ms, name)
+  for _, key in ipairs({ gate, waiters, due, present, gates }) do keep(key, ms + idle_ms) end
+  return ms
+end
+
+-- Sends the waiter away until about its turn, which is `expected` ms after the pause at the present rate.
+local function send_away(state, paused_ms, expected, rate)
+  redis.call('ZREM', present, waiter)
+  -- A rate that doubles each second is there sooner.
+  local is_growing = state.rate == rate and rate > FAR * (state.ceiling or 0)
+  local soonest = is_growing and DOUBLING_MS * math.log(1 + expected / DOUBLING_MS) or expected * AWAY
+  local longest = math.max(LONGEST_AWAY_MS, redis.call('ZCARD', waiters) * LONGEST_SPACING_MS)
+  local spaced = redis.call('ZRANK', waiters, waiter) * SPACING_MS
+  local away = math.max(spaced, math.min(soonest, longest)) - math.min(EARLY_MS, EARLY_CALLS / rate)
+  return wait_for(math.max(LEAST_AWAY_MS, paused_ms + away))
+end
