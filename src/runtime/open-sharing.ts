@@ -9,12 +9,12 @@ import { systemClock } from './system.ts';
 import type { WorkersSettings } from './workers-options.ts';
 
 /** Opens the gates that this process shares with all other workers, until it closes. */
-export async function openGates(
+export function openGates(
   store: GateStore,
   { onEvent, closers }: { readonly onEvent: EventListener; readonly closers: Closers },
-): Promise<Gates> {
+): Gates {
   const gates = new Gates({ clock: systemClock, timers: systemTimers, onEvent });
-  await gates.start(store);
+  gates.start(store);
   closers.add(() => gates.stop());
   return gates;
 }

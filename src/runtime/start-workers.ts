@@ -133,7 +133,7 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   await reportServers(connected, onEvent);
   await calibrations.start(store);
   closers.add(() => calibrations.stop());
-  const gates = await openGates(connected.gates, startup);
+  const gates = openGates(connected.gates, startup);
   const loop = watchLoop(startup, { worker });
   const shutdown = new Shutdown();
   const ports = {

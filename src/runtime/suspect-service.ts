@@ -96,7 +96,7 @@ async function prepare({ settings, claimed }: Task, shutdown: Shutdown, forward:
   const { store, gates: gateStore } = await connectStore({ url, tls, prefix, shards, onError: onStoreError });
   await calibrations.start(store);
   const gates = new Gates({ clock: systemClock, timers: systemTimers, onEvent });
-  await gates.start(gateStore);
+  gates.start(gateStore);
   const worker = createIdSource().next();
   const loop = watchLoop({ settings, onEvent }, { worker, owner: claimed.lease.owner });
   const { suspect } = createHandlers({

@@ -8,8 +8,10 @@ import type { GateReport, GateStore } from '../domain/ports/gate-store.ts';
 import { RefusalCredit } from './refusal-credit.ts';
 import type { Timers } from './timers.ts';
 
-/** ms between two looks at the gates that other workers found limited: one small command, of which a process notices nothing. */
-const REFRESH_EVERY_MS = 1_000;
+/** ms for which a look at the gates that other workers found limited is used. A look is one small command. An idle process sends none. */
+const LOOK_MS = 1_000;
+/** A call waits for a look for this long at most. If Redis does not answer, it passes. */
+const LOOK_ANSWERS_MS = 250;
 const HOLD_EVERY_MS = 20_000;
 /** A call waits here for this long at most. A longer wait would take the worker's slot from calls of other models. */
 const AT_GATE_MS = 1_000;
@@ -27,7 +29,7 @@ export interface GatesOptions {
 /**
  * The gates of models, as this process knows them. While no provider refuses a call, and for a model without limits of its
  * own, a call costs nothing. From the first refusal on, every call of the model asks the gate in Redis. Other processes learn
- * of the gate within about a second. While Redis is down, calls pass.
+ * of the gate within a second. While Redis is down, calls pass.
  */
 export class Gates {
   readonly #options: GatesOptions;
@@ -37,25 +39,22 @@ export class Gates {
   readonly #inside = new Map<string, Set<string>>();
   readonly #credit = new RefusalCredit();
   #store: GateStore | undefined;
-  #timers: readonly { stop(): void }[] = [];
+  #holding: { stop(): void } | undefined;
+  #look: Promise<void> | undefined;
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: GatesOptions) {
     this.#options = options;
   }
 
-  /** Reads which gates hold calls now, and then every second until `stop`. */
-  async start(store: GateStore): Promise<void> {
-    const { timers } = this.#options;
+  /** Opens the gates until `stop`. */
+  start(store: GateStore): void {
     this.#store = store;
-    await this.#refresh(store);
-    this.#timers = [
-      timers.every(REFRESH_EVERY_MS, () => this.#refresh(store)),
-      timers.every(HOLD_EVERY_MS, () => this.#holdPlaces(store)),
-    ];
+    this.#holding = this.#options.timers.every(HOLD_EVERY_MS, () => this.#holdPlaces(store));
   }
 
   stop(): void {
-    for (const timer of this.#timers) timer.stop();
+    this.#holding?.stop();
     this.#store = undefined;
   }
 
@@ -76,6 +75,7 @@ export class Gates {
   async #enter(caller: Caller, { tokens, signal }: GatedRequest): Promise<void> {
     const { name, waiter, model, held } = caller;
     const { gate: settings } = model;
+    await this.#refresh();
     if (!this.#limited.has(name) && !hasLimits(settings)) return;
     const { name: _, ...limits } = settings ?? {};
     const { clock } = this.#options;
@@ -185,8 +185,21 @@ export class Gates {
     signal.removeEventListener('abort', wake);
   }
 
-  async #refresh(store: GateStore): Promise<void> {
-    for (const name of (await this.#ask(() => store.nameGates())) ?? []) this.#limited.add(name);
+  /** Looks which gates hold calls now, unless a look is recent. Calls at the same time share one look. */
+  async #refresh(): Promise<void> {
+    const now = this.#options.clock.now();
+    if (now - this.#lookedAt >= LOOK_MS) {
+      this.#lookedAt = now;
+      this.#look = this.#ask((store) => store.nameGates()).then((names = []) => {
+        for (const name of names) this.#limited.add(name);
+        this.#look = undefined;
+      });
+    }
+    if (this.#look === undefined) return;
+    const silence = Promise.withResolvers<void>();
+    const timer = this.#options.timers.after(LOOK_ANSWERS_MS, silence.resolve);
+    await Promise.race([this.#look, silence.promise]);
+    timer.stop();
   }
 
   async #holdPlaces(store: GateStore): Promise<void> {
