@@ -90,6 +90,28 @@ test.each([
   expect(result.body).toMatchObject({ state: 'completed', answer: { content } });
 });
 
+test('an interrupt with the name of another turn cancels none, and an answer keeps the id of its request', async () => {
+  await enqueue('c-named', 'call ask');
+  const waiting = async () =>
+    (await http.call('GET', turnsOf('c-named'))).body['turns'] as { turn: string; state: string }[];
+  await expect.poll(async () => (await waiting())[0]?.state, { timeout: 60_000 }).toBe('waiting');
+  const [first] = await waiting();
+  const late = { ...hello, turn: 'late', onBusy: 'interrupt', busyTurn: 'other' };
+  expect(await http.call('POST', turnsOf('c-named'), { body: late })).toMatchObject({ status: 202 });
+  expect((await waiting()).map(({ turn, state }) => [turn, state])).toEqual([
+    [first?.turn, 'waiting'],
+    ['late', 'queued'],
+  ]);
+  const answers = { body: { request: 'r7', answers: { c2_0: { content: 'yes' } } } };
+  expect(await http.call('POST', `${turnsOf('c-named')}/${first?.turn}/answers`, answers)).toMatchObject({
+    status: 200,
+  });
+  const shown = await http.call('GET', `${turnsOf('c-named')}/${first?.turn}`);
+  expect(shown.body).toMatchObject({ requests: ['r7'] });
+  const nothing = await http.call('POST', turnsOf('c-named'), { body: { ...hello, busyTurn: 'other' } });
+  expect(outline(nothing)).toEqual({ status: 422, code: 'invalid_input', field: 'busyTurn' });
+});
+
 test('POST …/cancel settles a waiting turn, and a second call reports the same state', async () => {
   const path = await enqueue('c6', 'call ask');
   await expect.poll(async () => (await http.call('GET', path)).body['state']).toBe('waiting');

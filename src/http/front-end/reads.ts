@@ -32,9 +32,9 @@ export async function readOpenTurns(
 }
 
 /** Time in which the request that a stop is for may still arrive, in ms. A page may stop a message as soon as it has sent it. */
-const ARRIVAL_MS = 2_000;
+const ARRIVAL_MS = 500;
 /** Interval of the reads, in ms. */
-const READ_MS = 100;
+const READ_MS = 50;
 
 /** Reads until something is found, or its request can no longer be on its way. */
 export async function awaitArrival<Read>(
