@@ -207,7 +207,7 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     usage: (input) => readUsage(ports, input),
     failedTurns: (input) => listFailedTurns(ports, input),
     redrive: (conversation, turn, input) => redriveTurn(ports, conversation, turn, input),
-    answer: (conversation, turn, answers, options) => answerTurn(ports, conversation, turn, answers, options),
+    answer: (...call) => answerTurn(ports, ...call),
     append: (input) => appendMessages(ports, input),
     context: (conversation, at) => readContextView(ports, conversation, at),
     show: (conversation, version) => showVersion(ports, conversation, version),

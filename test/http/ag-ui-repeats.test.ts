@@ -3,6 +3,7 @@ import { agUiApp } from '../../src/http/ag-ui/ag-ui-app.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { callsOf, openThreads, textOf, user } from './ag-ui-thread.ts';
 import { createFrontEndAgent, gates } from './front-end-agent.ts';
+import { withOutages } from './outage-client.ts';
 import { serveApp } from './served-app.ts';
 
 const WAIT_MS = 60_000;
@@ -17,15 +18,7 @@ let count = 0;
 beforeAll(async () => {
   fixture = await openFixture();
   await fixture.startWorkers([createFrontEndAgent()]);
-  const { enqueueTurn } = fixture.client;
-  const client: typeof fixture.client = {
-    ...fixture.client,
-    enqueueTurn: async (input) => {
-      const outage = outages.shift();
-      if (outage !== undefined) throw outage;
-      return await enqueueTurn(input);
-    },
-  };
+  const client = withOutages(fixture, outages);
   server = await serveApp(agUiApp({ authenticate: 'none', clientFor: () => client, agent: 'guide' }));
   threads = openThreads(server.url);
 });

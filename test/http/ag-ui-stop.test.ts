@@ -4,6 +4,7 @@ import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
 import { type Fixture, openFixture, SHARDS } from '../client/fixture.ts';
 import { callsOf, openThreads, user } from './ag-ui-thread.ts';
 import { createFrontEndAgent, gates } from './front-end-agent.ts';
+import { withReadNotice } from './outage-client.ts';
 import { serveApp } from './served-app.ts';
 
 let fixture: Fixture;
@@ -17,11 +18,7 @@ let count = 0;
 beforeAll(async () => {
   fixture = await openFixture();
   await work();
-  const { result } = fixture.client;
-  const client: typeof fixture.client = {
-    ...fixture.client,
-    result: async (...call) => await result(...call).finally(() => looked.resolve()),
-  };
+  const client = withReadNotice(fixture.client, looked.resolve);
   server = await serveApp(agUiApp({ authenticate: 'none', clientFor: () => client, agent: 'guide' }));
   threads = openThreads(server.url);
 });

@@ -28,7 +28,7 @@ export function openThreads(url: string) {
   return { start, run, interrupt, stop };
 }
 
-export function readEvents(text: string): AgUiEvent[] {
+function readEvents(text: string): AgUiEvent[] {
   const frames = text.split('\n\n').filter((frame) => frame.startsWith('data: '));
   return frames.map((frame) => JSON.parse(frame.slice(6)) as AgUiEvent);
 }

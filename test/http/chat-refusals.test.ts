@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { aiSdkApp } from '../../src/http/ai-sdk/ai-sdk-app.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { createFrontEndAgent, gates } from './front-end-agent.ts';
+import { withOutages, withReadNotice } from './outage-client.ts';
 import { serveApp } from './served-app.ts';
 
 const WAIT_MS = 60_000;
@@ -18,16 +19,7 @@ let count = 0;
 beforeAll(async () => {
   fixture = await openFixture();
   await fixture.startWorkers([createFrontEndAgent()]);
-  const { enqueueTurn, result } = fixture.client;
-  const client: typeof fixture.client = {
-    ...fixture.client,
-    result: async (...call) => await result(...call).finally(() => looked.resolve()),
-    enqueueTurn: async (input) => {
-      const outage = outages.shift();
-      if (outage !== undefined) throw outage;
-      return await enqueueTurn(input);
-    },
-  };
+  const client = withReadNotice(withOutages(fixture, outages), looked.resolve);
   server = await serveApp(aiSdkApp({ authenticate: 'none', clientFor: () => client, agent: 'guide' }));
   otherServer = await serveApp(aiSdkApp({ authenticate: 'none', clientFor: () => client, agent: 'other' }));
 });

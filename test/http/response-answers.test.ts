@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { responsesApp } from '../../src/http/responses/responses-app.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { createFrontEndAgent } from './front-end-agent.ts';
+import { withOutages } from './outage-client.ts';
 import { serveApp } from './served-app.ts';
 
 const WAIT_MS = 60_000;
@@ -15,15 +16,7 @@ let count = 0;
 beforeAll(async () => {
   fixture = await openFixture();
   await fixture.startWorkers([createFrontEndAgent()]);
-  const { enqueueTurn } = fixture.client;
-  const client: typeof fixture.client = {
-    ...fixture.client,
-    enqueueTurn: async (input) => {
-      const outage = outages.shift();
-      if (outage !== undefined) throw outage;
-      return await enqueueTurn(input);
-    },
-  };
+  const client = withOutages(fixture, outages);
   server = await serveApp(responsesApp({ authenticate: 'none', clientFor: () => client, agent: 'guide' }));
 });
 afterAll(async () => {

@@ -55,8 +55,9 @@ export async function stopRun(
   }
   const { named, resumed } = run;
   // Messages of runs that resumed the turn stand behind it. They go first, so that none of them begins.
-  const behind = isSettled(resumed.state) ? [] : [...(resumed.requests ?? [])].reverse();
-  for (const turn of behind) if (turn !== named.turn) await readIfAny(client.cancel(nameOf(threadId), turn));
+  const others = (resumed.requests ?? []).filter((turn) => turn !== named.turn && turn !== resumed.turn);
+  const behind = isSettled(resumed.state) ? [] : others.toReversed();
+  for (const turn of behind) await readIfAny(client.cancel(nameOf(threadId), turn));
   const state = await client.cancel(nameOf(threadId), named.turn);
   if (!isSettled(resumed.state) && resumed.turn !== named.turn) await client.cancel(nameOf(threadId), resumed.turn);
   return { turn: named.turn, state };

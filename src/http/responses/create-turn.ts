@@ -22,7 +22,7 @@ export async function createTurn(
   request: CreateRequest,
   key: string = randomUUID(),
 ): Promise<ResponseName> {
-  const { client, tenant, nameOf } = backend;
+  const { client, tenant } = backend;
   const { history, input } = request;
   const previous = request.previous && (await readPrevious(backend, request.previous));
   const asked = previous?.conversation ?? request.conversation;
