@@ -39,7 +39,7 @@ export const modelSchema = z.looseObject({
   compact: functionSchema.optional(),
   gate: gateSettingsSchema.optional(),
   fallbacks: boundedList(
-    z.lazy((): z.ZodType<unknown> => modelSchema),
+    z.lazy((): z.ZodType => modelSchema),
     MAX_FALLBACKS,
   ).optional(),
 });

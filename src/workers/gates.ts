@@ -190,16 +190,18 @@ export class Gates {
     const now = this.#options.clock.now();
     if (now - this.#lookedAt >= LOOK_MS) {
       this.#lookedAt = now;
-      this.#look = this.#ask((store) => store.nameGates()).then((names = []) => {
-        for (const name of names) this.#limited.add(name);
-        this.#look = undefined;
-      });
+      this.#look = this.#lookNow();
     }
     if (this.#look === undefined) return;
     const silence = Promise.withResolvers<void>();
     const timer = this.#options.timers.after(LOOK_ANSWERS_MS, silence.resolve);
     await Promise.race([this.#look, silence.promise]);
     timer.stop();
+  }
+
+  async #lookNow(): Promise<void> {
+    for (const name of (await this.#ask((store) => store.nameGates())) ?? []) this.#limited.add(name);
+    this.#look = undefined;
   }
 
   async #holdPlaces(store: GateStore): Promise<void> {
