@@ -1,17 +1,24 @@
+import { z } from 'zod';
+
 /**
  * The gate of a model: a pause and a rate that all workers obey together. Nothing is written to Redis for a model
  * without limits here whose provider refuses no call.
  */
-export interface GateSettings {
-  /** Name of the gate. Models that share a limit of their account share a name. Default: the model and a hash of its key. */
-  readonly name?: string | undefined;
+export const gateSettingsSchema = z.strictObject({
+  /**
+   * Name of the gate, up to 200 characters. Models that share a limit of their account share a name. Default: the model and
+   * a hash of its key. For a model of your own or of the AI SDK, whose key turnfold does not know: the model.
+   */
+  name: z.string().min(1).max(200).optional(),
   /** Maximum calls a minute, of all workers together. */
-  readonly requestsPerMinute?: number | undefined;
+  requestsPerMinute: z.number().gt(0).max(1e9).optional(),
   /** Maximum input tokens a minute, of all workers together. */
-  readonly tokensPerMinute?: number | undefined;
+  tokensPerMinute: z.number().gt(0).max(1e12).optional(),
   /** Maximum calls at the same time, of all workers together. */
-  readonly concurrent?: number | undefined;
-}
+  concurrent: z.number().int().min(1).max(1e6).optional(),
+});
+
+export type GateSettings = Readonly<z.infer<typeof gateSettingsSchema>>;
 
 /** A model with the id and the settings of its gate. */
 export interface GatedModel {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { boundedList, boundedRecord } from './bounded-schemas.ts';
+import { gateSettingsSchema } from './gate.ts';
 import { jsonSchema } from './message.ts';
 
 /** Amounts of work that a model may be asked for, from least to most. Each model accepts some of them. */
@@ -105,21 +106,7 @@ export const modelOptionsSchema = z.strictObject({
    */
   streamOptions: z.boolean().optional(),
   /** Limits that all workers obey together for the calls of this model. */
-  gate: z
-    .strictObject({
-      /**
-       * Name of the gate. Models that share a limit of their account share a name, up to 200 characters. Default: the model
-       * and a hash of its key.
-       */
-      name: z.string().min(1).max(200).optional(),
-      /** Maximum calls a minute. */
-      requestsPerMinute: z.number().gt(0).max(1e9).optional(),
-      /** Maximum input tokens a minute. */
-      tokensPerMinute: z.number().gt(0).max(1e12).optional(),
-      /** Maximum calls at the same time. */
-      concurrent: z.number().int().min(1).max(1e6).optional(),
-    })
-    .optional(),
+  gate: gateSettingsSchema.optional(),
 });
 
 export type ModelOptions = z.infer<typeof modelOptionsSchema>;

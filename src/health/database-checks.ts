@@ -224,7 +224,7 @@ export function examineGates(gates: readonly GateState[]): Finding {
   return findWarning(
     name,
     `providers limit the calls of models: ${listed.join(', ')}`,
-    'Nothing is lost: the calls wait in order. Ask the provider for a higher limit, or give the agents a list of models.',
+    'The calls wait in order, each step for at most providerWaitMs (a day). Ask the provider for a higher limit, or give the agents a list of models.',
   );
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../domain/ports/turn-streams.ts';
 import { isSettled, type Waiting } from '../domain/turn.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
-import type { MemoryStream } from './turn-record.ts';
+import type { MemoryStream, MemoryTurn } from './turn-record.ts';
 
 /** Opens the streams of turns in memory. The contract tests in test/store run against these and against Redis. */
 export function openMemoryStreamStore(db: MemoryDatabase): StreamWriter & StreamReader & StreamNotices {
@@ -104,6 +104,14 @@ function appendPieces(db: MemoryDatabase, lease: TurnLease, batch: PieceBatch): 
   return { status: 'appended' };
 }
 
+/** All waits of a step at the gate of its model are one for readers. */
+function findStart(
+  { suspendedSince }: MemoryTurn,
+  { isHeld, step, since }: NonNullable<MemoryTurn['waiting']>,
+): number {
+  return (isHeld === true ? suspendedSince.get(step) : undefined) ?? since;
+}
+
 function readStream(
   db: MemoryDatabase,
   { conversation: ref, turn, after, afterSeq }: StreamQuery,
@@ -125,7 +133,7 @@ function readStream(
   const entries = (stream?.entries ?? []).filter(({ id }) => Number.parseInt(id, 10) > read);
   return {
     state,
-    ...(state === 'waiting' && waiting && { waitingSince: waiting.since }),
+    ...(state === 'waiting' && waiting && { waitingSince: findStart(record, waiting) }),
     ...(wait !== undefined && { behind: { turn: ahead, since: wait.since } }),
     head: log.length,
     start,

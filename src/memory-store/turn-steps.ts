@@ -103,6 +103,7 @@ export function suspend(
   const { conversation, record } = owned;
   const { passId } = request;
   const waiting = makeWait(db, record, request);
+  const earlier = record.waiting;
   const isForCalls = isAnswerKind(waiting.for);
   const limited = takeSuspension(db, record, request);
   if (limited === undefined) return { status: 'exhausted' };
@@ -118,7 +119,8 @@ export function suspend(
   conversation.leaseUntil = undefined;
   conversation.attempts = 0;
   db.ready.set(readyEntry('t', conversation.ref), isOver ? db.now() : waiting.until);
-  if (!isOver) emitWait(db, conversation, record, request);
+  const isHeldAgain = request.isHeld === true && earlier?.isHeld === true && earlier.step === request.step;
+  if (!isOver && !isHeldAgain) emitWait(db, conversation, record, request);
   notifyReaders(db, conversation, lease.turn);
   return { status: 'suspended' };
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Agent, ON_CANCEL } from '../domain/agent.ts';
 import { boundedList } from '../domain/bounded-schemas.ts';
 import { TurnfoldError } from '../domain/errors.ts';
+import { gateSettingsSchema } from '../domain/gate.ts';
 import { idSchema } from '../domain/ids.ts';
 import { ENCODINGS } from '../domain/model.ts';
 import { safeParse } from '../domain/parse.ts';
@@ -19,6 +20,7 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
  */
 const MAX_AGENTS = 10_000;
 const MAX_TOOLS = 10_000;
+const MAX_FALLBACKS = 1_000;
 
 const isSchema = (value: unknown): boolean => typeof value === 'object' && value !== null && '_zod' in value;
 const positive = z.number().gt(0);
@@ -35,6 +37,11 @@ export const modelSchema = z.looseObject({
   }),
   generate: functionSchema,
   compact: functionSchema.optional(),
+  gate: gateSettingsSchema.optional(),
+  fallbacks: boundedList(
+    z.lazy((): z.ZodType => modelSchema),
+    MAX_FALLBACKS,
+  ).optional(),
 });
 
 const timeoutError = `expected ms, more than 0 and at most ${LONGEST_TIMEOUT_MS}`;

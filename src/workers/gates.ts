@@ -8,7 +8,7 @@ import type { GateReport, GateStore } from '../domain/ports/gate-store.ts';
 import { RefusalCredit } from './refusal-credit.ts';
 import type { Timers } from './timers.ts';
 
-/** ms for which a look at the gates that other workers found limited is used. A look is one small command. An idle process sends none. */
+/** ms for which a look at the gates that other workers found limited is used. A look is one small command. */
 const LOOK_MS = 1_000;
 /** A call waits for a look for this long at most. If Redis does not answer, it passes. */
 const LOOK_ANSWERS_MS = 250;
@@ -27,9 +27,9 @@ export interface GatesOptions {
 }
 
 /**
- * The gates of models, as this process knows them. While no provider refuses a call, and for a model without limits of its
- * own, a call costs nothing. From the first refusal on, every call of the model asks the gate in Redis. Other processes learn
- * of the gate within a second. While Redis is down, calls pass.
+ * The gates of models, as this process knows them. For models without limits of their own, whose providers refuse no call, a
+ * process that makes calls costs one small command a second. An idle process costs nothing. From the first refusal on, every
+ * call of the model asks the gate in Redis. Other processes learn of the gate within a second. While Redis is down, calls pass.
  */
 export class Gates {
   readonly #options: GatesOptions;
@@ -190,16 +190,18 @@ export class Gates {
     const now = this.#options.clock.now();
     if (now - this.#lookedAt >= LOOK_MS) {
       this.#lookedAt = now;
-      this.#look = this.#ask((store) => store.nameGates()).then((names = []) => {
-        for (const name of names) this.#limited.add(name);
-        this.#look = undefined;
-      });
+      this.#look = this.#lookNow();
     }
     if (this.#look === undefined) return;
     const silence = Promise.withResolvers<void>();
     const timer = this.#options.timers.after(LOOK_ANSWERS_MS, silence.resolve);
     await Promise.race([this.#look, silence.promise]);
     timer.stop();
+  }
+
+  async #lookNow(): Promise<void> {
+    for (const name of (await this.#ask((store) => store.nameGates())) ?? []) this.#limited.add(name);
+    this.#look = undefined;
   }
 
   async #holdPlaces(store: GateStore): Promise<void> {

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import { ROLES, startWorkers } from '../../src/index.ts';
+import { modelChain, ROLES, startWorkers } from '../../src/index.ts';
 import { agentOf } from './agents.ts';
 
 /** A closed port: options must be refused before anything is opened. */
@@ -42,6 +42,7 @@ describe('the error of startWorkers names invalid options', () => {
     ['metrics.host', { metrics: { port: 0 } }],
     ['metrics.port', { metrics: { host: '127.0.0.1', port: 65_536 } }],
     ['summarizers[0].generate', { summarizers: [{ profile: model.profile }] }],
+    ['summarizers[0].gate.concurrent', { summarizers: [{ ...model, gate: { concurrent: 1.5 } }] }],
     ['signal', { signal: 5 }],
     ['onEvent', { onEvent: 5 }],
     ['onContent', { onContent: 5 }],
@@ -65,6 +66,14 @@ describe('the error of startWorkers names invalid options', () => {
     ['model.generate', { model: { profile: model.profile } }],
     ['model.profile.encoding', { model: { ...model, profile: { ...model.profile, encoding: 'foo' } } }],
     ['model.profile.windowTokens', { model: { ...model, profile: { ...model.profile, windowTokens: Number.NaN } } }],
+    ['model.gate.requestsPerMinute', { model: { ...model, gate: { requestsPerMinute: 'x' } } }],
+    ['model.gate.concurrent', { model: { ...model, gate: { concurrent: 0 } } }],
+    ['model.gate.perSecond', { model: { ...model, gate: { perSecond: 5 } } }],
+    ['model.gate.name', { model: { ...model, gate: { name: '' } } }],
+    [
+      'model.fallbacks[1].gate.tokensPerMinute',
+      { model: modelChain([model, { ...model, gate: { tokensPerMinute: -1 } }]) },
+    ],
     ['system', { system: 5 }],
     ['tools', { tools: {} }],
     ['tools[0].input', { tools: [{ ...tool, input: {} }] }],

@@ -100,7 +100,7 @@ test('while a provider asks for a pause, no turn of any worker calls it, and ano
   for (const conversation of others) {
     await expect.poll(() => client.result(conversation, 't'), { timeout: WAIT_MS }).toMatchObject({ state: 'waiting' });
   }
-  // The second worker may not know the gate before its own first refusal.
+  // The second worker learns of the gate within a second, or by a refusal of its own.
   expect(calls).toBeLessThanOrEqual(before + 10);
   expect(await ask('free', 'other')).toMatchObject({ state: 'completed' });
 });
@@ -152,6 +152,86 @@ test('a list of models passes over a model whose gate holds calls', async () => 
   // Each worker calls it once, and then knows its gate.
   expect(calls.filter((name) => name === 'first').length).toBeLessThanOrEqual(2);
 });
+
+test('a list of models returns to its first model after one refusal', async () => {
+  const calls: string[] = [];
+  const decideAs = (name: string, decide: () => ScriptedOutcome) => ({
+    profile: { id: name },
+    decide: () => {
+      calls.push(name);
+      return decide();
+    },
+  });
+  const first = scriptedModel(decideAs('first', () => (calls.length === 1 ? refusal(500) : { content: 'fine' })));
+  const second = scriptedModel(decideAs('second', () => ({ content: 'fine' })));
+  await startTwo([{ name: 'chain', system: '', tools: [], policy: {}, model: modelChain([first, second]) }]);
+  await ask('chain', 'c0');
+  expect(calls).toEqual(['first', 'second']);
+  let turns = 1;
+  await expect
+    .poll(
+      async () => {
+        await ask('chain', `c${turns}`);
+        turns += 1;
+        return calls.slice(-3);
+      },
+      { timeout: WAIT_MS },
+    )
+    .toEqual(['first', 'first', 'first']);
+  const waiters = await fixture.redis.keys('*gate:first:waiters');
+  expect(waiters).toEqual([]);
+});
+
+test('a full gate does not take the slots of workers from turns of other models', async () => {
+  const open = Promise.withResolvers<undefined>();
+  onTestFinished(() => open.resolve(undefined));
+  let begun = 0;
+  const decide = async () => {
+    begun += 1;
+    await open.promise;
+    return { content: 'fine' };
+  };
+  await startTwo([agentOf('one', decide, { concurrent: 1 }), agentOf('free', () => ({ content: 'fine' }))], {
+    concurrency: { turn: 2 },
+  });
+  const { client } = fixture;
+  const conversations = named('c', 12);
+  await Promise.all(
+    conversations.map((conversation) => client.enqueueTurn({ conversation, agent: 'one', turn: 't', input: 'hello' })),
+  );
+  await expect.poll(() => begun, { timeout: WAIT_MS }).toBe(1);
+  // Each turn but one is suspended, so it holds no slot.
+  for (const name of named('free', 5)) expect(await ask('free', name)).toMatchObject({ state: 'completed' });
+  const states = await Promise.all(conversations.map((conversation) => client.result(conversation, 't')));
+  expect(states.filter(({ state }) => state === 'completed')).toEqual([]);
+  open.resolve(undefined);
+  const ends = await Promise.all(conversations.map((name) => client.result(name, 't', { waitMs: WAIT_MS })));
+  expect(ends.map(({ state }) => state)).toEqual(conversations.map(() => 'completed'));
+});
+
+test('a deadline ends the wait of a turn at the gate', async () => {
+  await startTwo([agentOf('down', () => refusal(HOUR_MS))]);
+  const { client } = fixture;
+  await client.enqueueTurn({ conversation: 'c', agent: 'down', turn: 't', input: 'hello', deadlineMs: 1_500 });
+  expect(await client.result('c', 't', { waitMs: WAIT_MS })).toMatchObject({
+    state: 'failed',
+    failure: { code: 'turn_timeout' },
+  });
+});
+
+test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 8.64e15])(
+  'a model that names the time %s for its next call is asked again, and spoils nothing',
+  async (retryAt) => {
+    let calls = 0;
+    const agent = agentOf('odd', () => {
+      calls += 1;
+      return calls === 1 ? new ModelError('retry', 'odd', { retryAt, isLimit: true }) : { content: 'fine' };
+    });
+    await startTwo([agent]);
+    const { state } = await ask('odd', 'c');
+    expect(state).toBe('completed');
+  },
+);
 
 test('limits that are set hold for all workers together, without a refused call', async () => {
   let [inside, most] = [0, 0];

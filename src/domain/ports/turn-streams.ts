@@ -89,7 +89,7 @@ export type StreamEntry = { readonly id: string } & (
 /** Everything that a turn has done since a position, read at one moment. */
 export interface StreamPage {
   readonly state: TurnState;
-  /** Start of the wait, if the turn waits. */
+  /** Start of the wait, if the turn waits. All waits of a step at the gate of its model are one. */
   readonly waitingSince?: number;
   /** The first turn of the mailbox and the start of its wait, if that turn waits and this one is queued behind it. */
   readonly behind?: { readonly turn: string; readonly since: number };

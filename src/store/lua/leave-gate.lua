@@ -28,7 +28,7 @@ end
 local state = read_gate()
 if outcome == 'answered' or outcome == 'failed' then
   if outcome == 'answered' then state.refusals = 0 end
-  if was_counted then state.length = (state.length or call_ms) * 0.8 + call_ms * 0.2 end
+  if was_counted then state.length = ((state.length or call_ms) + call_ms) / 2 end
   if was_counted or state.rate then write_gate(state, was_counted and idle_ms or 0) end
   return 0
 end

@@ -9,9 +9,11 @@
 -- twice}
 -- @include key-names
 local turn, seq, most_bytes, after, most_entries = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
-local state, input_seq, since = unpack(redis.call('HMGET', turn_prefix .. turn, 'state', 'inputSeq', 'waitSince'))
+local state, input_seq, since, is_held, step = unpack(redis.call('HMGET', turn_prefix .. turn, 'state', 'inputSeq', 'waitSince', 'waitHeld', 'waitStep'))
 local head = redis.call('HGET', c, 'head')
 if not state or not head then return {} end
+-- All waits of a step at the gate of its model are one for readers.
+if is_held then since = redis.call('HGET', turn_prefix .. turn, 'suspendedSince:' .. step) or since end
 
 local first, entries, bytes, has_more, is_packed = math.max(seq, tonumber(input_seq or 0)) + 1, {}, 0, 0, 0
 for at = first, tonumber(head) do

@@ -25,7 +25,7 @@ if loss == 'fenced' then
   if has_left and state == 'waiting' and wait_step == step then return 'suspended' end
 end
 if loss then return loss end
-local earlier_kind, earlier_calls = unpack(redis.call('HMGET', key, 'waitFor', 'waitCalls'))
+local earlier_kind, earlier_calls, was_held, earlier_step = unpack(redis.call('HMGET', key, 'waitFor', 'waitCalls', 'waitHeld', 'waitStep'))
 check_calls(key, earlier_calls or '')
 local limit = max_ms and 'suspendedSince:' or 'suspended:'
 local before = tonumber(redis.call('HGET', key, limit .. step) or max_ms and now or 0)
@@ -72,8 +72,10 @@ if is_over then
   redis.call('HSET', key, 'waitFulfilled', is_fulfilled and 1 or 0)
 else
   list_waiting(kind, turn)
-  emit('turn_waiting', { 'turn', turn, 'for', kind, 'until', untilText, 'calls', event_calls,
-    'deadlines', table.concat(deadlines, ',') })
+  -- A turn asks its gate again for up to a day. Only the first wait of a step is an event.
+  if not (is_held and was_held and earlier_step == step) then
+    emit('turn_waiting', { 'turn', turn, 'for', kind, 'until', untilText, 'calls', event_calls, 'deadlines', table.concat(deadlines, ',') })
+  end
   notify_readers(turn)
 end
 return 'suspended'

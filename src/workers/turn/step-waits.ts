@@ -127,6 +127,8 @@ export function waitForPass(step: string, passId: string): WaitRequest {
 const RETRY_FIRST_MS = 1_000;
 /** Retries that double the delay. Later ones are not recorded: a step may wait for its provider for a day. */
 const MAX_DOUBLINGS = 6;
+/** An hour. A provider may name a far time by mistake, or answer again earlier. A gate is paused as long at most. */
+const LONGEST_ASKED_MS = 3_600_000;
 
 /**
  * Builds the request to suspend a model step before the next retry of its call. Random jitter spreads the retries, because
@@ -141,7 +143,7 @@ export function waitForRetry(
   random = Math.random(),
 ): WaitRequest {
   const backoffMs = RETRY_FIRST_MS * 2 ** Math.min(retries, MAX_DOUBLINGS);
-  const waitMs = Math.max(0, retryAfterMs) + Math.ceil(backoffMs * random);
+  const waitMs = Math.min(Math.max(0, retryAfterMs), LONGEST_ASKED_MS) + Math.ceil(backoffMs * random);
   return { for: 'retry', step, waitMs, calls: [] };
 }
 

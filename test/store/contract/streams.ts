@@ -133,6 +133,22 @@ export function describeStreams(given: Given): void {
     expect(await read(conversation)).not.toHaveProperty('waitingSince');
   });
 
+  test('readStream counts all waits of a step at the gate of its model as one', async () => {
+    const { store, conversation, lease } = await followed();
+    const wait = { for: 'retry', step: 'model-1', waitMs: 1_000, maxMs: 86_400_000, calls: [], isHeld: true } as const;
+    await store.suspend(lease, wait);
+    const first = (await read(conversation))?.waitingSince;
+    await given.harness().passDeadline(conversation, 't1');
+    const again = await claimHead(store, conversation);
+    await store.suspend(again.lease, wait);
+    expect(first).toBeGreaterThan(0);
+    expect((await read(conversation))?.waitingSince).toBe(first);
+    await given.harness().passDeadline(conversation, 't1');
+    const other = await claimHead(store, conversation);
+    await store.suspend(other.lease, { ...wait, step: 'model-2' });
+    expect((await read(conversation))?.waitingSince).toBeGreaterThan(first ?? 0);
+  });
+
   test('readStream names the waiting turn that a queued turn is behind, until that turn is claimed', async () => {
     const { store, conversation, lease } = await followed();
     await store.accept(turnFor(conversation, 't2'));

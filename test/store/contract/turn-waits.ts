@@ -162,6 +162,30 @@ export function describeWaits(given: Given): void {
     expect(await store.suspend(lease, { ...waitFor('compaction', [], 'step.2') })).toEqual({ status: 'suspended' });
   });
 
+  test('only the first wait of a step at a gate emits an event', async () => {
+    const { store, observe, passDeadline, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    const wait = async (step: string, isHeld?: true) => {
+      const { lease } = await claimHead(store, conversation);
+      await store.suspend(lease, {
+        ...waitFor('retry', [], step),
+        waitMs: 60_000,
+        maxMs: DAY_MS,
+        ...(isHeld && { isHeld }),
+      });
+      await passDeadline(conversation, 't1');
+      const { events } = (await observe(conversation)).shape;
+      return events.filter((event) => event.startsWith('turn_waiting')).length;
+    };
+    expect(await wait('step.1', true)).toBe(1);
+    expect(await wait('step.1', true)).toBe(1);
+    expect(await wait('step.1', true)).toBe(1);
+    expect(await wait('step.1'), 'a retry that the gate did not choose').toBe(2);
+    expect(await wait('step.1', true)).toBe(3);
+    expect(await wait('step.2', true)).toBe(4);
+    expect(await wait('step.2', true)).toBe(4);
+  });
+
   /** Suspends a turn that waits a minute for its first tool call and a day for its second. */
   const waitForTwo = (): Promise<SuspendedTurn> => waitForTools([60_000, DAY_MS]);
 

@@ -138,6 +138,10 @@ it('the retry delay of a model call is never shorter than the provider asks', ()
   expect(waitMs(5, 3_000)).toBe(35_000);
 });
 
+it('a provider that asks for more than an hour is asked again after an hour', () => {
+  expect(waitMs(0, 86_400_000 * 365, 0)).toBe(3_600_000);
+});
+
 it('a wait that the gate of the model chose, or after six retries, is not recorded as a retry', () => {
   expect(countsAsRetry({ retries: 0 }, undefined)).toBe(true);
   expect(countsAsRetry({ retries: 0 }, true)).toBe(false);
