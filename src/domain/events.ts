@@ -4,7 +4,6 @@ import type { LeaveCause } from './leaving.ts';
 import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
 import type { DatabaseLoss } from './ports/database-watch.ts';
-import type { LoopBlock } from './ports/event-loop.ts';
 import type { PackedLog } from './ports/pack-store.ts';
 import type { QuarantineEntry } from './ports/sweep-store.ts';
 import type { SuspectEvent } from './suspect-events.ts';
@@ -189,10 +188,7 @@ type ReturnEvent = {
  */
 type ReclaimEvent = { readonly type: 'job_reclaimed'; readonly queue: string };
 
-/**
- * A worker stopped renewing its entry without a shutdown: the worker died, hangs, or lost its connection to Redis.
- * Exactly one other worker reports this.
- */
+/** A worker stopped renewing its entry without a shutdown: it died, hangs, or lost Redis. One other worker reports this. */
 type LostWorkerEvent = {
   readonly type: 'worker_lost';
   readonly worker: string;
@@ -206,6 +202,9 @@ type ExpiryEvent = { readonly type: 'conversation_expired'; readonly removedKeys
 
 /** Old log entries of a conversation were packed. */
 type PackEvent = { readonly type: 'log_packed' } & PackedLog;
+
+/** Code held the event loop of a worker for 5 s or more. `cause` names the tool, if one ran. */
+type BlockedLoopEvent = { readonly type: 'event_loop_blocked'; readonly ms: number; readonly cause: string };
 
 /** When a worker started, Redis was so full that it may soon refuse writes, or it wrote no append-only file. */
 type RedisEvent =
@@ -290,7 +289,7 @@ export type WorkerEvent =
         | RetirementEvent
         | ReclaimEvent
         | LostWorkerEvent
-        | ({ readonly type: 'event_loop_blocked' } & LoopBlock)
+        | BlockedLoopEvent
         | ({ readonly type: 'database_lost' } & DatabaseLoss)
         | QuarantineEvent
         | DroppedJobEvent
