@@ -151,6 +151,9 @@ test('a list of models passes over a model whose gate holds calls', async () => 
   expect(calls.filter((name) => name === 'second')).toHaveLength(8);
   // Each worker calls it once, and then knows its gate.
   expect(calls.filter((name) => name === 'first').length).toBeLessThanOrEqual(2);
+  // The turns that the second model answered no longer wait at the first one.
+  expect(await fixture.redis.exists('{tf}:gate:first')).toBe(1);
+  await expect.poll(() => fixture.redis.zcard('{tf}:gate:first:waiters'), { timeout: 10_000 }).toBe(0);
 });
 
 test('a list of models returns to its first model after one refusal', async () => {
