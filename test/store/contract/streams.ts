@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test, vi, vi } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { TurnIntake, TurnLease, TurnStore } from '../../../src/domain/ports/turn-store.ts';
 import type {
@@ -145,6 +145,8 @@ export function describeStreams(given: Given): void {
     expect((await read(conversation))?.waitingSince).toBe(first);
     await given.harness().passDeadline(conversation, 't1');
     const other = await claimHead(store, conversation);
+    // The times of waits are whole milliseconds.
+    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(first ?? 0));
     await store.suspend(other.lease, { ...wait, step: 'model-2' });
     expect((await read(conversation))?.waitingSince).toBeGreaterThan(first ?? 0);
   });
