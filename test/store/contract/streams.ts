@@ -1,4 +1,4 @@
-import { expect, test, vi, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { TurnIntake, TurnLease, TurnStore } from '../../../src/domain/ports/turn-store.ts';
 import type {
