@@ -22,6 +22,7 @@ export async function openWorkers(options: Partial<Parameters<typeof startWorker
     queueShards: 1,
     concurrency: { turn: 8, compaction: 2, summarization: 2 },
     shutdownMs: 2_000,
+    missingAgentMs: 0,
     ...options,
   });
 }
