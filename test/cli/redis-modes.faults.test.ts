@@ -44,7 +44,10 @@ const modes: [name: string, start: () => Promise<Mode>][] = [
 ];
 
 async function startWorker(redisUrl: string): Promise<WorkerProcess> {
-  return startWorkerProcess({ REDIS_URL: redisUrl, TURNFOLD_MISSING_AGENT_MS: '0' }, await writeTemporary('agents.ts', AGENTS));
+  return startWorkerProcess(
+    { REDIS_URL: redisUrl, TURNFOLD_MISSING_AGENT_MS: '0' },
+    await writeTemporary('agents.ts', AGENTS),
+  );
 }
 
 describe.skipIf(!hasServer).each(modes)('over %s (skipped where PATH has no server)', (_, start) => {
