@@ -32,7 +32,7 @@ export class LoopBeat {
     return Number(process.hrtime.bigint() - Atomics.load(this.#time, 0)) / 1_000_000;
   }
 
-  /** The cause of a block that happens now, e.g. `by the tool "scan"`. Shortened if it is too long. */
+  /** Names the code that runs now, e.g. `by the tool "scan"`. It is shortened if it is too long. */
   get cause(): string {
     const length = Atomics.load(this.#length, 0);
     return new TextDecoder().decode(this.#text.slice(0, length));

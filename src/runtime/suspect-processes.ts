@@ -23,7 +23,7 @@ const MAX_PROCESSES = 4;
 const FREE_BYTES = 200_000_000;
 /** Heartbeats for which a process may be silent beyond `blockedMs`. Then it has kept the cause of its block. */
 const GRACE_BEATS = TURN_LIMITS.leaseMs / TURN_LIMITS.heartbeatMs;
-/** Silent heartbeats of a process that loads its agents. A module may hold the event loop while it is loaded. */
+/** Heartbeats for which a process may be silent while it loads its agents. A module may hold the event loop while it is loaded. */
 const MAX_START_BEATS = 30;
 /** Time in ms that a process has to exit by itself, when it has ended its turn or the worker has lost the lease. */
 const EXIT_MS = 4_000;

@@ -23,7 +23,7 @@ export interface SilentWorker extends WorkerPresence {
   readonly state: 'gone' | 'lost';
 }
 
-/** Role of a worker that serves work of agents. */
+/** Roles whose work needs the definition of an agent. */
 export type ServingRole = 'turn' | 'compaction' | 'summarization';
 
 /** Answer to the question if a running worker of a role has an agent. */
@@ -50,8 +50,8 @@ export interface PresenceStore {
 /** Finds out which agents the running workers have. */
 export interface AgentFinder {
   /**
-   * Looks for a running worker of a role that has an agent. The first look that finds none begins the time for which the agent
-   * is missing.
+   * Looks for a running worker that has both the agent and the role. The first look that finds none begins the time for which
+   * the agent is missing.
    */
   findAgent(agent: string, role: ServingRole): Promise<AgentPresence>;
 }

@@ -10,7 +10,7 @@ local gate, waiters, due, present, calls, gates = unpack(KEYS)
 local name, waiter, idle_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
 -- @include gate
 -- @include gate-line
--- Time of a call that is assumed until one has ended.
+-- Assumed ms of a call until one has ended, and bounds of the time between two looks for a free place.
 local CALL_MS, LOOK_MS, LONGEST_LOOK_MS = 200, 250, 5000
 -- Factors by which the rate grows in a second, and at most with one call. If refusals are late, it takes more than a second.
 local GROWTH, CALL_GROWTH, SLOW_GROWTH, LEAST_GROWTH_MS, LAGS = 2, 1.3, 1.02, 1000, 2
