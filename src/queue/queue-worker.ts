@@ -1,12 +1,12 @@
 import { type Job, type JobJson, Worker, type WorkerOptions } from 'bullmq';
-import { TurnfoldError } from '../domain/errors.ts';
 import { refuseJsonText } from '../domain/json-text.ts';
 import { describeThrown, isError, readSafely } from '../domain/thrown.ts';
 import { IDLE_LOOK_SECONDS, QUEUE_TIMES, type QueueName, queuePrefix } from '../jobs/queues.ts';
-import type { Delivery, DropListener } from './delivery.ts';
+import type { Delivery } from './delivery.ts';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
 import { HOUR_MINUTES } from './queue-hour.ts';
 import { reportErrors } from './queue-set.ts';
+import { checkTakenJobs } from './taken-jobs.ts';
 
 export interface QueueWorkerOptions {
   readonly name: QueueName;
@@ -17,7 +17,6 @@ export interface QueueWorkerOptions {
   readonly concurrency: number;
   readonly deliver: Delivery;
   readonly onError: QueueErrorListener;
-  readonly onDrop: DropListener;
   /**
    * Called when the lock of a job has lapsed and the job waits again: its worker died, froze or lost its connection to
    * Redis. BullMQ notifies one worker of the queue.
@@ -63,7 +62,7 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
     // With a third parameter, BullMQ would pass a signal to the handler, and other parts of BullMQ could abort it.
     (job, token) => deliverSafely(deliver, job, token ?? ''),
     settings,
-    { drop: options.onDrop, maxDataCharacters: options.maxDataCharacters ?? Number.POSITIVE_INFINITY },
+    options.maxDataCharacters ?? Number.POSITIVE_INFINITY,
   );
   const report = reportErrors(name, options.onError);
   worker.on('error', report);
@@ -107,20 +106,17 @@ type Processor = (job: Job<unknown>, token?: string) => Promise<unknown>;
  * whole worker for 15 s, and the job would come back each time it is found stalled.
  */
 class SteadyWorker extends Worker<unknown> {
-  readonly #connection: QueueConnection;
-  readonly #drop: DropListener;
   readonly #maxDataCharacters: number;
 
   constructor(
     name: string,
     process: Processor,
     options: WorkerOptions & { connection: QueueConnection },
-    { drop, maxDataCharacters }: { readonly drop: DropListener; readonly maxDataCharacters: number },
+    maxDataCharacters: number,
   ) {
     super(name, process, options);
-    this.#connection = options.connection;
-    this.#drop = drop;
     this.#maxDataCharacters = maxDataCharacters;
+    checkTakenJobs(this.backend, (jobId, fields) => options.connection.hdel(this.toKey(jobId), ...fields));
   }
 
   /** If the data of a job is not JSON or too long, the job is created without data. Its delivery then refuses the job. */
@@ -135,41 +131,13 @@ class SteadyWorker extends Worker<unknown> {
   }
 
   /**
-   * Takes the next job. If another field of that job is not JSON, removes the job and takes the one after it. The event `drained`
-   * of BullMQ comes only if the worker had a job before. Here it comes each time no job is found.
+   * Takes the next job. The event `drained` of BullMQ comes only if the worker had a job before. Here it comes each time no
+   * job is found.
    */
   protected override async moveToActive(token: string, name?: string): Promise<Job<unknown>> {
-    try {
-      const job = await super.moveToActive(token, name);
-      if (!(job as Job<unknown> | undefined)) this.emit('drained');
-      return job;
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      await this.#removeTaken(token);
-      return await this.nextJobFromJobData();
-    }
-  }
-
-  /**
-   * Removes the unreadable job that was just taken. The error does not name the job, but the job's lock in Redis
-   * contains the worker's token.
-   */
-  async #removeTaken(token: string): Promise<void> {
-    const active = await this.#connection.lrange(this.toKey('active'), 0, -1);
-    for (const jobId of active) {
-      const lock = `${this.toKey(jobId)}:lock`;
-      if ((await this.#connection.get(lock)) !== token) continue;
-      await this.#connection.unlink(lock);
-      await this.backend.remove(jobId, false);
-      this.#drop(
-        jobId,
-        new TurnfoldError(
-          'invalid_input',
-          "job: a field of the job's record in Redis is not valid JSON, so the job was removed",
-          { field: 'job' },
-        ),
-      );
-    }
+    const job = await super.moveToActive(token, name);
+    if (!(job as Job<unknown> | undefined)) this.emit('drained');
+    return job;
   }
 }
 

@@ -134,8 +134,7 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
       const intake = new Intake({ queue: name, shard, concurrency });
       const { deliver, lanes } = deliverTo(intake);
       const served = { name, shard, prefix, connection, concurrency, deliver: intake.count(deliver) };
-      const onDropped = listenersOf(name).drop;
-      const worker = openQueueWorker({ ...served, onError, onDrop: onDropped, ...(onReclaim && { onReclaim }) });
+      const worker = openQueueWorker({ ...served, onError, ...(onReclaim && { onReclaim }) });
       lanes?.serve(worker);
       return { worker, intake, lanes };
     });
@@ -166,7 +165,7 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
 }
 
 function openInbox(
-  { prefix, onError, onReclaim, onDrop, onTaken = () => undefined }: QueueWorkersOptions,
+  { prefix, onError, onReclaim, onTaken = () => undefined }: QueueWorkersOptions,
   connection: QueueConnection,
   { handler, concurrency }: QueueRole<InboxHandler>,
 ): OpenedWorker {
@@ -179,7 +178,6 @@ function openInbox(
     concurrency,
     deliver: intake.count(deliverInbox(handler, onTaken)),
     onError,
-    onDrop: (job, error) => onDrop?.(INBOX_QUEUE, job, error),
     ...(onReclaim && { onReclaim }),
     maxDataCharacters: INBOX_LIMITS.dataCharacters,
     kept: {

@@ -124,7 +124,7 @@ test('a worker says each time that it found no job, also if it had none before',
   const marker = fixture.openRaw('turn').toKey('marker');
   const redis = fixture.connect();
   const ignore = (): void => undefined;
-  const worker = openQueueWorker({ ...place, deliver: () => Promise.resolve(), onError: ignore, onDrop: ignore });
+  const worker = openQueueWorker({ ...place, deliver: () => Promise.resolve(), onError: ignore });
   onTestFinished(async () => {
     await worker.close();
     connection.disconnectAll();

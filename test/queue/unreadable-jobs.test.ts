@@ -5,7 +5,7 @@ import { conversation, turnRole, useFixture } from './fixture.ts';
 
 const OPTIONS = { jobId: 'w-bad', priority: DEFAULT_PRIORITY };
 
-test.each(['data', 'opts', 'progress'])(
+test.each(['data', 'opts', 'progress', 'parent'])(
   'a worker removes a job whose field %s is not JSON, and takes the other jobs without a pause',
   async (field) => {
     const fixture = useFixture();
@@ -24,3 +24,18 @@ test.each(['data', 'opts', 'progress'])(
     expect(seen).toEqual(['c1']);
   },
 );
+
+test('a worker that finishes a job removes the unreadable job after it, and goes on', async () => {
+  const fixture = useFixture();
+  const queue = fixture.openRaw('turn');
+  const ids = ['w1', 'w2', 'w3'];
+  for (const id of ids)
+    await queue.add('turn', writeWake({ conversation: conversation(id) }), { ...OPTIONS, jobId: id });
+  const redis = fixture.connect();
+  await redis.hset(queue.toKey('w2'), { parent: '{"v":', parentKey: 'elsewhere' });
+  const seen: string[] = [];
+  await fixture.openWorkers(turnRole(({ id }) => seen.push(id))).start();
+  await expect.poll(() => seen, { timeout: 60_000 }).toEqual(['w1', 'w3']);
+  await expect.poll(() => fixture.drops, { timeout: 60_000 }).toMatchObject([{ queue: 'turn', job: 'w2' }]);
+  await expect.poll(() => redis.exists(queue.toKey('w2'))).toBe(0);
+});
