@@ -49,7 +49,7 @@ export const enqueueSchema = z
   })
   .refine(({ onBusy, busyTurn }) => busyTurn === undefined || NAMING.has(onBusy), {
     path: ['busyTurn'],
-    message: 'expected onBusy interrupt, rollback or steer with it',
+    message: 'expected only with interrupt, rollback or steer',
   });
 
 /** Most turns of one `enqueueTurns`. Encoding more of them at once would block the event loop for too long. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ModelAnswer } from './model.ts';
 
 /**
  * The gate of a model: a pause and a rate that all workers obey together. Nothing is written to Redis for a model
@@ -34,6 +35,9 @@ export interface GatedRequest {
   readonly signal: AbortSignal;
 }
 
+/** What an answer says of this call and of the next one. */
+export type GatedAnswer = Pick<ModelAnswer, 'usage' | 'nextCallAt'>;
+
 /** Lets the calls of one turn or summary through the gates of their models. */
 export interface ModelGate {
   /**
@@ -41,5 +45,9 @@ export interface ModelGate {
    * @throws HeldCall if the call has to wait for seconds, or if the provider refused it because of a limit. The signal's
    * reason if the signal ends a short wait.
    */
-  pass<Answer>(model: GatedModel, request: GatedRequest, call: () => Promise<Answer>): Promise<Answer>;
+  pass<Answer extends GatedAnswer>(
+    model: GatedModel,
+    request: GatedRequest,
+    call: () => Promise<Answer>,
+  ): Promise<Answer>;
 }

@@ -1,3 +1,4 @@
+import type { GatedAnswer } from './gate.ts';
 import { type Model, ModelError, type ModelRequest } from './model.ts';
 import { brandErrors, hasBrand } from './thrown.ts';
 
@@ -34,7 +35,7 @@ export function isHeldBack(error: unknown): boolean {
 }
 
 /** Makes a model call through the model's gate. A list of models has a gate for each model, and none of its own. */
-export async function throughGate<Answer>(
+export async function throughGate<Answer extends GatedAnswer>(
   request: Pick<ModelRequest, 'gate' | 'tokens' | 'signal'>,
   model: Model,
   call: () => Promise<Answer>,

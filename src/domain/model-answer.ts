@@ -24,6 +24,7 @@ const answerSchema = z
     toolCalls: boundedList(toolCallSchema, MAX_CALLS),
     end: z.enum(['complete', 'cut_off', 'refusal']).nullish(),
     isFiltered: z.boolean().nullish(),
+    nextCallAt: z.number().nullish(),
     model: z.string().min(1).max(MODEL_NAME_CHARACTERS).nullish(),
     raw: jsonSchema.nullish(),
   })
@@ -38,13 +39,14 @@ const answerSchema = z
  */
 export function checkAnswer(answer: unknown): ModelAnswer {
   const { usage, data } = readFields(answerSchema, answer, 'answer');
-  const { content, toolCalls, end, isFiltered, model, raw } = data;
+  const { content, toolCalls, end, isFiltered, nextCallAt, model, raw } = data;
   return {
     content,
     toolCalls,
     ...(end && { end }),
     ...(isFiltered && { isFiltered }),
     ...(usage && { usage }),
+    ...(nextCallAt && { nextCallAt }),
     ...(model && { model }),
     ...(raw !== undefined && raw !== null && { raw }),
   };

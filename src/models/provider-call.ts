@@ -43,6 +43,11 @@ export function sizeContext({ maxRequestBytes }: ModelProfile): RuleContext {
   return maxRequestBytes === undefined ? {} : { maxBytes: maxRequestBytes };
 }
 
+interface AnswerFacts extends Pick<ModelAnswer, 'nextCallAt'> {
+  readonly version?: number | undefined;
+  readonly prefix?: string;
+}
+
 /**
  * Adds the provider's verbatim items to an answer, with the model, the context version and the prefix under which they
  * may be sent back.
@@ -50,11 +55,12 @@ export function sizeContext({ maxRequestBytes }: ModelProfile): RuleContext {
 export function recordAnswer(
   { items, ...answer }: AnswerParts,
   { format, id: model }: ModelProfile,
-  { version, prefix }: { readonly version?: number | undefined; readonly prefix?: string },
+  { version, prefix, nextCallAt }: AnswerFacts,
   usage: ModelUsage | undefined,
 ): ModelAnswer {
   const boundTo = { ...(version === undefined ? {} : { version }), ...(prefix === undefined ? {} : { prefix }) };
-  return { ...answer, ...(usage === undefined ? {} : { usage }), raw: { format, model, ...boundTo, items } };
+  const raw = { format, model, ...boundTo, items };
+  return { ...answer, ...(usage === undefined ? {} : { usage }), raw, nextCallAt };
 }
 
 export interface FailedCall {

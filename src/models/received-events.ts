@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { WatchedRequest } from './answer-stream.ts';
 import { EventParser } from './event-parser.ts';
+import { readNextCallAt } from './rate-limits.ts';
 import { type BytesTaker, ResponseBytes } from './response-bytes.ts';
 
 /** Returned by a decoder for the event that marks the end of a stream. */
@@ -33,6 +34,11 @@ interface StreamEnd {
   readonly isMarked: boolean;
 }
 
+interface ReceivedAnswer extends StreamEnd {
+  /** ms since epoch before which the provider would refuse the next call. Absent: it gave no such time. */
+  readonly nextCallAt: number | undefined;
+}
+
 /**
  * Sends a request through an SDK, and calls `take` with each event of the response at the moment it arrives. The SDK
  * sends the request and reads HTTP errors. The SDK's stream is not used: its iterators and the web stream below them
@@ -41,7 +47,7 @@ interface StreamEnd {
  * Errors of the provider and of the network become `ModelError`s. Errors of `take` are bugs and are thrown unchanged.
  * @throws ModelError if the call fails, or the signal's reason
  */
-export async function receiveEvents<Event>(call: StreamedCall<Event>): Promise<StreamEnd> {
+export async function receiveEvents<Event>(call: StreamedCall<Event>): Promise<ReceivedAnswer> {
   const { signal } = call.request;
   signal.throwIfAborted();
   // Each request has its own signal, because an SDK may keep its listener on the signal until the body is collected.
@@ -61,7 +67,7 @@ export async function receiveEvents<Event>(call: StreamedCall<Event>): Promise<S
     const end = await Promise.race([reading.ended, aborted.promise]);
     signal.throwIfAborted();
     bytes.release();
-    return end;
+    return { ...end, nextCallAt: readNextCallAt(response.headers, Date.now()) };
   } catch (error) {
     connection.abort();
     bytes.abort();

@@ -1,5 +1,5 @@
 import type { EventListener } from '../domain/events.ts';
-import type { GatedModel, GatedRequest, GateSettings, ModelGate } from '../domain/gate.ts';
+import type { GatedAnswer, GatedModel, GatedRequest, GateSettings, ModelGate } from '../domain/gate.ts';
 import { HeldCall } from '../domain/held-call.ts';
 import { isModelError, type ModelError } from '../domain/model.ts';
 import { readModelError } from '../domain/model-answer.ts';
@@ -106,7 +106,7 @@ export class Gates {
     held.clear();
   }
 
-  async #callInside<Answer>(caller: Caller, call: () => Promise<Answer>): Promise<Answer> {
+  async #callInside<Answer extends GatedAnswer>(caller: Caller, call: () => Promise<Answer>): Promise<Answer> {
     const { name, waiter, model } = caller;
     const { clock } = this.#options;
     const startedAt = clock.now();
@@ -114,13 +114,13 @@ export class Gates {
     const inside = model.gate?.concurrent === undefined ? undefined : this.#insideOf(name).add(waiter);
     try {
       const answer = await call();
-      this.#reportCall(caller, 'answered', clock.now() - startedAt);
+      this.#reportAnswer(caller, clock.now() - startedAt, answer);
       return answer;
     } catch (error) {
       // A model may be user code, whose times may be no numbers.
       const read = isModelError(error, 'retry') ? readModelError(error, clock.now()) : undefined;
       if (read?.isLimit !== true) {
-        this.#reportCall(caller, 'failed', clock.now() - startedAt);
+        if (this.#countsCalls(caller)) this.#report(caller, 'failed', clock.now() - startedAt);
         throw error;
       }
       throw (await this.#reportRefusal(caller, read, clock.now() - startedAt)) ?? error;
@@ -158,14 +158,21 @@ export class Gates {
     return inside;
   }
 
-  /** Reports the end of a call to a gate that counts calls. */
-  #reportCall(caller: Caller, outcome: GateReport['outcome'], callMs: number): void {
-    if (this.#limited.has(caller.name) || hasLimits(caller.model.gate)) this.#report(caller, outcome, callMs);
+  /** An answer that used up the calls of the account closes the gate before a call is refused. */
+  #reportAnswer(caller: Caller, callMs: number, { nextCallAt = 0 }: GatedAnswer): void {
+    const retryAfterMs = nextCallAt - this.#options.clock.now();
+    const isUsedUp = retryAfterMs > 0;
+    if (isUsedUp) this.#limited.add(caller.name);
+    if (this.#countsCalls(caller)) this.#report(caller, 'answered', callMs, isUsedUp ? retryAfterMs : undefined);
+  }
+
+  #countsCalls({ name, model }: Caller): boolean {
+    return this.#limited.has(name) || hasLimits(model.gate);
   }
 
   /** The caller does not wait for the report. */
-  #report({ name: gate, waiter }: Caller, outcome: GateReport['outcome'], callMs = 0): void {
-    void this.#ask((store) => store.leaveGate({ gate, waiter, outcome, callMs: Math.max(0, callMs) }));
+  #report({ name: gate, waiter }: Caller, outcome: GateReport['outcome'], callMs = 0, retryAfterMs?: number): void {
+    void this.#ask((store) => store.leaveGate({ gate, waiter, outcome, callMs: Math.max(0, callMs), retryAfterMs }));
   }
 
   #dueAfter(waitMs: number): number {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ModelGate } from '../../src/domain/gate.ts';
+import type { GatedAnswer, ModelGate } from '../../src/domain/gate.ts';
 import { HeldCall, isHeldBack, isHeldCall, throughGate } from '../../src/domain/held-call.ts';
 import { type Model, ModelError } from '../../src/domain/model.ts';
 import { readModelError } from '../../src/domain/model-answer.ts';
@@ -48,10 +48,9 @@ test('an error counts as a limit if it says so, or names a time', () => {
 });
 
 test('a call goes through the gate of its model. A list of models has none, because its models have gates', async () => {
-  const call = async (): Promise<string> => 'called';
-  await expect(throughGate(request, model, call)).resolves.toBe('called');
+  const answer = {};
+  const call = async (): Promise<GatedAnswer> => answer;
+  await expect(throughGate(request, model, call)).resolves.toBe(answer);
   await expect(throughGate({ ...request, gate: closed }, model, call)).rejects.toBeInstanceOf(HeldCall);
-  await expect(throughGate({ ...request, gate: closed }, { ...model, fallbacks: [model] }, call)).resolves.toBe(
-    'called',
-  );
+  await expect(throughGate({ ...request, gate: closed }, { ...model, fallbacks: [model] }, call)).resolves.toBe(answer);
 });

@@ -51,6 +51,15 @@ export function describeModel({
     expect(provider.requests[0]).toMatchObject({ isStream: true, body: { model: 'model-1' } });
   });
 
+  it(`an answer of a ${name} model says when the next call is allowed, if it used up the calls`, async () => {
+    const headers = { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '30s' };
+    await using provider = await startProvider({ answers: [{ text: 'Two.' }], headers });
+    const before = Date.now();
+    const { nextCallAt } = await connect(provider).generate(ask([user]));
+    expect(nextCallAt).toBeGreaterThanOrEqual(before + 30_000);
+    expect(nextCallAt).toBeLessThanOrEqual(Date.now() + 30_000);
+  });
+
   it(`a ${name} request has the model’s thinking beside the results of its parallel tool calls`, async () => {
     await using provider = await startProvider({
       answers: [

@@ -28,6 +28,8 @@ export interface ProviderOptions {
   readonly strict?: false | Partial<Strictness>;
   /** The only accepted key. If absent, every key is accepted. */
   readonly apiKey?: string;
+  /** Headers of every response. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const ROUTES: ReadonlyMap<string, Dialect> = new Map([
@@ -65,15 +67,17 @@ export class Provider implements AsyncDisposable {
   readonly #script: Script;
   readonly #strict: Strictness | undefined;
   readonly #apiKey: string | undefined;
+  readonly #headers: Readonly<Record<string, string>>;
   readonly #issued = new Issued();
   readonly #server: Server;
   readonly #open = new Map<Promise<void>, string>();
   readonly #problems: Error[] = [];
 
-  constructor({ answers = [], strict = {}, apiKey }: ProviderOptions) {
+  constructor({ answers = [], strict = {}, apiKey, headers = {} }: ProviderOptions) {
     this.#script = new Script(answers);
     this.#strict = strict === false ? undefined : { ...STRICTNESS, ...strict };
     this.#apiKey = apiKey;
+    this.#headers = headers;
     this.#server = createServer((request, response) => this.#track(request, response));
   }
 
@@ -124,7 +128,7 @@ export class Provider implements AsyncDisposable {
     const [, model] = GEMINI_PATH.exec(path) ?? [];
     const dialect = model === undefined ? ROUTES.get(path.replace(/\?.*$/, '')) : geminiDialect;
     if (dialect === undefined || request.method !== 'POST') throw new Error(`no such path: ${request.method} ${path}`);
-    const sender = new Sender(response, { [dialect.requestIdHeader]: newId('req_') });
+    const sender = new Sender(response, { ...this.#headers, [dialect.requestIdHeader]: newId('req_') });
     const text = await readAll(request);
     const parsed = parseJson(text);
     const given = isObject(parsed) ? parsed : {};

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { GatedModel } from '../../src/domain/gate.ts';
+import type { GatedAnswer, GatedModel } from '../../src/domain/gate.ts';
 import { isHeldCall } from '../../src/domain/held-call.ts';
 import { ModelError } from '../../src/domain/model.ts';
 import { Gates } from '../../src/workers/gates.ts';
@@ -47,7 +47,8 @@ async function open() {
 }
 
 const request = (signal = new AbortController().signal) => ({ tokens: 10, signal });
-const answer = async () => 'fine';
+const fine: GatedAnswer = {};
+const answer = async () => fine;
 const refuse = (options: { readonly retryAt?: number; readonly isLimit?: boolean }) => async () => {
   throw new ModelError('retry', 'rate limited', options);
 };
@@ -55,14 +56,14 @@ const caught = (call: Promise<unknown>) => call.then(() => undefined).catch((err
 
 test('a call without limits writes nothing to Redis', async () => {
   const { first, model, suite } = await open();
-  expect(await first.gateFor('t').pass(model('a'), request(), answer)).toBe('fine');
+  expect(await first.gateFor('t').pass(model('a'), request(), answer)).toBe(fine);
   expect(await suite.redis.exists(suite.keyspace.gate(model('a').profile.id).state)).toBe(0);
 });
 
 test('a call that waits for a full gate leaves its worker after a second in all', async () => {
   const { first, model, advance } = await open();
   const busy = model('a', { concurrent: 1 });
-  const ends = Promise.withResolvers<string>();
+  const ends = Promise.withResolvers<GatedAnswer>();
   const calling = first.gateFor('calling').pass(busy, request(), () => ends.promise);
   await advance(20);
   const held = vi.fn<(error: unknown) => void>();
@@ -70,14 +71,14 @@ test('a call that waits for a full gate leaves its worker after a second in all'
   await advance(1_100);
   expect(held).toHaveBeenCalledWith(expect.objectContaining({ name: 'HeldCall' }));
   await waiting;
-  ends.resolve('fine');
+  ends.resolve(fine);
   await calling;
 });
 
 test('a canceled call gives its place at the gate back at once', async () => {
   const { first, model, advance, countWaiters } = await open();
   const busy = model('a', { concurrent: 1 });
-  const ends = Promise.withResolvers<string>();
+  const ends = Promise.withResolvers<GatedAnswer>();
   const calling = first.gateFor('calling').pass(busy, request(), () => ends.promise);
   await advance(20);
   const abort = new AbortController();
@@ -86,7 +87,7 @@ test('a canceled call gives its place at the gate back at once', async () => {
   abort.abort(new Error('canceled'));
   expect(await waiting).toMatchObject({ message: 'canceled' });
   await expect.poll(() => countWaiters('a')).toBe(0);
-  ends.resolve('fine');
+  ends.resolve(fine);
   await calling;
 });
 
@@ -96,7 +97,7 @@ test('a caller that goes to another model leaves the line of the first one', asy
   const refused = await caught(gate.pass(model('a'), request(), refuse({ retryAt: timers.now() + 60_000 })));
   expect(isHeldCall(refused)).toBe(true);
   expect(await countWaiters('a')).toBe(1);
-  expect(await gate.pass(model('b'), request(), answer)).toBe('fine');
+  expect(await gate.pass(model('b'), request(), answer)).toBe(fine);
   await expect.poll(() => countWaiters('a')).toBe(0);
 });
 
@@ -107,8 +108,9 @@ test('another process obeys a pause a second after it began', async () => {
   await advance(1_100);
   let calls = 0;
   const error = await caught(
-    other.gateFor('u').pass(model('a'), request(), async () => {
+    other.gateFor('u').pass(model('a'), request(), () => {
       calls += 1;
+      return answer();
     }),
   );
   expect([isHeldCall(error), calls]).toEqual([true, 0]);
@@ -133,7 +135,7 @@ test('a refusal without a time, after many answers, holds only its own call', as
   for (let call = 0; call < 30; call += 1) await first.gateFor(`t${call}`).pass(model('a'), request(), answer);
   const alone = await caught(first.gateFor('refused').pass(model('a'), request(), overloaded));
   expect(isHeldCall(alone)).toBe(false);
-  expect(await first.gateFor('next').pass(model('a'), request(), answer)).toBe('fine');
+  expect(await first.gateFor('next').pass(model('a'), request(), answer)).toBe(fine);
   const again = await caught(first.gateFor('refused').pass(model('a'), request(), overloaded));
   expect(isHeldCall(again)).toBe(true);
 });
@@ -149,4 +151,17 @@ test('the jitter of a long wait is a second at most', async () => {
   if (!isHeldCall(error)) throw new Error('the call was not held');
   expect((error.retryAt ?? 0) - timers.now()).toBeLessThanOrEqual(1_201_000);
   expect(await suite.redis.exists(suite.keyspace.gate(model('a').profile.id).state)).toBe(1);
+});
+
+test('an answer that used up the calls of the account closes the gate for all processes, and no call is refused', async () => {
+  const { first, openGates, model, timers, advance } = await open();
+  const other = await openGates();
+  const last = async (): Promise<GatedAnswer> => ({ nextCallAt: timers.now() + 4_000 });
+  await first.gateFor('t').pass(model('a'), request(), last);
+  await advance(1_100);
+  const here = await caught(first.gateFor('u').pass(model('a'), request(), answer));
+  const there = await caught(other.gateFor('v').pass(model('a'), request(), answer));
+  expect([isHeldCall(here), isHeldCall(there)]).toEqual([true, true]);
+  await advance(4_000);
+  expect(await first.gateFor('u').pass(model('a'), request(), answer)).toBe(fine);
 });

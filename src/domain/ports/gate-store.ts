@@ -32,7 +32,7 @@ export interface GateReport {
   readonly outcome: 'answered' | 'limited' | 'refused' | 'failed' | 'left';
   /** ms since the call began. */
   readonly callMs: number;
-  /** ms after which the provider allows the next call. Absent if it gave no time. */
+  /** ms after which the provider allows the next call, from its refusal or its answer. Absent if it gave no time. */
   readonly retryAfterMs?: number | undefined;
 }
 

@@ -16,6 +16,7 @@ import { pieceListeners, streamEvents, type WatchedRequest } from '../answer-str
 import { type Catalogue, findProfile } from '../catalogue/catalogue.ts';
 import { callOptions, toWireRequest } from '../provider-call.ts';
 import { LearnedHabits } from '../provider-habits.ts';
+import { readNextCallAt } from '../rate-limits.ts';
 import { FormMemory } from '../refused-form.ts';
 import { holdsFor } from '../tool-choice.ts';
 import { readAnswerStream } from './answer-stream.ts';
@@ -139,8 +140,12 @@ async function answerRequest(caller: Caller, request: WatchedRequest): Promise<M
   const { signal, version } = request;
   const { headers } = callOptions(request, body);
   const sent = { ...body, abortSignal: signal, headers: { ...headers, ...body.headers } };
+  let nextCallAt: number | undefined;
+  const readHeaders = (headers: Readonly<Record<string, string>> = {}): void => {
+    nextCallAt = readNextCallAt(new Headers(headers), Date.now());
+  };
   const parts = streamEvents(
-    () => openStream(model, sent),
+    () => openStream(model, sent, readHeaders),
     request,
     (error) => classifyAiSdkError(error, { signal, describe }),
   );
@@ -151,6 +156,7 @@ async function answerRequest(caller: Caller, request: WatchedRequest): Promise<M
     end,
     ...(end === 'refusal' && { isFiltered: true }),
     ...(usage && { usage }),
+    nextCallAt,
     raw: {
       format: 'ai-sdk',
       model: profile.id,
@@ -165,8 +171,10 @@ async function answerRequest(caller: Caller, request: WatchedRequest): Promise<M
 async function openStream(
   model: AiSdkLanguageModel,
   sent: LanguageModelV4CallOptions,
+  readHeaders: (headers: Readonly<Record<string, string>> | undefined) => void,
 ): Promise<AsyncIterable<LanguageModelV4StreamPart>> {
-  const { stream } = await (model as LanguageModelV4).doStream(sent);
+  const { stream, response } = await (model as LanguageModelV4).doStream(sent);
+  readHeaders(response?.headers);
   return readParts(stream);
 }
 

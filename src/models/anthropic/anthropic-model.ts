@@ -91,7 +91,7 @@ async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): 
     ...pieceListeners(request),
     onUsage: (usage) => request.onUsage?.(readAnthropicUsage(usage)),
   });
-  await receiveEvents({
+  const { nextCallAt } = await receiveEvents({
     dispatcher,
     request,
     send: (own) => client.messages.create({ ...sent, stream: true }, { ...sending, ...own }).asResponse(),
@@ -101,7 +101,7 @@ async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): 
   });
   const message = reading.finish();
   checkEnd(message);
-  const facts = { version: request.version, prefix };
+  const facts = { version: request.version, prefix, nextCallAt };
   return recordAnswer(readAnthropicAnswer(message), profile, facts, readAnthropicUsage(message.usage));
 }
 

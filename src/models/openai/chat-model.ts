@@ -87,7 +87,7 @@ async function answerRequest(
     ...writeChatParameters(options, profile, request),
   };
   const reading = new ChatReading(pieceListeners(request));
-  const { isMarked } = await receiveEvents<unknown>({
+  const { isMarked, nextCallAt } = await receiveEvents<unknown>({
     dispatcher,
     request,
     send: (sending) =>
@@ -108,7 +108,7 @@ async function answerRequest(
   const { windowTokens } = profile;
   const reason = readChatEnd({ finishReason, isEmpty, windowTokens, isMarked: isMarked && hasAnswer, usage });
   const answer = readChatAnswer({ finish_reason: reason, message });
-  return recordAnswer(answer, profile, { version }, usage);
+  return recordAnswer(answer, profile, { version, nextCallAt }, usage);
 }
 
 /** Wire rule C7: returns true if the reasoning of an answer is sent back, at least inside its tool loop. */

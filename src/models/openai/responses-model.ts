@@ -84,7 +84,7 @@ async function answerRequest(
     ...writeResponsesParameters(options, profile, request),
   };
   const reading = new ResponseReading(describe, pieceListeners(request));
-  await receiveEvents<unknown>({
+  const { nextCallAt } = await receiveEvents<unknown>({
     dispatcher,
     request,
     send: (sending) =>
@@ -97,7 +97,7 @@ async function answerRequest(
   });
   const response = reading.finish();
   const usage = response.usage ? readResponsesUsage(response.usage) : undefined;
-  return recordAnswer(readResponsesAnswer(response), profile, { version }, usage);
+  return recordAnswer(readResponsesAnswer(response), profile, { version, nextCallAt }, usage);
 }
 
 type CompactedResponse = OpenAI.Responses.CompactedResponse;

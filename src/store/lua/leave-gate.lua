@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Reports the end of a call that passed a gate, or gives up the place of a caller that waits. A refusal by a limit pauses the gate.
--- The first one of a row also lowers its rate. Another refusal (outcome 'refused') lets only its own caller wait.
+-- The first one of a row also lowers its rate. An answer that used up the calls of the account pauses the gate, too. Another refusal (outcome 'refused') lets only its own caller wait.
 -- KEYS: gate, waiters by arrival, waiters by the time when they are due, present waiters by arrival, calls in progress, all gates
 -- ARGV: name of the gate, waiter, ms that an idle gate is kept, outcome, ms since the call began, ms after which the provider
 -- allows a call or ''
@@ -20,6 +20,11 @@ local PROBE_MS = 200
 -- Refused callers come before those who never called, in the order of their calls.
 local PRECEDENCE_MS = 3600000
 
+local function pause_until(state, time)
+  -- One call passes at the end of the pause, and the bucket fills from then on.
+  if time > state.paused then state.paused, state.level, state.levelAt = time, 1, time end
+end
+
 local was_counted = redis.call('ZREM', calls, waiter) == 1
 if outcome == 'left' then
   leave_line(waiter)
@@ -29,7 +34,14 @@ local state = read_gate()
 if outcome == 'answered' or outcome == 'failed' then
   if outcome == 'answered' then state.refusals = 0 end
   if was_counted then state.length = ((state.length or call_ms) + call_ms) / 2 end
-  if was_counted or state.rate then write_gate(state, was_counted and idle_ms or 0) end
+  if asked then
+    asked = math.min(asked, LONGEST_PAUSE_MS)
+    state.rate = state.rate or math.max(START_RATE, 1 / asked)
+    pause_until(state, now + asked)
+    redis.call('ZADD', gates, 'GT', now + asked + idle_ms, name)
+    keep(gates, asked + idle_ms)
+  end
+  if was_counted or state.rate then write_gate(state, asked and asked + idle_ms or was_counted and idle_ms or 0) end
   return 0
 end
 
@@ -49,8 +61,7 @@ if is_news then
   if not asked or state.refusals > 1 then pause = math.max(pause, backoff) end
 end
 local paused = now + math.min(pause, LONGEST_PAUSE_MS)
--- One call passes at the end of the pause, and the bucket fills from then on.
-if (is_news or pause > 0) and paused > state.paused then state.paused, state.level, state.levelAt = paused, 1, paused end
+if is_news or pause > 0 then pause_until(state, paused) end
 write_gate(state, idle_ms)
 redis.call('ZADD', waiters, 'NX', began - PRECEDENCE_MS, waiter)
 local rank, rate = redis.call('ZRANK', waiters, waiter), state.rate or math.huge
