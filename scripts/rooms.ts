@@ -8,6 +8,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   jobs: ['domain'],
   wire: ['domain'],
+  histories: ['domain'],
   tokens: ['domain'],
   redis: ['domain'],
   workers: ['jobs', 'wire', 'tokens', 'domain'],
@@ -21,7 +22,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   health: ['redis', 'store', 'queue', 'models', 'telemetry', 'config', 'jobs', 'wire', 'tokens', 'domain'],
   evaluation: ['workers', 'memory-store', 'models', 'jobs', 'wire', 'tokens', 'domain'],
   // `redis` for the options of an address, and for recognizing errors that a client must not retry.
-  client: ['store', 'queue', 'redis', 'telemetry', 'jobs', 'tokens', 'domain'],
+  client: ['histories', 'store', 'queue', 'redis', 'telemetry', 'jobs', 'tokens', 'domain'],
   inbox: ['client', 'jobs', 'domain'],
   reports: ['domain'],
   config: ['redis', 'domain', 'jobs', 'tokens'],
@@ -48,12 +49,13 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   mcp: ['toolsets', 'domain'],
   testing: ['client', 'runtime', 'memory-store', 'workers', 'jobs', 'tokens', 'domain'],
   // `wire` for contexts in the formats of providers, `models` for the structural summarizer.
-  http: ['client', 'runtime', 'models', 'config', 'jobs', 'wire', 'tokens', 'domain'],
+  http: ['client', 'histories', 'runtime', 'models', 'config', 'jobs', 'wire', 'tokens', 'domain'],
   // Runs without Redis and Node: a test checks which modules it loads.
   'http-client': ['client', 'domain'],
-  demo: ['client', 'runtime', 'models', 'local-redis', 'config', 'jobs', 'wire', 'tokens', 'domain'],
+  demo: ['client', 'runtime', 'models', 'local-redis', 'config', 'jobs', 'wire', 'histories', 'tokens', 'domain'],
   cli: [
     'client',
+    'histories',
     'runtime',
     'evaluation',
     'reports',

@@ -7,10 +7,12 @@ import { operationId } from '../domain/operation.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { AppendResult } from '../domain/ports/context-store.ts';
 import type { Sliced } from '../domain/sliced.ts';
+import { type HistoryNote, HistoryNotes } from '../histories/notes.ts';
+import { repairCallsInSlices } from '../histories/repair-calls.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import { agentConflict, beingCopied, checkDurability, nameRepeatable } from './client-errors.ts';
 import { type NewPass, namePass, requestEvaluation } from './compaction.ts';
-import { type AppendInput, appendSchema, readMessagesInSlices, weighMessage } from './input.ts';
+import { type AppendInput, appendSchema, readGivenInSlices, weighMessage } from './input.ts';
 import { nameCall, operationConflict } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
 
@@ -18,6 +20,8 @@ import type { ClientPorts } from './ports.ts';
 export interface Appended {
   readonly from: number;
   readonly to: number;
+  /** What was changed to make the messages a valid history. Absent: nothing. A repeated call has no notes. */
+  readonly notes?: readonly HistoryNote[];
 }
 
 /**
@@ -37,12 +41,17 @@ const NO_HEAD = -1;
 export async function appendMessages(ports: ClientPorts, input: AppendInput): Promise<Appended> {
   const append = await eventLoopShare.run(checkInSlices(ports, input));
   const { operation } = append;
-  const run = (): Promise<Acknowledged<AppendResult>> =>
-    nameRepeatable({ field: 'operation', id: operationId(operation) }, () => tryAppend(ports, append));
+  let repairs = new HistoryNotes();
+  const run = (): Promise<Acknowledged<AppendResult>> => {
+    repairs = new HistoryNotes({ isStrict: append.strict === true });
+    return nameRepeatable({ field: 'operation', id: operationId(operation) }, () => tryAppend(ports, append, repairs));
+  };
   let result = await run();
   const maxTries = append.expectedHead === undefined ? APPEND_TRIES : 1;
   for (let tries = 1; result.status === 'conflict' && tries < maxTries; tries += 1) result = await run();
-  return await concludeAppend(ports, append, result);
+  const appended = await concludeAppend(ports, append, result);
+  const notes = result.status === 'appended' ? [...append.notes, ...repairs.list] : [];
+  return notes.length === 0 ? appended : { ...appended, notes };
 }
 
 interface CheckedAppend {
@@ -50,27 +59,46 @@ interface CheckedAppend {
   readonly operation: string;
   readonly agent: string;
   readonly messages: readonly Message[];
+  /** Path of each message in the input. */
+  readonly places: readonly string[];
+  readonly notes: readonly HistoryNote[];
+  readonly strict?: boolean | undefined;
   readonly expectedHead?: number | undefined;
   readonly firstPass: NewPass;
 }
 
 function* checkInSlices(ports: ClientPorts, input: AppendInput): Sliced<CheckedAppend> {
   const { conversation: id, tenant, operation: given, ...rest } = parseInput(appendSchema, input);
-  const messages = yield* readMessagesInSlices(rest.messages);
+  const notes = new HistoryNotes({ isStrict: rest.strict === true });
+  const { messages, places } = yield* readGivenInSlices(rest.messages, notes);
   yield;
   const operation = nameCall(ports, given, ['append', { ...rest, messages }]);
-  return { ...rest, messages, conversation: { tenant, id }, operation, firstPass: namePass(ports) };
+  return {
+    ...rest,
+    messages,
+    places,
+    notes: notes.list,
+    conversation: { tenant, id },
+    operation,
+    firstPass: namePass(ports),
+  };
 }
 
-async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<Acknowledged<AppendResult>> {
-  const { conversation, operation, agent, messages, firstPass } = append;
+async function tryAppend(
+  ports: ClientPorts,
+  append: CheckedAppend,
+  notes: HistoryNotes,
+): Promise<Acknowledged<AppendResult>> {
+  const { conversation, operation, agent, firstPass, places } = append;
   const state = await ports.contexts.readConversation(conversation);
   const expectedHead = append.expectedHead ?? state?.head ?? 0;
   const before = state?.openCalls ?? [];
   const target = { conversation, operation, agent, expectedHead, firstPass };
   let adopted: AdoptedMessages;
   try {
-    adopted = adoptMessages(messages, expectedHead + 1, before);
+    const placeOf = (index: number): string => places[index] ?? 'messages';
+    const repair = repairCallsInSlices(append.messages, { notes, openCalls: before, placeOf });
+    adopted = adoptMessages(await eventLoopShare.run(repair), expectedHead + 1, before);
   } catch (refusal) {
     // An earlier attempt of this operation may have appended the messages, or another writer may have extended the log.
     // An empty append with an impossible `expectedHead` writes nothing, and its result tells the two cases apart.

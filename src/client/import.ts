@@ -3,9 +3,10 @@ import { fieldError, isTurnfoldError } from '../domain/errors.ts';
 import { adoptMessages } from '../domain/history.ts';
 import type { Message } from '../domain/message.ts';
 import { forEachInSlices, type Sliced } from '../domain/sliced.ts';
+import { HistoryNotes } from '../histories/notes.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import type { TurnfoldClient } from './client.ts';
-import { checkMessageBytes, readMessagesInSlices } from './input.ts';
+import { checkMessageBytes, readGivenInSlices } from './input.ts';
 
 /** Recorded messages for a conversation that does not exist yet. */
 export interface ImportInput {
@@ -52,7 +53,7 @@ function* checkWhole(messages: readonly Message[]): Sliced<void> {
     throw fieldError('invalid_input', 'messages', why);
   }
   yield* forEachInSlices(messages, (message, index) => checkMessageBytes(message, `messages[${index}]`));
-  const read = yield* readMessagesInSlices(messages);
+  const { messages: read } = yield* readGivenInSlices(messages, new HistoryNotes());
   adoptMessages(read, 1);
 }
 

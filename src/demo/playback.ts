@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Tool } from '../domain/agent.ts';
 import type { Message, ToolCall } from '../domain/message.ts';
-import type { ConversationLine } from '../wire/conversation-line.ts';
+import type { ConversationLine } from '../histories/conversation-line.ts';
 import type { ScriptedTurn } from './demo-agent.ts';
 
 /** A script that repeats the inputs, tool calls and tool results of a recorded conversation. */

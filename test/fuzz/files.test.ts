@@ -17,7 +17,7 @@ import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { readAgents } from '../../src/runtime/agent-schema.ts';
 import { examineAgents } from '../../src/runtime/agents.ts';
-import { readConversationLine } from '../../src/wire/conversation-line.ts';
+import { readConversationLine } from '../../src/histories/conversation-line.ts';
 import { writeTemporary } from '../cli/run-turnfold.ts';
 import { createMemoryClient } from '../client/memory-client.ts';
 import { badJson, badValue, codedError, keep, type Make, spoiled, tryBatch } from './cases.ts';

@@ -30,10 +30,15 @@ export async function compactFile(
   const limits = window === undefined ? {} : { usableTokens: window };
   const prepared = await prepareTrial({ ...source, policy, windowOption: '--window' }, limits);
   const summarizers = await createTrialSummarizers(prepared, source);
-  return await eachConversation({ path, output, json }, async ({ id, readMessages }) => {
-    const weighed = await weighConversation(readMessages(), prepared);
+  return await eachConversation({ path, output, json }, async ({ id, messages: given, notes }) => {
+    const weighed = await weighConversation(given, prepared);
     const { messages, report } = await compactConversation(weighed, prepared, summarizers);
-    writeResult(output, json, { id, messages, report }, describeReport(id, { messages, report }));
+    writeResult(
+      output,
+      json,
+      { id, messages, report, ...(notes.length > 0 && { notes }) },
+      describeReport(id, { messages, report }),
+    );
   });
 }
 

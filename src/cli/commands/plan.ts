@@ -40,11 +40,11 @@ export async function planFile(
     bytes: bytesOfMessage(message),
   });
   const reported: PlannedConversation[] = [];
-  const exitCode = await eachConversation({ path, output, json }, async ({ id, readMessages }) => {
-    const entries = buildLog(await weighConversation(readMessages(), { weigh }));
+  const exitCode = await eachConversation({ path, output, json }, async ({ id, messages: given, notes }) => {
+    const entries = buildLog(await weighConversation(given, { weigh }));
     const planned = planConversation(id, entries, { policy, counter });
     if (html !== undefined) reported.push({ planned, sizes: listSizes(entries) });
-    writeResult(output, json, planned, describePlan(planned));
+    writeResult(output, json, { ...planned, ...(notes.length > 0 && { notes }) }, describePlan(planned));
   });
   if (html !== undefined) await writeFile(html, reportPlans(reported, resolveLimits(policy)));
   return exitCode;

@@ -55,16 +55,25 @@ export async function replayFile({ output }: CommandContext, path: string, optio
     progress.clear();
     return error;
   };
-  const exitCode = await eachConversation({ path, output, json, onRefusal }, async ({ id, readMessages }, line) => {
-    progress.advance(Buffer.byteLength(line) + 1, 0);
-    const weighed = await weighConversation(readMessages(), trial.prepared);
-    const [own, other] = await replayAll(weighed, trials, { summarizers, progress });
-    // On a terminal, the progress bar must be cleared first, because the JSON would appear on the same line.
-    if (json && isTTY) progress.clear();
-    if (json) writeJson(output, { id, ...own?.figures, ...(other && { against: other.figures }) });
-    if (!json || html !== undefined)
-      trials.forEach(({ replayed }, index) => replayed.push({ id, ...([own, other][index] as Replayed) }));
-  });
+  const exitCode = await eachConversation(
+    { path, output, json, onRefusal },
+    async ({ id, messages: given, notes }, line) => {
+      progress.advance(Buffer.byteLength(line) + 1, 0);
+      const weighed = await weighConversation(given, trial.prepared);
+      const [own, other] = await replayAll(weighed, trials, { summarizers, progress });
+      // On a terminal, the progress bar must be cleared first, because the JSON would appear on the same line.
+      if (json && isTTY) progress.clear();
+      if (json)
+        writeJson(output, {
+          id,
+          ...own?.figures,
+          ...(other && { against: other.figures }),
+          ...(notes.length > 0 && { notes }),
+        });
+      if (!json || html !== undefined)
+        trials.forEach(({ replayed }, index) => replayed.push({ id, ...([own, other][index] as Replayed) }));
+    },
+  );
   progress.clear();
   const tried = trials.map(({ name, prepared, replayed }) => ({ name, replayed, limits: prepared.limits }));
   if (!json) for (const policy of tried) for (const text of describePolicy(policy, columns)) output.line(text);

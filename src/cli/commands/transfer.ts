@@ -2,7 +2,7 @@ import { importConversation } from '../../client/import.ts';
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
-import { writeConversationLine } from '../../wire/conversation-line.ts';
+import { writeConversationLine } from '../../histories/conversation-line.ts';
 import { eachConversation } from '../conversation-file.ts';
 import { nameFile } from '../files.ts';
 import { writeResult } from '../output.ts';
@@ -28,26 +28,20 @@ export async function importFile(
   const { json } = options;
   parseInput(idSchema, options.tenant, 'tenant');
   parseInput(idSchema, options.agent, 'agent');
-  let isConversationFile = false;
   const onRefusal = (error: unknown): unknown => {
     if (isTurnfoldError(error) && error.code.startsWith('redis_')) throw error;
-    // If the file has another format, every line is wrong, so the error is reported only once.
-    if (!isConversationFile) throw nameWrongFile(error, path);
     return wordError(error);
   };
-  return await eachConversation({ path, output, json, onRefusal }, async ({ id, readMessages }) => {
-    isConversationFile = true;
+  return await eachConversation({ path, output, json, onRefusal }, async ({ id, messages, notes }) => {
     parseInput(idSchema, id, 'id');
-    const messages = readMessages();
     await importConversation(context.client, { ...options, conversation: id, messages });
-    writeResult(output, json, { id, messages: messages.length }, `${id}  ${messages.length} messages`);
+    writeResult(
+      output,
+      json,
+      { id, messages: messages.length, ...(notes.length > 0 && { notes }) },
+      `${id}  ${messages.length} messages`,
+    );
   });
-}
-
-function nameWrongFile(cause: unknown, path: string): unknown {
-  if (!isTurnfoldError(cause)) return cause;
-  const why = `expected one conversation per line, {"id", "messages"}: ${cause.message}`;
-  return new TurnfoldError(cause.code, `${nameFile(path)}: ${why}`, { field: path, cause });
 }
 
 /** Prints the whole log as one line of a conversation file, including messages that are no longer in the context. */

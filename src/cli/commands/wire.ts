@@ -33,8 +33,8 @@ export async function renderFile(
   { format: formatName, model, system = '' }: RenderOptions,
 ): Promise<number> {
   const format = readFormat(formatName);
-  return await eachConversation({ path, output }, async ({ readMessages }) => {
-    const { messages } = adoptMessages(readMessages(), 1);
+  return await eachConversation({ path, output }, async ({ messages: given }) => {
+    const { messages } = adoptMessages(given, 1);
     const named = { model: model ?? findLastModel(messages, format) ?? 'unnamed', system, tools: [], messages };
     writeJson(output, wireFormats[format].render({ ...named, maxOutputTokens: MAX_OUTPUT_TOKENS }).body);
   });

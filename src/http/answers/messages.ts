@@ -41,7 +41,18 @@ export const messagePageSchema = z
   })
   .meta({ id: 'MessagePage' });
 
-export const appendedSchema = z.looseObject({ from: z.number(), to: z.number() }).meta({ id: 'Appended' });
+const notesSchema = z
+  .array(z.looseObject({ at: z.string(), kind: z.enum(['mapped', 'repaired', 'left_out']), what: z.string() }))
+  .optional()
+  .describe('What was changed to make the messages a valid history.');
+
+export const appendedSchema = z
+  .looseObject({
+    from: z.number(),
+    to: z.number(),
+    notes: notesSchema,
+  })
+  .meta({ id: 'Appended' });
 
 export const contextSchema = z
   .looseObject({
@@ -84,5 +95,5 @@ export const exportSchema = z
   .meta({ id: 'ExportedConversation' });
 
 export const importedSchema = z
-  .looseObject({ conversation: idSchema, messages: z.number() })
+  .looseObject({ conversation: idSchema, messages: z.number(), notes: notesSchema })
   .meta({ id: 'ImportedConversation' });

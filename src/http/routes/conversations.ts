@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { forkSchema as forkInputSchema } from '../../client/forks.ts';
 import { importConversation } from '../../client/import.ts';
-import { enqueueSchema } from '../../client/input.ts';
+import { appendSchema, enqueueSchema } from '../../client/input.ts';
 import { idSchema } from '../../domain/ids.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import { CONVERSATION_STATES } from '../../domain/ports/listing-store.ts';
+import { readHistoryInSlices } from '../../histories/history.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import {
   conversationPageSchema,
   conversationSchema,
@@ -17,7 +19,7 @@ import { readOperation } from '../idempotency-key.ts';
 import { answerJson } from '../json-answer.ts';
 import { type Call, defineRoute, locate } from '../route.ts';
 import { hideTenant, pageFields } from './fields.ts';
-import { givenMessages, readMessages } from './messages.ts';
+import { givenMessages } from './messages.ts';
 
 const CONVERSATION = '/v1/conversations/{conversation}';
 
@@ -136,15 +138,19 @@ const importRoute = defineRoute({
     agent: enqueueSchema.shape.agent,
     id: z.string().optional().describe('Ignored, so that an export can be sent as it is.'),
     messages: givenMessages,
+    strict: appendSchema.shape.strict.describe('True: a history that would have to be repaired is refused.'),
   }),
   status: 201,
   result: importedSchema,
   handle: async (call) => {
-    const { agent, messages: given } = call.body;
-    const messages = await readMessages(given);
+    const { agent, messages: given, strict } = call.body;
+    const { messages, notes } = await eventLoopShare.run(
+      readHistoryInSlices({ messages: given }, { isStrict: strict }),
+    );
     await importConversation(call.client, { ...call.name, agent, messages });
     const { conversation } = call.name;
-    return { body: { conversation, messages: messages.length }, headers: { location: locate(call, conversation) } };
+    const body = { conversation, messages: messages.length, ...(notes.length > 0 && { notes }) };
+    return { body, headers: { location: locate(call, conversation) } };
   },
 });
 

@@ -9,7 +9,6 @@ import { findLastModel, type WireFormat } from '../../domain/raw-items.ts';
 import { mapInSlices } from '../../domain/sliced.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { bytesOfMessage } from '../../tokens/message-tokens.ts';
-import { readMessage } from '../../wire/conversation-line.ts';
 import { wireFormats } from '../../wire/formats.ts';
 import { appendedSchema, CONTEXT_FORMATS, contextSchema, messagePageSchema } from '../answers/messages.ts';
 import { readOperation } from '../idempotency-key.ts';
@@ -22,9 +21,10 @@ const MAX_MESSAGES = 5_000;
 /** More fields than a message has, in either format. */
 const MAX_FIELDS = 100;
 
-/** Messages in turnfold's format or in OpenAI's chat format. `readMessage` validates each of them. */
+/** Messages in one of the formats of `src/histories`, which the client reads. */
 export const givenMessages = boundedList(boundedRecord(z.string(), z.unknown(), MAX_FIELDS), MAX_MESSAGES).meta({
-  description: 'Messages, oldest first, each in the format of turnfold or of OpenAI Chat.',
+  description:
+    'Messages, oldest first, each in the format of turnfold, OpenAI Chat, Anthropic, the AI SDK, LangChain or Ollama.',
   override: {
     type: 'array',
     minItems: 1,
@@ -32,17 +32,12 @@ export const givenMessages = boundedList(boundedRecord(z.string(), z.unknown(), 
     items: {
       type: 'object',
       properties: {
-        role: { enum: ['system', 'developer', 'user', 'assistant', 'tool'] },
-        content: { description: 'Text. In the chat format also a list of content parts.' },
+        role: { description: 'Author: system, developer, user, assistant or tool.' },
+        content: { description: 'Text, or a list of content parts.' },
       },
-      required: ['role'],
     },
   },
 });
-
-export async function readMessages(given: readonly unknown[]): Promise<Message[]> {
-  return await eventLoopShare.run(mapInSlices(given, (message, index) => readMessage(message, `messages[${index}]`)));
-}
 
 const appendMessages = defineRoute({
   operation: 'appendMessages',
@@ -56,13 +51,14 @@ const appendMessages = defineRoute({
     messages: givenMessages,
     operation: appendSchema.shape.operation,
     expectedHead: appendSchema.shape.expectedHead,
+    strict: appendSchema.shape.strict.describe('True: messages that would have to be repaired are refused.'),
   }),
   status: 201,
   result: appendedSchema,
   handle: async (call) => {
     const { client, name, body } = call;
     const operation = readOperation(call, body.operation);
-    return { body: await client.append({ ...body, ...name, messages: await readMessages(body.messages), operation }) };
+    return { body: await client.append({ ...body, ...name, operation }) };
   },
 });
 

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { openConversationLine, readConversationLine, writeConversationLine } from '../../src/wire/conversation-line.ts';
+import {
+  openConversationLine,
+  readConversationLine,
+  writeConversationLine,
+} from '../../src/histories/conversation-line.ts';
 
 const read = (messages: unknown, id?: string) => readConversationLine(JSON.stringify({ id, messages }), 3);
 const readOne = (message: unknown): Message | undefined => read([message]).messages[0];
@@ -54,7 +58,7 @@ describe('our format', () => {
     (given) => {
       const opened = openConversationLine(JSON.stringify({ id: 'talk', messages: given }), 3);
       expect(opened.id).toBe('talk');
-      expect(refusalOf(() => opened.readMessages()).field).toMatch(/^messages/);
+      expect(refusalOf(() => opened.readHistory()).field).toMatch(/^messages/);
     },
   );
 });

@@ -1,0 +1,210 @@
+import { fieldError } from '../domain/errors.ts';
+import { isMapping } from '../domain/parse.ts';
+import { joinTexts, type MessageDraft } from './message-draft.ts';
+import type { HistoryNotes } from './notes.ts';
+
+export type Block = Readonly<Record<string, unknown>>;
+
+interface BlockTarget {
+  readonly draft: MessageDraft;
+  readonly notes: HistoryNotes;
+  readonly at: string;
+}
+
+type BlockReader = (block: Block, target: BlockTarget) => void;
+
+/**
+ * Readers of content blocks by their type: of Anthropic, OpenAI Chat and Responses, the AI SDK from version 4 on, and LangChain.
+ * The types of one format mean the same in the others, or do not exist there.
+ */
+const READERS: Readonly<Record<string, BlockReader>> = {
+  text: readText,
+  input_text: readText,
+  output_text: readText,
+  'text-plain': readText,
+  refusal: ({ refusal, text }, { draft }) => draft.addText(textOf(refusal ?? text)),
+  search_result: readSearchResult,
+
+  thinking: readReasoning,
+  redacted_thinking: readReasoning,
+  reasoning: readReasoning,
+  reasoning_content: readReasoning,
+
+  image: readMedia,
+  image_url: readMedia,
+  input_image: readMedia,
+  file: readMedia,
+  input_file: readMedia,
+  document: readMedia,
+  media: readMedia,
+  video: readMedia,
+  video_url: readMedia,
+  audio: readMedia,
+  input_audio: readMedia,
+  output_audio: readMedia,
+
+  tool_use: readToolUse,
+  server_tool_use: readToolUse,
+  mcp_tool_use: readToolUse,
+  tool_result: readToolResult,
+  mcp_tool_result: readToolResult,
+  tool_call: ({ id, name, args, arguments: given }, { draft }) =>
+    draft.addCall({ id: idOf(id), name: textOf(name), arguments: writeArguments(args ?? given) }),
+
+  'tool-call': ({ toolCallId, toolName, input, args }, { draft }) =>
+    draft.addCall({ id: idOf(toolCallId), name: textOf(toolName), arguments: writeArguments(input ?? args) }),
+  'tool-result': readAiSdkResult,
+  'tool-invocation': ({ toolInvocation }, target) => {
+    if (isMapping(toolInvocation)) readInvocation(toolInvocation, target);
+  },
+  'dynamic-tool': readUiTool,
+  'step-start': (_block, { draft }) => draft.endStep(),
+};
+
+/** Blocks without content for a model, which are left out with a note. */
+const LEFT_OUT: ReadonlySet<string> = new Set([
+  'source',
+  'source-url',
+  'source-document',
+  'tool-approval-request',
+  'tool-approval-response',
+  'container_upload',
+  'compaction_trigger',
+]);
+
+/** Reads a block into a draft. @throws invalid_input with the path, for a block of an unknown type */
+export function readBlock(given: unknown, target: BlockTarget): void {
+  const { at, notes } = target;
+  if (typeof given === 'string') return target.draft.addText(given);
+  if (!isMapping(given)) throw fieldError('invalid_input', at, 'expected a content part with a type');
+  const type = textOf(given['type']);
+  const reader = READERS[type] ?? findReader(type);
+  if (reader !== undefined) return reader(given, target);
+  if (LEFT_OUT.has(type) || type.startsWith('data-')) {
+    return notes.add('left_out', at, `a part of type ${type} has no content for a model`);
+  }
+  if (type === '' && typeof given['text'] === 'string') return readText(given, target);
+  const named = type === '' ? 'the part has no type' : `parts of type ${type} are not known`;
+  throw fieldError('invalid_input', `${at}.type`, `${named}. Remove the part, or name the format of the history`);
+}
+
+function findReader(type: string): BlockReader | undefined {
+  if (type.endsWith('_tool_result')) return readToolResult;
+  return type.startsWith('tool-') && !LEFT_OUT.has(type) ? readUiTool : undefined;
+}
+
+/** Returns true if a message with such a block is in a format whose blocks hold calls or results. */
+export function holdsCallBlock(blocks: readonly unknown[]): boolean {
+  return blocks.some(
+    (block) =>
+      isMapping(block) && /^(?:tool[-_]|server_tool|mcp_tool|dynamic-tool)|_tool_result$/.test(textOf(block['type'])),
+  );
+}
+
+function readText(block: Block, { draft }: BlockTarget): void {
+  draft.addText(textOf(block['text']), block['type'] === 'text' ? block : undefined);
+  const citations = Array.isArray(block['citations']) ? block['citations'].filter(isMapping) : [];
+  for (const citation of citations) draft.addText(writeCitation(citation));
+}
+
+function writeCitation({ title, document_title, url, cited_text }: Block): string {
+  const source = [title ?? document_title, url].filter((part) => typeof part === 'string' && part !== '').join(', ');
+  return `[${source}${cited_text === undefined ? '' : `: "${textOf(cited_text)}"`}]`;
+}
+
+function readSearchResult({ title, source, content }: Block, { draft }: BlockTarget): void {
+  const texts = readContents(content).content;
+  draft.addText([title, source, texts].filter((text) => typeof text === 'string' && text !== '').join('\n'));
+}
+
+function readReasoning(block: Block, { draft }: BlockTarget): void {
+  draft.addReasoning({ ...block });
+}
+
+function readMedia(block: Block, { draft }: BlockTarget): void {
+  const transcript = block['transcript'];
+  if (typeof transcript === 'string') draft.addText(transcript);
+  draft.addPart(block);
+}
+
+function readToolUse({ id, name, input, server_name: server }: Block, { draft }: BlockTarget): void {
+  const called = typeof server === 'string' ? `${server}.${textOf(name)}` : textOf(name);
+  draft.addCall({ id: idOf(id), name: called, arguments: writeArguments(input) });
+}
+
+function readToolResult({ tool_use_id: id, content, is_error: isError }: Block, { draft }: BlockTarget): void {
+  draft.addResult({ id: idOf(id), isError: isError === true, ...readContents(content) });
+}
+
+/** The result of a tool in the AI SDK: version 4 has `result`, later ones have a typed `output`. */
+function readAiSdkResult(block: Block, { draft }: BlockTarget): void {
+  const { toolCallId, toolName, output, result, isError } = block;
+  const typed = isMapping(output) && typeof output['type'] === 'string' ? output : undefined;
+  const isFailed = isError === true || textOf(typed?.['type']).startsWith('error');
+  const value = typed === undefined ? (output ?? result) : (typed['value'] ?? typed['reason'] ?? typed['type']);
+  draft.addResult({ id: idOf(toolCallId), name: textOf(toolName), isError: isFailed, ...readContents(value) });
+}
+
+/** A call of a UIMessage of version 4, with its result if it has one. */
+export function readInvocation(invocation: Block, { draft }: Pick<BlockTarget, 'draft'>): void {
+  const { toolCallId, toolName, args, state, result } = invocation;
+  const id = idOf(toolCallId);
+  draft.addCall({ id, name: textOf(toolName), arguments: writeArguments(args) });
+  if (state === 'result') draft.addResult({ id, ...readContents(result) });
+}
+
+/** A call of a UIMessage from version 5 on, with its result if it has one. */
+function readUiTool(block: Block, { draft }: BlockTarget): void {
+  const { type, toolName, toolCallId, state, input, rawInput, output, errorText } = block;
+  const id = idOf(toolCallId);
+  const name = typeof toolName === 'string' ? toolName : textOf(type).slice('tool-'.length);
+  draft.addCall({ id, name, arguments: writeArguments(input ?? rawInput) });
+  if (state === 'output-available') draft.addResult({ id, ...readContents(output) });
+  if (state === 'output-error') draft.addResult({ id, isError: true, content: textOf(errorText) });
+  if (state === 'output-denied') draft.addResult({ id, isError: true, content: 'The call was denied.' });
+}
+
+export interface ReadContents {
+  readonly content: string;
+  readonly parts?: readonly unknown[];
+}
+
+/** Reads the content of a result: a text, a list of blocks, or any other value as JSON. */
+export function readContents(value: unknown): ReadContents {
+  if (value === undefined || value === null) return { content: '' };
+  if (typeof value === 'string') return { content: value };
+  if (!Array.isArray(value) || !value.every(isReadableBlock)) return { content: JSON.stringify(dropEncrypted(value)) };
+  const blocks = value as readonly Block[];
+  const content = blocks.reduce((text, { text: own }) => joinTexts(text, textOf(own)), '');
+  return blocks.some(({ type }) => type !== 'text') ? { content, parts: blocks } : { content };
+}
+
+const RESULT_BLOCKS: ReadonlySet<unknown> = new Set(['text', 'image', 'image_url', 'document', 'file', 'media']);
+
+function isReadableBlock(block: unknown): boolean {
+  return isMapping(block) && RESULT_BLOCKS.has(block['type']);
+}
+
+/** Encrypted contents of search results can be read by their provider only. */
+function dropEncrypted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dropEncrypted);
+  if (!isMapping(value)) return value;
+  const kept = Object.entries(value).filter(([name]) => !name.startsWith('encrypted_'));
+  return Object.fromEntries(kept.map(([name, member]) => [name, dropEncrypted(member)]));
+}
+
+/** Writes the arguments of a call as the text of a JSON object. */
+export function writeArguments(given: unknown): string {
+  if (given === undefined || given === null || given === '') return '{}';
+  if (typeof given === 'string') return given;
+  return JSON.stringify(isMapping(given) ? given : { input: given });
+}
+
+export function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return value === undefined || value === null ? '' : JSON.stringify(value);
+}
+
+export function idOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

@@ -1,0 +1,49 @@
+import { fieldError } from '../domain/errors.ts';
+
+/** What a reader changed in a history, or did not take over. */
+export interface HistoryNote {
+  /** Path of the value in the given history, e.g. `messages[3].tool_calls[0].id`. */
+  readonly at: string;
+  /**
+   * - `mapped`: turnfold keeps the value in another form.
+   * - `repaired`: the history was not valid there, and is now.
+   * - `left_out`: turnfold did not take the value.
+   */
+  readonly kind: 'mapped' | 'repaired' | 'left_out';
+  /** What was done, as a sentence without contents. */
+  readonly what: string;
+}
+
+/** Notes of one history that are listed. A history of 500,000 messages may need one for each. */
+const MOST_NOTES = 1_000;
+
+/** Collects the notes of one history. */
+export class HistoryNotes {
+  readonly #notes: HistoryNote[] = [];
+  readonly #isStrict: boolean;
+  #count = 0;
+
+  /** @param options `isStrict`: a repair is an error */
+  constructor({ isStrict = false }: { readonly isStrict?: boolean } = {}) {
+    this.#isStrict = isStrict;
+  }
+
+  /** The first notes, in the order of the work. */
+  get list(): readonly HistoryNote[] {
+    return this.#notes;
+  }
+
+  /** Number of all notes. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** @throws invalid_input with the path, for a repair of a strict reader */
+  add(kind: HistoryNote['kind'], at: string, what: string): void {
+    if (this.#isStrict && kind === 'repaired') {
+      throw fieldError('invalid_input', at, `not valid: ${what}. A reader that is not strict repairs it`);
+    }
+    this.#count += 1;
+    if (this.#notes.length < MOST_NOTES) this.#notes.push({ at, kind, what });
+  }
+}
