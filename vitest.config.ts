@@ -13,6 +13,7 @@ const pureFiles = filesOf([
   'cli-offline',
   'evaluation',
   'ladder',
+  'histories',
   'models/structural',
   'models/summarizer',
   'provider',

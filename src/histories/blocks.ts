@@ -1,5 +1,6 @@
 import { fieldError } from '../domain/errors.ts';
 import { isMapping } from '../domain/parse.ts';
+import { clipText } from '../domain/thrown.ts';
 import { joinTexts, type MessageDraft } from './message-draft.ts';
 import type { HistoryNotes } from './notes.ts';
 
@@ -61,6 +62,9 @@ const READERS: Readonly<Record<string, BlockReader>> = {
   'step-start': (_block, { draft }) => draft.endStep(),
 };
 
+/** Characters of an unknown type that an error quotes. */
+const TYPE_CHARACTERS = 80;
+
 /** Blocks without content for a model, which are left out with a note. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   'source',
@@ -81,10 +85,10 @@ export function readBlock(given: unknown, target: BlockTarget): void {
   const reader = READERS[type] ?? findReader(type);
   if (reader !== undefined) return reader(given, target);
   if (LEFT_OUT.has(type) || type.startsWith('data-')) {
-    return notes.add('left_out', at, `a part of type ${type} has no content for a model`);
+    return notes.add('left_out', at, `a part of type ${clipText(type, TYPE_CHARACTERS)} has no content for a model`);
   }
   if (type === '' && typeof given['text'] === 'string') return readText(given, target);
-  const named = type === '' ? 'the part has no type' : `parts of type ${type} are not known`;
+  const named = type === '' ? 'the part has no type' : `parts of type ${clipText(type, TYPE_CHARACTERS)} are not known`;
   throw fieldError('invalid_input', `${at}.type`, `${named}. Remove the part, or name the format of the history`);
 }
 

@@ -34,6 +34,6 @@ export function* readHistoryInSlices(given: ForeignHistory, options: HistoryOpti
   for (const { kind, at, what } of given.notes ?? []) notes.add(kind, at, what);
   const { messages, places } = yield* readMessagesInSlices(given.messages, notes, given.places);
   const placeOf = (index: number): string => places[index] ?? 'messages';
-  const repaired = yield* repairCallsInSlices(messages, { notes, placeOf, orphans: 'leave_out' });
+  const repaired = yield* repairCallsInSlices(messages, { notes, placeOf });
   return { messages: repaired, notes: notes.list };
 }

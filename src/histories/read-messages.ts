@@ -1,7 +1,7 @@
 import { boundedList } from '../domain/bounded-schemas.ts';
 import { fieldError } from '../domain/errors.ts';
 import { jsonSchema, MAX_CALLS, type Message, messageSchema } from '../domain/message.ts';
-import { isMapping, parseInput } from '../domain/parse.ts';
+import { isMapping, joinPath, parseInput } from '../domain/parse.ts';
 import { endsSlice, type Sliced } from '../domain/sliced.ts';
 import {
   type Block,
@@ -80,6 +80,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...MARKS,
 ]);
 
+const NO_CONTENT = 'expected a string or a list of content parts';
 const UNKNOWN_KEY = 'turnfold does not know this key of a message. Remove the key';
 
 const REASONING = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking'] as const;
@@ -119,7 +120,7 @@ class ForeignMessage {
       if (KNOWN.has(key) || IGNORED.has(key) || key.startsWith('_') || !isFilled(value)) continue;
       const isOwn = (OWN_FIELDS as readonly string[]).includes(key);
       const why = isOwn ? "the message mixes turnfold's format with another one, which has no such key" : UNKNOWN_KEY;
-      throw fieldError('invalid_input', `${this.#at}.${key}`, why);
+      throw fieldError('invalid_input', joinPath(this.#at, [key]), why);
     }
     if (isFilled(this.#given['annotations'])) {
       this.#context.notes.add(
@@ -156,11 +157,20 @@ class ForeignMessage {
       const at = Array.isArray(content) ? 'content' : 'parts';
       const { notes } = this.#context;
       blocks.forEach((block, index) => readBlock(block, { draft, notes, at: `${this.#at}.${at}[${index}]` }));
-    } else if (!Array.isArray(content)) draft.addText(textOf(content));
+    } else if (!Array.isArray(content)) draft.addText(this.#readText(content, role));
     if (isFilled(refusal)) draft.addText(textOf(refusal));
     if (isMapping(audio)) this.#readAudio(draft, audio);
     for (const image of Array.isArray(images) ? images : []) draft.addPart({ type: 'image', data: textOf(image) });
     this.#readAttachments(draft);
+  }
+
+  /** An answer with calls, or one that was aborted, may have no content. */
+  #readText(content: unknown, role: string): string {
+    const at = `${this.#at}.content`;
+    if (content === undefined && role !== 'assistant') throw fieldError('invalid_input', at, NO_CONTENT);
+    if (content === null && role !== 'assistant')
+      this.#context.notes.add('repaired', at, 'a message without content is empty');
+    return textOf(content);
   }
 
   /** Attachments of a message of the AI SDK 4. */
@@ -226,8 +236,7 @@ class ForeignMessage {
     const { tool_call_id: id, name, tool_name: tool, content, isError, is_error, status } = this.#given;
     if (content === null)
       this.#context.notes.add('repaired', `${this.#at}.content`, 'a result without content is empty');
-    if (content === undefined)
-      throw fieldError('invalid_input', `${this.#at}.content`, 'expected a string or a list of content parts');
+    if (content === undefined) throw fieldError('invalid_input', `${this.#at}.content`, NO_CONTENT);
     const toolCallId = idOf(id) ?? this.#context.callNames.nameResult(idOf(name) ?? idOf(tool));
     const { parts, ...read } = readContents(content);
     return {

@@ -10,8 +10,6 @@ export interface RepairOptions {
   readonly openCalls?: readonly OpenCall[] | undefined;
   /** Returns the path of a message in the given history. */
   readonly placeOf: (index: number) => string;
-  /** What happens to a result without a call. A file may begin in the middle of a conversation. Default: it is refused. */
-  readonly orphans?: 'refuse' | 'leave_out';
 }
 
 /**
@@ -37,6 +35,8 @@ interface Call {
   /** Result, and the index of its message. */
   result?: { readonly message: Message; readonly index: number };
 }
+
+const SECOND_RESULT = 'a second result of a call was left out';
 
 class CallRepair {
   readonly #options: RepairOptions;
@@ -109,11 +109,11 @@ class CallRepair {
     const call = open === undefined ? undefined : takeOpen(open);
     if (call !== undefined) return this.#answer(call, message, index);
     if (open === undefined) this.#early.push({ message, index });
-    else this.#options.notes.add('left_out', this.#options.placeOf(index), 'the call has a result already');
+    else this.#options.notes.add('repaired', this.#options.placeOf(index), SECOND_RESULT);
   }
 
   #enterEarly(message: Message, index: number): void {
-    const { notes, placeOf, orphans = 'refuse' } = this.#options;
+    const { notes, placeOf } = this.#options;
     const named = message.toolCallId ?? '';
     const call = this.#open.get(named)?.find(({ result, from }) => result === undefined && from > index);
     if (call !== undefined) {
@@ -121,16 +121,14 @@ class CallRepair {
       call.result = { message: { ...message, toolCallId: call.id }, index };
       return;
     }
-    if (orphans === 'leave_out') return notes.add('left_out', placeOf(index), 'no message has a call for this result');
+    if (this.#open.has(named)) return notes.add('repaired', placeOf(index), SECOND_RESULT);
     const why = `no message has an unanswered tool call with the id ${named || '(no id given)'}`;
     throw fieldError('orphan_result', `${placeOf(index)}.toolCallId`, why);
   }
 
   #answer(call: Call, message: Message, index: number): void {
     call.result = { message: { ...message, toolCallId: call.id }, index };
-    const passing = this.#others.at(-1);
-    const isPassed = passing !== undefined && passing.index > call.from && speaks(passing.message);
-    if (!isPassed) return;
+    if ((this.#others.at(-1)?.index ?? -1) <= call.from) return;
     const what = 'a result that came after a later message was moved behind its call';
     this.#options.notes.add('repaired', this.#options.placeOf(index), what);
   }

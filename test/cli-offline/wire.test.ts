@@ -10,6 +10,8 @@ const messages = [
   { role: 'tool', toolCallId: 'x', content: '', isError: true },
 ];
 
+const MOVED = 'messages[4]: repaired: a result that came after a later message was moved behind its call';
+
 async function render(lines: string | readonly unknown[], ...args: string[]) {
   return await runTurnfold(['render', await writeTemporary('talks.jsonl', lines), ...args]);
 }
@@ -34,7 +36,7 @@ describe('render', () => {
       '--system',
       'Help.',
     );
-    expect({ code, stderr }).toStrictEqual({ code: 0, stderr: '' });
+    expect({ code, stderr }).toStrictEqual({ code: 0, stderr: `one: ${MOVED}\n` });
     const [one, two] = readJsonLines(stdout);
     expect(one).toMatchObject({
       model: 'claude',
@@ -95,7 +97,7 @@ describe('render', () => {
   test('render reads standard input for - and ignores a byte order mark', async () => {
     const input = `\uFEFF${JSON.stringify({ messages: [messages[1]] })}\n\n${JSON.stringify({ messages })}`;
     const { code, stdout, stderr } = await runTurnfold(['render', '-', '--format', 'openai-chat'], { input });
-    expect({ code, stderr }).toStrictEqual({ code: 0, stderr: '' });
+    expect({ code, stderr }).toStrictEqual({ code: 0, stderr: `line-3: ${MOVED}\n` });
     expect(readJsonLines(stdout)).toMatchObject([{ messages: [{ content: 'Read it.' }] }, { tools: [{}] }]);
   });
 

@@ -105,15 +105,59 @@ describe('tool results in an append', () => {
 
   test.each<[string, string, Messages]>([
     ['orphan_result', 'messages[1].toolCallId', [user('a'), result('nobody')]],
-    ['orphan_result', 'messages[0].toolCallId', [result('x'), calls('x')]],
     ['orphan_result', 'messages[0].toolCallId', [{ role: 'tool', content: 'of nothing' }]],
-    ['duplicate_call', 'messages[2].toolCallId', [calls('x'), result('x'), result('x')]],
-    ['duplicate_call', 'messages[0].toolCalls[1].id', [calls('x', 'x')]],
   ])('append fails with %s, its error names the field %s, and nothing is written', async (code, field, messages) => {
     const conversation = `refused-${code}-${messages.length}-${messages[0]?.role}`;
     await expect(append(conversation, messages)).rejects.toMatchObject({ code, field });
     await expect(fixture.client.describe(conversation)).rejects.toMatchObject({ code: 'not_found' });
   });
+
+  test.each<[string, string, Messages, number]>([
+    ['a result before its call', 'messages[0]', [result('x'), calls('x')], 2],
+    ['a second result of a call', 'messages[2]', [calls('x'), result('x'), result('x')], 2],
+    ['two calls with one id', 'messages[0].toolCalls[1].id', [calls('x', 'x'), result('x'), result('x')], 3],
+    ['a result behind a later message', 'messages[2]', [calls('x'), user('a'), result('x')], 3],
+    ['a call without a result', 'messages[0]', [calls('x'), user('a')], 3],
+  ])('append repairs %s with a note about %s, and a strict one refuses it', async (name, at, messages, length) => {
+    const conversation = name.replaceAll(' ', '-');
+    const strict = append(conversation, messages, { strict: true });
+    await expect(strict).rejects.toMatchObject({ code: 'invalid_input', field: at });
+    await expect(fixture.client.describe(conversation)).rejects.toMatchObject({ code: 'not_found' });
+    const appended = await append(conversation, messages);
+    expect(appended).toMatchObject({ from: 1, to: length, notes: [{ at, kind: 'repaired' }] });
+    const log = (await fixture.client.log(conversation)).map(({ message }) => message);
+    const answered = log.flatMap(({ toolCallId }) => toolCallId ?? []);
+    expect(answered).toStrictEqual(log.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
+  });
+
+  test('a message of a user or a model closes the calls of the log that have no result, and others do not', async () => {
+    await append('passed', [user('a'), calls('x', 'y')]);
+    await append('passed', [result('y')]);
+    expect(await append('passed', [{ role: 'system', content: 'Be brief.' }])).toStrictEqual({ from: 4, to: 4 });
+    expect((await fixture.client.describe('passed')).openCalls).toHaveLength(1);
+    const appended = await append('passed', [user('b')]);
+    expect(appended).toMatchObject({ from: 5, to: 6, notes: [{ kind: 'repaired', at: 'call c2_0 of the log' }] });
+    expect((await fixture.client.describe('passed')).openCalls).toStrictEqual([]);
+    await expect(append('passed', [result('x')])).rejects.toMatchObject({ code: 'orphan_result' });
+  });
+});
+
+test('append reads messages in the formats of other programs', async () => {
+  const appended = await append('foreign', [
+    { role: 'user', content: [{ type: 'text', text: 'Which port?' }] },
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'read', input: { path: 'a.yml' } }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'port: 9417' }] },
+    { role: 'assistant', content: null, tool_calls: [{ function: { name: 'weather', arguments: { city: 'Graz' } } }] },
+    { role: 'tool', tool_name: 'weather', content: '21' },
+  ]);
+  expect(appended).toStrictEqual({ from: 1, to: 5 });
+  expect((await fixture.client.log('foreign')).map(({ message }) => message)).toMatchObject([
+    { role: 'user', content: 'Which port?' },
+    { role: 'assistant', toolCalls: [{ name: 'read', arguments: '{"path":"a.yml"}' }] },
+    { role: 'tool', toolCallId: 'c2_0', content: 'port: 9417' },
+    { role: 'assistant', toolCalls: [{ name: 'weather', arguments: '{"city":"Graz"}' }] },
+    { role: 'tool', toolCallId: 'c4_0', content: '21' },
+  ]);
 });
 
 test.each([

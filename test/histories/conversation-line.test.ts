@@ -99,8 +99,9 @@ describe('OpenAI’s chat format', () => {
   });
 
   test('an imported line in OpenAI’s chat format is accepted with turnfold’s flags on its messages', () => {
+    const call = { id: 'a', type: 'function', function: { name: 'list', arguments: '{}' } };
     const message = { role: 'tool', tool_call_id: 'a', content: 'no such file', isError: true, pinned: true };
-    expect(readOne(message)).toStrictEqual({
+    expect(read([{ role: 'assistant', tool_calls: [call] }, message]).messages[1]).toStrictEqual({
       role: 'tool',
       content: 'no such file',
       toolCallId: 'a',
@@ -135,20 +136,19 @@ describe('an import refuses a malformed line of its file with an error that name
     ['messages[1]', 'text'],
     ['messages[1].role', { role: 'robot', content: '' }],
     ['messages[1].content', { role: 'user' }],
-    ['messages[1].content', { role: 'user', content: null, tool_calls: [] }],
-    ['messages[1].content', { role: 'user', content: [{ text: 'no type' }] }],
+    ['messages[1].content[0].type', { role: 'user', content: [{ value: 'no type' }] }],
+    ['messages[1].content[0].type', { role: 'user', content: [{ type: 'hologram', data: '' }] }],
+    ['messages[1].mood', { role: 'user', content: 'hi', mood: 'good' }],
+    ['messages[1].mood', { role: 'tool', content: 'hi', toolCallId: 'a', mood: 'good' }],
     ['messages[1].toolCalls[0].arguments', { role: 'assistant', content: '', toolCalls: [{ id: 'a', name: 'x' }] }],
     ['messages[1].toolCalls[0].arguments', { role: 'assistant', toolCalls: [{ id: 'a', name: 'x', arguments: [1] }] }],
     ['messages[1].toolCalls', { role: 'assistant', content: '', toolCalls: [] }],
-    ['messages[1].content', { role: 'assistant', content: null }],
     ['messages[1].content', { role: 'user', toolCalls: [{ id: 'a', name: 'x', arguments: '' }] }],
     // If this message were read in OpenAI's chat format, its tool calls would be lost silently.
     ['messages[1].toolCalls', { role: 'assistant', content: [], toolCalls: [{ id: 'a', name: 'x', arguments: '' }] }],
-    ['messages[1].toolCalls', { role: 'assistant', refusal: null, toolCalls: [{ id: 'a', name: 'x', arguments: '' }] }],
     ['messages[1].toolCallId', { role: 'tool', content: [{ type: 'text', text: 'x' }], toolCallId: 'a' }],
     ['messages[1].summary', { role: 'user', content: [], summary: { from: 1, to: 2 } }],
     ['messages[1].tool_calls[0].function', { role: 'assistant', tool_calls: [{ id: 'a', type: 'custom' }] }],
-    ['messages[1].function_call', { role: 'assistant', content: null, function_call: { name: 'x', arguments: '' } }],
   ])('an import refuses a line with an error for the field %s if the line has the message %j', (field, message) => {
     const refusal = refusalOf(() => read([{ role: 'user', content: 'hi' }, message]));
     expect(refusal).toMatchObject({ code: 'invalid_input' });
