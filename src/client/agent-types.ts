@@ -1,7 +1,8 @@
 import type { AnswerSchema } from '../domain/final-answer.ts';
 import type { TurnView } from '../domain/turn.ts';
 import type { TurnContext } from '../domain/turn-context.ts';
-import type { AppendInput, EnqueueInput } from './input.ts';
+import type { AppendInput } from './append-input.ts';
+import type { EnqueueInput } from './input.ts';
 import type { ConversationsInput } from './listings.ts';
 
 /**

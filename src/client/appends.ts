@@ -10,9 +10,10 @@ import type { Sliced } from '../domain/sliced.ts';
 import { type HistoryNote, HistoryNotes } from '../histories/notes.ts';
 import { repairCallsInSlices } from '../histories/repair-calls.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
+import { type AppendInput, appendSchema, readAppendedInSlices } from './append-input.ts';
 import { agentConflict, beingCopied, checkDurability, nameRepeatable } from './client-errors.ts';
 import { type NewPass, namePass, requestEvaluation } from './compaction.ts';
-import { type AppendInput, appendSchema, readGivenInSlices, weighMessage } from './input.ts';
+import { weighMessage } from './input.ts';
 import { nameCall, operationConflict } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
 
@@ -20,7 +21,7 @@ import type { ClientPorts } from './ports.ts';
 export interface Appended {
   readonly from: number;
   readonly to: number;
-  /** What was changed to make the messages a valid history. Absent: nothing. A repeated call has no notes. */
+  /** Changes that made the messages a valid history. Absent: none. A repeated call has no notes. */
   readonly notes?: readonly HistoryNote[];
 }
 
@@ -70,7 +71,7 @@ interface CheckedAppend {
 function* checkInSlices(ports: ClientPorts, input: AppendInput): Sliced<CheckedAppend> {
   const { conversation: id, tenant, operation: given, ...rest } = parseInput(appendSchema, input);
   const notes = new HistoryNotes({ isStrict: rest.strict === true });
-  const { messages, places } = yield* readGivenInSlices(rest.messages, notes);
+  const { messages, places } = yield* readAppendedInSlices(rest.messages, notes);
   yield;
   const operation = nameCall(ports, given, ['append', { ...rest, messages }]);
   return {

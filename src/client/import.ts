@@ -5,8 +5,9 @@ import type { Message } from '../domain/message.ts';
 import { forEachInSlices, type Sliced } from '../domain/sliced.ts';
 import { HistoryNotes } from '../histories/notes.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
+import { readAppendedInSlices } from './append-input.ts';
 import type { TurnfoldClient } from './client.ts';
-import { checkMessageBytes, readGivenInSlices } from './input.ts';
+import { checkMessageBytes } from './input.ts';
 
 /** Recorded messages for a conversation that does not exist yet. */
 export interface ImportInput {
@@ -53,7 +54,7 @@ function* checkWhole(messages: readonly Message[]): Sliced<void> {
     throw fieldError('invalid_input', 'messages', why);
   }
   yield* forEachInSlices(messages, (message, index) => checkMessageBytes(message, `messages[${index}]`));
-  const { messages: read } = yield* readGivenInSlices(messages, new HistoryNotes());
+  const { messages: read } = yield* readAppendedInSlices(messages, new HistoryNotes());
   adoptMessages(read, 1);
 }
 

@@ -60,6 +60,7 @@ export type {
 export type { TurnContext } from '../domain/turn-context.ts';
 export type { Segment, SeqRange, Version } from '../domain/version.ts';
 export type { Webhook, WebhookEventName, WebhookHealth } from '../domain/webhook.ts';
+export type { HistoryNote } from '../histories/notes.ts';
 export type { RedisTls } from '../redis/address.ts';
 export type { AccessKeyInput, AccessKeys, AccessKeyView, IssuedKey } from './access-keys.ts';
 export type {
@@ -72,6 +73,7 @@ export type {
   TurnOf,
   ViewFor,
 } from './agent-types.ts';
+export type { AppendInput, ForeignMessage } from './append-input.ts';
 export type { Appended } from './appends.ts';
 export type { Authentication, Grant, Refusal } from './authentication.ts';
 export type { Breakdown, BreakdownInput } from './breakdown.ts';
@@ -82,7 +84,7 @@ export type { DryPlan, DryRunInput } from './dry-run.ts';
 export type { EventOptions, EventOrLoss } from './events.ts';
 export type { FailedInput, RedriveInput } from './failed-turns.ts';
 export type { Fork, ForkInput } from './forks.ts';
-export type { AnswerOptions, AppendInput, CallAnswer, ContextPoint, ConversationName, EnqueueInput } from './input.ts';
+export type { AnswerOptions, CallAnswer, ContextPoint, ConversationName, EnqueueInput } from './input.ts';
 export type { ForeignPart, InputPart, ReferencedPart, StoredPart, WebPart } from './input-parts.ts';
 export type {
   ConversationPage,

@@ -3,24 +3,15 @@ import type { ToolOutput } from '../domain/agent.ts';
 import { boundedList, boundedRecord } from '../domain/bounded-schemas.ts';
 import { fieldError } from '../domain/errors.ts';
 import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../domain/ids.ts';
-import {
-  MAX_CALLS,
-  MAX_MESSAGE_BYTES,
-  type Message,
-  type messageSchema,
-  type WeighedMessage,
-} from '../domain/message.ts';
+import { MAX_CALLS, MAX_MESSAGE_BYTES, type Message, type WeighedMessage } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
-import { forEachInSlices, type Sliced } from '../domain/sliced.ts';
 import { ON_BUSY, type OnBusy } from '../domain/turn.ts';
 import type { TurnContext } from '../domain/turn-context.ts';
-import type { HistoryNotes } from '../histories/notes.ts';
-import { type ReadMessages, readMessagesInSlices } from '../histories/read-messages.ts';
 import { bytesOfMessage, countMessage } from '../tokens/message-tokens.ts';
-import { checkContents, type InputPart, inputPartsSchema } from './input-parts.ts';
+import { type InputPart, inputPartsSchema } from './input-parts.ts';
 
-const conversationFields = { conversation: idSchema, tenant: idSchema.default(DEFAULT_TENANT) };
+export const conversationFields = { conversation: idSchema, tenant: idSchema.default(DEFAULT_TENANT) };
 
 /** Largest delay, ten years in ms. A longer delay is a mistake, and `Date` cannot represent much larger times. */
 const DELAY_MOST_MS = 315_360_000_000;
@@ -65,26 +56,6 @@ const MOST_TURNS = 500;
 
 /** A list of turns. Each turn is checked on its own, so that an invalid one does not stop the others. */
 export const turnListSchema = boundedList(z.unknown(), MOST_TURNS);
-
-export const appendSchema = z.strictObject({
-  ...conversationFields,
-  agent: idSchema,
-  /** `readGivenInSlices` validates each message. */
-  messages: boundedList(z.unknown(), 5_000).refine((messages) => messages.length > 0, 'expected at least one message'),
-  operation: idSchema.optional(),
-  expectedHead: z.number().int().min(0).optional(),
-  strict: z.boolean().optional(),
-});
-
-/**
- * Reads messages of any format, and checks their parts, so that 5,000 of them do not block the event loop.
- * @throws invalid_input with the field
- */
-export function* readGivenInSlices(given: readonly unknown[], notes: HistoryNotes): Sliced<ReadMessages> {
-  const read = yield* readMessagesInSlices(given, notes);
-  yield* forEachInSlices(read.messages, (message, index) => checkContents(message, read.places[index] ?? 'messages'));
-  return read;
-}
 
 export const versionNumberSchema = z.number().int().min(0);
 
@@ -155,29 +126,6 @@ export interface EnqueueInput {
    */
   readonly maxTurnTokens?: number | undefined;
 }
-
-/** Input of `append`: messages for the log, without a turn. */
-export interface AppendInput {
-  readonly conversation: string;
-  readonly tenant?: string | undefined;
-  readonly agent: string;
-  /**
-   * Messages, oldest first, at most 5,000: in turnfold's format, or in a format of OpenAI, Anthropic, the AI SDK, LangChain or
-   * Ollama. Calls of earlier messages that have no result are closed.
-   */
-  readonly messages: readonly (MessageInput | ForeignMessage)[];
-  /** Id under which a repeated call changes nothing. */
-  readonly operation?: string | undefined;
-  /** The append fails with `conflict` unless the log ends at this position (seq). */
-  readonly expectedHead?: number | undefined;
-  /** True: messages that would have to be repaired are refused. */
-  readonly strict?: boolean | undefined;
-}
-
-type MessageInput = z.input<typeof messageSchema>;
-
-/** A message as another program wrote it. */
-export type ForeignMessage = Readonly<Record<string, unknown>>;
 
 /** Names a conversation: its id, or its tenant and id. */
 export type ConversationName =

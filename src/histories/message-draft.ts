@@ -5,7 +5,7 @@ import type { HistoryNotes } from './notes.ts';
 /** Model of recorded items that are kept, but not sent to any model: signatures and encrypted texts fit only their request. */
 const IMPORTED = 'imported';
 
-/** What reading one message of a history depends on. */
+/** Memory that the messages of one history share while they are read. */
 export interface ReadingContext {
   readonly notes: HistoryNotes;
   readonly callNames: CallNames;
@@ -49,8 +49,8 @@ export interface DraftResult {
 type Speech = 'system' | 'user' | 'assistant';
 
 /**
- * Collects what one foreign message holds. Some formats put texts, calls and results into one message, which become several
- * messages here: the calls with the text before them, their results, and the text after them.
+ * Collects what one foreign message holds. Some formats put texts, calls and results into one message. Here they become
+ * several: the calls with the text before them, their results, and the text after them.
  */
 export class MessageDraft {
   readonly #role: Speech;
@@ -104,7 +104,7 @@ export class MessageDraft {
     });
   }
 
-  /** What follows is not in the same step as the calls before. */
+  /** Ends a step: a call that follows is not parallel to the calls before. */
   endStep(): void {
     this.#endStep();
   }

@@ -1,6 +1,6 @@
 import { fieldError } from '../domain/errors.ts';
 
-/** What a reader changed in a history, or did not take over. */
+/** A value that a reader changed in a history, or did not take over. */
 export interface HistoryNote {
   /** Path of the value in the given history, e.g. `messages[3].tool_calls[0].id`. */
   readonly at: string;
@@ -10,7 +10,7 @@ export interface HistoryNote {
    * - `left_out`: turnfold did not take the value.
    */
   readonly kind: 'mapped' | 'repaired' | 'left_out';
-  /** What was done, as a sentence without contents. */
+  /** The change, as a sentence without contents. */
   readonly what: string;
 }
 

@@ -74,16 +74,22 @@ const ROLES: ReadonlyMap<unknown, 'system' | 'user' | 'assistant' | 'tool'> = ne
 ]);
 
 const KNOWN: ReadonlySet<string> = new Set([
-  ...['role', 'content', 'parts', 'name', 'refusal', 'annotations', 'audio', 'images'],
-  ...['tool_calls', 'tool_call_id', 'function_call', 'tool_name', 'toolInvocations', 'experimental_attachments'],
-  ...['reasoning_content', 'reasoning', 'reasoning_details', 'thinking', 'isError', 'is_error'],
   ...MARKS,
+  ...(
+    'role content parts name refusal annotations audio images tool_calls tool_call_id function_call tool_name ' +
+    'toolInvocations experimental_attachments reasoning_content reasoning reasoning_details thinking isError ' +
+    'is_error'
+  ).split(' '),
 ]);
 
 const NO_CONTENT = 'expected a string or a list of content parts';
 const UNKNOWN_KEY = 'turnfold does not know this key of a message. Remove the key';
 
 const REASONING = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking'] as const;
+
+function pickCalls({ tool_calls, function_call }: Block): Block {
+  return { ...(isFilled(tool_calls) && { tool_calls }), ...(isFilled(function_call) && { function_call }) };
+}
 
 /** Reads one message of a format other than turnfold's own. */
 class ForeignMessage {
@@ -92,7 +98,10 @@ class ForeignMessage {
   readonly #context: ReadingContext;
 
   constructor(given: Block, at: string, context: ReadingContext) {
-    this.#given = given;
+    // Older versions of LangChain keep calls in the fields of the provider.
+    this.#given = isMapping(given['additional_kwargs'])
+      ? { ...pickCalls(given['additional_kwargs']), ...given }
+      : given;
     this.#at = at;
     this.#context = context;
   }

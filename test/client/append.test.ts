@@ -107,7 +107,7 @@ describe('tool results in an append', () => {
     ['orphan_result', 'messages[1].toolCallId', [user('a'), result('nobody')]],
     ['orphan_result', 'messages[0].toolCallId', [{ role: 'tool', content: 'of nothing' }]],
   ])('append fails with %s, its error names the field %s, and nothing is written', async (code, field, messages) => {
-    const conversation = `refused-${code}-${messages.length}-${messages[0]?.role}`;
+    const conversation = `refused-${code}-${messages.length}-${String(messages[0]?.role)}`;
     await expect(append(conversation, messages)).rejects.toMatchObject({ code, field });
     await expect(fixture.client.describe(conversation)).rejects.toMatchObject({ code: 'not_found' });
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TurnfoldError } from '../../src/domain/errors.ts';
+import type { TurnfoldError } from '../../src/domain/errors.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import { type HistoryOptions, readHistoryInSlices } from '../../src/histories/history.ts';
 
@@ -49,6 +49,18 @@ test.each<[string, string, readonly unknown[]]>([
         tool_calls: [{ name: 'weather', args: { city: 'Graz' }, id: 'c1', type: 'tool_call' }],
       },
       { type: 'tool', content: '21', tool_call_id: 'c1', status: 'success' },
+    ],
+  ],
+  [
+    'an older LangChain',
+    'c1',
+    [
+      {
+        type: 'ai',
+        content: '',
+        additional_kwargs: { tool_calls: [{ id: 'c1', function: { name: 'weather', arguments: '{"city":"Graz"}' } }] },
+      },
+      { type: 'tool', content: '21', tool_call_id: 'c1' },
     ],
   ],
   [

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { array, assert, constant, constantFrom, oneof, property } from 'fast-check';
 import { expect, test } from 'vitest';
 import { adoptMessages } from '../../src/domain/history.ts';
 import { CLOSING_RESULT, type Message } from '../../src/domain/message.ts';
@@ -53,21 +53,21 @@ test('a call of the log takes the first result, and is closed by a message of a 
   expect(repair([{ role: 'system', content: 's' }], [{ id: 'c1_0' }]).messages).toHaveLength(1);
 });
 
-const ids = fc.constantFrom('a', 'b', 'c');
-const given = fc.array(
-  fc.oneof(
-    fc.constant(user),
-    fc.constant<Message>({ role: 'system', content: 's' }),
-    fc.constant<Message>({ role: 'assistant', content: 'said' }),
-    fc.array(ids, { minLength: 1, maxLength: 3 }).map((names) => call(...names)),
+const ids = constantFrom('a', 'b', 'c');
+const given = array(
+  oneof(
+    constant(user),
+    constant<Message>({ role: 'system', content: 's' }),
+    constant<Message>({ role: 'assistant', content: 'said' }),
+    array(ids, { minLength: 1, maxLength: 3 }).map((names) => call(...names)),
     ids.map((id) => result(id)),
   ),
   { maxLength: 14 },
 );
 
 test('a repaired history is valid, keeps all but second results, and needs no further repair', () => {
-  fc.assert(
-    fc.property(given, (messages) => {
+  assert(
+    property(given, (messages) => {
       const named = new Set(messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
       const known = messages.filter(({ role, toolCallId }) => role !== 'tool' || named.has(toolCallId ?? ''));
       const { messages: repaired } = repair(known);
@@ -84,8 +84,9 @@ test('a repaired history is valid, keeps all but second results, and needs no fu
 });
 
 test('each result of a repaired history stands behind its call, before the next message of a user or a model', () => {
-  fc.assert(
-    fc.property(given, (messages) => {
+  expect.hasAssertions();
+  assert(
+    property(given, (messages) => {
       const named = new Set(messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
       const known = messages.filter(({ role, toolCallId }) => role !== 'tool' || named.has(toolCallId ?? ''));
       let open = new Set<string>();

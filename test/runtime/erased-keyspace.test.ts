@@ -54,7 +54,7 @@ afterAll(async () => {
 async function leaveTraces({ text, conversation, turn }: Words): Promise<void> {
   const agent = 'talker';
   const name = { tenant: TENANT, conversation };
-  const messages = talk(12).map((message) => ({ ...message, content: `${message.content} ${text}` }));
+  const messages = talk(12).map((message) => ({ ...message, content: `${String(message.content)} ${text}` }));
   await client.append({ ...name, agent, messages });
   const enqueue = async (suffix: string, input: string, options: object = {}): Promise<void> => {
     await client.enqueueTurn({ ...name, agent, turn: `${turn}-${suffix}`, input, ...options });

@@ -1,10 +1,9 @@
 import { importConversation } from '../../client/import.ts';
-import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import { isTurnfoldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { writeConversationLine } from '../../histories/conversation-line.ts';
 import { eachConversation } from '../conversation-file.ts';
-import { nameFile } from '../files.ts';
 import { writeResult } from '../output.ts';
 import type { ClientContext, WordingContext } from '../run-command.ts';
 

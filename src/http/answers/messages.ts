@@ -44,7 +44,7 @@ export const messagePageSchema = z
 const notesSchema = z
   .array(z.looseObject({ at: z.string(), kind: z.enum(['mapped', 'repaired', 'left_out']), what: z.string() }))
   .optional()
-  .describe('What was changed to make the messages a valid history.');
+  .describe('Changes that made the messages a valid history.');
 
 export const appendedSchema = z
   .looseObject({

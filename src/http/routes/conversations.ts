@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { appendSchema } from '../../client/append-input.ts';
 import { forkSchema as forkInputSchema } from '../../client/forks.ts';
 import { importConversation } from '../../client/import.ts';
-import { appendSchema, enqueueSchema } from '../../client/input.ts';
+import { enqueueSchema } from '../../client/input.ts';
 import { idSchema } from '../../domain/ids.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import { CONVERSATION_STATES } from '../../domain/ports/listing-store.ts';

@@ -1,12 +1,11 @@
 import { z } from 'zod';
+import { appendSchema } from '../../client/append-input.ts';
 import type { ContextView, TurnfoldClient } from '../../client/index.ts';
-import { appendSchema } from '../../client/input.ts';
 import { boundedList, boundedRecord } from '../../domain/bounded-schemas.ts';
 import { fieldError } from '../../domain/errors.ts';
 import type { NamedConversation } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import { findLastModel, type WireFormat } from '../../domain/raw-items.ts';
-import { mapInSlices } from '../../domain/sliced.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { bytesOfMessage } from '../../tokens/message-tokens.ts';
 import { wireFormats } from '../../wire/formats.ts';
