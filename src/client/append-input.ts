@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { boundedList } from '../domain/bounded-schemas.ts';
 import { idSchema } from '../domain/ids.ts';
-import type { messageSchema } from '../domain/message.ts';
-import { forEachInSlices, type Sliced } from '../domain/sliced.ts';
+import { jsonSchema, type messageSchema } from '../domain/message.ts';
+import { parseInput } from '../domain/parse.ts';
+import { forEachInSlices, mapInSlices, type Sliced } from '../domain/sliced.ts';
 import type { HistoryNotes } from '../histories/notes.ts';
 import { type ReadMessages, readMessagesInSlices } from '../histories/read-messages.ts';
 import { checkMessageBytes, conversationFields } from './input.ts';
@@ -46,7 +47,9 @@ export const appendSchema = z.strictObject({
  * @throws invalid_input or message_too_large with the field
  */
 export function* readAppendedInSlices(given: readonly unknown[], notes: HistoryNotes): Sliced<ReadMessages> {
-  const read = yield* readMessagesInSlices(given, notes);
+  // A caller's objects may throw when they are read. The copies cannot.
+  const copies = yield* mapInSlices(given, (message, index) => parseInput(jsonSchema, message, `messages[${index}]`));
+  const read = yield* readMessagesInSlices(copies, notes);
   yield* forEachInSlices(read.messages, (message, index) => {
     const place = read.places[index] ?? 'messages';
     checkMessageBytes(message, place);
