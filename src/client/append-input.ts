@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { boundedList } from '../domain/bounded-schemas.ts';
+import { boundedList, boundedRecord } from '../domain/bounded-schemas.ts';
 import { idSchema } from '../domain/ids.ts';
 import { jsonSchema, type messageSchema } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
@@ -42,13 +42,18 @@ export const appendSchema = z.strictObject({
   strict: z.boolean().optional(),
 });
 
+/** More fields than a message of any format has. */
+const MAX_FIELDS = 100;
+
+const copySchema = boundedRecord(z.string(), z.union([z.string(), jsonSchema]), MAX_FIELDS);
+
 /**
  * Reads messages of any format, and checks their sizes and parts, so that 5,000 of them do not block the event loop.
  * @throws invalid_input or message_too_large with the field
  */
 export function* readAppendedInSlices(given: readonly unknown[], notes: HistoryNotes): Sliced<ReadMessages> {
   // A caller's objects may throw when they are read. The copies cannot.
-  const copies = yield* mapInSlices(given, (message, index) => parseInput(jsonSchema, message, `messages[${index}]`));
+  const copies = yield* mapInSlices(given, (message, index) => parseInput(copySchema, message, `messages[${index}]`));
   const read = yield* readMessagesInSlices(copies, notes);
   yield* forEachInSlices(read.messages, (message, index) => {
     const place = read.places[index] ?? 'messages';

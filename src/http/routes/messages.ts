@@ -31,9 +31,10 @@ export const givenMessages = boundedList(boundedRecord(z.string(), z.unknown(), 
     items: {
       type: 'object',
       properties: {
-        role: { description: 'Author: system, developer, user, assistant or tool.' },
+        role: { enum: ['system', 'developer', 'user', 'assistant', 'tool', 'function'] },
         content: { description: 'Text, or a list of content parts.' },
       },
+      required: ['role'],
     },
   },
 });
