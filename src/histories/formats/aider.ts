@@ -1,14 +1,13 @@
 import { ForeignMessages } from './foreign-messages.ts';
 import type { FileRecord, ForeignConversation, HistoryFormat } from './format.ts';
 
-const SESSION = /^# aider chat started at (.+)$/;
+const SESSION = /^# aider chat started at (.+)$/m;
 
 /** The file `.aider.chat.history.md` of aider, with a heading for each session. */
 export const aider: HistoryFormat = {
   name: 'aider',
   title: 'a chat history of aider',
-  recognizes: ([first]) =>
-    typeof first?.value === 'string' && first.value.split('\n', 100).some((line) => SESSION.test(line)),
+  recognizes: ([first]) => typeof first?.value === 'string' && SESSION.test(first.value),
   read: ([first]) => readSessions(first),
 };
 
@@ -16,7 +15,8 @@ type Speaker = 'user' | 'assistant';
 
 function readSessions(record: FileRecord | undefined): ForeignConversation[] {
   const text = typeof record?.value === 'string' ? record.value : '';
-  const sessions: { readonly id: string; readonly reader: SessionReader }[] = [];
+  // A file that was cut may begin in the middle of a session.
+  const sessions = [{ id: 'aider', reader: new SessionReader() }];
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     const started = SESSION.exec(line)?.[1];
     if (started !== undefined) sessions.push({ id: `aider-${started.trim()}`, reader: new SessionReader() });

@@ -42,7 +42,7 @@ export const aiSdk: HistoryFormat = listFormat({
     partTypes(messages).some((type) => AI_SDK_PART.test(type)),
 });
 
-/** Fields with which benchmarks and agents describe a step. None of them was sent to a model. */
+/** Fields with which benchmarks and agents describe a step. These fields were not sent to a model. */
 const STEP_FIELDS: ReadonlySet<string> = new Set([
   ...['agent', 'action', 'thought', 'message_type', 'is_demo', 'tool_call_ids', 'cache_control', 'extra', 'tags'],
   ...['turn_idx', 'cost', 'raw_data', 'requestor', 'error', 'generation_time_seconds', 'thinking_blocks'],
@@ -59,7 +59,7 @@ export const openaiChat: HistoryFormat = listFormat({
 
 /**
  * Returns true for a line with the messages of one conversation that need no importer.
- * @param format what the line looks like
+ * @param format format that the line looks like
  */
 export function isReadByLine({ messages, system }: Block, format: HistoryFormat | undefined): boolean {
   if (format === undefined || system !== undefined) return format === undefined;

@@ -51,7 +51,7 @@ class SessionReader {
     this.#messages.add({ role: 'user', content: message['content'] }, at);
   }
 
-  /** @returns what such records are, if they are not part of the conversation */
+  /** @returns name of such records, if they are not part of the conversation */
   #refuse({
     type,
     uuid,

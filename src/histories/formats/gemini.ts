@@ -4,7 +4,7 @@ import { ForeignMessages } from './foreign-messages.ts';
 import { type FileRecord, type ForeignConversation, type HistoryFormat, placeIn } from './format.ts';
 import { readGeminiParts } from './gemini-parts.ts';
 
-/** Sessions and checkpoints of Gemini CLI, and request bodies of the Gemini API. */
+/** Sessions and saved chats of Gemini CLI, and request bodies of the Gemini API. */
 export const gemini: HistoryFormat = {
   name: 'gemini',
   title: 'a session of Gemini CLI',

@@ -4,7 +4,7 @@ import type { ForeignMessages } from './foreign-messages.ts';
 import type { HistoryFormat } from './format.ts';
 import { LANGCHAIN_TYPES, listFormat } from './message-lists.ts';
 
-/** Messages of LangChain and LangGraph: `lc` dumps, `type` with its fields or with `data`, and checkpoints. */
+/** Messages of LangChain and LangGraph: `lc` dumps, `type` with its fields or with `data`, and saved states of a graph. */
 export const langchain: HistoryFormat = listFormat({
   name: 'langchain',
   title: 'messages of LangChain',

@@ -30,6 +30,11 @@ export function isCallItem(type: string): boolean {
   return type.endsWith('_call');
 }
 
+/** Returns true for a call whose result is in an item of its own. */
+export function isOpenCall(type: string): boolean {
+  return isCallItem(type) && RESULT_FIELDS[type] === undefined;
+}
+
 export function isResultItem(type: string): boolean {
   return type.endsWith('_call_output') || type === 'tool_search_output';
 }
@@ -58,7 +63,12 @@ function readArguments(type: string, item: Block): string {
   const keys = Object.keys(given);
   const [only = ''] = keys;
   const inner = keys.length === 1 ? given[only] : undefined;
-  return JSON.stringify(isMapping(inner) ? inner : given);
+  return JSON.stringify(isMapping(inner) ? dropExec(inner) : given);
+}
+
+/** The only type of a local shell's action says nothing. */
+function dropExec({ type, ...action }: Block): Block {
+  return type === undefined || type === 'exec' ? action : { type, ...action };
 }
 
 function readOwnResult(type: string, item: Block, field: string): NonNullable<ItemCall['result']> {

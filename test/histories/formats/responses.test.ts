@@ -45,7 +45,7 @@ const READ = [
   { role: 'tool', content: 'Success', toolCallId: 'c2' },
   { role: 'assistant', content: '', calls: [['m1', 'gh.get_issue', '{"n":7}']] },
   { role: 'tool', content: 'Issue 7', toolCallId: 'm1' },
-  { role: 'assistant', content: '', calls: [['l1', 'local_shell', '{"type":"exec","command":["cargo","test"]}']] },
+  { role: 'assistant', content: '', calls: [['l1', 'local_shell', '{"command":["cargo","test"]}']] },
   { role: 'tool', content: 'FAILED', toolCallId: 'l1' },
   { role: 'assistant', content: '', calls: [['w1', 'web_search', '{"type":"search","query":"E0502"}']] },
   { role: 'tool', content: 'status: completed. The item of the provider has no result', toolCallId: 'w1' },
