@@ -58,7 +58,7 @@ test('a summary of items names calls of MCP servers, shells and searches', async
   );
   expect(text).toContain('get_issue');
   expect(text).toContain('broken since 3f2a91c');
-  expect(text).toMatch(/cargo test -p alpha-7/);
+  expect(text).toMatch(/cargo.*test.*-p.*alpha-7/);
   expect(text).toContain('E0502 borrow in loop');
 });
 
