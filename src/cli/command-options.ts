@@ -9,6 +9,13 @@ export function withJsonOption(command: Command, what = 'JSON'): Command {
 }
 
 /** Adds the option `--prefix` to commands that use Redis, and to their subcommands. `CommandRunner` applies it. */
+/** Options of the commands that read a file of conversations. */
+export function withFileOptions(command: Command): Command {
+  return command
+    .option('--from <format>', 'format of the file, such as claude-code (default: what the file looks like)')
+    .option('--strict', 'refuse a history that would have to be repaired, instead of repairing it');
+}
+
 export function addPrefixOption(commands: readonly Command[]): void {
   for (const command of commands) {
     addPrefixOption(command.commands);

@@ -1,16 +1,23 @@
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
-import { openConversationLine } from '../histories/conversation-line.ts';
 import type { ReadHistory } from '../histories/history.ts';
 import type { HistoryNote } from '../histories/notes.ts';
-import { nameFile, readLines } from './files.ts';
+import { nameFile } from './files.ts';
+import { openHistories } from './history-file.ts';
 import { type Output, reportRefusal } from './output.ts';
+
+/** Options of the commands that read a file of conversations. */
+export interface FileOptions {
+  /** Format of the file. Absent: what the file looks like. */
+  readonly from?: string;
+  /** True: a history that would have to be repaired is refused. */
+  readonly strict?: boolean;
+  readonly json?: boolean;
+}
 
 export interface ConversationFile {
   readonly path: string;
   readonly output: Output;
-  readonly json?: boolean | undefined;
-  /** True: a history that would have to be repaired is refused. */
-  readonly strict?: boolean | undefined;
+  readonly options?: FileOptions;
   /** Receives the error of a conversation. Returns the error to print, or throws to end the command. */
   readonly onRefusal?: (error: unknown) => unknown;
 }
@@ -27,20 +34,20 @@ const SHOWN_NOTES = 5;
  * @returns the exit code: 1 if a conversation was invalid
  */
 export async function eachConversation(
-  { path, output, json, strict, onRefusal = (error) => error }: ConversationFile,
-  handle: (conversation: FileConversation, line: string) => Promise<void>,
+  { path, output, options: { from, strict, json } = {}, onRefusal = (error) => error }: ConversationFile,
+  handle: (conversation: FileConversation, text: string) => Promise<void>,
 ): Promise<number> {
   let exitCode = 0;
   let hasOpened = false;
-  for await (const { number, line } of readLines(path)) {
-    let id = `line-${number}`;
+  for await (const { id: place, text, open } of openHistories(path, from)) {
+    let id = place;
     try {
-      const conversation = openConversationLine(line, number);
+      const conversation = open();
       hasOpened = true;
       id = conversation.id;
       const history = conversation.readHistory({ isStrict: strict });
-      if (json !== true) for (const text of describeNotes(id, history.notes)) output.note(text);
-      await handle({ id, ...history }, line);
+      if (json !== true) for (const note of describeNotes(id, history.notes)) output.note(note);
+      await handle({ id, ...history }, text);
     } catch (error) {
       // If the file has another format, every line is wrong, so the error is reported only once.
       if (!hasOpened) throw nameWrongFile(error, path);
@@ -57,9 +64,10 @@ function nameWrongFile(cause: unknown, path: string): unknown {
 }
 
 function describeNotes(id: string, notes: readonly HistoryNote[]): string[] {
-  const shown = notes
-    .slice(0, SHOWN_NOTES)
-    .map(({ at, kind, what }) => `${id}: ${at}: ${kind.replace('_', ' ')}: ${what}`);
+  const shown = notes.slice(0, SHOWN_NOTES).map(({ at, kind, what, count = 1 }) => {
+    const place = count === 1 ? at : `${at} and ${count - 1} more`;
+    return `${id}: ${place}: ${kind.replace('_', ' ')}: ${what}`;
+  });
   const more = notes.length - shown.length;
   return more > 0 ? [...shown, `${id}: ${more} more notes, which --json prints`] : shown;
 }

@@ -6,6 +6,7 @@ import {
   numberFrom,
   readPort,
   withContextOption,
+  withFileOptions,
   withJsonOption,
 } from './command-options.ts';
 import type { CommandRunner } from './run-command.ts';
@@ -71,19 +72,19 @@ function withPolicyOptions(command: Command): Command {
  */
 export function addOfflineCommands(program: Command, runner: CommandRunner): void {
   program.commandsGroup('Files (no Redis needed, - is standard input):');
-  withJsonOption(program.command('plan <file>'), LINES)
-    .description('show what a compaction would do with each conversation of a JSONL file')
+  withFileOptions(withJsonOption(program.command('plan <file>'), LINES))
+    .description('show what a compaction would do with each conversation of a file')
     .option('--policy <file>', 'policy file (YAML)')
     .option('--html <file>', HTML)
     .action(runner.local(async () => (await import('./commands/plan.ts')).planFile));
-  withJsonOption(program.command('compact <file>'), `${LINES} with its messages`)
-    .description('compact each conversation of a JSONL file once and report the result')
+  withFileOptions(withJsonOption(program.command('compact <file>'), `${LINES} with its messages`))
+    .description('compact each conversation of a file once and report the result')
     .option('--policy <file>', 'policy file (YAML). Its summarizer models are called and cost money')
     .option('--summarizer <name>', 'only `structural`: call no model, whatever the policy says')
     .option('--window <tokens>', 'maximum tokens of a request', readTokens)
     .action(runner.local(async () => (await import('./commands/compact.ts')).compactFile));
-  withJsonOption(program.command('replay <file>'), LINES)
-    .description('replay each conversation of a JSONL file and compact it as workers would')
+  withFileOptions(withJsonOption(program.command('replay <file>'), LINES))
+    .description('replay each conversation of a file and compact it as workers would')
     .option('--policy <file>', 'policy file (YAML)')
     .option('--against <file>', 'second policy file (YAML) to compare with')
     .option('--window <tokens>', 'maximum tokens of a request (default: twice maxTokens)', readTokens)

@@ -5,6 +5,7 @@ import {
   readPort,
   readSeconds,
   withContextOption,
+  withFileOptions,
   withJsonOption,
 } from './command-options.ts';
 import type { CommandRunner } from './run-command.ts';
@@ -140,8 +141,10 @@ function addConversationCommands(program: Command, runner: CommandRunner): void 
     .option('--after <id>', 'only events after this one')
     .option('--follow', 'keep printing new events until interrupted')
     .action(runner.onRedis(async () => (await import('./commands/events.ts')).showEvents));
-  withConversationOptions(program.command('import <file>'))
-    .description('create a conversation from each line of a JSONL file (- is standard input)')
+  withFileOptions(withConversationOptions(program.command('import <file>')))
+    .description(
+      'create each conversation of a file, in the format of turnfold or of another program (- is standard input)',
+    )
     .requiredOption('--agent <name>', 'agent of the new conversations (required)')
     .action(runner.onRedis(async () => (await import('./commands/transfer.ts')).importFile));
   withConversationOptions(program.command('export <conversation>'))

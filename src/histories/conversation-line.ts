@@ -13,7 +13,7 @@ export interface ConversationLine {
 }
 
 /** Bounds of a line: a conversation of 500,000 messages. */
-const LINE_BOUNDS = { maxDepth: 200, maxValues: 10_000_000 };
+export const LINE_BOUNDS = { maxDepth: 200, maxValues: 10_000_000 };
 
 const idSchema = z.object({ id: z.string().min(1).optional() });
 const messagesSchema = z.object({ messages: boundedList(z.unknown(), MAX_GROWN_ENTRIES) });

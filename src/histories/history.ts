@@ -31,7 +31,7 @@ export interface ForeignHistory {
  */
 export function* readHistoryInSlices(given: ForeignHistory, options: HistoryOptions = {}): Sliced<ReadHistory> {
   const notes = new HistoryNotes({ isStrict: options.isStrict === true });
-  for (const { kind, at, what } of given.notes ?? []) notes.add(kind, at, what);
+  for (const { kind, at, what, count } of given.notes ?? []) notes.add(kind, at, what, count);
   const { messages, places } = yield* readMessagesInSlices(given.messages, notes, given.places);
   const placeOf = (index: number): string => places[index] ?? 'messages';
   const repaired = yield* repairCallsInSlices(messages, { notes, placeOf });

@@ -12,14 +12,16 @@ export interface HistoryNote {
   readonly kind: 'mapped' | 'repaired' | 'left_out';
   /** The change, as a sentence without contents. */
   readonly what: string;
+  /** Number of places with the same note, of which `at` is the first. Absent: one. */
+  readonly count?: number;
 }
 
-/** Notes of one history that are listed. A history of 500,000 messages may need one for each. */
+/** Different notes of one history that are listed. */
 const MOST_NOTES = 1_000;
 
 /** Collects the notes of one history. */
 export class HistoryNotes {
-  readonly #notes: HistoryNote[] = [];
+  readonly #notes = new Map<string, HistoryNote>();
   readonly #isStrict: boolean;
   #count = 0;
 
@@ -28,9 +30,9 @@ export class HistoryNotes {
     this.#isStrict = isStrict;
   }
 
-  /** The first notes, in the order of the work. */
+  /** The notes in the order of the work, equal ones once. A history of 500,000 messages may need the same note for each. */
   get list(): readonly HistoryNote[] {
-    return this.#notes;
+    return [...this.#notes.values()];
   }
 
   /** Number of all notes. */
@@ -39,11 +41,14 @@ export class HistoryNotes {
   }
 
   /** @throws invalid_input with the path, for a repair of a strict reader */
-  add(kind: HistoryNote['kind'], at: string, what: string): void {
+  add(kind: HistoryNote['kind'], at: string, what: string, count = 1): void {
     if (this.#isStrict && kind === 'repaired') {
       throw fieldError('invalid_input', at, `not valid: ${what}. A reader that is not strict repairs it`);
     }
-    this.#count += 1;
-    if (this.#notes.length < MOST_NOTES) this.#notes.push({ at, kind, what });
+    this.#count += count;
+    const key = `${kind} ${what}`;
+    const known = this.#notes.get(key);
+    if (known !== undefined) this.#notes.set(key, { ...known, count: (known.count ?? 1) + count });
+    else if (this.#notes.size < MOST_NOTES) this.#notes.set(key, { at, kind, what, ...(count > 1 && { count }) });
   }
 }

@@ -2,35 +2,31 @@ import { TurnfoldError } from '../../domain/errors.ts';
 import type { PolicyInput } from '../../domain/policy.ts';
 import { type CompactedConversation, compactConversation } from '../../evaluation/compact.ts';
 import { weighConversation } from '../../evaluation/offline-agent.ts';
-import { eachConversation } from '../conversation-file.ts';
+import { eachConversation, type FileOptions } from '../conversation-file.ts';
 import { writeResult } from '../output.ts';
 import { readPolicyFile } from '../policy-file.ts';
 import { createTrialSummarizers, prepareTrial } from '../prepare-trial.ts';
 import type { CommandContext } from '../run-command.ts';
 
-export interface CompactOptions {
+export interface CompactOptions extends FileOptions {
   readonly policy?: string;
   readonly summarizer?: string;
   /** Maximum size of a request in tokens. Absent: the window of the model is unknown. */
   readonly window?: number;
-  readonly json?: boolean;
 }
 
 /**
  * Compacts each conversation of a file once, whatever its size. Prints one line of figures per conversation, or JSON
  * with the compacted messages.
  */
-export async function compactFile(
-  { output }: CommandContext,
-  path: string,
-  { policy: policyPath, summarizer, window, json }: CompactOptions,
-): Promise<number> {
+export async function compactFile({ output }: CommandContext, path: string, options: CompactOptions): Promise<number> {
+  const { policy: policyPath, summarizer, window, json } = options;
   const source = await readPolicyFile(policyPath, output);
   const policy = overrideSummarizer(source.policy, summarizer);
   const limits = window === undefined ? {} : { usableTokens: window };
   const prepared = await prepareTrial({ ...source, policy, windowOption: '--window' }, limits);
   const summarizers = await createTrialSummarizers(prepared, source);
-  return await eachConversation({ path, output, json }, async ({ id, messages: given, notes }) => {
+  return await eachConversation({ path, output, options }, async ({ id, messages: given, notes }) => {
     const weighed = await weighConversation(given, prepared);
     const { messages, report } = await compactConversation(weighed, prepared, summarizers);
     writeResult(

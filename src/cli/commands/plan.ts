@@ -10,7 +10,7 @@ import type { SeqRange } from '../../domain/version.ts';
 import { weighConversation } from '../../evaluation/offline-agent.ts';
 import { bytesOfMessage, countMessage, countMessageSync } from '../../tokens/message-tokens.ts';
 import { loadTokenCounter } from '../../tokens/token-counter.ts';
-import { eachConversation } from '../conversation-file.ts';
+import { eachConversation, type FileOptions } from '../conversation-file.ts';
 import { checkWritable } from '../files.ts';
 import { writeResult } from '../output.ts';
 import { completeAlone, readPolicyFile } from '../policy-file.ts';
@@ -18,19 +18,15 @@ import type { CommandContext } from '../run-command.ts';
 import type { PlanLine } from './plan/plan-line.ts';
 import { type MessageSize, type PlannedConversation, reportPlans } from './plan/report.ts';
 
-export interface PlanOptions {
+export interface PlanOptions extends FileOptions {
   readonly policy?: string;
-  readonly json?: boolean;
   /** File of the report. */
   readonly html?: string;
 }
 
 /** Shows what a compaction would do with each conversation of a file. Calls no model. */
-export async function planFile(
-  { output }: CommandContext,
-  path: string,
-  { policy: policyPath, json, html }: PlanOptions,
-): Promise<number> {
+export async function planFile({ output }: CommandContext, path: string, options: PlanOptions): Promise<number> {
+  const { policy: policyPath, json, html } = options;
   if (html !== undefined) await checkWritable(html);
   const policy = completeAlone(await readPolicyFile(policyPath, output));
   const counter = await loadTokenCounter('o200k_base');
@@ -40,7 +36,7 @@ export async function planFile(
     bytes: bytesOfMessage(message),
   });
   const reported: PlannedConversation[] = [];
-  const exitCode = await eachConversation({ path, output, json }, async ({ id, messages: given, notes }) => {
+  const exitCode = await eachConversation({ path, output, options }, async ({ id, messages: given, notes }) => {
     const entries = buildLog(await weighConversation(given, { weigh }));
     const planned = planConversation(id, entries, { policy, counter });
     if (html !== undefined) reported.push({ planned, sizes: listSizes(entries) });

@@ -8,7 +8,7 @@ import {
 } from '../../evaluation/offline-agent.ts';
 import { RememberedCounts } from '../../evaluation/remembered-counts.ts';
 import { Replay, type Replayed } from '../../evaluation/replay.ts';
-import { eachConversation } from '../conversation-file.ts';
+import { eachConversation, type FileOptions } from '../conversation-file.ts';
 import { checkWritable } from '../files.ts';
 import { type Output, terminal, writeJson } from '../output.ts';
 import { type PolicySource, readTrialPolicy } from '../policy-file.ts';
@@ -18,14 +18,13 @@ import { openProgress, type Progress } from './replay/progress.ts';
 import { reportReplay } from './replay/report.ts';
 import { describePolicy, type ReplayedConversation } from './replay/summary.ts';
 
-export interface ReplayOptions {
+export interface ReplayOptions extends FileOptions {
   readonly policy?: string;
   readonly against?: string;
   /** Maximum size of a request in tokens. */
   readonly window?: number;
   /** Model `provider/model` of the catalogue. */
   readonly model?: string;
-  readonly json?: boolean;
   /** File of the report. */
   readonly html?: string;
 }
@@ -56,9 +55,9 @@ export async function replayFile({ output }: CommandContext, path: string, optio
     return error;
   };
   const exitCode = await eachConversation(
-    { path, output, json, onRefusal },
-    async ({ id, messages: given, notes }, line) => {
-      progress.advance(Buffer.byteLength(line) + 1, 0);
+    { path, output, options, onRefusal },
+    async ({ id, messages: given, notes }, text) => {
+      progress.advance(Buffer.byteLength(text), 0);
       const weighed = await weighConversation(given, trial.prepared);
       const [own, other] = await replayAll(weighed, trials, { summarizers, progress });
       // On a terminal, the progress bar must be cleared first, because the JSON would appear on the same line.

@@ -3,14 +3,13 @@ import { isTurnfoldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { writeConversationLine } from '../../histories/conversation-line.ts';
-import { eachConversation } from '../conversation-file.ts';
+import { eachConversation, type FileOptions } from '../conversation-file.ts';
 import { writeResult } from '../output.ts';
 import type { ClientContext, WordingContext } from '../run-command.ts';
 
-export interface ImportOptions {
+export interface ImportOptions extends FileOptions {
   readonly agent: string;
   readonly tenant: string;
-  readonly json?: boolean;
 }
 
 /**
@@ -24,16 +23,16 @@ export async function importFile(
   options: ImportOptions,
 ): Promise<number> {
   const { output, wordError } = context;
-  const { json } = options;
-  parseInput(idSchema, options.tenant, 'tenant');
-  parseInput(idSchema, options.agent, 'agent');
+  const { json, agent, tenant } = options;
+  parseInput(idSchema, tenant, 'tenant');
+  parseInput(idSchema, agent, 'agent');
   const onRefusal = (error: unknown): unknown => {
     if (isTurnfoldError(error) && error.code.startsWith('redis_')) throw error;
     return wordError(error);
   };
-  return await eachConversation({ path, output, json, onRefusal }, async ({ id, messages, notes }) => {
+  return await eachConversation({ path, output, options, onRefusal }, async ({ id, messages, notes }) => {
     parseInput(idSchema, id, 'id');
-    await importConversation(context.client, { ...options, conversation: id, messages });
+    await importConversation(context.client, { agent, tenant, conversation: id, messages });
     writeResult(
       output,
       json,

@@ -40,6 +40,10 @@ export const compactRoutes: readonly ProtocolRoute[] = [
           created_at: z.number(),
           output: z.array(z.looseObject({})),
           usage: z.looseObject({ input_tokens: z.number(), output_tokens: z.number() }),
+          notes: z
+            .array(z.looseObject({ at: z.string(), kind: z.string(), what: z.string() }))
+            .optional()
+            .describe('Items that the summary does not cover. Absent: the summary covers all items.'),
         })
         .meta({ id: 'CompactedItems' }),
     },
@@ -84,7 +88,8 @@ async function compact(
   const output = [...kept.map(writeKept), ...(text === '' ? [] : [writeItem(request, text)]), ...open.map(writeOpen)];
   const usage = writeUsage({ inputTokens: before, outputTokens: text === '' ? 0 : Math.round(estimateTokens(text)) });
   const createdAt = Math.floor(Date.now() / 1_000);
-  return { id: `resp_${randomUUID()}`, object: 'response.compaction', created_at: createdAt, model, output, usage };
+  const response = { id: `resp_${randomUUID()}`, object: 'response.compaction', created_at: createdAt, model };
+  return { ...response, output, usage, ...(request.notes.length > 0 && { notes: request.notes }) };
 }
 
 async function writeSummary(

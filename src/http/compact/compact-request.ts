@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { boundedList } from '../../domain/bounded-schemas.ts';
-import { type Message } from '../../domain/message.ts';
+import type { Message } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
+import { isOpenCall, isResultItem } from '../../histories/formats/responses-calls.ts';
+import { ItemReader } from '../../histories/formats/responses-items.ts';
+import { type HistoryNote, HistoryNotes } from '../../histories/notes.ts';
 
 const MAX_ITEMS = 20_000;
 const MAX_TOKENS = 4_000;
@@ -14,7 +17,6 @@ const itemSchema = z.looseObject({
   call_id: z.string().optional(),
   name: z.string().optional(),
   arguments: z.string().optional(),
-  output: contentSchema.nullish(),
   encrypted_content: z.string().nullish(),
 });
 
@@ -53,25 +55,33 @@ export interface CompactRequest {
   readonly open: readonly Item[];
   /** The rest as messages, for a summary. */
   readonly messages: readonly Message[];
+  /** Values of items that are not in the messages. */
+  readonly notes: readonly HistoryNote[];
   /** Text of the last user message. */
   readonly userRequest: string | undefined;
 }
 
-/** @throws invalid_input with the field */
+/** @throws invalid_input with the field, for an item of a type that is not known, too */
 export function readCompactRequest(body: unknown): CompactRequest {
   const { input, model, max_tokens: maxTokens, as } = parseInput(compactSchema, body);
   const items: Item[] = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
-  const answered = new Set(items.flatMap(({ type, call_id: id }) => (type === 'function_call_output' && id) || []));
-  const isOpen = ({ type, call_id: id = '' }: Item): boolean => type === 'function_call' && !answered.has(id);
+  const answered = new Set(items.flatMap(({ type, call_id: id }) => (isResultItem(type) && id) || []));
+  const isOpen = ({ type, call_id: id = '' }: Item): boolean => isOpenCall(type) && !answered.has(id);
   const kept = items.filter(isKept);
   const last = kept.findLast(({ role }) => role === 'user');
+  const notes = new HistoryNotes();
+  const reader = new ItemReader(notes);
+  items.forEach((item, index) => {
+    if (!isKept(item) && !isOpen(item)) reader.enter(openSummary(item), `input[${index}]`);
+  });
   return {
     model,
     maxTokens,
     as,
     kept,
     open: items.filter(isOpen),
-    messages: items.filter((item) => !isKept(item) && !isOpen(item)).flatMap(readMessage),
+    messages: reader.finish().map(({ message }) => message),
+    notes: notes.list,
     userRequest: last && readText(last.content),
   };
 }
@@ -80,18 +90,10 @@ function isKept({ type, role }: Item): boolean {
   return type === 'message' && role !== 'assistant';
 }
 
-function readMessage(item: Item): Message[] {
-  const { type, call_id: id = '', name = '', arguments: written = '', content, output, encrypted_content: text } = item;
-  switch (type) {
-    case 'function_call':
-      return [{ role: 'assistant', content: '', toolCalls: [{ id, name, arguments: written }] }];
-    case 'function_call_output':
-      return [{ role: 'tool', toolCallId: id, content: readText(output) }];
-    case 'compaction':
-      return [{ role: 'assistant', content: text ?? '' }];
-    default:
-      return [{ role: 'assistant', content: readText(content) }];
-  }
+/** The text of a compaction item of turnfold can be read, and becomes part of the next summary. */
+function openSummary(item: Item): unknown {
+  const { type, encrypted_content: text } = item;
+  return type === 'compaction' ? { role: 'assistant', content: text ?? '' } : item;
 }
 
 /** Returns the text of an item. Pictures have none. */

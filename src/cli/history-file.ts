@@ -1,0 +1,129 @@
+import { fieldError, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+import { parseJsonText, readJsonText } from '../domain/json-text.ts';
+import { isMapping } from '../domain/parse.ts';
+import { runToEnd } from '../domain/sliced.ts';
+import { LINE_BOUNDS, type OpenedConversation, openConversationLine } from '../histories/conversation-line.ts';
+import { isReadByLine } from '../histories/formats/chat-lists.ts';
+import { detectFormat, FORMAT_NAMES, findFormat } from '../histories/formats/detect.ts';
+import type { FileRecord, ForeignConversation, HistoryFormat } from '../histories/formats/format.ts';
+import { type HistoryOptions, type ReadHistory, readHistoryInSlices } from '../histories/history.ts';
+import { nameFile, readLines } from './files.ts';
+
+/** Name of turnfold's own format for `--from`. */
+const OWN = 'turnfold';
+const FILE_FORMATS: readonly string[] = [OWN, ...FORMAT_NAMES];
+
+/** A conversation of a file, which is read when it is opened. */
+export interface FileEntry {
+  /** Id for errors of an entry that cannot be opened. */
+  readonly id: string;
+  /** Text that was read since the entry before. */
+  readonly text: string;
+  readonly open: () => OpenedConversation;
+}
+
+/**
+ * Finds the conversations of a file. turnfold's own format has one conversation per line, and is read line by line. Files
+ * of other programs are read whole.
+ * @param from format that the caller names. Default: what the file looks like
+ * @throws invalid_input for a file in no known format, or in another format than `from`
+ */
+export async function* openHistories(path: string, from?: string): AsyncGenerator<FileEntry> {
+  if (from !== undefined && !FILE_FORMATS.includes(from)) {
+    throw fieldError('invalid_input', '--from', `expected ${FILE_FORMATS.join(', ')}`);
+  }
+  const foreign: string[] = [];
+  let isOwn: boolean | undefined;
+  for await (const { number, line } of readLines(path)) {
+    isOwn ??= from === undefined ? isOwnLine(line) : from === OWN;
+    if (isOwn) yield { id: `line-${number}`, text: `${line}\n`, open: () => openConversationLine(line, number) };
+    else foreign[number - 1] = line;
+  }
+  if (isOwn !== false) return;
+  // Blank lines were skipped. Some formats need them, and places name lines by their numbers.
+  yield* openForeign(path, Array.from(foreign, (line = '') => line).join('\n'), from);
+}
+
+/** Returns true for a line with one conversation, whose messages need no importer. */
+function isOwnLine(line: string): boolean {
+  const value = readJsonText(line, LINE_BOUNDS);
+  return isMapping(value) && Array.isArray(value['messages']) && isReadByLine(value, detectFormat([{ value, at: '' }]));
+}
+
+function* openForeign(path: string, text: string, from: string | undefined): Generator<FileEntry> {
+  const { records, problem } = readRecords(text);
+  const format = chooseFormat(path, records, from);
+  const conversations = format.read(records);
+  const used = new Set<string>();
+  for (const [index, conversation] of conversations.entries()) {
+    const id = nameConversation(conversation, path, used);
+    const isLast = index === conversations.length - 1;
+    const notes = isLast && problem !== undefined ? [...conversation.notes, problem] : conversation.notes;
+    const readHistory = (options?: HistoryOptions): ReadHistory =>
+      runToEnd(readHistoryInSlices({ ...conversation, notes }, options));
+    yield { id, text: index === 0 ? text : '', open: () => ({ id, readHistory }) };
+  }
+}
+
+interface Records {
+  readonly records: readonly FileRecord[];
+  /** A line that the program did not finish. */
+  readonly problem?: { readonly at: string; readonly kind: 'repaired'; readonly what: string };
+}
+
+/** Reads a file as JSON lines, as one JSON document, or as a text. */
+function readRecords(text: string): Records {
+  const lines = text.split('\n').flatMap((line, index) => (line.trim() === '' ? [] : [{ line, number: index + 1 }]));
+  const [first, ...others] = lines;
+  if (first === undefined) return { records: [] };
+  const isLines = others.length > 0 && readJsonText(first.line, LINE_BOUNDS) !== undefined;
+  if (!isLines) {
+    // A document that exceeds a bound must not be read as a text.
+    const value = /^\s*[[{]/.test(text) ? parseDocument(text) : undefined;
+    return { records: [{ value: value ?? text, at: '' }] };
+  }
+  const records: FileRecord[] = [];
+  for (const { line, number } of lines) {
+    const at = `line ${number}`;
+    const isLast = number === lines.at(-1)?.number;
+    const value = isLast ? readJsonText(line, LINE_BOUNDS) : parseJsonText(line, at, LINE_BOUNDS);
+    if (value !== undefined) records.push({ value, at });
+    else {
+      const what = 'the last line was not finished, and is left out';
+      return { records, problem: { at, kind: 'repaired', what } };
+    }
+  }
+  return { records };
+}
+
+function parseDocument(text: string): unknown {
+  try {
+    return parseJsonText(text, 'file', LINE_BOUNDS);
+  } catch (error) {
+    if (isTurnfoldError(error) && error.message.includes('not valid JSON')) return undefined;
+    throw error;
+  }
+}
+
+function chooseFormat(path: string, records: readonly FileRecord[], from: string | undefined): HistoryFormat {
+  const named = from === undefined ? undefined : findFormat(from);
+  if (named?.recognizes(records) === true) return named;
+  const found = detectFormat(records);
+  if (found !== undefined && named === undefined) return found;
+  const why =
+    found === undefined
+      ? `in no known format. Known formats: one conversation per line, {"id", "messages"} (${OWN}), ${FORMAT_NAMES.join(', ')}`
+      : `this looks like ${found.title}: use --from ${found.name}`;
+  throw new TurnfoldError('invalid_input', `${nameFile(path)}: ${why}`, { field: path });
+}
+
+/** Gives a conversation the id of its file entry, or the name of its file, with a number if another has it. */
+function nameConversation({ id }: ForeignConversation, path: string, used: Set<string>): string {
+  const file = nameFile(path).split(/[/\\]/).at(-1) ?? '';
+  const given = (id ?? file.replace(/\.[A-Za-z]+$/, '')).replaceAll(/[^A-Za-z0-9_.-]+/g, '-').slice(0, 120);
+  const base = given.replaceAll(/^-+|-+$/g, '') || 'conversation';
+  let name = base;
+  for (let number = 2; used.has(name); number += 1) name = `${base}-${number}`;
+  used.add(name);
+  return name;
+}

@@ -1,0 +1,39 @@
+import { aider } from './aider.ts';
+import { aiSdk, anthropic, cline, openaiChat } from './chat-lists.ts';
+import { claudeCode } from './claude-code.ts';
+import { codex } from './codex.ts';
+import type { FileRecord, HistoryFormat } from './format.ts';
+import { gemini } from './gemini.ts';
+import { langchain } from './langchain.ts';
+import { opencode } from './opencode.ts';
+import { pi } from './pi.ts';
+import { responses } from './responses.ts';
+import { shareGpt } from './share-gpt.ts';
+
+/** All formats. The first that recognizes a file reads it, so those with marks of their own come first. */
+const FORMATS: readonly HistoryFormat[] = [
+  claudeCode,
+  codex,
+  pi,
+  opencode,
+  gemini,
+  aider,
+  shareGpt,
+  responses,
+  langchain,
+  cline,
+  aiSdk,
+  anthropic,
+  openaiChat,
+];
+
+export const FORMAT_NAMES: readonly string[] = FORMATS.map(({ name }) => name);
+
+export function findFormat(name: string): HistoryFormat | undefined {
+  return FORMATS.find((format) => format.name === name);
+}
+
+/** Returns the format of a file, or undefined if it is in no known format. */
+export function detectFormat(records: readonly FileRecord[]): HistoryFormat | undefined {
+  return FORMATS.find((format) => format.recognizes(records));
+}

@@ -1,0 +1,148 @@
+import { expect, test } from 'vitest';
+import { outline, readDocument, readLines } from './read-file.ts';
+
+const CALLED = [
+  { role: 'user', content: 'List.' },
+  { role: 'assistant', content: 'I list.', calls: [['c1', 'bash', '{"command":"ls"}']] },
+  { role: 'tool', content: 'a.ts', toolCallId: 'c1' },
+  { role: 'assistant', content: 'Done.' },
+];
+
+function entry(id: string, parentId: string | null, message: object): object {
+  return { type: 'message', id, parentId, timestamp: 't', message };
+}
+
+test('reads the newest branch of a session of pi', () => {
+  const call = { type: 'toolCall', id: 'c1', name: 'bash', arguments: { command: 'ls' } };
+  const [read] = readLines(
+    { type: 'session', version: 3, id: 'pi-1', timestamp: 't', cwd: '/' },
+    { type: 'model_change', id: 'x', parentId: null, modelId: 'm' },
+    entry('1', 'x', { role: 'user', content: [{ type: 'text', text: 'List.' }], timestamp: 1 }),
+    entry('2a', '1', { role: 'assistant', content: [{ type: 'text', text: 'Another branch.' }] }),
+    entry('2', '1', {
+      role: 'assistant',
+      content: [{ type: 'thinking', thinking: 'Hm' }, { type: 'text', text: 'I list.' }, call],
+      usage: {},
+      stopReason: 'toolUse',
+    }),
+    entry('3', '2', {
+      role: 'toolResult',
+      toolCallId: 'c1',
+      toolName: 'bash',
+      content: [{ type: 'text', text: 'a.ts' }],
+      details: {},
+      isError: false,
+    }),
+    { type: 'compaction', id: '3c', parentId: '3', summary: 's', firstKeptEntryId: '2', tokensBefore: 9 },
+    entry('4', '3c', { role: 'assistant', content: [{ type: 'text', text: 'Done.' }] }),
+  );
+  expect(read).toMatchObject({ format: 'pi', id: 'pi-1' });
+  expect(outline(read?.messages ?? [])).toEqual(CALLED);
+  expect(read?.notes.map(({ what }) => what.replace(/ are .*/, ''))).toEqual([
+    'entries of type model_change',
+    'entries of other branches',
+    'summaries of messages that',
+  ]);
+});
+
+test('reads an exported session of opencode', () => {
+  const state = { status: 'completed', input: { command: 'ls' }, output: 'a.ts', title: 'ls', metadata: {}, time: {} };
+  const [read] = readDocument({
+    info: { id: 'ses_1', title: 'List' },
+    messages: [
+      { info: { id: 'm1', role: 'user' }, parts: [{ id: 'p', type: 'text', text: 'List.' }] },
+      {
+        info: { id: 'm2', role: 'assistant' },
+        parts: [
+          { type: 'step-start' },
+          { type: 'reasoning', text: 'Hm', time: {} },
+          { type: 'text', text: 'I list.' },
+          { type: 'tool', callID: 'c1', tool: 'bash', state },
+          { type: 'step-finish', tokens: {} },
+          { type: 'step-start' },
+          { type: 'text', text: 'Done.' },
+        ],
+      },
+    ],
+  });
+  expect(read).toMatchObject({ format: 'opencode', id: 'ses_1' });
+  expect(outline(read?.messages ?? [])).toEqual(CALLED);
+});
+
+const GEMINI_CALL = { id: 'c1', name: 'bash', args: { command: 'ls' } };
+const RESPONSE = { functionResponse: { id: 'c1', name: 'bash', response: { output: 'a.ts' } } };
+const GEMINI_MESSAGES = [
+  { id: '1', type: 'user', content: 'List.' },
+  {
+    id: '2',
+    type: 'gemini',
+    content: 'I list.',
+    thoughts: [{ subject: 'Plan', description: 'List the folder.' }],
+    toolCalls: [{ ...GEMINI_CALL, result: [RESPONSE], status: 'success', resultDisplay: 'a.ts' }],
+    tokens: {},
+  },
+  { id: '3', type: 'info', content: 'Update available' },
+  { id: '4', type: 'gemini', content: [{ text: 'Done.' }] },
+];
+
+test('reads a session of Gemini CLI as one document, and as lines', () => {
+  const facts = { sessionId: 'g-1', projectHash: 'h', startTime: 't' };
+  const [whole] = readDocument({ ...facts, messages: GEMINI_MESSAGES });
+  const [lines] = readLines(
+    facts,
+    ...GEMINI_MESSAGES.slice(0, 2),
+    { id: '2b', type: 'user', content: 'Taken back.' },
+    { $rewindTo: '2b' },
+    { $set: { lastUpdated: 't' } },
+    ...GEMINI_MESSAGES.slice(1),
+  );
+  for (const read of [whole, lines]) {
+    expect(read).toMatchObject({ format: 'gemini', id: 'g-1' });
+    expect(outline(read?.messages ?? [])).toEqual(CALLED);
+  }
+});
+
+test('reads the contents of a request to Gemini, whose calls may have no ids', () => {
+  const { id: _id, ...call } = GEMINI_CALL;
+  const [read] = readDocument({
+    systemInstruction: { parts: [{ text: 'Be brief.' }] },
+    contents: [
+      { role: 'user', parts: [{ text: 'List.' }] },
+      { role: 'model', parts: [{ text: 'Hm', thought: true }, { text: 'I list.' }, { functionCall: call }] },
+      { role: 'user', parts: [{ functionResponse: { name: 'bash', response: { output: 'a.ts' } } }] },
+      { role: 'model', parts: [{ text: 'Done.' }] },
+    ],
+  });
+  const named = JSON.parse(JSON.stringify(CALLED).replaceAll('c1', 'call_1')) as unknown[];
+  expect(outline(read?.messages ?? [])).toEqual([{ role: 'system', content: 'Be brief.' }, ...named]);
+});
+
+test('refuses a part of Gemini that is not known, with its path', () => {
+  const contents = [{ role: 'user', parts: [{ hologram: {} }] }];
+  expect(() => readDocument({ contents })).toThrow('contents[0].parts[0]: parts with hologram are not known');
+});
+
+test('reads each session of a chat history of aider', () => {
+  const text = [
+    '# aider chat started at 2026-01-02 03:04:05',
+    '> Aider v1',
+    '#### Hi  ',
+    '#### there',
+    '',
+    'Hello.',
+    '',
+    '# A heading of the answer',
+    '> Tokens: 5 sent',
+    '# aider chat started at 2026-01-03 03:04:05',
+    '> nothing was said',
+  ].join('\n');
+  const read = readDocument(text);
+  expect(read).toHaveLength(1);
+  expect(outline(read[0]?.messages ?? [])).toEqual([
+    { role: 'user', content: 'Hi\nthere' },
+    { role: 'assistant', content: 'Hello.\n\n# A heading of the answer' },
+  ]);
+  expect(read[0]?.notes).toMatchObject([
+    { at: 'line 2', count: 2, what: 'reports of aider are not part of the conversation' },
+  ]);
+});

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest';
+import { outline, readDocument, readLines } from './read-file.ts';
+
+const ITEMS = [
+  { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Be brief.' }] },
+  { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Fix it.' }] },
+  { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'xyz' },
+  { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'I look.', annotations: [] }] },
+  { type: 'function_call', call_id: 'c1', name: 'read', arguments: '{"path":"a"}' },
+  { type: 'custom_tool_call', call_id: 'c2', name: 'apply_patch', input: '*** Begin Patch' },
+  { type: 'function_call_output', call_id: 'c1', output: 'text of a' },
+  { type: 'custom_tool_call_output', call_id: 'c2', output: [{ type: 'input_text', text: 'Success' }] },
+  { type: 'mcp_call', id: 'm1', server_label: 'gh', name: 'get_issue', arguments: '{"n":7}', output: 'Issue 7' },
+  { type: 'local_shell_call', call_id: 'l1', action: { type: 'exec', command: ['cargo', 'test'] } },
+  { type: 'function_call_output', call_id: 'l1', output: 'FAILED' },
+  { type: 'web_search_call', id: 'w1', status: 'completed', action: { type: 'search', query: 'E0502' } },
+  { type: 'file_search_call', id: 'f1', queries: ['q'], results: [{ text: 'hit' }] },
+  { type: 'shell_call', call_id: 's1', action: { commands: ['ls'] } },
+  {
+    type: 'shell_call_output',
+    call_id: 's1',
+    output: [{ stdout: 'a', stderr: '', outcome: { type: 'exit', exit_code: 0 } }],
+  },
+  { type: 'computer_call', call_id: 'p1', action: { type: 'click', x: 1, y: 2 }, pending_safety_checks: [] },
+  {
+    type: 'computer_call_output',
+    call_id: 'p1',
+    output: { type: 'computer_screenshot', image_url: 'data:image/png;base64,AA==' },
+  },
+  { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Done.' }] },
+];
+
+const READ = [
+  { role: 'system', content: 'Be brief.' },
+  { role: 'user', content: 'Fix it.' },
+  {
+    role: 'assistant',
+    content: 'I look.',
+    calls: [
+      ['c1', 'read', '{"path":"a"}'],
+      ['c2', 'apply_patch', '{"input":"*** Begin Patch"}'],
+    ],
+  },
+  { role: 'tool', content: 'text of a', toolCallId: 'c1' },
+  { role: 'tool', content: 'Success', toolCallId: 'c2' },
+  { role: 'assistant', content: '', calls: [['m1', 'gh.get_issue', '{"n":7}']] },
+  { role: 'tool', content: 'Issue 7', toolCallId: 'm1' },
+  { role: 'assistant', content: '', calls: [['l1', 'local_shell', '{"command":["cargo","test"]}']] },
+  { role: 'tool', content: 'FAILED', toolCallId: 'l1' },
+  { role: 'assistant', content: '', calls: [['w1', 'web_search', '{"type":"search","query":"E0502"}']] },
+  { role: 'tool', content: 'status: completed. The item of the provider has no result', toolCallId: 'w1' },
+  { role: 'assistant', content: '', calls: [['f1', 'file_search', '{"queries":["q"]}']] },
+  { role: 'tool', content: '[{"text":"hit"}]', toolCallId: 'f1' },
+  { role: 'assistant', content: '', calls: [['s1', 'shell', '{"commands":["ls"]}']] },
+  { role: 'tool', content: '[{"stdout":"a","stderr":"","outcome":{"type":"exit","exit_code":0}}]', toolCallId: 's1' },
+  { role: 'assistant', content: '', calls: [['p1', 'computer', '{"type":"click","x":1,"y":2}']] },
+  { role: 'tool', content: '', toolCallId: 'p1' },
+  { role: 'assistant', content: 'Done.' },
+];
+
+test('reads every kind of call of a list of items, and merges parallel calls', () => {
+  const [read] = readDocument(ITEMS);
+  expect(read?.format).toBe('openai-responses');
+  expect(outline(read?.messages ?? [])).toEqual(READ);
+  expect(read?.messages[2]?.raw).toMatchObject({ format: 'openai-responses', items: [{ encrypted_content: 'xyz' }] });
+  expect(read?.notes).toEqual([]);
+});
+
+test('reads the instructions and the input of a request', () => {
+  const [read] = readDocument({ model: 'gpt', instructions: 'You help.', input: ITEMS });
+  expect(outline(read?.messages ?? [])).toEqual([{ role: 'system', content: 'You help.' }, ...READ]);
+});
+
+test('reads the items of a Codex rollout, and counts its other records by their types', () => {
+  const at = '2026-01-01T00:00:00Z';
+  const [read] = readLines(
+    { timestamp: at, type: 'session_meta', payload: { id: 'r-1', cwd: '/', base_instructions: { text: 'x' } } },
+    ...ITEMS.map((payload) => ({ timestamp: at, type: 'response_item', payload })),
+    { timestamp: at, type: 'event_msg', payload: { type: 'token_count' } },
+    { timestamp: at, type: 'event_msg', payload: { type: 'agent_message', message: 'Done.' } },
+    { timestamp: at, type: 'turn_context', payload: {} },
+  );
+  expect(read).toMatchObject({ format: 'codex', id: 'r-1' });
+  expect(outline(read?.messages ?? [])).toEqual(READ);
+  expect(read?.notes).toMatchObject([
+    { at: 'line 1', kind: 'left_out' },
+    { at: 'line 20', count: 2, what: 'records of type event_msg are not part of the conversation' },
+    { at: 'line 22' },
+  ]);
+});
+
+test('reads a rollout of an old version, whose items have no payload', () => {
+  const [read] = readLines({ id: 'r-0', timestamp: 't', instructions: null }, { record_type: 'state' }, ...ITEMS);
+  expect(read).toMatchObject({ format: 'codex', id: 'r-0' });
+  expect(outline(read?.messages ?? [])).toEqual(READ);
+});
+
+test('keeps an item of a call that is new, with all its fields as arguments', () => {
+  const [read] = readDocument([
+    { type: 'drone_call', call_id: 'd1', height: 3, place: 'yard' },
+    { type: 'drone_call_output', call_id: 'd1', output: 'up' },
+  ]);
+  expect(outline(read?.messages ?? [])).toEqual([
+    { role: 'assistant', content: '', calls: [['d1', 'drone', '{"height":3,"place":"yard"}']] },
+    { role: 'tool', content: 'up', toolCallId: 'd1' },
+  ]);
+});
+
+test('refuses an item of an unknown type, with its index', () => {
+  expect(() => readDocument([...ITEMS, { type: 'telepathy' }])).toThrow(
+    /^\[18\]\.type: items of type telepathy are not known/,
+  );
+});
