@@ -121,6 +121,20 @@ export function headFor({ ledger, calls }: Pick<SummarySource, 'ledger' | 'calls
   return part === 'result' ? calls.headOf.get(message) : undefined;
 }
 
+/**
+ * Fragment that is shown with a fragment: its owner, or the call of a result. A call that names all that the owner names
+ * stands for the owner.
+ */
+export function leadFor(source: Pick<SummarySource, 'ledger' | 'calls'>, index: number): number | undefined {
+  const { fragments } = source.ledger;
+  const { owner } = fragments[index] as Fragment;
+  const head = headFor(source, index);
+  if (owner < 0) return head;
+  const named = head === undefined ? undefined : (fragments[head] as Fragment).terms;
+  const { terms, owner: outer } = fragments[owner] as Fragment;
+  return outer < 0 && named !== undefined && terms.every((term) => named.includes(term)) ? head : owner;
+}
+
 /** Puts chosen fragments in the order of events, each result behind its call. */
 export function showFragments(source: SummarySource, chosen: readonly number[]): ShownFragment[] {
   const { ledger, messages, calls } = source;
@@ -132,6 +146,7 @@ export function showFragments(source: SummarySource, chosen: readonly number[]):
     const said = stopped === true ? 'stopped' : undefined;
     return {
       ...fragment,
+      index,
       status: fragment.part === 'result' ? calls.failures.get(fragment.message) : said,
       isSummary: role === 'summary',
     };

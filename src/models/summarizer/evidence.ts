@@ -1,6 +1,6 @@
 import { chooseFragments } from '../../domain/evidence/coverage.ts';
-import type { Part } from '../../domain/evidence/fragments.ts';
 import { type Fragment, type Ledger, readLedger } from '../../domain/evidence/ledger.ts';
+import { MARKS } from '../../domain/evidence/summary-records.ts';
 import { scanTerms } from '../../domain/evidence/terms.ts';
 import { valueTermsInSlices } from '../../domain/evidence/use-probability.ts';
 import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
@@ -28,7 +28,6 @@ export interface EvidenceRequest {
 }
 
 const MAX_TERMS = 4;
-const MARKS: Readonly<Record<Part, string>> = { user: 'user: ', statement: 'agent: ', call: '→ ', result: '← ' };
 const MARK_TOKENS = 3;
 /** Tokens per UTF-8 byte, in the mean of recorded conversations. */
 const TOKENS_A_BYTE = 0.28;

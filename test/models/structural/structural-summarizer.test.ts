@@ -42,7 +42,7 @@ describe('the lines of a summary', () => {
   test('a structural summary marks what the agent said until its turn was canceled', async () => {
     const cut: Message = { ...say('The cause is a missing await in src/pay/charge.ts, and'), stopped: true };
     const messages = [...noise, cut, say('The fix is in src/pay/charge.ts.'), ballast(400)];
-    const lines = (await fixture.write({ messages, maxTokens: 100 })).split('\n');
+    const lines = (await fixture.write({ messages, maxTokens: 200 })).split('\n');
     expect(lines).toContain('agent: stopped: The cause is a missing await in src/pay/charge.ts, and');
     expect(lines).toContain('agent: The fix is in src/pay/charge.ts.');
   });
