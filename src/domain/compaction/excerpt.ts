@@ -58,7 +58,7 @@ function writeJson(text: string, kept: readonly KeptRange[]): string[] | undefin
     }
   }
   if (!isDecoded || !kept.every(([, to]) => ends.has(to))) return undefined;
-  const lines = writeLines(shown).map(({ text: line }) => line);
+  const lines = writeLines(shown).map(({ text: line, isApart }) => (isApart ? `${GAP} ${line}` : line));
   return shown.length < count ? [...lines, GAP] : lines;
 }
 

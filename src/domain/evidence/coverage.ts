@@ -104,10 +104,13 @@ class Choice {
     return this.#fragment(index).terms.some((term) => this.#isCovered[term] === 0);
   }
 
-  /** Sorts fragments that add no term: results first, then the newest. */
+  /** Sorts fragments that add no term: first those of results, then those that own others, then the newest. */
   rank(indexes: readonly number[]): number[] {
-    const isResult = (index: number): number => Number(this.#fragment(index).part === 'result');
-    return indexes.toSorted((a, b) => isResult(b) - isResult(a) || b - a);
+    const rankOf = (index: number): number => {
+      const { part, owner } = this.#fragment(index);
+      return 2 * Number(part === 'result') + Number(owner < 0);
+    };
+    return indexes.toSorted((a, b) => rankOf(b) - rankOf(a) || b - a);
   }
 
   /** Takes the fragment if the budget has room for it. */

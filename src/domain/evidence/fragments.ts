@@ -24,7 +24,10 @@ export function partsOf({ role, content, toolCalls = [] }: Message): PartText[] 
   const part: Part = role === 'user' || role === 'system' ? 'user' : role === 'tool' ? 'result' : 'statement';
   const calls = toolCalls.map((call): PartText => ({ part: 'call', text: describeCall(call) }));
   if (content === '') return calls;
-  return [role === 'summary' && MARKED_LINE.test(content) ? { part, text: content, isMarked: true } : { part, text: content }, ...calls];
+  return [
+    role === 'summary' && MARKED_LINE.test(content) ? { part, text: content, isMarked: true } : { part, text: content },
+    ...calls,
+  ];
 }
 
 /** A longer call has a line for each value, so that the first line names its target alone. */
@@ -42,7 +45,9 @@ export function describeCall(call: ToolCall): string {
   const given = readArguments(call);
   const entries = isMapping(given) ? Object.entries(given) : [['', given] as const];
   const changes = listChanges(listValues(given));
-  const said = entries.map(([key, value]) => ({ key, text: describeEntry(key, value) })).filter(({ text }) => text !== '');
+  const said = entries
+    .map(([key, value]) => ({ key, text: describeEntry(key, value) }))
+    .filter(({ text }) => text !== '');
   const isFirst = ({ key, text }: CallValue): boolean => SUBJECT_KEY.test(key) || isShort(text);
   const ordered = [...said.filter(isFirst), ...said.filter((value) => !isFirst(value))].map(({ text }) => text);
   const texts = changes.length === 0 ? ordered : [`changes: ${changes.join(', ')}`, ...ordered];

@@ -44,7 +44,7 @@ class JsonScanner {
   #root: JsonNode | undefined;
   #values = 0;
   #key: JsonNode['key'];
-  /** What the innermost bracket expects next. */
+  /** Part of JSON that has to follow. */
   #expects: 'value' | 'key' | 'colon' | 'comma' = 'value';
   /** True after an opening bracket or a comma: a closing bracket may follow, as in Python. */
   #mayClose = false;
@@ -62,9 +62,7 @@ class JsonScanner {
       if (this.#at >= this.#text.length) return this.#cutOff();
       if (!this.#step()) return { status: 'failed', failedAt: this.#at };
     } while (this.#open.length > 0);
-    return this.#root === undefined
-      ? { status: 'failed', failedAt: this.#at }
-      : { status: 'read', root: this.#root };
+    return this.#root === undefined ? { status: 'failed', failedAt: this.#at } : { status: 'read', root: this.#root };
   }
 
   #cutOff(): JsonScan {

@@ -19,7 +19,7 @@ const IDENTITY_KEYS = [
   /^(?:name|title)$|(?:[_-]|(?<=[a-z])(?=[A-Z]))(?:name|title)$/i,
 ];
 
-/** Where a value stands. */
+/** Place of a value in its text. */
 interface Place {
   readonly owner: TextRecord | undefined;
   readonly depth: number;
@@ -34,8 +34,8 @@ interface JsonContext {
 }
 
 /**
- * Finds the records of a JSON value. A small object is one record. A large one is a line of its fields, and its identity
- * owns them: a field that names it, or the key under which it stands. Long strings are decoded and read as texts.
+ * Finds the records of a JSON value. A small object is one record. A large object is a line of its fields, and its identity
+ * owns them. The identity is a field that names the object, or the key of the object. Long strings are decoded and read as texts.
  */
 export function readJsonRecords(reader: RecordReader, root: JsonNode, { place, readText }: JsonContext): void {
   new JsonReader(reader, { place, readText, frames: findFramed(reader.text, root) }).read(root, place);
@@ -76,7 +76,12 @@ class JsonReader {
       named === -1
         ? undefined
         : this.#reader.prepare(
-            this.#draftOf(children[named] as JsonNode, { owner: around, depth: place.depth, line, field: field(named) }),
+            this.#draftOf(children[named] as JsonNode, {
+              owner: around,
+              depth: place.depth,
+              line,
+              field: field(named),
+            }),
           );
     const owner = identity ?? around;
     const inner = { owner, depth: label === undefined && kind === 'list' ? place.depth : place.depth + 1 };
@@ -130,7 +135,8 @@ class JsonReader {
 function isSmall(text: string, { kind, start, end, children, key }: JsonNode): boolean {
   const chars = end - start;
   if (kind === 'scalar') return true;
-  if (kind === 'string') return chars <= STRING_CHARS && (chars <= LINED_CHARS || !text.slice(start, end).includes('\\n'));
+  if (kind === 'string')
+    return chars <= STRING_CHARS && (chars <= LINED_CHARS || !text.slice(start, end).includes('\\n'));
   return chars <= (key === undefined ? ITEM_CHARS : FIELD_CHARS) && children.every((child) => isSmall(text, child));
 }
 

@@ -127,7 +127,20 @@ class LedgerReader {
       this.#note(term, place);
     });
     const owned = owner === undefined ? -1 : first + owner.index;
-    this.#fragments.push({ message, part, partIndex, start, end, text, line, depth, field, isKey: isLabel, owner: owned, terms });
+    this.#fragments.push({
+      message,
+      part,
+      partIndex,
+      start,
+      end,
+      text,
+      line,
+      depth,
+      field,
+      isKey: isLabel,
+      owner: owned,
+      terms,
+    });
   }
 
   /** Notes a fragment that holds the term. */

@@ -7,6 +7,8 @@ export type ShownRecord = Pick<TextRecord, 'text' | 'line' | 'depth' | 'field' |
 export interface RecordLine<Shown extends ShownRecord> {
   readonly text: string;
   readonly first: Shown;
+  /** True if records between the line before and this one are left out. */
+  readonly isApart: boolean;
 }
 
 /** Stands for records that are left out. */
@@ -14,8 +16,8 @@ export const GAP = '…';
 const INDENT = '  ';
 
 /**
- * Writes the shown records of one text in lines. `…` stands between records that were not neighbours, and lines of nested
- * objects are indented under their owner.
+ * Writes the shown records of one text in lines. `…` stands between records of a line that were not neighbours, and lines of
+ * nested objects are indented under their owner.
  * @param shown in any order
  */
 export function writeLines<Shown extends ShownRecord>(shown: readonly Shown[]): RecordLine<Shown>[] {
@@ -30,11 +32,12 @@ export function writeLines<Shown extends ShownRecord>(shown: readonly Shown[]): 
     const own = ordered.slice(from, to);
     const line = writeLine(own);
     if (line === '') continue;
-    const text = first.index > last + 1 && !line.startsWith(GAP) ? `${GAP} ${line}` : line;
+    const isApart = first.index > last + 1;
     last = Math.max(last, (own.at(-1) as Shown).index);
     // The key of a list stands before its first shown item.
-    if (key !== undefined && first.depth > key.first.depth) lines.push({ text: `${lines.pop()?.text} ${text}`, first: key.first });
-    else lines.push({ text: INDENT.repeat(first.depth - least) + text, first });
+    if (key !== undefined && first.depth > key.first.depth)
+      lines.push({ ...key, text: `${lines.pop()?.text}${isApart ? GAP : ' '}${line}` });
+    else lines.push({ text: INDENT.repeat(first.depth - least) + line, first, isApart });
     key = own.length === 1 && first.isKey === true ? lines.at(-1) : undefined;
   }
   return lines;
@@ -63,7 +66,7 @@ function writeFields(fields: readonly ShownRecord[]): string {
   let next = 0;
   for (const record of fields) {
     const { at } = record.field as NonNullable<TextRecord['field']>;
-    if (at > next) text += text === '' ? `${GAP} ` : `, ${GAP} `;
+    if (at > next) text += text === '' ? GAP : `,${GAP}`;
     else if (text !== '') text += ',';
     text += record.text;
     next = at + 1;

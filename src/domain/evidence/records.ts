@@ -10,8 +10,8 @@ export interface Field {
 }
 
 /**
- * A unit of a text that is kept or left out as a whole: a JSON value, a row, a `key: value` line, a sentence, a line. The
- * record that says whose it is is its owner, which is shown with it.
+ * A unit of a text that is kept or left out as a whole. It is a JSON value, a row, a `key: value` line, a sentence or a
+ * line. Its owner is the record that says what it belongs to, and is shown with it.
  */
 export interface TextRecord {
   /** Place in the text. */
@@ -40,11 +40,12 @@ export const WHOLE_CHARS = 240;
 const EMPTY = /^[\s!-/:-@[-`{-~]*$/;
 
 /** A record before its text and its number are known. */
-export interface RecordDraft extends Pick<TextRecord, 'start' | 'end' | 'owner' | 'depth' | 'line' | 'field' | 'isKey'> {
+export interface RecordDraft
+  extends Pick<TextRecord, 'start' | 'end' | 'owner' | 'depth' | 'line' | 'field' | 'isKey'> {
   readonly text?: string;
 }
 
-/** Whose a text is that another text holds. */
+/** Place of a text inside another text. */
 export interface OuterText {
   readonly reader: RecordReader;
   /** The text, if it stands in a JSON string. */
@@ -56,7 +57,7 @@ export interface OuterText {
 /** A text that is being read, and the records found so far. A text in a JSON string adds to those of the outer text. */
 export class RecordReader {
   readonly text: string;
-  /** What owns the whole text. */
+  /** Record that owns the whole text. */
   readonly owner: TextRecord | undefined;
   readonly depth: number;
   readonly #found: { records: TextRecord[]; count: number; lines: number };

@@ -13,8 +13,8 @@ interface OpenLine {
 }
 
 /**
- * Finds the records of a structural summary: its lines. A result belongs to the call above it, and a line without a mark
- * to the marked line above it, or to a line between them with less indentation.
+ * Finds the records of a structural summary: its lines. A result belongs to the call above it. A line without a mark belongs
+ * to the next line above it that has a mark or less indentation.
  */
 export function* readSummaryLines(reader: RecordReader): Generator<void> {
   const { text } = reader;

@@ -11,7 +11,7 @@ const MAX_ROW_CHARS = 1_000;
 const MAX_LEVELS = 3;
 const JSON_START = /^\s*[[{]/;
 
-/** Where a record of some lines stands. */
+/** Place of a record among the others. */
 interface Placed {
   readonly owner: TextRecord | undefined;
   readonly depth: number;

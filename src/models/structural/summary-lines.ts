@@ -1,7 +1,7 @@
 import type { Fragment } from '../../domain/evidence/ledger.ts';
 import { GAP, type RecordLine, writeLines } from '../../domain/evidence/record-lines.ts';
 import { MARK, MARKS } from '../../domain/evidence/summary-records.ts';
-import { foldLine } from './text.ts';
+import { foldRecord } from './text.ts';
 
 /** turnfold's own tags. Data cannot open or close them. */
 const OWN_TAG = /<(?=[\s/]*(?:users|summary)\b)/gi;
@@ -24,33 +24,33 @@ export function renderLines(shown: readonly ShownFragment[]): string {
     const { message, partIndex } = shown[from] as ShownFragment;
     while (shown[to]?.message === message && shown[to]?.partIndex === partIndex) to += 1;
     const folded = shown.slice(from, to).map((fragment) => ({ ...fragment, text: fold(fragment.text) }));
-    for (const [at, line] of writeLines(folded.filter(({ text }) => text !== '')).entries())
-      lines.push(markLine(line, at > 0));
+    for (const [at, line] of writeLines(folded.filter(({ text }) => text !== '')).entries()) {
+      const isMarked = line.first.isSummary && MARK.test(line.text);
+      const before = lines.at(-1) ?? '';
+      if (at > 0 && line.isApart && !isMarked && !before.endsWith(GAP)) lines[lines.length - 1] = `${before} ${GAP}`;
+      lines.push(isMarked ? line.text : markLine(line, at > 0));
+    }
   }
   return lines.join('\n');
 }
 
-/** Folds a text into one line. Blanks at its ends stay as one, because records of one line are joined. */
 function fold(text: string): string {
-  const folded = foldLine(text).replace(OWN_TAG, '&lt;');
-  if (folded === '') return '';
-  return `${/^\s/.test(text) ? ' ' : ''}${folded}${/\s$/.test(text) ? ' ' : ''}`;
+  return foldRecord(text).replace(OWN_TAG, '&lt;');
 }
 
 /** A text that begins like a mark gets the mark of its own part, so that data cannot pose as another's words. */
 function markLine({ text, first }: RecordLine<ShownFragment>, continues: boolean): string {
-  const { part, owner, status, isSummary } = first;
-  const bare = text.startsWith(GAP) ? text.slice(GAP.length).trimStart() : text;
-  const hasMark = MARK.test(bare);
-  if (isSummary && hasMark) return bare;
-  if (continues && !hasMark) return text;
+  const { part, owner, status } = first;
+  if (continues && !MARK.test(text)) return text;
   // Only the start of a call names its tool.
   const mark = part === 'call' && owner >= 0 ? `${MARKS.call}${GAP} ` : MARKS[part];
   return `${mark}${status === undefined ? '' : `${status}: `}${text}`;
 }
 
+/** Returns a line without the signs that a summary adds. */
 export function withoutMark(line: string): string {
-  return line.replace(MARK, '');
+  const bare = line.replace(MARK, '');
+  return bare.endsWith(GAP) ? bare.slice(0, -GAP.length).trimEnd() : bare;
 }
 
 export function isFrame(line: string): boolean {

@@ -24,7 +24,11 @@ const VALUES: Readonly<Record<(typeof KEYS)[number], fc.Arbitrary<string>>> = {
 /** Records of 2 to 40 different identities. */
 export const anyRecords: fc.Arbitrary<readonly SourceRecord[]> = fc
   .array(fc.record(VALUES), { minLength: 2, maxLength: 40 })
-  .chain((all) => fc.integer({ min: 1_000, max: 8_000 }).map((first) => all.map((fields, at) => ({ id: `INV-${first + at}`, fields }))));
+  .chain((all) =>
+    fc
+      .integer({ min: 1_000, max: 8_000 })
+      .map((first) => all.map((fields, at) => ({ id: `INV-${first + at}`, fields }))),
+  );
 
 const pairs = ({ fields }: SourceRecord): [string, string][] => Object.entries(fields);
 const rowOf = (cells: readonly string[], separator: string): string => cells.join(separator);
@@ -33,27 +37,139 @@ const note = 'The customer was called twice about the delivery, which was late b
 
 export const FORMS: readonly RecordForm[] = [
   { name: 'compact JSON', write: (all) => JSON.stringify(all.map(asObject)) },
-  { name: 'indented JSON', write: (all) => JSON.stringify({ total: all.length, invoices: all.map(asObject) }, null, 2) },
-  { name: 'JSON by identity', write: (all) => JSON.stringify(Object.fromEntries(all.map((one) => [one.id, one.fields]))) },
-  { name: 'nested JSON', write: (all) => JSON.stringify(all.map(({ id, fields }) => ({ meta: { of: fields }, note, id }))) },
-  { name: 'JSON in a string', write: (all) => JSON.stringify([{ type: 'text', text: JSON.stringify(all.map(asObject)) }]) },
+  {
+    name: 'indented JSON',
+    write: (all) => JSON.stringify({ total: all.length, invoices: all.map(asObject) }, null, 2),
+  },
+  {
+    name: 'JSON by identity',
+    write: (all) => JSON.stringify(Object.fromEntries(all.map((one) => [one.id, one.fields]))),
+  },
+  {
+    name: 'nested JSON',
+    write: (all) => JSON.stringify(all.map(({ id, fields }) => ({ meta: { of: fields }, note, id }))),
+  },
+  {
+    name: 'JSON in a string',
+    write: (all) => JSON.stringify([{ type: 'text', text: JSON.stringify(all.map(asObject)) }]),
+  },
   { name: 'lines of JSON', write: (all) => all.map((one) => JSON.stringify(asObject(one))).join('\n') },
   { name: 'JSON that is cut off', write: (all) => JSON.stringify(all.map(asObject)).slice(0, -30) },
-  { name: "Python's literals", write: (all) => `[${all.map((one) => `{${Object.entries(asObject(one)).map(([key, value]) => `'${key}': '${value}'`).join(', ')}}`).join(', ')}]` },
-  { name: 'prose', write: (all) => all.map(({ id, fields }) => [`Invoice ${id} is in the list of this week, as it was agreed.`, ...Object.entries(fields).map(([key, value]) => `Its ${key} is given as "${value}" in the books.`), note].join(' ')).join('\n\n') },
-  { name: 'prose over several lines', write: (all) => all.map(({ id, fields }) => [`Invoice ${id} is in the list of this week, as it was agreed.`, ...Object.entries(fields).map(([key, value]) => `Its ${key} is given as "${value}" in the books.`)].join('\n')).join('\n\n') },
-  { name: 'blocks of pairs', write: (all) => all.map((one) => [`Invoice: ${one.id}`, ...pairs(one).map(([key, value]) => `${key}: ${value}`)].join('\n')).join('\n\n') },
-  { name: 'pairs without blank lines', write: (all) => all.map((one) => [`Invoice: ${one.id}`, ...pairs(one).map(([key, value]) => `${key}: ${value}`)].join('\n')).join('\n') },
-  { name: 'a YAML list', write: (all) => ['invoices:', ...all.flatMap((one) => [`  - id: ${one.id}`, ...pairs(one).map(([key, value]) => `    ${key}: ${value}`)])].join('\n') },
-  { name: 'YAML by identity', write: (all) => all.flatMap((one) => [`${one.id}:`, ...pairs(one).map(([key, value]) => `  ${key}: ${value}`)]).join('\n') },
-  { name: 'Markdown sections', write: (all) => all.map((one) => [`## ${one.id}`, '', ...pairs(one).map(([key, value]) => `- **${key}**: ${value}`)].join('\n')).join('\n\n') },
-  { name: 'CSV', write: (all) => [rowOf(['id', ...KEYS], ','), ...all.map((one) => rowOf([one.id, ...KEYS.map((key) => one.fields[key] ?? '')], ','))].join('\n') },
-  { name: 'a Markdown table', write: (all) => [`| ${rowOf(['id', ...KEYS], ' | ')} |`, `|${'---|'.repeat(KEYS.length + 1)}`, ...all.map((one) => `| ${rowOf([one.id, ...KEYS.map((key) => one.fields[key] ?? '')], ' | ')} |`)].join('\n') },
-  { name: 'a log', write: (all) => all.map((one) => `2026-05-17T10:12:13Z INFO invoice=${one.id} ${pairs(one).map(([key, value]) => `${key}="${value}"`).join(' ')}`).join('\n') },
-  { name: 'a log with details', write: (all) => all.map((one) => [`2026-05-17T10:12:13Z INFO read ${one.id}`, ...pairs(one).map(([key, value]) => `    ${key}: ${value}`)].join('\n')).join('\n') },
+  {
+    name: "Python's literals",
+    write: (all) =>
+      `[${all
+        .map(
+          (one) =>
+            `{${Object.entries(asObject(one))
+              .map(([key, value]) => `'${key}': '${value}'`)
+              .join(', ')}}`,
+        )
+        .join(', ')}]`,
+  },
+  {
+    name: 'prose',
+    write: (all) =>
+      all
+        .map(({ id, fields }) =>
+          [
+            `Invoice ${id} is in the list of this week, as it was agreed.`,
+            ...Object.entries(fields).map(([key, value]) => `Its ${key} is given as "${value}" in the books.`),
+            note,
+          ].join(' '),
+        )
+        .join('\n\n'),
+  },
+  {
+    name: 'prose over several lines',
+    write: (all) =>
+      all
+        .map(({ id, fields }) =>
+          [
+            `Invoice ${id} is in the list of this week, as it was agreed.`,
+            ...Object.entries(fields).map(([key, value]) => `Its ${key} is given as "${value}" in the books.`),
+          ].join('\n'),
+        )
+        .join('\n\n'),
+  },
+  {
+    name: 'blocks of pairs',
+    write: (all) =>
+      all
+        .map((one) => [`Invoice: ${one.id}`, ...pairs(one).map(([key, value]) => `${key}: ${value}`)].join('\n'))
+        .join('\n\n'),
+  },
+  {
+    name: 'pairs without blank lines',
+    write: (all) =>
+      all
+        .map((one) => [`Invoice: ${one.id}`, ...pairs(one).map(([key, value]) => `${key}: ${value}`)].join('\n'))
+        .join('\n'),
+  },
+  {
+    name: 'a YAML list',
+    write: (all) =>
+      [
+        'invoices:',
+        ...all.flatMap((one) => [`  - id: ${one.id}`, ...pairs(one).map(([key, value]) => `    ${key}: ${value}`)]),
+      ].join('\n'),
+  },
+  {
+    name: 'YAML by identity',
+    write: (all) =>
+      all.flatMap((one) => [`${one.id}:`, ...pairs(one).map(([key, value]) => `  ${key}: ${value}`)]).join('\n'),
+  },
+  {
+    name: 'Markdown sections',
+    write: (all) =>
+      all
+        .map((one) => [`## ${one.id}`, '', ...pairs(one).map(([key, value]) => `- **${key}**: ${value}`)].join('\n'))
+        .join('\n\n'),
+  },
+  {
+    name: 'CSV',
+    write: (all) =>
+      [
+        rowOf(['id', ...KEYS], ','),
+        ...all.map((one) => rowOf([one.id, ...KEYS.map((key) => one.fields[key] ?? '')], ',')),
+      ].join('\n'),
+  },
+  {
+    name: 'a Markdown table',
+    write: (all) =>
+      [
+        `| ${rowOf(['id', ...KEYS], ' | ')} |`,
+        `|${'---|'.repeat(KEYS.length + 1)}`,
+        ...all.map((one) => `| ${rowOf([one.id, ...KEYS.map((key) => one.fields[key] ?? '')], ' | ')} |`),
+      ].join('\n'),
+  },
+  {
+    name: 'a log',
+    write: (all) =>
+      all
+        .map(
+          (one) =>
+            `2026-05-17T10:12:13Z INFO invoice=${one.id} ${pairs(one)
+              .map(([key, value]) => `${key}="${value}"`)
+              .join(' ')}`,
+        )
+        .join('\n'),
+  },
+  {
+    name: 'a log with details',
+    write: (all) =>
+      all
+        .map((one) =>
+          [
+            `2026-05-17T10:12:13Z INFO read ${one.id}`,
+            ...pairs(one).map(([key, value]) => `    ${key}: ${value}`),
+          ].join('\n'),
+        )
+        .join('\n'),
+  },
 ];
 
-/** What a reader takes from a text: a field with its value, said of the identity that was named last. */
+/** A field with its value, as a reader understands it: said of the identity that was named last. */
 export interface Statement {
   readonly id: string | undefined;
   readonly key: string;
@@ -73,7 +189,10 @@ export function readStatements(text: string): Statement[] {
   let header: string[] | undefined;
   for (const line of text.split('\n')) {
     const separator = line.includes(' | ') ? ' | ' : ',';
-    const cells = line.replace(/^[← |…]+|[ |]+$/gu, '').split(separator).map((cell) => cell.trim());
+    const cells = line
+      .replace(/^[← |…]+|[ |…]+$/gu, '')
+      .split(separator)
+      .map((cell) => cell.trim());
     if (KEYS.every((key) => cells.includes(key))) header = cells;
     else if (header !== undefined && cells.length === header.length && IDENTITY.test(cells[0] ?? '')) {
       const [own] = cells;

@@ -2,7 +2,15 @@ import { expect, test } from 'vitest';
 import { renderLines, type ShownFragment } from '../../../src/models/structural/summary-lines.ts';
 
 function call(text: string, start: number): ShownFragment {
-  const place = { message: 4, part: 'call', partIndex: 0, terms: [], start, end: start + text.length, depth: 0 } as const;
+  const place = {
+    message: 4,
+    part: 'call',
+    partIndex: 0,
+    terms: [],
+    start,
+    end: start + text.length,
+    depth: 0,
+  } as const;
   const owner = start === 0 ? -1 : 0;
   return { ...place, index: start, line: start, owner, text, status: undefined, isSummary: false };
 }
@@ -13,6 +21,6 @@ test('a line from the middle of the arguments of a call does not pose as the nam
 
 test('lines of one call stand behind its first line, and a gap between them is visible', () => {
   expect(renderLines([call('write path: a.md', 0), call('Testing is done', 300)])).toBe(
-    '→ write path: a.md\n… Testing is done',
+    '→ write path: a.md …\nTesting is done',
   );
 });

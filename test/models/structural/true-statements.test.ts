@@ -67,7 +67,8 @@ describe.each(FORMS)('records in $name', ({ write }) => {
         const large = new Set(items.filter(({ message }) => message.role === 'tool'));
         const evidence = runToEnd(readEvidence(items));
         const made = runToEnd(chooseExcerpts({ items, large, maxTokens, evidence, weigh: weighText }));
-        for (const { message } of made.values()) expect(findFalse(message.content, records), message.content).toEqual([]);
+        for (const { message } of made.values())
+          expect(findFalse(message.content, records), message.content).toEqual([]);
       }),
       { numRuns: 25 },
     );
