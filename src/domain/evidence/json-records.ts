@@ -2,10 +2,8 @@ import { decodeString } from './decoded-string.ts';
 import type { JsonNode } from './json-nodes.ts';
 import { type Field, type OuterText, type RecordReader, type TextRecord, WHOLE_CHARS } from './records.ts';
 
-/** An object in a list is one record up to this length. */
-const ITEM_CHARS = 40;
-/** An object or a list is one field up to this length. */
-const FIELD_CHARS = 40;
+/** An object of a list that holds no other is a row, and one record up to `WHOLE_CHARS`. Any other is one up to this length. */
+const NESTED_CHARS = 40;
 /** A longer string is a text of its own. */
 const STRING_CHARS = 160;
 /** Strings with line ends are texts from this length on. */
@@ -25,6 +23,8 @@ interface Place {
   readonly depth: number;
   /** Key that names objects of a list, each by another value. */
   readonly naming?: string | undefined;
+  /** True for an item of a list. */
+  readonly isItem?: boolean;
 }
 
 interface JsonContext {
@@ -51,7 +51,7 @@ class JsonReader {
   }
 
   read(node: JsonNode, place: Place): void {
-    if (this.#isSmall(node)) this.#addValue(node, { ...place, line: this.#reader.nextLine() });
+    if (this.#isSmall(node, place.isItem)) this.#addValue(node, { ...place, line: this.#reader.nextLine() });
     else if (node.kind === 'string') this.#readString(node, place);
     else this.#readFields(node, place);
   }
@@ -90,7 +90,7 @@ class JsonReader {
       if (at === named && identity !== undefined) this.#reader.settle(identity);
       else if (this.#isSmall(child) && (kind === 'object' || child.children.length === 0))
         this.#addValue(child, { owner, depth: place.depth, line, field: field(at) });
-      else this.read(child, { ...inner, naming });
+      else this.read(child, { ...inner, naming, isItem: kind === 'list' });
     }
   }
 
@@ -118,8 +118,8 @@ class JsonReader {
     readText({ reader: this.#reader, decoded: inside, owner: label ?? place.owner, depth });
   }
 
-  #isSmall(node: JsonNode): boolean {
-    return isSmall(this.#reader.text, node);
+  #isSmall(node: JsonNode, isItem = false): boolean {
+    return isSmall(this.#reader.text, node, isItem);
   }
 
   /** @returns the position of the field that names an object, or −1 */
@@ -132,12 +132,16 @@ class JsonReader {
   }
 }
 
-function isSmall(text: string, { kind, start, end, children, key }: JsonNode): boolean {
+/** @param isItem true for an item of a list */
+function isSmall(text: string, { kind, start, end, children }: JsonNode, isItem = false): boolean {
   const chars = end - start;
   if (kind === 'scalar') return true;
   if (kind === 'string')
     return chars <= STRING_CHARS && (chars <= LINED_CHARS || !text.slice(start, end).includes('\\n'));
-  return chars <= (key === undefined ? ITEM_CHARS : FIELD_CHARS) && children.every((child) => isSmall(text, child));
+  const isRow = isItem && kind === 'object' && children.every((child) => child.children.length === 0);
+  return (
+    chars <= (isRow ? WHOLE_CHARS : NESTED_CHARS) && children.every((child) => isSmall(text, child, kind === 'list'))
+  );
 }
 
 /** Finds the text around which all of the JSON is only a frame: the only long string, and nothing names its object. */
