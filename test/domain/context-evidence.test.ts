@@ -11,7 +11,18 @@ function itemOf(segment?: Partial<ItemSegment>): ContextItem {
   return segment === undefined ? item : { ...item, segment: { from: 3, to: 3, weight, ...segment } as ItemSegment };
 }
 
-const line = { message: 0, part: 'result', text: 'x', partIndex: 0, start: 30, end: 40, terms: [] } as const;
+const line = {
+  message: 0,
+  part: 'result',
+  text: 'x',
+  partIndex: 0,
+  start: 30,
+  end: 40,
+  owner: -1,
+  line: 1,
+  depth: 0,
+  terms: [],
+} as const;
 
 test.each([
   { name: 'an item as in the log shows every line', segment: undefined, shown: true },

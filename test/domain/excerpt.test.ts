@@ -190,10 +190,11 @@ describe('the choice of an excerpt', () => {
     expect(JSON.stringify(excerpt?.segment).length).toBeLessThan(20 * mostRanges(content.length));
   });
 
-  test('a short excerpt of one long line keeps the start of the line', () => {
+  test('a short excerpt of JSON in one line keeps whole records of it', () => {
     const row = JSON.stringify({ flights: Array.from({ length: 40 }, (_, at) => ({ number: `HAT${at}`, seats: at })) });
     const [excerpt] = excerptsOf([user('Go.'), says(row)], [1], 32);
     expect(counter.countSync(excerpt?.message.content ?? '')).toBeGreaterThan(12);
-    expect(excerpt?.message.content).toContain('{"flights"');
+    expect(excerpt?.message.content).toContain('"flights":[{"number":"HAT0","seats":0}');
+    expect(excerpt?.message.content).not.toMatch(/"HAT\d*$/m);
   });
 });

@@ -31,7 +31,7 @@ const SOFT: Scenario = {
   isBacked: false,
 };
 
-/** A hard compaction pass that must reduce the retention window: it shortens both answers there. */
+/** A hard compaction pass that must reduce the retention window: it shortens the older answer there. */
 const HARD: Scenario = {
   ...SOFT,
   chunks: [
@@ -68,7 +68,7 @@ test('the checks for random compaction passes find no fault in unmodified passes
   expect(hard.after.items.map(({ from, segment }) => `${from} ${segment?.kind ?? 'raw'}`)).toEqual([
     '1 raw',
     '2 excerpt',
-    '3 excerpt',
+    '3 raw',
     '4 raw',
     '5 raw',
     '6 raw',

@@ -85,7 +85,7 @@ function collectPool({ items, large, evidence: { ledger, fragmentsOf } }: Excerp
         tokens[index] = fragment.text.length * Math.min(1, rate) + 1;
       } else if (isShown(item, fragment)) shown.push(index);
     }
-    if (isLarge) edges.push(...edgesOf(ledger, own));
+    if (isLarge) for (const edge of edgesOf(ledger, own)) edges.push(...withOwners(ledger, edge));
   }
   return { owners, tokens, edges, shown };
 }
@@ -93,7 +93,17 @@ function collectPool({ items, large, evidence: { ledger, fragmentsOf } }: Excerp
 /** First and last fragment of a text: they say what the text is, and how it ended. */
 function edgesOf({ fragments }: Ledger, { from, to }: FragmentRange): number[] {
   const edges = to - from > 1 ? [from, to - 1] : [from].slice(0, to - from);
-  return edges.filter((index) => (fragments[index] as Fragment).text.length <= MAX_EDGE_CHARS);
+  return edges.filter((index) => {
+    const { text, isKey = false } = fragments[index] as Fragment;
+    return !isKey && text.length <= MAX_EDGE_CHARS;
+  });
+}
+
+/** Owners of a fragment, the outermost first, and the fragment. */
+function withOwners({ fragments }: Ledger, index: number): number[] {
+  const chain: number[] = [];
+  for (let at = index; at >= 0; at = (fragments[at] as Fragment).owner) chain.unshift(at);
+  return chain;
 }
 
 /** Chooses fragments of about this many tokens. @returns ranges of each message that stay */
@@ -111,6 +121,7 @@ function* chooseRanges(
     maxTokens: left,
     headTokens: 0,
     shown: [...shown, ...edges],
+    fillsUp: true,
     mayChoose: (index) => owners.has(index),
   });
   for (const index of chosen) left -= tokens[index] as number;
@@ -118,28 +129,22 @@ function* chooseRanges(
   const taken = new TakenFragments(ledger);
   for (const index of [...edges, ...chosen]) taken.add(index, owners.get(index) as ContextItem);
   for (const [index, item] of [...large].toReversed().entries()) {
-    left -= taken.fillFromEnds(item, fragmentsOf(item), { tokens, maxTokens: left / (large.size - index) });
+    left -= taken.addStart(item, left / (large.size - index));
     yield;
   }
   return taken.rangesByItem();
 }
 
-/** Line breaks between two fragments that become one range: one line end, and one empty line. */
-const MAX_GAP_CHARS = 2;
-
-interface Filling {
-  /** Tokens of each fragment. */
-  readonly tokens: Float64Array;
-  readonly maxTokens: number;
-}
+/** Characters without a fragment, such as line ends and brackets, between two fragments that become one range. */
+const MAX_GAP_CHARS = 16;
 
 /** Fragments that stay, in as many ranges as their messages may have. */
 class TakenFragments {
   readonly #ledger: Ledger;
   /** Message of each fragment that stays. */
   readonly #taken = new Map<number, ContextItem>();
-  /** End of the fragments of which only the start stays. */
-  readonly #ends = new Map<number, number>();
+  /** Characters of the texts of which only the start stays. */
+  readonly #starts = new Map<ContextItem, number>();
   readonly #ranges = new Map<ContextItem, number>();
   readonly #chars = new Map<ContextItem, number>();
 
@@ -147,9 +152,11 @@ class TakenFragments {
     this.#ledger = ledger;
   }
 
-  /** @returns false if the message has no room for one more range or for the text */
+  /** @returns false if the message has no room for one more range or for the text, or lacks the owner */
   add(index: number, item: ContextItem): boolean {
-    const { start, end } = this.#ledger.fragments[index] as Fragment;
+    const { start, end, owner } = this.#ledger.fragments[index] as Fragment;
+    if (this.#taken.has(index)) return true;
+    if (owner >= 0 && !this.#taken.has(owner)) return false;
     const joinsBefore = this.#taken.has(index - 1) && this.#areNeighbours(index - 1);
     const joinsAfter = this.#taken.has(index + 1) && this.#areNeighbours(index);
     const joined = Number(joinsBefore) + Number(joinsAfter);
@@ -163,37 +170,25 @@ class TakenFragments {
     return true;
   }
 
-  /**
-   * Adds fragments from both ends of a text, because nothing in the rest is of value. If not even one fits, adds the start of the
-   * first.
-   * @returns tokens that were used
-   */
-  fillFromEnds(item: ContextItem, own: FragmentRange, { tokens, maxTokens }: Filling): number {
-    let used = 0;
-    const length = own.to - own.from;
-    for (let step = 0; step < length; step += 1) {
-      const index = own.from + (step % 2 === 0 ? step / 2 : length - (step + 1) / 2);
-      const cost = tokens[index] as number;
-      if (!this.#taken.has(index) && used + cost <= maxTokens && this.add(index, item)) used += cost;
-    }
-    const first = own.from;
-    if (this.#ranges.has(item) || length === 0) return used;
-    const { start, end } = this.#ledger.fragments[first] as Fragment;
-    const chars = Math.floor(((end - start) * (maxTokens - used)) / (tokens[first] as number));
-    if (chars <= 0 || !this.add(first, item)) return used;
-    this.#ends.set(first, start + chars);
+  /** Keeps the start of a text of which no fragment fits. @returns tokens that are used */
+  addStart(item: ContextItem, maxTokens: number): number {
+    const { message, tokens, logged = message } = item;
+    const chars = Math.floor((logged.content.length * maxTokens) / Math.max(tokens, logged.content.length));
+    if (this.#ranges.has(item) || chars <= 0) return 0;
+    this.#starts.set(item, chars);
     return maxTokens;
   }
 
   rangesByItem(): Map<ContextItem, KeptRange[]> {
     const byItem = new Map<ContextItem, [number, number][]>();
+    for (const [item, chars] of this.#starts) byItem.set(item, [[0, chars]]);
     for (const [index, item] of [...this.#taken].toSorted(([a], [b]) => a - b)) {
       const { start, end } = this.#ledger.fragments[index] as Fragment;
       const ranges = byItem.get(item) ?? [];
       byItem.set(item, ranges);
       const last = ranges.at(-1);
       if (last !== undefined && this.#taken.has(index - 1) && this.#areNeighbours(index - 1)) last[1] = end;
-      else ranges.push([start, this.#ends.get(index) ?? end]);
+      else ranges.push([start, end]);
     }
     return byItem;
   }

@@ -1,3 +1,6 @@
+import { readRecords } from '../evidence/read-records.ts';
+import { GAP, writeLines } from '../evidence/record-lines.ts';
+import type { TextRecord } from '../evidence/records.ts';
 import type { Message } from '../message.ts';
 import type { KeptRange } from '../version.ts';
 
@@ -13,22 +16,50 @@ export function mostRanges(chars: number): number {
 
 /**
  * Shortens a message to the ranges of its text that stay. `…` marks each place where text is missing, and the first line
- * names the message of the log. The same ranges give the same text, so that no version has to store it (I15). Ranges
- * beyond the text and ranges that split a character are corrected, because a stored version must always be readable.
+ * names the message of the log. Records of JSON are decoded. The same ranges give the same text, so that no version has to
+ * store it (I15). Ranges beyond the text and ranges that split a character are corrected, because a stored version must
+ * always be readable.
  */
 export function excerptMessage(message: Message, kept: readonly KeptRange[], seq: number): Message {
   const { raw: _raw, parts: _parts, ...others } = message;
-  const { content: text } = message;
-  const lines = [`[excerpt of message ${seq}]`];
+  const lines = writeJson(message.content, kept) ?? writeRanges(message.content, kept);
+  return { ...others, content: [`[excerpt of message ${seq}]`, ...lines].join('\n') };
+}
+
+function writeRanges(text: string, kept: readonly KeptRange[]): string[] {
+  const lines: string[] = [];
   let end = 0;
   for (const [start, to] of kept) {
     const part = text.slice(wholeFrom(text, start), wholeFrom(text, to));
     if (part === '') continue;
-    lines.push(start > end ? `… ${part}` : part);
+    lines.push(start > end ? `${GAP} ${part}` : part);
     end = to;
   }
-  if (end < text.length) lines.push('…');
-  return { ...others, content: lines.join('\n') };
+  return end < text.length ? [...lines, GAP] : lines;
+}
+
+/** A line that may begin JSON. */
+const JSON_LINE = /^\s*[[{]/m;
+
+/** @returns undefined for a text without JSON to decode, and for ranges that do not end with records, as those of older versions */
+function writeJson(text: string, kept: readonly KeptRange[]): string[] | undefined {
+  if (!JSON_LINE.test(text)) return undefined;
+  const shown: TextRecord[] = [];
+  let [next, count, isDecoded] = [0, 0, false];
+  const ends = new Set<number>();
+  for (const record of readRecords({ part: 'result', text })) {
+    count += 1;
+    isDecoded ||= record.field !== undefined || !text.startsWith(record.text, record.start);
+    while (next < kept.length && (kept[next] as KeptRange)[1] <= record.start) next += 1;
+    const [from, to] = kept[next] ?? [text.length, text.length];
+    if (from <= record.start && record.end <= to) {
+      shown.push(record);
+      ends.add(record.end);
+    }
+  }
+  if (!isDecoded || !kept.every(([, to]) => ends.has(to))) return undefined;
+  const lines = writeLines(shown).map(({ text: line, isApart }) => (isApart ? `${GAP} ${line}` : line));
+  return shown.length < count ? [...lines, GAP] : lines;
 }
 
 /** Moves an index inside a surrogate pair to the start of the pair. */

@@ -13,8 +13,10 @@ export interface CoverageRequest {
   readonly headTokens: number;
   /** Indexes of fragments that are shown in any case. Their terms count as covered. */
   readonly shown: readonly number[];
-  /** Fragment that has to be chosen with a fragment, unless it is shown already: the call of a result. */
+  /** Fragment that has to be chosen with a fragment, unless it is shown already. Its owner, if absent. */
   readonly leadOf?: (index: number) => number | undefined;
+  /** True to fill the room that is left with fragments that add no term: they may say the same of something else. */
+  readonly fillsUp?: boolean;
   /** Decides which fragments may be chosen. */
   readonly mayChoose: (index: number) => boolean;
 }
@@ -25,7 +27,7 @@ const SLICE_FRAGMENTS = 2_048;
 /**
  * Chooses the fragments that gain most per token, until the budget is full. A term counts once, so gains only fall while
  * terms get covered, and a fragment is weighed again only when it reaches the top. Below zero, the fragments that lose least
- * come first, and those without a new term are left out.
+ * come first.
  * @returns indexes in the order of the choice
  */
 export function* chooseFragments(request: CoverageRequest): Sliced<number[]> {
@@ -33,14 +35,22 @@ export function* chooseFragments(request: CoverageRequest): Sliced<number[]> {
   const choice = new Choice(request);
   const queue = new DensityQueue();
   for (let index = 0; index < ledger.fragments.length; index += 1) {
-    if (!choice.isTaken(index) && mayChoose(index)) queue.push({ index, density: choice.densityOf(index) });
+    // A key says nothing without what stands under it.
+    const isKey = ledger.fragments[index]?.isKey === true;
+    if (!isKey && !choice.isTaken(index) && mayChoose(index)) queue.push({ index, density: choice.densityOf(index) });
     if (index % SLICE_FRAGMENTS === 0) yield;
   }
+  const rest: number[] = [];
   for (let steps = 1; queue.size > 0; steps += 1) {
     const { index, density } = queue.pop() as Dense;
     const now = choice.densityOf(index);
     if (now < density) queue.push({ index, density: now });
     else if (choice.addsTerm(index)) choice.take(index);
+    else if (request.fillsUp === true) rest.push(index);
+    if (steps % SLICE_FRAGMENTS === 0) yield;
+  }
+  for (const [steps, index] of choice.rank(rest).entries()) {
+    if (!choice.isTaken(index)) choice.take(index);
     if (steps % SLICE_FRAGMENTS === 0) yield;
   }
   return choice.chosen;
@@ -54,6 +64,9 @@ class Choice {
   readonly #request: CoverageRequest;
   readonly #isTaken: Uint8Array;
   readonly #isCovered: Uint8Array;
+  /** Last weighing that counted each term. */
+  readonly #seenIn: Uint32Array;
+  #round = 0;
   /** 1 for a message that has a fragment already. */
   readonly #isOpen: Uint8Array;
 
@@ -63,6 +76,7 @@ class Choice {
     this.#left = maxTokens;
     this.#isTaken = new Uint8Array(ledger.fragments.length);
     this.#isCovered = new Uint8Array(ledger.terms.length);
+    this.#seenIn = new Uint32Array(ledger.terms.length);
     this.#isOpen = new Uint8Array(ledger.messages);
     for (const index of shown) this.#cover(index);
   }
@@ -72,17 +86,17 @@ class Choice {
   }
 
   densityOf(index: number): number {
-    let gain = 0;
-    const { values } = this.#request;
-    const isCovered = this.#isCovered;
-    const { terms } = this.#fragment(index);
-    for (const term of terms) if (isCovered[term] === 0) gain += values[term] as number;
-    const lead = this.#openLead(index);
-    if (lead === undefined) return gain / this.#costOf(index);
-    for (const term of this.#fragment(lead).terms) {
-      if (isCovered[term] === 0 && !terms.includes(term)) gain += values[term] as number;
+    let [gain, cost] = [0, 0];
+    this.#round += 1;
+    for (let at: number | undefined = index; at !== undefined; at = this.#openLead(at)) {
+      for (const term of this.#fragment(at).terms) {
+        if (this.#isCovered[term] === 1 || this.#seenIn[term] === this.#round) continue;
+        this.#seenIn[term] = this.#round;
+        gain += this.#request.values[term] as number;
+      }
+      cost += this.#costOf(at);
     }
-    return gain / (this.#costOf(index) + this.#costOf(lead));
+    return gain / cost;
   }
 
   /** Checks whether the fragment has a term that no chosen fragment has. */
@@ -90,13 +104,26 @@ class Choice {
     return this.#fragment(index).terms.some((term) => this.#isCovered[term] === 0);
   }
 
+  /** Sorts fragments that add no term: first those of results, then those that own others, then the newest. */
+  rank(indexes: readonly number[]): number[] {
+    const rankOf = (index: number): number => {
+      const { part, owner } = this.#fragment(index);
+      return 2 * Number(part === 'result') + Number(owner < 0);
+    };
+    return indexes.toSorted((a, b) => rankOf(b) - rankOf(a) || b - a);
+  }
+
   /** Takes the fragment if the budget has room for it. */
   take(index: number): void {
-    const lead = this.#openLead(index);
-    const cost = this.#costOf(index) + (lead === undefined ? 0 : this.#costOf(lead));
+    const taken: number[] = [];
+    let cost = 0;
+    for (let at: number | undefined = index; at !== undefined; at = this.#openLead(at)) {
+      taken.push(at);
+      cost += this.#costOf(at);
+    }
     if (cost > this.#left) return;
     this.#left -= cost;
-    for (const one of lead === undefined ? [index] : [lead, index]) {
+    for (const one of taken.toReversed()) {
       this.chosen.push(one);
       this.#cover(one);
     }
@@ -104,8 +131,10 @@ class Choice {
 
   /** Lead of a fragment, unless it is chosen or shown already. */
   #openLead(index: number): number | undefined {
-    const lead = this.#request.leadOf?.(index);
-    return lead === undefined || this.#isTaken[lead] === 1 ? undefined : lead;
+    const { leadOf } = this.#request;
+    const { owner } = this.#fragment(index);
+    const lead = leadOf === undefined ? (owner < 0 ? undefined : owner) : leadOf(index);
+    return lead === undefined || lead === index || this.#isTaken[lead] === 1 ? undefined : lead;
   }
 
   #cover(index: number): void {

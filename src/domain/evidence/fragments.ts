@@ -1,6 +1,8 @@
-import { readJsonText } from '../json-text.ts';
 import type { Message, ToolCall } from '../message.ts';
+import { isMapping } from '../parse.ts';
+import { type CallValue, listChanges, listValues, readArguments } from './call-values.ts';
 import { classOf, SPACE } from './characters.ts';
+import { findBreak } from './sentences.ts';
 
 /** Origin of a text: a user, the words of the agent, the arguments of its call, or the result of a tool. */
 export const PARTS = ['user', 'statement', 'call', 'result'] as const;
@@ -10,59 +12,59 @@ export type Part = (typeof PARTS)[number];
 export interface PartText {
   readonly part: Part;
   readonly text: string;
+  /** True for a structural summary, whose lines have marks of their own. */
+  readonly isMarked?: boolean;
 }
 
 /** Splits a message into the texts of its parts. Each call is one text. Summaries count as statements. */
+/** A line with the mark of a call or a result. */
+const MARKED_LINE = /^[→←] /m;
+
 export function partsOf({ role, content, toolCalls = [] }: Message): PartText[] {
   const part: Part = role === 'user' || role === 'system' ? 'user' : role === 'tool' ? 'result' : 'statement';
   const calls = toolCalls.map((call): PartText => ({ part: 'call', text: describeCall(call) }));
-  return content === '' ? calls : [{ part, text: content }, ...calls];
+  if (content === '') return calls;
+  return [
+    role === 'summary' && MARKED_LINE.test(content) ? { part, text: content, isMarked: true } : { part, text: content },
+    ...calls,
+  ];
 }
 
 /** A longer call has a line for each value, so that the first line names its target alone. */
 const MAX_CALL_LINE_CHARS = 120;
+/** Objects and lists with more text stay JSON, so that each value stays with the others of its object. */
+const MAX_FLAT_CHARS = 80;
+/** Keys of what a call does, however long it is. */
+const SUBJECT_KEY = /^(?:command|cmd|argv|script|code|query|sql)$/i;
 
-/** `name key: value, key: value`, with the values of nested objects under their own keys. */
-export function describeCall({ name, arguments: text }: ToolCall): string {
-  const values = describeValues(readJsonText(text) ?? text);
-  const chars = values.reduce((sum, value) => sum + value.length + 2, name.length - 1);
-  return `${name} ${values.join(chars <= MAX_CALL_LINE_CHARS ? ', ' : ',\n')}`;
+/**
+ * `name key: value, key: value`. The first line says what the call does: its command, or the files that a patch changes,
+ * or its first short value. Long values stand behind short ones.
+ */
+export function describeCall(call: ToolCall): string {
+  const given = readArguments(call);
+  const entries = isMapping(given) ? Object.entries(given) : [['', given] as const];
+  const changes = listChanges(listValues(given));
+  const said = entries
+    .map(([key, value]) => ({ key, text: describeEntry(key, value) }))
+    .filter(({ text }) => text !== '');
+  const isFirst = ({ key, text }: CallValue): boolean => SUBJECT_KEY.test(key) || isShort(text);
+  const ordered = [...said.filter(isFirst), ...said.filter((value) => !isFirst(value))].map(({ text }) => text);
+  const texts = changes.length === 0 ? ordered : [`changes: ${changes.join(', ')}`, ...ordered];
+  const chars = texts.reduce((sum, text) => sum + text.length + 2, call.name.length - 1);
+  const isLine = chars <= MAX_CALL_LINE_CHARS && texts.every(isShort);
+  return `${call.name} ${texts.join(isLine ? ', ' : ',\n')}`;
 }
 
-/** An object or a list whose values are being read. */
-interface OpenParent {
-  /** Absent for a list, whose items have the key of the list. */
-  readonly keys?: readonly string[];
-  readonly values: readonly unknown[];
-  readonly key: string;
-  next: number;
+function isShort(text: string): boolean {
+  return text.length <= MAX_CALL_LINE_CHARS && !text.includes('\n');
 }
 
-/** The search uses no recursion, because arguments may be nested deeper than the call stack. */
-function describeValues(root: unknown): string[] {
-  const texts: string[] = [];
-  const open: OpenParent[] = [{ values: [root], key: '', next: 0 }];
-  for (let parent = open.at(-1); parent !== undefined; parent = open.at(-1)) {
-    if (parent.next === parent.values.length) {
-      open.pop();
-      continue;
-    }
-    const value = parent.values[parent.next];
-    const key = parent.keys?.[parent.next] ?? parent.key;
-    parent.next += 1;
-    if (typeof value === 'object' && value !== null) open.push(openParent(value, key));
-    else if (isScalar(value)) texts.push(key === '' ? String(value) : `${key}: ${value}`);
-  }
-  return texts;
-}
-
-function isScalar(value: unknown): value is string | number | boolean {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-}
-
-function openParent(parent: object, key: string): OpenParent {
-  if (Array.isArray(parent)) return { values: parent, key, next: 0 };
-  return { keys: Object.keys(parent), values: Object.values(parent), key, next: 0 };
+function describeEntry(key: string, value: unknown): string {
+  const values = listValues({ [key]: value });
+  const flat = values.map(({ key: own, text }) => (own === '' ? text : `${own}: ${text}`)).join(', ');
+  const isFlat = values.length < 2 || flat.length <= MAX_FLAT_CHARS;
+  return isFlat ? flat : `${key === '' ? '' : `${key}: `}${JSON.stringify(value)}`;
 }
 
 /** Bounds of a piece of a long line, in characters. A fragment is chosen alone, so that a value can stay without its neighbours. */
@@ -103,16 +105,4 @@ function isRecord(text: string, start: number, end: number): boolean {
     if (classOf(unit) !== SPACE) return unit === OPEN_BRACE || unit === OPEN_BRACKET;
   }
   return false;
-}
-
-/** @returns the end of a piece: after the first comma, else after the first space, else `to`, never inside a surrogate pair */
-function findBreak(text: string, from: number, to: number): number {
-  let space = -1;
-  for (let at = from; at < to; at += 1) {
-    const unit = text.charCodeAt(at);
-    if (unit === COMMA) return at + 1;
-    if (space < 0 && classOf(unit) === SPACE) space = at + 1;
-  }
-  if (space >= 0) return space;
-  return (text.codePointAt(to - 1) ?? 0) > 0xffff ? to - 1 : to;
 }

@@ -1,20 +1,21 @@
 import type { Message } from '../message.ts';
 import type { Sliced } from '../sliced.ts';
-import { type Part, partsOf, splitFragments } from './fragments.ts';
+import { type Part, partsOf } from './fragments.ts';
+import { readRecords } from './read-records.ts';
+import type { TextRecord } from './records.ts';
 import { findSupersededInSlices } from './superseded.ts';
 import { TermIndex } from './term-index.ts';
 import { scanPlaces } from './terms.ts';
 
-/** A line of a message, or a piece of a long line. */
-export interface Fragment {
+/** A record of a message. */
+export interface Fragment extends Pick<TextRecord, 'text' | 'start' | 'end' | 'line' | 'depth' | 'field' | 'isKey'> {
   /** Index of its message. */
   readonly message: number;
   readonly part: Part;
-  readonly text: string;
-  /** Index of the text among the parts of its message, and place in that text. */
+  /** Index of the text among the parts of its message. */
   readonly partIndex: number;
-  readonly start: number;
-  readonly end: number;
+  /** Index of the fragment that is shown with this one, because it says whose it is, or −1. */
+  readonly owner: number;
   /** Terms of the fragment, each once, as indexes of the ledger's terms. */
   readonly terms: readonly number[];
 }
@@ -66,11 +67,12 @@ export function* readLedger(messages: readonly Message[], { isStaleWanted = true
   let chars = 0;
   for (const [index, message] of messages.entries()) {
     const isError = message.isError === true;
-    for (const [partIndex, { part, text }] of partsOf(message).entries()) {
+    for (const [partIndex, part] of partsOf(message).entries()) {
       chars += PART_CHARS;
-      for (const [start, end] of splitFragments(text)) {
-        reader.read({ message: index, part, partIndex, start, end, isError }, text);
-        chars += end - start;
+      const place = { message: index, part: part.part, partIndex, isError, first: reader.next };
+      for (const record of readRecords(part)) {
+        reader.read(record, place, part.text);
+        chars += record.text.length;
         if (chars < SLICE_CHARS) continue;
         chars = 0;
         yield;
@@ -82,8 +84,10 @@ export function* readLedger(messages: readonly Message[], { isStaleWanted = true
   return { ...reader.collected, messages: messages.length, lastAgent, superseded };
 }
 
-interface FragmentPlace extends Omit<Fragment, 'text' | 'terms'> {
+interface FragmentPlace extends Pick<Fragment, 'message' | 'part' | 'partIndex'> {
   readonly isError: boolean;
+  /** Index of the first fragment of the part. */
+  readonly first: number;
 }
 
 class LedgerReader {
@@ -97,24 +101,46 @@ class LedgerReader {
     return { terms: this.#terms, fragments: this.#fragments };
   }
 
-  /** @param whole text of the part that holds the fragment, because the characters around a term count */
-  read(place: FragmentPlace, whole: string): void {
-    const { message, part, partIndex, start, end } = place;
+  /** Index of the next fragment. */
+  get next(): number {
+    return this.#fragments.length;
+  }
+
+  /** @param whole text of the part that holds the record, because the characters around a term count */
+  read(record: TextRecord, place: FragmentPlace, whole: string): void {
+    const { start, end, text, line, depth, field, isKey: isLabel, owner } = record;
+    const { message, part, partIndex, first } = place;
     const terms: number[] = [];
     const fragment = this.#fragments.length;
-    scanPlaces(whole, start, end, (from, to) => {
-      const index = this.#index.addPart(whole, from, to);
+    const isDecoded = text.length !== end - start || !whole.startsWith(text, start);
+    const [read, from, to] = isDecoded ? [text, 0, text.length] : [whole, start, end];
+    scanPlaces(read, from, to, (termStart, termEnd) => {
+      const index = this.#index.addPart(read, termStart, termEnd);
       if (index === this.#terms.length) this.#terms.push(createTerm(this.#index.textOf(index), message, part));
       const term = this.#terms[index] as Term;
       term.occurrences += 1;
-      if (isKey(whole, to)) term.asKey += 1;
-      if (isValue(whole, from)) term.asValue += 1;
+      if (isKey(read, termEnd)) term.asKey += 1;
+      if (isValue(read, termStart)) term.asValue += 1;
       if (this.#lastFragments[index] === fragment) return;
       this.#lastFragments[index] = fragment;
       terms.push(index);
       this.#note(term, place);
     });
-    this.#fragments.push({ message, part, partIndex, start, end, text: whole.slice(start, end), terms });
+    const owned = owner === undefined ? -1 : first + owner.index;
+    this.#fragments.push({
+      message,
+      part,
+      partIndex,
+      start,
+      end,
+      text,
+      line,
+      depth,
+      field,
+      isKey: isLabel,
+      owner: owned,
+      terms,
+    });
   }
 
   /** Notes a fragment that holds the term. */

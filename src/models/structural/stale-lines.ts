@@ -42,14 +42,20 @@ export function* findStale({ messages, fragments, mayStay }: StaleSource): Slice
   const values = new NewestValues();
   for (let index = fragments.length - 1; index >= 0; index -= 1) {
     if (endsSlice(index)) yield;
-    const { message, part, text } = fragments[index] as Fragment;
+    const { message, part, text, owner } = fragments[index] as Fragment;
     if (part === 'user') continue;
     const subject = part === 'result' ? subjects.get(message) : '';
     const keys = part === 'call' || subject === undefined ? [] : keysOf(part === 'result', text);
-    const isReplaced = values.areReplaced(subject ?? '', keys, message);
-    if (isReplaced || (mayStay(message) && isRepeated(lines, part, text))) stale[index] = 1;
+    const isReplaced = values.areReplaced(ownedText(fragments, subject ?? '', owner), keys, message);
+    const said = part === 'result' ? ownedText(fragments, text, owner) : text;
+    if (isReplaced || (mayStay(message) && isRepeated(lines, part, said))) stale[index] = 1;
   }
   return stale;
+}
+
+/** A value says something else under another owner. */
+function ownedText(fragments: readonly Fragment[], text: string, owner: number): string {
+  return owner < 0 ? text : `${text}\n${(fragments[owner] as Fragment).text}`;
 }
 
 function isRepeated(lines: Set<string>, part: Part, text: string): boolean {

@@ -6,7 +6,7 @@ import type { Summarizer, SummaryAnswer } from '../../domain/ports/summarizer.ts
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import { renderLines } from './summary-lines.ts';
-import { headFor, readSource, type SummarySource, showFragments } from './summary-source.ts';
+import { leadFor, readSource, type SummarySource, showFragments } from './summary-source.ts';
 
 type Counter = Pick<TokenCounter, 'count' | 'countSync' | 'clipStart'>;
 
@@ -105,7 +105,7 @@ function countExactly(counter: Counter, { ledger, tokens }: SummarySource, chose
 
 function* choose(source: SummarySource, maxTokens: number): Sliced<number[]> {
   const { ledger, values, tokens, shown, isOpen, calls } = source;
-  const common = { ledger, values, tokens, headTokens: MARK_TOKENS, leadOf: (index: number) => headFor(source, index) };
+  const common = { ledger, values, tokens, headTokens: MARK_TOKENS, leadOf: (index: number) => leadFor(source, index) };
   const effects = yield* chooseFragments({
     ...common,
     maxTokens: Math.floor(maxTokens * EFFECTS_SHARE),
@@ -117,6 +117,7 @@ function* choose(source: SummarySource, maxTokens: number): Sliced<number[]> {
     ...common,
     maxTokens: maxTokens - used,
     shown: [...shown, ...effects],
+    fillsUp: true,
     mayChoose: (index) => isOpen[index] === 1,
   });
   return [...effects, ...others];

@@ -1,10 +1,8 @@
-import type { Part } from '../../domain/evidence/fragments.ts';
 import type { Fragment } from '../../domain/evidence/ledger.ts';
-import { foldLine } from './text.ts';
+import { GAP, type RecordLine, writeLines } from '../../domain/evidence/record-lines.ts';
+import { MARK, MARKS } from '../../domain/evidence/summary-records.ts';
+import { foldRecord } from './text.ts';
 
-/** Signs at the start of a line that say who speaks. Lines without a sign continue the line before. */
-const MARKS: Readonly<Record<Part, string>> = { user: 'user: ', statement: 'agent: ', call: '→ ', result: '← ' };
-const MARK = /^(?:user: |agent: |→ |← )/;
 /** turnfold's own tags. Data cannot open or close them. */
 const OWN_TAG = /<(?=[\s/]*(?:users|summary)\b)/gi;
 /** Lines around an earlier summary. */
@@ -12,41 +10,47 @@ const FRAME = /^<\/?(?:summary|users)\b[^<>]*>$/;
 
 /** One fragment of the source, as a summary shows it. */
 export interface ShownFragment extends Fragment {
+  readonly index: number;
   /** How a failed call ended: `exit code 1`. `stopped` for what the agent said until its turn was canceled. */
   readonly status: string | undefined;
   /** True for a text of an earlier summary, whose lines have marks of their own. */
   readonly isSummary: boolean;
 }
 
-/** Renders fragments in their order. Fragments of one text share a mark, pieces of one line are joined again. */
+/** Renders fragments, which stand together by their texts. Lines of one text share a mark. */
 export function renderLines(shown: readonly ShownFragment[]): string {
   const lines: string[] = [];
-  let before: ShownFragment | undefined;
-  for (const fragment of shown) {
-    const text = foldLine(fragment.text).replace(OWN_TAG, '&lt;');
-    if (text === '') continue;
-    const continues = before?.message === fragment.message && before.partIndex === fragment.partIndex;
-    if (continues && before?.end === fragment.start) {
-      const isApart = /\s$/.test(before.text) || /^\s/.test(fragment.text);
-      lines.push(`${lines.pop() ?? ''}${isApart ? ' ' : ''}${text}`);
-    } else lines.push(markLine(fragment, text, continues));
-    before = fragment;
+  for (let from = 0, to = 0; from < shown.length; from = to) {
+    const { message, partIndex } = shown[from] as ShownFragment;
+    while (shown[to]?.message === message && shown[to]?.partIndex === partIndex) to += 1;
+    const folded = shown.slice(from, to).map((fragment) => ({ ...fragment, text: fold(fragment.text) }));
+    for (const [at, line] of writeLines(folded.filter(({ text }) => text !== '')).entries()) {
+      const isMarked = line.first.isSummary && MARK.test(line.text);
+      const before = lines.at(-1) ?? '';
+      if (at > 0 && line.isApart && !isMarked && !before.endsWith(GAP)) lines[lines.length - 1] = `${before} ${GAP}`;
+      lines.push(isMarked ? line.text : markLine(line, at > 0));
+    }
   }
   return lines.join('\n');
 }
 
+function fold(text: string): string {
+  return foldRecord(text).replace(OWN_TAG, '&lt;');
+}
+
 /** A text that begins like a mark gets the mark of its own part, so that data cannot pose as another's words. */
-function markLine({ part, start, status, isSummary }: ShownFragment, text: string, continues: boolean): string {
-  const hasMark = MARK.test(text);
-  if (isSummary && hasMark) return text;
-  if (continues && !hasMark) return text;
+function markLine({ text, first }: RecordLine<ShownFragment>, continues: boolean): string {
+  const { part, owner, status } = first;
+  if (continues && !MARK.test(text)) return text;
   // Only the start of a call names its tool.
-  const mark = part === 'call' && start > 0 ? `${MARKS.call}… ` : MARKS[part];
+  const mark = part === 'call' && owner >= 0 ? `${MARKS.call}${GAP} ` : MARKS[part];
   return `${mark}${status === undefined ? '' : `${status}: `}${text}`;
 }
 
+/** Returns a line without the signs that a summary adds. */
 export function withoutMark(line: string): string {
-  return line.replace(MARK, '');
+  const bare = line.replace(MARK, '');
+  return bare.endsWith(GAP) ? bare.slice(0, -GAP.length).trimEnd() : bare;
 }
 
 export function isFrame(line: string): boolean {

@@ -121,19 +121,52 @@ export function headFor({ ledger, calls }: Pick<SummarySource, 'ledger' | 'calls
   return part === 'result' ? calls.headOf.get(message) : undefined;
 }
 
-/** Puts chosen fragments in the order of events, each result behind its call. */
+/**
+ * Fragment that is shown with a fragment: its owner, or the call of a result. A call that names all that the owner names
+ * stands for the owner.
+ */
+export function leadFor(source: Pick<SummarySource, 'ledger' | 'calls'>, index: number): number | undefined {
+  const { fragments } = source.ledger;
+  const { owner } = fragments[index] as Fragment;
+  const head = headFor(source, index);
+  if (owner < 0) return head;
+  const named = head === undefined ? undefined : (fragments[head] as Fragment).terms;
+  const { terms, owner: outer } = fragments[owner] as Fragment;
+  return outer < 0 && named !== undefined && terms.every((term) => named.includes(term)) ? head : owner;
+}
+
+/** Puts chosen fragments in the order of events, each result behind its call. A failed call never stands without its status. */
 export function showFragments(source: SummarySource, chosen: readonly number[]): ShownFragment[] {
-  const { ledger, messages, calls } = source;
-  const placed = chosen.map((index) => ({ index, at: headFor(source, index) ?? index }));
-  placed.sort((a, b) => a.at - b.at || a.index - b.index);
-  return placed.map(({ index }) => {
-    const fragment = ledger.fragments[index] as Fragment;
-    const { role, stopped } = messages[fragment.message] ?? {};
-    const said = stopped === true ? 'stopped' : undefined;
-    return {
-      ...fragment,
-      status: fragment.part === 'result' ? calls.failures.get(fragment.message) : said,
-      isSummary: role === 'summary',
+  const { ledger, calls } = source;
+  const placed = chosen.map((index) => ({ at: headFor(source, index) ?? index, shown: showFragment(source, index) }));
+  const shownMessages = new Set(placed.map(({ shown }) => shown.message));
+  const shownIndexes = new Set(chosen);
+  for (const [message, status] of calls.failures) {
+    const head = calls.headOf.get(message);
+    if (head === undefined || !shownIndexes.has(head) || shownMessages.has(message)) continue;
+    const place = { message, part: 'result', partIndex: 0, start: 0, end: 0, owner: -1, line: 0, depth: 0 } as const;
+    const shown = {
+      ...place,
+      terms: [],
+      text: status,
+      status: undefined,
+      isSummary: false,
+      index: ledger.fragments.length,
     };
-  });
+    placed.push({ at: head, shown });
+  }
+  placed.sort((a, b) => a.at - b.at || a.shown.index - b.shown.index);
+  return placed.map(({ shown }) => shown);
+}
+
+function showFragment({ ledger, messages, calls }: SummarySource, index: number): ShownFragment {
+  const fragment = ledger.fragments[index] as Fragment;
+  const { role, stopped } = messages[fragment.message] ?? {};
+  const said = stopped === true ? 'stopped' : undefined;
+  return {
+    ...fragment,
+    index,
+    status: fragment.part === 'result' ? calls.failures.get(fragment.message) : said,
+    isSummary: role === 'summary',
+  };
 }

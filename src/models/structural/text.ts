@@ -16,3 +16,10 @@ export function foldLine(text: string): string {
   const line = text.toWellFormed().replace(TERMINAL_COLOUR, '').replace(BLANKS, ' ').replace(FENCE, "''").trim();
   return line.replace(LEADING_MARKS, '');
 }
+
+/** Folds a record into one line. Blanks at its ends stay as one, because records of one line are joined. */
+export function foldRecord(text: string): string {
+  const line = foldLine(text);
+  if (line === '') return '';
+  return `${/^\s/.test(text) ? ' ' : ''}${line}${/\s$/.test(text) ? ' ' : ''}`;
+}

@@ -1,6 +1,7 @@
 import { chooseFragments } from '../../domain/evidence/coverage.ts';
-import type { Part } from '../../domain/evidence/fragments.ts';
 import { type Fragment, type Ledger, readLedger } from '../../domain/evidence/ledger.ts';
+import { GAP, writeLines } from '../../domain/evidence/record-lines.ts';
+import { MARKS } from '../../domain/evidence/summary-records.ts';
 import { scanTerms } from '../../domain/evidence/terms.ts';
 import { valueTermsInSlices } from '../../domain/evidence/use-probability.ts';
 import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
@@ -8,7 +9,7 @@ import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import type { SeqRange } from '../../domain/version.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
-import { foldLine } from '../structural/text.ts';
+import { foldRecord } from '../structural/text.ts';
 
 /** A line of the log, as one folded line of text. */
 export interface EvidenceLine {
@@ -28,7 +29,6 @@ export interface EvidenceRequest {
 }
 
 const MAX_TERMS = 4;
-const MARKS: Readonly<Record<Part, string>> = { user: 'user: ', statement: 'agent: ', call: '→ ', result: '← ' };
 const MARK_TOKENS = 3;
 /** Tokens per UTF-8 byte, in the mean of recorded conversations. */
 const TOKENS_A_BYTE = 0.28;
@@ -73,8 +73,7 @@ export class Evidence {
     const taken: { readonly index: number; readonly line: string }[] = [];
     let left = request.maxTokens;
     for (const { index, terms } of ranked) {
-      const { part, text } = this.ledger.fragments[index] as Fragment;
-      const line = request.render({ text: MARKS[part] + foldLine(text), terms });
+      const line = request.render({ text: this.#write(index), terms });
       const tokens = this.#counter.countSync(line) + 1;
       if (tokens > left) continue;
       left -= tokens;
@@ -126,6 +125,17 @@ export class Evidence {
       if (held.has(term.text)) values[index] = 0;
     });
     return values;
+  }
+
+  /** Writes a record in one line, with the records that own it. */
+  #write(index: number): string {
+    const shown: (Fragment & { readonly index: number })[] = [];
+    for (let at = index; at >= 0; at = shown[0]?.owner ?? -1) {
+      const fragment = this.ledger.fragments[at] as Fragment;
+      shown.unshift({ ...fragment, text: foldRecord(fragment.text), index: at });
+    }
+    const lines = writeLines(shown).map(({ text, isApart }) => `${isApart ? ` ${GAP}` : ''} ${text.trim()}`);
+    return `${MARKS[(shown[0] as Fragment).part]}${lines.join('').trim()}`;
   }
 
   #textOf(term: number): string {

@@ -334,7 +334,7 @@ it('the recall tool names the call of a tool result in one line, without JSON es
   expect((await ask({ query: 'heron' })).text).toBe(
     [
       'message 2 (failed tool result of edit_file path: src/a.ts, text: one two heron):\n```\nheron: not found\n```',
-      'message 1 (assistant):\n```\nedit_file path: src/a.ts, text: one\ntwo heron\n```',
+      'message 1 (assistant):\n```\nedit_file path: src/a.ts,\ntext: one\ntwo heron\n```',
     ].join('\n'),
   );
   expect((await ask({ from: 2 })).text).toMatch(/^message 2 \(failed tool result of edit_file path: src\/a\.ts/);

@@ -1,0 +1,207 @@
+import { decodeString } from './decoded-string.ts';
+import type { JsonNode } from './json-nodes.ts';
+import { type Field, type OuterText, type RecordReader, type TextRecord, WHOLE_CHARS } from './records.ts';
+
+/** An object of a list that holds no other is a row, and one record up to `WHOLE_CHARS`. Any other is one up to this length. */
+const NESTED_CHARS = 40;
+/** A longer string is a text of its own. */
+const STRING_CHARS = 160;
+/** Strings with line ends are texts from this length on. */
+const LINED_CHARS = 80;
+/** A longer value names nothing. */
+const IDENTITY_CHARS = 100;
+/** Keys that name an object, the best first. */
+const IDENTITY_KEYS = [
+  /^(?:id|uuid)$|(?:[_-]|(?<=[a-z])(?=[A-Z]))(?:id|uuid)$/i,
+  /^(?:key|code|number|no|nr|sku|ref|path|file|url)$|(?:[_-]|(?<=[a-z])(?=[A-Z]))(?:key|code|number|no|sku|ref|path)$/i,
+  /^(?:name|title)$|(?:[_-]|(?<=[a-z])(?=[A-Z]))(?:name|title)$/i,
+];
+
+/** Place of a value in its text. */
+interface Place {
+  readonly owner: TextRecord | undefined;
+  readonly depth: number;
+  /** Key that names objects of a list, each by another value. */
+  readonly naming?: string | undefined;
+  /** True for an item of a list. */
+  readonly isItem?: boolean;
+}
+
+interface JsonContext {
+  readonly place: Place;
+  /** Reads a text that a string holds. */
+  readonly readText: (outer: OuterText) => void;
+}
+
+/**
+ * Finds the records of a JSON value. A small object is one record. A large object is a line of its fields, and its identity
+ * owns them. The identity is a field that names the object, or the key of the object. Long strings are decoded and read as texts.
+ */
+export function readJsonRecords(reader: RecordReader, root: JsonNode, { place, readText }: JsonContext): void {
+  new JsonReader(reader, { place, readText, frames: findFramed(reader.text, root) }).read(root, place);
+}
+
+class JsonReader {
+  readonly #reader: RecordReader;
+  readonly #context: JsonContext & { readonly frames: JsonNode | undefined };
+
+  constructor(reader: RecordReader, context: JsonContext & { readonly frames: JsonNode | undefined }) {
+    this.#reader = reader;
+    this.#context = context;
+  }
+
+  read(node: JsonNode, place: Place): void {
+    if (this.#isSmall(node, place.isItem)) this.#addValue(node, { ...place, line: this.#reader.nextLine() });
+    else if (node.kind === 'string') this.#readString(node, place);
+    else this.#readFields(node, place);
+  }
+
+  #addValue(node: JsonNode, place: Pick<TextRecord, 'owner' | 'depth' | 'line' | 'field'>): void {
+    this.#reader.add(this.#draftOf(node, place));
+  }
+
+  #draftOf(node: JsonNode, { owner, depth, line, field }: Pick<TextRecord, 'owner' | 'depth' | 'line' | 'field'>) {
+    const [start, end] = [node.key?.[0] ?? node.start, node.end];
+    return { start, end, owner, depth, line, field, text: decoded(this.#reader.text.slice(start, end)) };
+  }
+
+  #readFields(node: JsonNode, place: Place): void {
+    const { children, kind } = node;
+    const line = this.#reader.nextLine();
+    const label = this.#addKey(node, { ...place, line });
+    const around = label ?? place.owner;
+    const field = (at: number): Field => ({ at, of: kind === 'object' ? 'object' : 'list', size: children.length });
+    const named = kind === 'object' ? this.#findIdentity(node, place.naming) : -1;
+    const identity =
+      named === -1
+        ? undefined
+        : this.#reader.prepare(
+            this.#draftOf(children[named] as JsonNode, {
+              owner: around,
+              depth: place.depth,
+              line,
+              field: field(named),
+            }),
+          );
+    const owner = identity ?? around;
+    const inner = { owner, depth: label === undefined && kind === 'list' ? place.depth : place.depth + 1 };
+    const naming = kind === 'list' ? findNamingKey(this.#reader.text, children) : undefined;
+    for (const [at, child] of children.entries()) {
+      if (at === named && identity !== undefined) this.#reader.settle(identity);
+      else if (this.#isSmall(child) && (kind === 'object' || child.children.length === 0))
+        this.#addValue(child, { owner, depth: place.depth, line, field: field(at) });
+      else this.read(child, { ...inner, naming, isItem: kind === 'list' });
+    }
+  }
+
+  /** The key of an object, a list or a long string is a record that owns what stands in it. */
+  #addKey(node: JsonNode, { owner, depth, line }: Place & { readonly line: number }): TextRecord | undefined {
+    if (node.key === undefined) return undefined;
+    const [start, end] = node.key;
+    const text = `${decoded(this.#reader.text.slice(start, end))}:`;
+    const record = this.#reader.prepare({ start, end, owner, depth, line, text, isKey: true });
+    this.#reader.settle(record);
+    return record;
+  }
+
+  #readString(node: JsonNode, place: Place): void {
+    const { text: around } = this.#reader;
+    const isClosed = node.end - node.start > 1 && around[node.end - 1] === around[node.start];
+    const inside = decodeString(around, node.start + 1, node.end - Number(isClosed));
+    const { frames, readText, place: root } = this.#context;
+    if (frames === node) {
+      readText({ reader: this.#reader, decoded: inside, ...root });
+      return;
+    }
+    const label = this.#addKey(node, { ...place, line: this.#reader.nextLine() });
+    const depth = place.depth + Number(label !== undefined);
+    readText({ reader: this.#reader, decoded: inside, owner: label ?? place.owner, depth });
+  }
+
+  #isSmall(node: JsonNode, isItem = false): boolean {
+    return isSmall(this.#reader.text, node, isItem);
+  }
+
+  /** @returns the position of the field that names an object, or −1 */
+  #findIdentity({ children }: JsonNode, naming: string | undefined): number {
+    const { text } = this.#reader;
+    if (naming !== undefined) return children.findIndex((child) => keyOf(text, child) === naming && isName(child));
+    const keys = children.filter(isName).map((child) => keyOf(text, child));
+    const [best] = rankKeys(keys);
+    return best === undefined ? -1 : children.findIndex((child) => keyOf(text, child) === best);
+  }
+}
+
+/** @param isItem true for an item of a list */
+function isSmall(text: string, { kind, start, end, children }: JsonNode, isItem = false): boolean {
+  const chars = end - start;
+  if (kind === 'scalar') return true;
+  if (kind === 'string')
+    return chars <= STRING_CHARS && (chars <= LINED_CHARS || !text.slice(start, end).includes('\\n'));
+  const isRow = isItem && kind === 'object' && children.every((child) => child.children.length === 0);
+  return (
+    chars <= (isRow ? WHOLE_CHARS : NESTED_CHARS) && children.every((child) => isSmall(text, child, kind === 'list'))
+  );
+}
+
+/** Finds the text around which all of the JSON is only a frame: the only long string, and nothing names its object. */
+function findFramed(text: string, root: JsonNode): JsonNode | undefined {
+  if (countTexts(text, root) !== 1) return undefined;
+  let node: JsonNode | undefined = root;
+  while (node !== undefined && node.kind !== 'string') {
+    const isNamed = node.children.some((child) => isName(child) && rankKeys([keyOf(text, child)]).length > 0);
+    if (node.kind === 'list' ? node.children.length > 1 : isNamed) return undefined;
+    node = node.children.find((child) => countTexts(text, child) === 1);
+  }
+  return node;
+}
+
+/** Counts the long strings, up to two. */
+function countTexts(text: string, node: JsonNode): number {
+  if (node.kind === 'string') return isSmall(text, node) ? 0 : 1;
+  let count = 0;
+  for (const child of node.children) {
+    count += countTexts(text, child);
+    if (count > 1) return 2;
+  }
+  return count;
+}
+
+function isName({ kind, start, end }: JsonNode): boolean {
+  return (kind === 'string' || kind === 'scalar') && end - start <= IDENTITY_CHARS;
+}
+
+function keyOf(text: string, { key }: JsonNode): string {
+  return key === undefined ? '' : text.slice(key[0] + 1, key[1] - 1);
+}
+
+/** Finds the key whose values differ in all objects of a list. Keys that look like identities come first. */
+function findNamingKey(text: string, items: readonly JsonNode[]): string | undefined {
+  const objects = items.filter(({ kind }) => kind === 'object');
+  const keys = (objects[0]?.children ?? []).filter(isName).map((child) => keyOf(text, child));
+  const ranked = [...rankKeys(keys), ...keys];
+  return ranked.find((key) => namesEach(text, objects, key)) ?? ranked[0];
+}
+
+/** Keys that look like names of objects, the best first. */
+function rankKeys(keys: readonly string[]): string[] {
+  return IDENTITY_KEYS.flatMap((pattern) => keys.filter((key) => pattern.test(key)));
+}
+
+function namesEach(text: string, objects: readonly JsonNode[], key: string): boolean {
+  const values = new Set<string>();
+  for (const { children } of objects) {
+    const found = children.find((child) => keyOf(text, child) === key);
+    if (found === undefined || !isName(found)) return false;
+    values.add(text.slice(found.start, found.end));
+  }
+  return values.size === objects.length;
+}
+
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
+
+/** Shows the strings of a JSON text without escapes. */
+function decoded(json: string): string {
+  if (!json.includes('\\')) return json;
+  return json.replace(STRING, (literal) => `"${decodeString(literal, 1, literal.length - 1).text}"`);
+}

@@ -1,0 +1,123 @@
+import type { DecodedString } from './decoded-string.ts';
+import { splitSentences } from './sentences.ts';
+
+/** Place of a record among the fields of a JSON object or list. */
+export interface Field {
+  readonly at: number;
+  readonly of: 'object' | 'list';
+  /** Number of fields. */
+  readonly size: number;
+}
+
+/**
+ * A unit of a text that is kept or left out as a whole. It is a JSON value, a row, a `key: value` line, a sentence or a
+ * line. Its owner is the record that says what it belongs to, and is shown with it.
+ */
+export interface TextRecord {
+  /** Place in the text. */
+  readonly start: number;
+  readonly end: number;
+  /** The record as it is read: decoded, if it stands in a JSON string. */
+  readonly text: string;
+  /** Number among the records of its text. */
+  readonly index: number;
+  /** Identity of its object, header of its table, first sentence of its paragraph, first line of its block. */
+  readonly owner: TextRecord | undefined;
+  /** Records with the same number share a line. */
+  readonly line: number;
+  /** Levels of nesting. */
+  readonly depth: number;
+  /** Absent for the key of the object itself, which stands before its fields. */
+  readonly field?: Field | undefined;
+  /** True for the key of an object, a list or a long string. */
+  readonly isKey?: boolean | undefined;
+}
+
+/** Objects and lines of at most so many characters are one record. */
+export const WHOLE_CHARS = 240;
+
+/** ASCII punctuation alone, such as `},`. */
+const EMPTY = /^[\s!-/:-@[-`{-~]*$/;
+
+/** A record before its text and its number are known. */
+export interface RecordDraft
+  extends Pick<TextRecord, 'start' | 'end' | 'owner' | 'depth' | 'line' | 'field' | 'isKey'> {
+  readonly text?: string;
+}
+
+/** Place of a text inside another text. */
+export interface OuterText {
+  readonly reader: RecordReader;
+  /** The text, if it stands in a JSON string. */
+  readonly decoded?: DecodedString;
+  readonly owner: TextRecord | undefined;
+  readonly depth: number;
+}
+
+/** A text that is being read, and the records found so far. A text in a JSON string adds to those of the outer text. */
+export class RecordReader {
+  readonly text: string;
+  /** Record that owns the whole text. */
+  readonly owner: TextRecord | undefined;
+  readonly depth: number;
+  readonly #found: { records: TextRecord[]; count: number; lines: number };
+  readonly #placeOf: (at: number) => number;
+
+  constructor(text: string, outer?: OuterText) {
+    this.text = text;
+    this.owner = outer?.owner;
+    this.depth = outer?.depth ?? 0;
+    this.#found = outer === undefined ? { records: [], count: 0, lines: 0 } : outer.reader.#found;
+    this.#placeOf = (at) => {
+      if (outer === undefined) return at;
+      return outer.reader.#placeOf(outer.decoded === undefined ? at : (outer.decoded.places[at] as number));
+    };
+  }
+
+  nextLine(): number {
+    return (this.#found.lines += 1);
+  }
+
+  /** Adds a record, unless it says nothing. */
+  add(draft: RecordDraft): TextRecord | undefined {
+    const record = this.prepare(draft);
+    if (EMPTY.test(record.text)) return undefined;
+    this.settle(record);
+    return record;
+  }
+
+  /** Adds lines as one record, or as sentences that belong to the first one. @returns the first record */
+  addLines(
+    { start, end }: { readonly start: number; readonly end: number },
+    { owner, depth }: Pick<TextRecord, 'owner' | 'depth'>,
+    most = WHOLE_CHARS,
+  ): TextRecord | undefined {
+    const line = this.nextLine();
+    if (end - start <= most) return this.add({ start, end, owner, depth, line });
+    let first: TextRecord | undefined;
+    for (const [from, to] of splitSentences(this.text, start, end)) {
+      const record = this.add({ start: from, end: to, owner: first ?? owner, depth, line });
+      first ??= record;
+    }
+    return first;
+  }
+
+  /** Makes a record that others may name as their owner before `settle` adds it. */
+  prepare(draft: RecordDraft): TextRecord {
+    const text = draft.text ?? this.text.slice(draft.start, draft.end);
+    return { ...draft, text, index: -1, start: this.#placeOf(draft.start), end: this.#placeOf(draft.end) };
+  }
+
+  settle(record: { -readonly [Key in keyof TextRecord]: TextRecord[Key] }): void {
+    record.index = this.#found.count;
+    this.#found.count += 1;
+    this.#found.records.push(record);
+  }
+
+  /** Returns the records found since the last call. */
+  take(): TextRecord[] {
+    const { records } = this.#found;
+    this.#found.records = [];
+    return records;
+  }
+}

@@ -1,0 +1,39 @@
+import { classOf, SPACE } from './characters.ts';
+
+/** A shorter sentence stays with the next one. */
+const MIN_CHARS = 40;
+/** A longer sentence is split between words. */
+const MAX_CHARS = 240;
+/** Characters before the first comma at which a long sentence may be split. */
+const MIN_PIECE_CHARS = 160;
+const COMMA = 44;
+const SENTENCE_END = /[.!?]["'”’)\]*]{0,3}(?=\s)|[。！？][”」）]?/g;
+
+/** Start and end of each sentence of a text, or of each piece of a long sentence. */
+export function* splitSentences(text: string, start: number, end: number): Generator<readonly [number, number]> {
+  for (let from = start; from < end; ) {
+    const to = end - from <= MIN_CHARS ? end : Math.min(end, endOfSentence(text, from, end));
+    yield [from, to];
+    from = to;
+  }
+}
+
+function endOfSentence(text: string, from: number, end: number): number {
+  const within = text.slice(from + MIN_CHARS, Math.min(end, from + MAX_CHARS));
+  SENTENCE_END.lastIndex = 0;
+  const found = SENTENCE_END.exec(within);
+  if (found !== null) return from + MIN_CHARS + SENTENCE_END.lastIndex;
+  return end - from <= MAX_CHARS ? end : findBreak(text, from + MIN_PIECE_CHARS, from + MAX_CHARS);
+}
+
+/** @returns the place after the first comma, else after the first space, else `to`, never inside a surrogate pair */
+export function findBreak(text: string, from: number, to: number): number {
+  let space = -1;
+  for (let at = from; at < to; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === COMMA) return at + 1;
+    if (space < 0 && classOf(unit) === SPACE) space = at + 1;
+  }
+  if (space >= 0) return space;
+  return (text.codePointAt(to - 1) ?? 0) > 0xffff ? to - 1 : to;
+}

@@ -1,0 +1,152 @@
+import { type BlockKind, decideKind, isHeading, type Line, PairOwners } from './blocks.ts';
+import { scanJson } from './json-nodes.ts';
+import { readJsonRecords } from './json-records.ts';
+import { type OuterText, RecordReader, type TextRecord, WHOLE_CHARS } from './records.ts';
+
+/** Lines that are judged and read at once. */
+const CHUNK_LINES = 48;
+/** Longer rows of tables are split. */
+const MAX_ROW_CHARS = 1_000;
+/** Levels of strings in strings that are decoded. */
+const MAX_LEVELS = 3;
+const JSON_START = /^\s*[[{]/;
+
+/** Place of a record among the others. */
+interface Placed {
+  readonly owner: TextRecord | undefined;
+  readonly depth: number;
+}
+
+/** Finds the records of the text that a reader reads. Yields after each chunk of lines. */
+export class TextReader {
+  readonly #reader: RecordReader;
+  readonly #text: string;
+  readonly #level: number;
+  #at: number;
+  /** No JSON starts before this place. */
+  #noJsonBefore = 0;
+  #heading: TextRecord | undefined;
+  /** Kind of a block of which more lines follow. */
+  #continues: BlockKind | undefined;
+  /** Names of the columns of a table. */
+  #header: TextRecord | undefined;
+  #pairs = new PairOwners();
+
+  constructor(reader: RecordReader, { start = 0, level = 0 } = {}) {
+    this.#reader = reader;
+    this.#text = reader.text;
+    this.#at = start;
+    this.#level = level;
+  }
+
+  *read(): Generator<void> {
+    while (this.#at < this.#text.length) {
+      const line = this.#lineAt(this.#at);
+      if (line.text.trim() === '') {
+        this.#at = line.end + 1;
+        this.#continues = undefined;
+        continue;
+      }
+      if (!this.#readJson(line) && !this.#readHeading(line)) this.#readChunk(line);
+      yield;
+    }
+  }
+
+  get #placed(): Placed {
+    const { owner, depth } = this.#reader;
+    return this.#heading === undefined ? { owner, depth } : { owner: this.#heading, depth: depth + 1 };
+  }
+
+  #lineAt(start: number): Line {
+    const found = this.#text.indexOf('\n', start);
+    const end = found === -1 ? this.#text.length : found;
+    return { start, end, text: this.#text.slice(start, end) };
+  }
+
+  #readHeading(line: Line): boolean {
+    if (!isHeading(line, this.#lineAt(line.end + 1))) return false;
+    this.#heading = this.#reader.addLines(line, { owner: this.#reader.owner, depth: this.#reader.depth });
+    this.#at = line.end + 1;
+    this.#continues = undefined;
+    return true;
+  }
+
+  /** Reads a JSON value that begins and ends with a line. */
+  #readJson({ start, text }: Line): boolean {
+    return JSON_START.test(text) && this.#readJsonAt(start + text.search(/\S/), () => this.#placed);
+  }
+
+  /** @param place called if there is JSON that ends with a line */
+  #readJsonAt(start: number, place: () => Placed): boolean {
+    if (start < this.#noJsonBefore) return false;
+    const scan = scanJson(this.#text, start);
+    if (scan.status === 'failed') {
+      this.#noJsonBefore = scan.failedAt;
+      return false;
+    }
+    const rest = this.#lineAt(scan.root.end);
+    if (scan.root.children.length === 0 || rest.text.trim() !== '') return false;
+    readJsonRecords(this.#reader, scan.root, { place: place(), readText: (outer) => this.#readInner(outer) });
+    this.#at = rest.end + 1;
+    this.#continues = undefined;
+    return true;
+  }
+
+  #readInner(outer: OuterText): void {
+    const reader = new RecordReader(outer.decoded?.text ?? '', outer);
+    const { text, owner, depth } = reader;
+    if (this.#level === MAX_LEVELS) reader.add({ start: 0, end: text.length, owner, depth, line: reader.nextLine() });
+    else for (const _ of new TextReader(reader, { level: this.#level + 1 }).read());
+  }
+
+  #readChunk(first: Line): void {
+    const lines = [first];
+    let next = this.#lineAt(first.end + 1);
+    while (lines.length < CHUNK_LINES && next.text.trim() !== '' && !JSON_START.test(next.text)) {
+      lines.push(next);
+      next = this.#lineAt(next.end + 1);
+    }
+    this.#at = next.start;
+    const kind = this.#continues ?? decideKind(lines);
+    if (this.#continues === undefined) {
+      this.#header = undefined;
+      this.#pairs = new PairOwners();
+    }
+    this.#continues = next.text.trim() === '' ? undefined : kind;
+    if (kind === 'prose') this.#reader.addLines({ start: first.start, end: (lines.at(-1) as Line).end }, this.#placed);
+    else for (const line of lines) this.#addLine(line, kind);
+  }
+
+  #addLine(line: Line, kind: BlockKind): void {
+    const { owner, depth } = this.#placed;
+    switch (kind) {
+      case 'rows': {
+        const header = this.#header;
+        const placed = header === undefined ? { owner, depth } : { owner: header, depth: depth + 1 };
+        const row = this.#reader.addLines(line, placed, MAX_ROW_CHARS);
+        this.#header ??= row;
+        break;
+      }
+      case 'pairs':
+        this.#pairs.place(line.text, (pair, levels) =>
+          this.#reader.addLines(line, { owner: pair ?? owner, depth: depth + levels }),
+        );
+        break;
+      default:
+        if (!this.#readTail(line)) this.#reader.addLines(line, kind === 'text' ? { owner, depth } : this.#reader);
+    }
+  }
+
+  /** Reads a long line that ends with JSON: `ERROR {"id": …}`. */
+  #readTail({ start, end, text }: Line): boolean {
+    const at = text.search(/[[{]/);
+    if (at < 1 || (end - start <= WHOLE_CHARS && !text.includes('\\'))) return false;
+    const next = this.#at;
+    const isRead = this.#readJsonAt(start + at, () => {
+      const { owner, depth } = this.#placed;
+      return { owner: this.#reader.addLines({ start, end: start + at }, { owner, depth }) ?? owner, depth };
+    });
+    if (isRead) this.#at = Math.max(next, this.#at);
+    return isRead;
+  }
+}

@@ -1,0 +1,80 @@
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { chooseExcerpts } from '../../../src/domain/compaction/choose-excerpts.ts';
+import { readEvidence } from '../../../src/domain/compaction/context-evidence.ts';
+import { contextOfLog } from '../../../src/domain/context.ts';
+import { buildLog, type Message } from '../../../src/domain/message.ts';
+import { runToEnd } from '../../../src/domain/sliced.ts';
+import { START_VERSION } from '../../../src/domain/version.ts';
+import { weighText } from '../../domain/passes.ts';
+import { ballast, type Fixture, openFixture, round, say, summary } from './sequence-messages.ts';
+import { anyRecords, FORMS, isTrue, readStatements, type SourceRecord } from './stated-fields.ts';
+
+let fixture: Fixture;
+beforeAll(async () => {
+  fixture = await openFixture();
+});
+
+const MIN_STATEMENTS = 5_000;
+let stated = 0;
+
+/** Finds what a text says falsely about the records, as a reader takes it. */
+function findFalse(text: string, records: readonly SourceRecord[]): string[] {
+  const statements = readStatements(text);
+  stated += statements.length;
+  return statements.filter((one) => !isTrue(one, records)).map((one) => JSON.stringify(one));
+}
+
+const anyBudget = fc.integer({ min: 40, max: 900 });
+
+function messagesOf(text: string): Message[] {
+  return [
+    say('I will list the invoices.'),
+    ...round({ id: 'c1', name: 'list_invoices', given: { year: 2026 }, result: text }),
+    say('I have the list. Which clerk should I ask about the overdue ones?'),
+    ballast(120),
+  ];
+}
+
+describe.each(FORMS)('records in $name', ({ write }) => {
+  test('a structural summary says of each record only what the source says of it', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyRecords, anyBudget, async (records, maxTokens) => {
+        const text = await fixture.write({ messages: messagesOf(write(records)), maxTokens });
+        expect(findFalse(text, records), text).toEqual([]);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  test('a summary of a summary says nothing else', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyRecords, anyBudget, async (records, maxTokens) => {
+        const first = await fixture.write({ messages: messagesOf(write(records)), maxTokens: 2 * maxTokens });
+        const answer = await fixture.summarize({ messages: [summary(first), ballast(120)], maxTokens });
+        if (answer.status === 'written') expect(findFalse(answer.text, records), answer.text).toEqual([]);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  test('an excerpt says of each record only what the source says of it', () => {
+    fc.assert(
+      fc.property(anyRecords, anyBudget, (records, maxTokens) => {
+        const messages = messagesOf(write(records));
+        const log = buildLog(messages.map((message) => ({ message, ...weighText(message) })));
+        const { items } = contextOfLog(log, START_VERSION);
+        const large = new Set(items.filter(({ message }) => message.role === 'tool'));
+        const evidence = runToEnd(readEvidence(items));
+        const made = runToEnd(chooseExcerpts({ items, large, maxTokens, evidence, weigh: weighText }));
+        for (const { message } of made.values())
+          expect(findFalse(message.content, records), message.content).toEqual([]);
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+afterAll(() => {
+  expect(stated).toBeGreaterThan(MIN_STATEMENTS);
+});
