@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { ModelAnswer } from './model.ts';
 
 /**
  * The gate of a model: a pause and a rate that all workers obey together. Nothing is written to Redis for a model
@@ -35,8 +34,12 @@ export interface GatedRequest {
   readonly signal: AbortSignal;
 }
 
-/** What an answer says of this call and of the next one. */
-export type GatedAnswer = Pick<ModelAnswer, 'usage' | 'nextCallAt'>;
+/** An answer, as far as a gate reads it. */
+export interface GatedAnswer {
+  readonly usage?: unknown;
+  /** ms since epoch before which the provider would refuse the next call. Absent: it gave no such time. */
+  readonly nextCallAt?: number | undefined;
+}
 
 /** Lets the calls of one turn or summary through the gates of their models. */
 export interface ModelGate {

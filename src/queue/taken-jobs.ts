@@ -3,7 +3,7 @@ import { refuseJsonText } from '../domain/json-text.ts';
 
 /** Fields of a job that BullMQ parses when a worker takes the job. The data is not among them: its limit depends on the queue. */
 const PARSED: readonly unknown[] = ['opts', 'progress', 'parent', 'stacktrace', 'returnvalue'];
-/** Longest such field, in characters. Those that turnfold writes have a few hundred. */
+/** Longest such field, in characters. turnfold writes a few hundred. */
 const MOST_CHARACTERS = 65_536;
 /** Commands whose reply contains the next job of the worker. */
 const TAKING: ReadonlySet<string> = new Set(['moveToActive', 'moveToFinished']);
@@ -11,8 +11,8 @@ const TAKING: ReadonlySet<string> = new Set(['moveToActive', 'moveToFinished']);
 const WITHOUT_DATA = ['data', 'null', 'opts', '{"removeOnComplete":true,"removeOnFail":true}'];
 
 /**
- * Checks each job that a worker takes before BullMQ parses its fields. Another program may have written them: text that is not JSON
- * would stop the worker for 15 s, and 4 MB of JSON would hold its event loop. Such a job is delivered without data.
+ * Checks each job that a worker takes before BullMQ parses its fields, because another program may have written them. Text that is
+ * not JSON would stop the worker for 15 s. JSON of 4 MB would hold its event loop. Such a job is delivered without data.
  * @param clear removes fields of the job's record in Redis, because BullMQ's scripts parse them too
  */
 export function checkTakenJobs(

@@ -141,8 +141,8 @@ async function answerRequest(caller: Caller, request: WatchedRequest): Promise<M
   const { headers } = callOptions(request, body);
   const sent = { ...body, abortSignal: signal, headers: { ...headers, ...body.headers } };
   let nextCallAt: number | undefined;
-  const readHeaders = (headers: Readonly<Record<string, string>> = {}): void => {
-    nextCallAt = readNextCallAt(new Headers(headers), Date.now());
+  const readHeaders = (received: Readonly<Record<string, string>> = {}): void => {
+    nextCallAt = readNextCallAt(new Headers(received), Date.now());
   };
   const parts = streamEvents(
     () => openStream(model, sent, readHeaders),
