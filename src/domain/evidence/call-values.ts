@@ -46,7 +46,7 @@ export function listValues(root: unknown, limit = Number.POSITIVE_INFINITY): Cal
 }
 
 /** @returns undefined for an object or a list that is no command */
-export function textOf(key: string, value: unknown): string | undefined {
+function textOf(key: string, value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return Array.isArray(value) && value.every((word) => typeof word === 'string') ? commandLine(key, value) : undefined;

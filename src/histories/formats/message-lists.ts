@@ -28,7 +28,7 @@ const PATHS: readonly (readonly string[])[] = [
 /**
  * Finds the lists of messages in a file: the file is one list, or has objects that hold lists. Returns an empty list if there is none.
  */
-export function findMessageLists(records: readonly FileRecord[]): MessageList[] {
+function findMessageLists(records: readonly FileRecord[]): MessageList[] {
   const entries = records.length === 1 && Array.isArray(records[0]?.value) ? membersOf(records[0]) : records;
   if (entries.length > 0 && entries.every(({ value }) => isMessage(value))) {
     const at = entries === records ? '' : (records[0]?.at ?? '');

@@ -65,7 +65,7 @@ function readBody({ value, at }: FileRecord): ForeignConversation {
   return readItems([...prompt, ...items(input, 'input'), ...items(output, 'output')], id);
 }
 
-export function readItems(items: readonly FileRecord[], id?: unknown): ForeignConversation {
+function readItems(items: readonly FileRecord[], id?: unknown): ForeignConversation {
   const messages = new ForeignMessages();
   const reader = new ItemReader(messages.notes);
   for (const { value, at } of items) reader.enter(value, at);

@@ -116,7 +116,7 @@ function findCalls({ fragments, superseded }: Ledger, messages: readonly Message
 }
 
 /** First fragment of the call that a fragment of a result answers. */
-export function headFor({ ledger, calls }: Pick<SummarySource, 'ledger' | 'calls'>, index: number): number | undefined {
+function headFor({ ledger, calls }: Pick<SummarySource, 'ledger' | 'calls'>, index: number): number | undefined {
   const { message, part } = ledger.fragments[index] as Fragment;
   return part === 'result' ? calls.headOf.get(message) : undefined;
 }
