@@ -49,7 +49,7 @@ export async function eachConversation(
       if (json !== true) for (const note of describeNotes(id, history.notes)) output.note(note);
       await handle({ id, ...history }, text);
     } catch (error) {
-      // If the file has another format, every line is wrong, so the error is reported only once.
+      // If the file is no conversation file, every line is wrong, so the error is reported only once.
       if (!hasOpened) throw nameWrongFile(error, path);
       exitCode = reportRefusal(output, id, onRefusal(error), json);
     }

@@ -7,6 +7,7 @@ import { isReadByLine } from '../histories/formats/chat-lists.ts';
 import { detectFormat, FORMAT_NAMES, findFormat } from '../histories/formats/detect.ts';
 import type { FileRecord, ForeignConversation, HistoryFormat } from '../histories/formats/format.ts';
 import { type HistoryOptions, type ReadHistory, readHistoryInSlices } from '../histories/history.ts';
+import type { HistoryNote } from '../histories/notes.ts';
 import { nameFile, readLines } from './files.ts';
 
 /** Name of turnfold's own format for `--from`. */
@@ -41,7 +42,21 @@ export async function* openHistories(path: string, from?: string): AsyncGenerato
   }
   if (isOwn !== false) return;
   // Blank lines were skipped. Some formats need them, and places name lines by their numbers.
-  yield* openForeign(path, Array.from(foreign, (line = '') => line).join('\n'), from);
+  const lines = Array.from(foreign, (line = '') => line);
+  const { records, problem } = readRecords(lines.join('\n'));
+  const format = chooseFormat(records, from);
+  if (format.status === 'chosen')
+    yield* openForeign(path, lines.join('\n'), { format: format.format, records, problem });
+  // A conversation file may have a wrong line before the first conversation.
+  else if (from === undefined && lines.some(isOwnLine)) yield* openLines(lines);
+  else throw new TurnfoldError('invalid_input', `${nameFile(path)}: ${format.why}`, { field: path });
+}
+
+function* openLines(lines: readonly string[]): Generator<FileEntry> {
+  for (const [index, line] of lines.entries()) {
+    if (line.trim() === '') continue;
+    yield { id: `line-${index + 1}`, text: `${line}\n`, open: () => openConversationLine(line, index + 1) };
+  }
 }
 
 /** Returns true for a line with one conversation, whose messages need no importer. */
@@ -50,9 +65,11 @@ function isOwnLine(line: string): boolean {
   return isMapping(value) && Array.isArray(value['messages']) && isReadByLine(value, detectFormat([{ value, at: '' }]));
 }
 
-function* openForeign(path: string, text: string, from: string | undefined): Generator<FileEntry> {
-  const { records, problem } = readRecords(text);
-  const format = chooseFormat(path, records, from);
+interface ForeignFile extends Records {
+  readonly format: HistoryFormat;
+}
+
+function* openForeign(path: string, text: string, { format, records, problem }: ForeignFile): Generator<FileEntry> {
   const conversations = format.read(records);
   const used = new Set<string>();
   for (const [index, conversation] of conversations.entries()) {
@@ -68,7 +85,7 @@ function* openForeign(path: string, text: string, from: string | undefined): Gen
 interface Records {
   readonly records: readonly FileRecord[];
   /** A line that the program did not finish. */
-  readonly problem?: { readonly at: string; readonly kind: 'repaired'; readonly what: string };
+  readonly problem?: HistoryNote | undefined;
 }
 
 /** Reads a file as JSON lines, as one JSON document, or as a text. */
@@ -105,16 +122,20 @@ function parseDocument(text: string): unknown {
   }
 }
 
-function chooseFormat(path: string, records: readonly FileRecord[], from: string | undefined): HistoryFormat {
+type Choice =
+  | { readonly status: 'chosen'; readonly format: HistoryFormat }
+  | { readonly status: 'unknown'; readonly why: string };
+
+function chooseFormat(records: readonly FileRecord[], from: string | undefined): Choice {
   const named = from === undefined ? undefined : findFormat(from);
-  if (named?.recognizes(records) === true) return named;
+  if (named?.recognizes(records) === true) return { status: 'chosen', format: named };
   const found = detectFormat(records);
-  if (found !== undefined && named === undefined) return found;
+  if (found !== undefined && named === undefined) return { status: 'chosen', format: found };
   const why =
     found === undefined
       ? `in no known format. Known formats: one conversation per line, {"id", "messages"} (${OWN}), ${FORMAT_NAMES.join(', ')}`
       : `this looks like ${found.title}: use --from ${found.name}`;
-  throw new TurnfoldError('invalid_input', `${nameFile(path)}: ${why}`, { field: path });
+  return { status: 'unknown', why };
 }
 
 /** Gives a conversation the id of its file entry, or the name of its file, with a number if another has it. */
