@@ -36,6 +36,7 @@ export interface GatedRequest {
 
 /** An answer, as far as a gate reads it. */
 export interface GatedAnswer {
+  /** Token usage, which a gate does not read. */
   readonly usage?: unknown;
   /** ms since epoch before which the provider would refuse the next call. Absent: it gave no such time. */
   readonly nextCallAt?: number | undefined;
