@@ -136,9 +136,8 @@ class SteadyWorker extends Worker<unknown> {
    */
   protected override async nextJobFromJobData(json?: JobJson, jobId?: string, token?: string): Promise<Job<unknown>> {
     const job: Job<unknown> | undefined = await super.nextJobFromJobData(json, jobId, token);
-    if (job !== undefined || json?.repeatJobKey === undefined) return job as Job<unknown>;
-    const { repeatJobKey: _, ...once } = json;
-    return await super.nextJobFromJobData(once, jobId, token);
+    if (job !== undefined || json?.repeatJobKey === undefined) return job;
+    return await super.nextJobFromJobData({ ...json, repeatJobKey: '' }, jobId, token);
   }
 
   /**
