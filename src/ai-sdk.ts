@@ -3,7 +3,7 @@
  * `@ai-sdk/provider-utils`, which every package of a provider brings.
  */
 export type { Tool, ToolContext } from './domain/agent.ts';
-export type { GatedModel, GatedRequest, GateSettings, ModelGate } from './domain/gate.ts';
+export type { GatedAnswer, GatedModel, GatedRequest, GateSettings, ModelGate } from './domain/gate.ts';
 export type { ModelWindow } from './domain/limits.ts';
 export type { Message, ToolCall } from './domain/message.ts';
 export type {

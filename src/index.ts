@@ -25,7 +25,7 @@ export type {
 } from './domain/events.ts';
 export type { EvictionStrategy } from './domain/eviction-strategy.ts';
 export type { AnswerSchema } from './domain/final-answer.ts';
-export type { GatedModel, GatedRequest, GateSettings, ModelGate } from './domain/gate.ts';
+export type { GatedAnswer, GatedModel, GatedRequest, GateSettings, ModelGate } from './domain/gate.ts';
 export type { NamedConversation } from './domain/ids.ts';
 export type { LeaveCause } from './domain/leaving.ts';
 export type { ModelWindow } from './domain/limits.ts';

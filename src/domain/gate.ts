@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * The gate of a model: a pause and a rate that all workers obey together. Nothing is written to Redis for a model
- * without limits here whose provider refuses no call.
+ * without limits here whose provider refuses no call and whose account has calls left.
  */
 export const gateSettingsSchema = z.strictObject({
   /**
@@ -34,9 +34,8 @@ export interface GatedRequest {
   readonly signal: AbortSignal;
 }
 
-/** An answer, as far as a gate reads it. */
+/** An answer or a compaction of a model, as far as a gate reads it. */
 export interface GatedAnswer {
-  readonly usage?: unknown;
   /** ms since epoch before which the provider would refuse the next call. Absent: it gave no such time. */
   readonly nextCallAt?: number | undefined;
 }

@@ -68,7 +68,11 @@ export function refuseEmptyAnswer({ content, toolCalls, end, usage }: ModelAnswe
     : new ModelError('retry', 'the model ended its answer without text and without tool calls', options);
 }
 
-const compactionSchema = z.object({ text: z.string().max(MAX_MESSAGE_BYTES).nullish(), raw: jsonSchema });
+const compactionSchema = z.object({
+  text: z.string().max(MAX_MESSAGE_BYTES).nullish(),
+  nextCallAt: z.number().nullish(),
+  raw: jsonSchema,
+});
 
 /**
  * Like `checkAnswer`, for the result of a provider's own compaction.
@@ -76,8 +80,8 @@ const compactionSchema = z.object({ text: z.string().max(MAX_MESSAGE_BYTES).null
  */
 export function checkCompaction(compaction: unknown): ModelCompaction {
   const { usage, data } = readFields(compactionSchema, compaction, 'compaction');
-  const { text, raw } = data;
-  return { ...(typeof text === 'string' && { text }), ...(usage && { usage }), raw };
+  const { text, nextCallAt, raw } = data;
+  return { ...(typeof text === 'string' && { text }), ...(usage && { usage }), ...(nextCallAt && { nextCallAt }), raw };
 }
 
 /** The usage report is read separately from the rest of an answer, because the provider bills invalid answers too. */

@@ -198,6 +198,8 @@ export interface ModelCompaction {
   readonly text?: string;
   /** Token usage, counted by the provider. */
   readonly usage?: ModelUsage;
+  /** ms since epoch before which the provider would refuse the next call. The gate of the model is closed until then. */
+  readonly nextCallAt?: number | undefined;
   /** The provider's items that replace the compacted messages, unchanged: `RawItems`. */
   readonly raw: unknown;
 }

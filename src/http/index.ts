@@ -1,5 +1,5 @@
 export type { Scope } from '../domain/access-key.ts';
-export type { GatedModel, GatedRequest, GateSettings, ModelGate } from '../domain/gate.ts';
+export type { GatedAnswer, GatedModel, GatedRequest, GateSettings, ModelGate } from '../domain/gate.ts';
 export type { DatabaseLoss } from '../domain/ports/database-watch.ts';
 export type {
   CachedPrefix,

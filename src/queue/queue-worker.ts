@@ -131,6 +131,16 @@ class SteadyWorker extends Worker<unknown> {
   }
 
   /**
+   * Creates the job that was taken, and adds the next one if the job is of a schedule. A schedule that is broken or gone would
+   * otherwise keep its job in progress for ever.
+   */
+  protected override async nextJobFromJobData(json?: JobJson, jobId?: string, token?: string): Promise<Job<unknown>> {
+    const job: Job<unknown> | undefined = await super.nextJobFromJobData(json, jobId, token);
+    if (job !== undefined || json?.repeatJobKey === undefined) return job;
+    return await super.nextJobFromJobData({ ...json, repeatJobKey: '' }, jobId, token);
+  }
+
+  /**
    * Takes the next job. The event `drained` of BullMQ comes only if the worker had a job before. Here it comes each time no
    * job is found.
    */

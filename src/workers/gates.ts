@@ -28,8 +28,9 @@ export interface GatesOptions {
 
 /**
  * The gates of models, as this process knows them. For models without limits of their own, whose providers refuse no call, a
- * process that makes calls costs one small command a second. An idle process costs nothing. From the first refusal on, every
- * call of the model asks the gate in Redis. Other processes learn of the gate within a second. While Redis is down, calls pass.
+ * process that makes calls costs one small command a second. An idle process costs nothing. Every call asks the gate in Redis
+ * after the first refusal, or after an answer that used up the calls of the account. Other processes learn of the gate within
+ * a second. While Redis is down, calls pass.
  */
 export class Gates {
   readonly #options: GatesOptions;

@@ -40,6 +40,15 @@ describe.each(FORMATS)('%s', (format) => {
     expect(provider.requests.map(({ refusal }) => refusal)).toEqual([undefined, undefined]);
   });
 
+  it(`a compaction of a ${format} model says when the next call is allowed, if it used up the calls`, async () => {
+    const headers = { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '30s' };
+    await using provider = await startProvider({ answers: [SUMMARY], headers });
+    const before = Date.now();
+    const compacted = await connect(format, provider).compact?.(ask(history));
+    expect(compacted?.nextCallAt).toBeGreaterThanOrEqual(before + 30_000);
+    expect(compacted?.nextCallAt).toBeLessThanOrEqual(Date.now() + 30_000);
+  });
+
   it(`a ${format} model compacts a context that ends with an assistant message`, async () => {
     await using provider = await startProvider({ answers: [SUMMARY] });
     await connect(format, provider).compact?.(ask([...history, { role: 'assistant', content: 'One.' }]));

@@ -38,4 +38,21 @@ test('a worker that finishes a job removes the unreadable job after it, and goes
   await expect.poll(() => seen, { timeout: 60_000 }).toEqual(['w1', 'w3']);
   await expect.poll(() => fixture.drops, { timeout: 60_000 }).toMatchObject([{ queue: 'turn', job: 'w2' }]);
   await expect.poll(() => redis.exists(queue.toKey('w2'))).toBe(0);
+  expect(fixture.errors).toEqual([]);
 });
+
+test.each(['daily', 'a:b:c:d:e', ':'.repeat(4_000_000)])(
+  'a job of a schedule that does not exist, %.20s, is handled once',
+  async (schedule) => {
+    const fixture = useFixture();
+    const queue = fixture.openRaw('turn');
+    await queue.add('turn', writeWake({ conversation: conversation('c1') }), { ...OPTIONS, jobId: 'w1' });
+    await fixture.connect().hset(queue.toKey('w1'), 'rjk', schedule);
+    const seen: string[] = [];
+    await fixture.openWorkers(turnRole(({ id }) => seen.push(id))).start();
+    await expect.poll(() => seen, { timeout: 60_000 }).toEqual(['c1']);
+    await expect
+      .poll(() => queue.getJobCounts('active', 'wait'), { timeout: 60_000 })
+      .toMatchObject({ active: 0, wait: 0 });
+  },
+);

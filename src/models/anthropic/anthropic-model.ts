@@ -28,6 +28,7 @@ import {
   toWireRequest,
 } from '../provider-call.ts';
 import { LearnedHabits } from '../provider-habits.ts';
+import { readNextCallAt } from '../rate-limits.ts';
 import { receiveEvents } from '../received-events.ts';
 import { FormMemory } from '../refused-form.ts';
 import {
@@ -167,11 +168,11 @@ async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest):
   const parameters = writeParameters(others, profile, body, request);
   const sent = { ...body, ...parameters, compaction: { type: 'summarize' as const } };
   const { signal, headers } = callOptions(request, sent);
-  const message = await client.beta.messages
-    .stream(sent, { signal, headers: { ...headers, ...headersOf(options, true) } })
-    .finalMessage()
-    .catch((error: unknown) => Promise.reject(classifyAnthropicError(error, { signal: request.signal, describe })));
-  return readCompaction(message, profile.id);
+  const stream = client.beta.messages.stream(sent, { signal, headers: { ...headers, ...headersOf(options, true) } });
+  const [message, { response }] = await Promise.all([stream.finalMessage(), stream.withResponse()]).catch(
+    (error: unknown) => Promise.reject(classifyAnthropicError(error, { signal: request.signal, describe })),
+  );
+  return { ...readCompaction(message, profile.id), nextCallAt: readNextCallAt(response.headers, Date.now()) };
 }
 
 /**

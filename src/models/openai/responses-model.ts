@@ -26,6 +26,7 @@ import {
   toWireRequest,
 } from '../provider-call.ts';
 import { LearnedHabits } from '../provider-habits.ts';
+import { readNextCallAt } from '../rate-limits.ts';
 import { receiveEvents } from '../received-events.ts';
 import { FormMemory } from '../refused-form.ts';
 import { classifyOpenAiError, decodeOpenAiEvent, type OpenAiOptions, openOpenAiClient } from './client.ts';
@@ -127,10 +128,11 @@ async function compactResponses(
   );
   const { model, input, instructions } = body;
   const sent = { model, input, ...(instructions === undefined ? {} : { instructions }) };
-  const response = await client.responses
+  const { data, response } = await client.responses
     .compact(sent, callOptions(request, sent, options.extraHeaders))
+    .withResponse()
     .catch((error: unknown) => Promise.reject(classifyOpenAiError(error, { signal: request.signal, describe })));
-  return readCompaction(response, profile.id);
+  return { ...readCompaction(data, profile.id), nextCallAt: readNextCallAt(response.headers, Date.now()) };
 }
 
 /** @throws ModelError if the response holds no compaction */

@@ -109,7 +109,7 @@ interface CallEnd {
  * Runs one model call within its timeout. The model does not have to react to its abort signal.
  * @throws ModelError of kind `retry`, or the signal's reason
  */
-export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
+export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model' | 'nextCallAt'>>(
   ports: ModelCallPorts,
   input: TimedInput,
   request: Pick<SummaryRequest, 'signal' | 'onCall' | 'gate'>,
@@ -122,7 +122,7 @@ export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
   return tracing.inSpan(about, () => runCall(ports, input, request, call));
 }
 
-async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
+async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model' | 'nextCallAt'>>(
   { model, clock, callTimeoutMs }: ModelCallPorts,
   input: TimedInput,
   { signal: ended, onCall, gate }: Pick<SummaryRequest, 'signal' | 'onCall' | 'gate'>,

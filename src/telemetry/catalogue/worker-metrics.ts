@@ -180,7 +180,7 @@ export const SHARED_GAUGES = {
   ),
   gatePaused: gauge(
     'turnfold_gate_paused_seconds',
-    'Time until the gate of a model lets calls through, after its provider refused one. Missing if no provider limits the model.',
+    'Time until the gate of a model lets calls through, while its provider accepts none. Missing if no provider limits the model.',
     'gate',
   ),
   gateWaiting: gauge(
