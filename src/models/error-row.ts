@@ -14,6 +14,8 @@ export interface ErrorRow {
   readonly statuses?: readonly number[];
   /** Patterns of the error messages by which providers report this kind of error. */
   readonly texts?: readonly RegExp[];
+  /** Returns true if the meaning of an error message is this kind of error. Used together with `texts`. */
+  readonly states?: (message: string) => boolean;
   /** Patterns that are more specific than the error's code and status. */
   readonly decidingTexts?: readonly RegExp[];
   /** True if the error says that the provider refused what the messages say or hold. */

@@ -1,4 +1,5 @@
 import type { ErrorRow } from './error-row.ts';
+import { statesOutputCap } from './overflow-text.ts';
 
 /** Errors of the agent's settings. Rolling back to an earlier version of the context would not help. */
 export const SETTING_ERRORS: readonly ErrorRow[] = [
@@ -24,11 +25,10 @@ export const SETTING_ERRORS: readonly ErrorRow[] = [
       /only supports single tool-calls at once/i,
       /^(?=[^]*request too large)[^]*output tokens per min/i, // Groq: the output limit is above the limit of a minute
     ],
+    states: statesOutputCap,
     texts: [
       /^tools\.\d+\./, // Anthropic
-      /maximum allowed number of output tokens/i, // Anthropic
       /is not supported (?:for|by|with) this model/i, // Anthropic, OpenAI
-      /max_(?:completion_)?tokens is too large/i, // OpenAI
       /Invalid '(?:tools|instructions)\b[^']*': (?:array|string) too long/, // OpenAI
       // Unknown fields outside of the messages: OpenAI, Groq, Mistral, Gemini, FastAPI
       /unrecognized (?:request arguments?|key\(?s?\)?|fields?)/i,

@@ -91,6 +91,7 @@ function findRow(
     findByName(names.filter((name) => !BROAD_NAMES.has(name))) ??
     (BROAD_STATUSES.has(status) ? undefined : byStatus) ??
     byText('texts') ??
+    ERROR_TABLE.find((row) => row.states?.(message)) ??
     findByName(names) ??
     byStatus
   );

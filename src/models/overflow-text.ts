@@ -1,0 +1,65 @@
+/**
+ * Decides by the meaning of a provider's message whether a request was too long. Providers and gateways write the same
+ * fact in hundreds of wordings, so a list of texts is never complete. A sentence states it if it names a size of the
+ * input and a limit, and is not about the output, a rate, the account or a single field.
+ */
+export function statesOverflow(message: string): boolean {
+  const text = message.replaceAll(QUOTED, dropContents).replaceAll(IDENTIFIER, nameIdentifier);
+  return text.split(SENTENCE_END).some((sentence) => isOverflow(sentence) && !isOther(sentence));
+}
+
+/** Decides whether a provider refused the number of tokens that an answer may have, which is a setting of the agent. */
+export function statesOutputCap(message: string): boolean {
+  return message.split(SENTENCE_END).some((sentence) => OUTPUT_CAP.test(sentence) && ABOVE.test(sentence));
+}
+
+const OUTPUT_CAP = /\bmax_(?:completion_|output_|new_)?tokens\b|\bmax(?:Output|Completion)?Tokens\b/;
+const ABOVE = /\b(?:above|at most|exceed\w*|maximum|too large|less than|no more than)\b|<=/i;
+
+const SENTENCE_END = /[.!?;。！？]\s|[。！？]|\n/;
+
+/** A quoted string, which may be a text of the user. Its key shows that it is the message of an inner error. */
+const QUOTED = /(?:"(?:message|error|detail|msg|reason)"\s*:\s*)?(?:"[^"\n]*"|`[^`\n]*`|“[^”\n]*”)/gi;
+
+function dropContents(quoted: string): string {
+  const isMessage = /^"[^"]*"\s*:/.test(quoted);
+  return isMessage || !/\s/.test(quoted) ? quoted.replaceAll(/["`]/g, ' ') : ' … ';
+}
+
+/** Names of parameters, e.g. `max_tokens`, and paths of fields, e.g. `messages.3.content`. */
+const IDENTIFIER = /\b(?:[a-z]+[.[]\d+[\w.[\]]*|[a-z]\w*_\w+)/gi;
+
+function nameIdentifier(name: string): string {
+  if (/^(?:model_)?(?:context|input|prompt)_(?:length|window|size|tokens)/i.test(name))
+    return name.replaceAll('_', ' ');
+  return /tokens/i.test(name) ? 'parameter' : 'field';
+}
+
+/** A measure of the input, beside which each word for a limit states an overflow. */
+const MEASURE =
+  /\btokens?\b|\b(?:context|input|prompt|sequence|message|conversation)s?(?: \w+)? (?:length|window|size|limit)s?\b|上下文|输入长度/i;
+const LIMIT =
+  /\b(?:exceed\w*|over|overflow\w*|limit\w*|max|maximum|(?:longer|larger|greater|more|bigger|higher|less|fewer) than|at most|up to|too (?:long|large|big|many|much)|beyond|above|only|reduce|shorten|range of|cannot|not enough|reached)\b|<=|[<>≤≥]|超过|超出|超长|最大|上限/i;
+
+/** The input itself, which has a size only beside one of these words. */
+const INPUT = /\b(?:prompts?|inputs?|messages|request|conversation|context)\b|提示|输入|请求/i;
+const SIZE =
+  /\b(?:too (?:long|large|big)|exceed(?:s|ed|ing)? (?:\w+ ){0,4}(?:length|size|window|limit|context)|(?:reduce|shorten|decrease) (?:\w+ ){0,3}(?:length|size|prompt|input|messages|conversation)|(?:length|size) \w*(?: \w+)? ?exceed\w*|overflow(?:s|ed)?|longer than|cannot fit|does not fit|doesn't fit)\b|超长|过长|too much text/i;
+
+/** Parts of a request that have limits of their own. */
+const PART = /\b(?:image|picture|video|audio|file|document|tool|function|schema)s?\b/i;
+
+function isOverflow(sentence: string): boolean {
+  if (MEASURE.test(sentence) && LIMIT.test(sentence)) return true;
+  return INPUT.test(sentence) && SIZE.test(sentence) && !PART.test(sentence);
+}
+
+const OUTPUT = /\b(?:output|completion|generated?|generation|thinking|reasoning|budget|response)\b|\bnew tokens\b/i;
+const READS_INPUT = /\b(?:prompt|input|context|messages?)\b|上下文|输入/i;
+/** Rates, accounts, keys and JSON, whose errors use the same words. */
+const UNRELATED =
+  /\bper[ -](?:min|minute|hour|day|second|month)|\b[TR]P[MD]\b|\brate\b|\bquota\b|\bcredits?\b|\bbilling\b|\bplan\b|\bafford\b|\bbalance\b|\b(?:api|access|auth\w*|bearer|invalid|expired|refresh|unexpected|special|stop|eos|bos)[ -]tokens?\b|\btokens? (?:expired|is invalid|is not valid)|\binput should\b|\bwait\b|\bretry\b|\bfield (?:\w+ )?(?:is )?too long/i;
+
+function isOther(sentence: string): boolean {
+  return UNRELATED.test(sentence) || (OUTPUT.test(sentence) && !READS_INPUT.test(sentence));
+}
