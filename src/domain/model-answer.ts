@@ -120,6 +120,7 @@ export function readModelError(thrown: unknown, now: number): ModelError {
     ...(typeof form === 'string' && { form: clipText(form, ERROR_FORM_CHARACTERS) }),
     ...(usage && { usage }),
     refusesContents: readSafely(thrown, 'refusesContents') === true,
+    mayBeTooLong: readSafely(thrown, 'mayBeTooLong') === true,
     isLimit: readSafely(thrown, 'isLimit') === true,
   });
 }

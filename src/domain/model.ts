@@ -251,6 +251,11 @@ export interface ModelErrorOptions {
    */
   readonly refusesContents?: boolean;
   /**
+   * True if an error of the kind `invalid` names no message, but a size or a limit. A context that a pass has just made is
+   * then not replaced by its larger parent.
+   */
+  readonly mayBeTooLong?: boolean;
+  /**
    * True if the provider limits the rate of calls, or is overloaded. All workers then wait with the calls of this model. An
    * error with `retryAt` counts as such.
    */
@@ -277,6 +282,8 @@ export class ModelError extends Error {
   readonly usage: ModelUsage | undefined;
   /** True if the provider refused what the messages say or hold. */
   readonly refusesContents: boolean;
+  /** True if the error names no message, but a size or a limit. */
+  readonly mayBeTooLong: boolean;
   /** True if the provider limits the rate of calls, or is overloaded. */
   readonly isLimit: boolean;
 
@@ -290,6 +297,7 @@ export class ModelError extends Error {
     this.form = options.form;
     this.usage = options.usage;
     this.refusesContents = options.refusesContents === true;
+    this.mayBeTooLong = options.mayBeTooLong === true;
     this.isLimit = kind === 'retry' && (options.isLimit ?? options.retryAt !== undefined);
   }
 }

@@ -34,6 +34,9 @@ const SEARCHED_CHARS = 16_384;
 /** Matches a path in the request, such as `messages[3].content`, in a provider's error message. */
 const PLACE = /\b(?:messages|input|tools|system)(?:[.[]\d+\]?)(?:[.[](?:\d+\]?|[a-z_]+))*/;
 
+/** Matches a word for a size in an error message that names no message. */
+const SIZE_WORD = /\btokens?\b|\b(?:length|limit|window|too (?:long|large|big))\b/i;
+
 /** Matches the ids of Responses items in an error message. */
 const ITEM_ID = /\b(?:rs|msg|fc)_\w{1,80}/g;
 
@@ -64,6 +67,7 @@ export function classifyFailure(
     ...(form === '' ? {} : { form }),
     ...(retryAt === undefined ? {} : { retryAt }),
     ...(refusesContents && { refusesContents }),
+    mayBeTooLong: kind === 'invalid' && lesson === undefined && place === undefined && SIZE_WORD.test(message),
     ...(isLimit && { isLimit }),
   };
   if (lesson === undefined) return new ModelError(kind, text, options);

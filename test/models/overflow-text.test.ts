@@ -79,3 +79,12 @@ it.each([
   expect(kindOf(message)).not.toBe('overflow');
   expect(kindOf(message, 429)).not.toBe('overflow');
 });
+
+it.each([
+  [true, 'invalid params: tokens'],
+  [true, 'the length of the request is not valid'],
+  [false, 'messages.3.content: the length is not valid'],
+  [false, 'Provider returned error'],
+])('that a malformed request may be too long is %s for the message "%s"', (mayBeTooLong, message) => {
+  expect(classifyFailure({ status: 400, message }, 0)).toMatchObject({ kind: 'invalid', mayBeTooLong });
+});

@@ -6,7 +6,7 @@ import { writeUnderLease } from './lease-keeper.ts';
 import { leaveAsTooLarge } from './leaving.ts';
 import type { ModelFailure } from './model-call.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { waitForPass, waitForRetry } from './step-waits.ts';
+import { mayWaitForPass, waitForPass, waitForRetry } from './step-waits.ts';
 import { failTurn, leaveContext, type TurnEnd } from './turn-end.ts';
 import { LostTurn } from './turn-errors.ts';
 import type { PassNeed, Recount } from './turn-ports.ts';
@@ -38,6 +38,22 @@ export async function waitForRoom(run: RunningTurn, step: string, need: PassNeed
   await settleHere(run, need);
   await journal.recordWait(step, 'pass_settled');
   return AGAIN;
+}
+
+/**
+ * Suspends a step whose request the provider refused as too long, until a pass has made a smaller context.
+ * @returns undefined if compaction is off, or if such a pass has already ended
+ */
+export async function makeRoomAfterRefusal(
+  run: RunningTurn,
+  step: string,
+  tokens: number,
+): Promise<TurnEnd | DecideAgain | undefined> {
+  const { prepared, journal } = run;
+  if (!prepared.policy.enabled || !mayWaitForPass(journal.waitsOf(step), 'overflow')) return undefined;
+  await journal.recordWait(step, 'size_refused');
+  const refusedTokens = upperBoundTokens(tokens, prepared.limits.upperBoundFactor);
+  return await waitForRoom(run, step, { reasons: ['overflow'], refusedTokens });
 }
 
 /**

@@ -40,6 +40,8 @@ export interface ModelFailure {
   readonly form?: string | undefined;
   /** True if the provider refused what the messages say or hold. */
   readonly refusesContents?: boolean;
+  /** True if the provider named no message, but a size or a limit. */
+  readonly mayBeTooLong?: boolean;
   /** True if the gate of the model chose the time of the next attempt. */
   readonly isHeld?: boolean;
 }
@@ -163,10 +165,10 @@ function observeRequest({ lease: { conversation }, request, clock, onEvent }: Mo
  */
 function readFailure(error: unknown): ModelFailure {
   if (error instanceof StepTimeout) return { kind: 'retry', message: error.message };
-  const { kind, message, retryAt, code, form, refusesContents } = isModelError(error)
+  const { kind, message, retryAt, code, form, refusesContents, mayBeTooLong } = isModelError(error)
     ? error
     : new ModelError('fatal', 'the model threw an error that turnfold could not read');
-  return { kind, message, retryAt, code, form, refusesContents, isHeld: isHeldCall(error) };
+  return { kind, message, retryAt, code, form, refusesContents, mayBeTooLong, isHeld: isHeldCall(error) };
 }
 
 function outcomeOf(error: unknown, { stop }: StepDeadline): ModelOutcome {

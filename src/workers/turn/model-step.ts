@@ -4,7 +4,7 @@ import type { Message } from '../../domain/message.ts';
 import type { ModelAnswer } from '../../domain/model.ts';
 import { EMPTY_ANSWER } from '../../domain/model-answer.ts';
 import type { StepOutcome } from '../../domain/ports/turn-store.ts';
-import { contextSize, upperBoundTokens } from '../../domain/size.ts';
+import { contextSize } from '../../domain/size.ts';
 import { type AnswerEnd, TURN_LIMITS } from '../../domain/turn.ts';
 import { countPictures } from '../../tokens/message-tokens.ts';
 import { findPictureFormula } from '../../tokens/picture-tokens.ts';
@@ -14,11 +14,11 @@ import { waitsForAnswer } from '../thinking-loop.ts';
 import type { SentContext } from './context-cache.ts';
 import { leaveIfNew, leaveUnanswered } from './leaving.ts';
 import { withContents } from './load-contents.ts';
-import { failAsRefused, failIfInfeasible, requestUnderLease, waitForRoom } from './make-room.ts';
+import { failAsRefused, failIfInfeasible, makeRoomAfterRefusal, requestUnderLease, waitForRoom } from './make-room.ts';
 import { type AnsweredRequest, readAnswer } from './model-answer.ts';
 import { callModel, type ModelCallResult, type ModelFailure } from './model-call.ts';
 import { hintProvider } from './provider-hints.ts';
-import { rollBackRefused } from './refused-version.ts';
+import { isUnanswered, rollBackRefused } from './refused-version.ts';
 import { mustHandBack, type RunningTurn } from './running-turn.ts';
 import { countModelSteps, countSteps, idempotencyKey, modelKey } from './step-keys.ts';
 import { mayWaitForPass, waitAtGate, waitForRetry } from './step-waits.ts';
@@ -253,20 +253,21 @@ async function continueAfterFailure(
   { step, version, tokens }: FailedRequest,
   failure: ModelFailure,
 ): Promise<Answered | TurnEnd> {
-  const { prepared, journal } = run;
+  const { journal } = run;
   switch (failure.kind) {
     case 'overflow': {
-      if (!prepared.policy.enabled || !mayWaitForPass(journal.waitsOf(step), 'overflow')) {
-        return failAsRefused(run, tokens, failure);
-      }
-      await journal.recordWait(step, 'size_refused');
-      const refusedTokens = upperBoundTokens(tokens, prepared.limits.upperBoundFactor);
-      const end = await waitForRoom(run, step, { reasons: ['overflow'], refusedTokens });
+      const end = await makeRoomAfterRefusal(run, step, tokens);
+      if (end === undefined) return failAsRefused(run, tokens, failure);
       return end.kind === 'again' ? takeModelStep(run) : end;
     }
     case 'retry':
       return waitOrFail(run, step, failure);
     case 'invalid': {
+      if (failure.mayBeTooLong && isUnanswered(journal.conversation, version)) {
+        const end = await makeRoomAfterRefusal(run, step, tokens);
+        if (end === undefined) return failModel(run, failure);
+        return end.kind === 'again' ? takeModelStep(run) : end;
+      }
       const isRolledBack = await rollBackRefused(run, { step, version }, failure);
       // If the older context version is too large, and the step is not allowed to wait again, the turn fails with the
       // provider's refusal.

@@ -1,3 +1,4 @@
+import type { StepState } from '../../domain/conversation.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import { contextSize } from '../../domain/size.ts';
@@ -19,6 +20,11 @@ export interface RefusedRequest {
   readonly step: string;
   /** Number of the context version that the request contains. */
   readonly version: number;
+}
+
+/** Checks that a pass or a rollback made a version, and that no request over it was answered yet. */
+export function isUnanswered({ answeredVersion }: StepState, version: number): boolean {
+  return version > START_VERSION.number && (answeredVersion === undefined || answeredVersion < version);
 }
 
 /**
