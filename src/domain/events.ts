@@ -131,6 +131,20 @@ type ModelEvent =
       readonly purpose: 'turn' | 'summary';
       readonly model: string;
       readonly outcome: ModelErrorKind;
+    }
+  /** A provider reported a token count of a request that turnfold does not use. */
+  | {
+      readonly type: 'count_ignored';
+      readonly turn: string;
+      readonly model: string;
+      /**
+       * - `excess`: no tokenizer needs so many tokens.
+       * - `truncated`: the count has not grown, although the request has. The provider cuts it without an error.
+       */
+      readonly why: 'excess' | 'truncated';
+      readonly reportedTokens: number;
+      /** turnfold's own count. */
+      readonly countedTokens: number;
     };
 
 /**

@@ -84,6 +84,16 @@ function hasSameFingerprint({ fingerprint }: SizeAnchor, overhead: RequestOverhe
   return fingerprint === undefined || overhead.fingerprint === undefined || fingerprint === overhead.fingerprint;
 }
 
+/**
+ * The calibration by which the size of this context was last counted: the largest of the model's own and that of the
+ * provider's latest count. A plan that uses it agrees with the size by which a turn asked for the plan.
+ */
+export function calibrationOf(record: SizeRecord, overhead: RequestOverhead): number {
+  const { anchor } = record;
+  if (anchor === undefined || !isValid(anchor, record, overhead)) return overhead.calibration;
+  return Math.max(overhead.calibration, anchor.tokens / countUpTo(anchor.total, record, overhead));
+}
+
 /** Upper bound of a token count, never below the provider's count. Hard limits use it. */
 export function upperBoundTokens(tokens: number, factor: number): number {
   return Math.ceil(scaleTokens(tokens, factor));

@@ -31,6 +31,7 @@ const RECORDERS: Recorders = {
   model_called: recordModelCall,
   model_passed_over: ({ modelFallbacks }, { purpose, model, outcome }) =>
     modelFallbacks.inc({ purpose, model, outcome }),
+  count_ignored: ({ modelIgnoredCounts }, { model, why }) => modelIgnoredCounts.inc({ model, why }),
   pass_requested: ({ passRequests }, { reasons }) => {
     for (const reason of reasons) passRequests.inc({ reason });
   },

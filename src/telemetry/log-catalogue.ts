@@ -77,6 +77,14 @@ const LOG_LINES: LogLines = {
     message: 'model failed, next model of the chain called',
     fields: { purpose, model, outcome },
   }),
+  count_ignored: ({ model, why, reportedTokens, countedTokens }) => ({
+    level: 'warn',
+    message:
+      why === 'truncated'
+        ? 'the provider cuts requests to its own window without an error: set windowTokens of the model'
+        : 'token count of the provider not used: no tokenizer needs so many tokens',
+    fields: { model, why, reportedTokens, countedTokens },
+  }),
   pass_backed_off: ({ why }) => ({
     level: 'debug',
     message: 'compaction pass not requested: it would gain nothing now',

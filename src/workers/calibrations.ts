@@ -14,6 +14,13 @@ export interface CalibrationsOptions {
   readonly onEvent: EventListener;
 }
 
+/** One report changes the factor of a model by at most this factor, because a single report may be wrong. */
+const MOST_CHANGE = 1.25;
+
+function limitChange(ratio: number | undefined, factor: number): number | undefined {
+  return ratio && Math.min(Math.max(ratio, factor / MOST_CHANGE), factor * MOST_CHANGE);
+}
+
 /**
  * The calibration factors of this process: for each model, how many tokens its provider counts for each token that
  * turnfold counts. Threshold checks, plans and requests of a process all use these factors. Other processes have the
@@ -64,7 +71,7 @@ export class Calibrations {
    */
   async observe(model: string, providerTokens: number, counted: number): Promise<void> {
     const store = this.#store;
-    const ratio = calibrationRatio(providerTokens, counted);
+    const ratio = limitChange(calibrationRatio(providerTokens, counted), this.factorOf(model));
     const now = this.#options.clock.now();
     const isTooSoon = now - (this.#observedAt.get(model) ?? Number.NEGATIVE_INFINITY) < OBSERVE_EVERY_MS;
     if (store === undefined || ratio === undefined || isTooSoon) return;

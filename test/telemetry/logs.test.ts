@@ -99,7 +99,7 @@ describe('log catalogue', () => {
   test('single steps of a turn are logged below level info', () => {
     const levels = logAll('info', ...Object.values(samples)).map((line) => line['event']);
     const passes = ['pass_proposed', 'approval_refused', 'pass_ended', 'pass_shadowed'];
-    const before = ['model_passed_over', 'pass_taken_over'];
+    const before = ['model_passed_over', 'count_ignored', 'pass_taken_over'];
     const shown = [
       'turn_settled',
       'turn_suspended',

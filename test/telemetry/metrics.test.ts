@@ -60,6 +60,7 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
     'turnfold_model_size_estimate_ratio_count{model="scripted",purpose="turn"}': 1,
   },
   model_passed_over: { 'turnfold_model_fallbacks_total{model="scripted",outcome="retry",purpose="turn"}': 1 },
+  count_ignored: { 'turnfold_model_ignored_counts_total{model="scripted",why="excess"}': 1 },
   pass_requested: {
     'turnfold_pass_requests_total{reason="ratio"}': 1,
     'turnfold_pass_requests_total{reason="hard_limit"}': 1,

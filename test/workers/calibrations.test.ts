@@ -44,8 +44,8 @@ it('the calibration factor of a model chain is the largest factor of its models'
   await calibrations.start(store);
   expect(calibrations.factorOf('m|n')).toBe(1);
   expect(calibrations.factorOf('m|n', 1.6), 'with an initial factor').toBe(1.6);
-  await calibrations.observe('m|n', 1_500, 1_000);
-  expect(calibrations.factorOf('m|n'), 'while nothing is known of its models').toBe(1.5);
+  await calibrations.observe('m|n', 1_200, 1_000);
+  expect(calibrations.factorOf('m|n'), 'while nothing is known of its models').toBe(1.2);
   await calibrations.observe('m', 800, 1_000);
   expect(calibrations.factorOf('m|n')).toBe(1);
   await calibrations.observe('n', 900, 1_000);
@@ -95,4 +95,19 @@ it('a stopped worker reads no more calibration factors from the store', async ()
   expect(await store.readCalibrations()).toEqual(new Map());
   await timers.advance(60_000);
   expect(calibrations.factorOf('m')).toBe(1);
+});
+
+it('one odd report moves a calibration factor by at most a quarter, and several reports move it to their ratio', async () => {
+  const { store, timers, calibrations } = open();
+  await calibrations.start(store);
+  await calibrations.observe('m', 4_000, 1_000);
+  expect(calibrations.factorOf('m')).toBe(1.25);
+  for (let count = 0; count < 19; count += 1) {
+    await timers.advance(1_000);
+    await calibrations.observe('m', 1_600, 1_000);
+  }
+  expect(calibrations.factorOf('m')).toBeGreaterThan(1.5);
+  await timers.advance(1_000);
+  await calibrations.observe('m', 9_000, 1_000);
+  expect(calibrations.factorOf('m')).toBeLessThan(1.65);
 });

@@ -84,6 +84,11 @@ export const MODEL_METRICS = {
     'Failed calls of a model in a chain, after which the next model of the chain was called.',
     { ...CALLS, outcome: [] },
   ),
+  modelIgnoredCounts: counter(
+    'turnfold_model_ignored_counts_total',
+    'Token counts of a provider that turnfold did not use. excess: no tokenizer needs so many. truncated: the count stays while the request grows, because the provider cuts it without an error.',
+    { model: [], why: ['excess', 'truncated'] },
+  ),
   modelTokens: counter(
     'turnfold_model_tokens_total',
     'Tokens counted by the provider, by the model that answered. Input includes cached tokens.',

@@ -8,7 +8,7 @@ import { limitsAfterOverflow } from '../../domain/limits.ts';
 import type { Message, Weight } from '../../domain/message.ts';
 import type { ContextReader } from '../../domain/ports/context-store.ts';
 import type { PassLease, PassLost, PassStore } from '../../domain/ports/pass-store.ts';
-import { contextSize, upperBoundTokens } from '../../domain/size.ts';
+import { calibrationOf, contextSize, upperBoundTokens } from '../../domain/size.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
 /**
@@ -22,8 +22,8 @@ export interface PassSnapshot {
   /** Tokens (upper bound) of a request that the provider refused as too long. */
   readonly refusedTokens: number | undefined;
   /**
-   * The agent, with the largest calibration factor among its own and those of the compaction pass's requesters. With a
-   * smaller factor, a requester's threshold might not be met, and a requester asks only once.
+   * The agent, with the largest calibration factor among its own, that of the provider's last count, and those of the
+   * compaction pass's requesters. With a smaller factor, a requester's threshold might not be met, and a requester asks only once.
    */
   readonly prepared: PreparedAgent;
 }
@@ -45,7 +45,7 @@ export async function readSnapshot(
   if (state === undefined) return { status: 'gone' };
   const { reasons: requested, refusedTokens, calibration: requesters = 0 } = reasons;
   const { overhead } = prepared;
-  const calibration = Math.max(requesters, overhead.calibration);
+  const calibration = Math.max(requesters, calibrationOf(state.size, overhead));
   const counted = { ...prepared, overhead: { ...overhead, calibration } };
   return { status: 'read', snapshot: { state, requested, refusedTokens, prepared: counted } };
 }

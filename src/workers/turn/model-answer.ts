@@ -4,10 +4,10 @@ import { MAX_MESSAGE_BYTES, type Message, messageSchema } from '../../domain/mes
 import type { ModelAnswer, ModelProfile } from '../../domain/model.ts';
 import { parseInput } from '../../domain/parse.ts';
 import type { StepOutcome } from '../../domain/ports/turn-store.ts';
-import { isWholeCount } from '../../domain/size.ts';
 import type { AnswerEnd } from '../../domain/turn.ts';
 import { checkUsage, toTurnUsage } from '../../domain/usage.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
+import type { JudgedRequest } from './judge-count.ts';
 
 /**
  * Text that is stored for a refusal without text, because providers refuse later requests that contain an empty message.
@@ -25,7 +25,7 @@ export type ReadAnswer =
   | UnusableAnswer;
 
 /** The request that a model answered, as turnfold sent it. */
-export interface AnsweredRequest {
+export interface AnsweredRequest extends JudgedRequest {
   readonly key: string;
   /** Seq of the last message in the log. The ids of new tool calls are derived from it. */
   readonly head: number;
@@ -35,10 +35,6 @@ export interface AnsweredRequest {
   readonly version: number;
   /** Hash of model, system prompt and tool schemas. */
   readonly fingerprint?: string | undefined;
-  /** turnfold's own token count of the request, before any correction by a provider's counts. */
-  readonly countedTokens: number;
-  /** The part of `countedTokens` that is for pictures. */
-  readonly pictureTokens: number;
 }
 
 /**
@@ -51,6 +47,7 @@ export async function readAnswer(
   { weigh, agent, facts }: Pick<PreparedAgent, 'weigh' | 'agent' | 'facts'>,
 ): Promise<ReadAnswer> {
   const { key, head, version } = request;
+  const { profile } = agent.model;
   const adopted = adoptAnswer(answer, head);
   if (adopted.status === 'unusable') return adopted;
   const { message } = adopted;
@@ -67,19 +64,19 @@ export async function readAnswer(
     closes: [],
     answeredVersion: version,
     requestFacts: facts,
-    ...readUsage(answer, agent.model.profile),
+    ...readUsage(answer, profile),
   };
   const { toolCalls = [] } = message;
   const { end = 'complete' } = answer;
   if (end === 'complete') {
     const opens = toolCalls.map(({ id, providerId }) => ({ id, providerId }));
-    const outcome = { ...recorded, messages: [weighed], opens, ...readAnchor(answer, request) };
+    const outcome = { ...recorded, messages: [weighed], opens, ...readAnchor(answer, request, profile) };
     return { status: 'read', message, outcome };
   }
   const results = await Promise.all(toolCalls.map(({ id }) => weigh(refuseUnfinished(id, end))));
   // The provider's token count covers the answer but not these tool results, so later sizes cannot be computed from
   // that count.
-  const anchor = results.length === 0 ? readAnchor(answer, request) : {};
+  const anchor = results.length === 0 ? readAnchor(answer, request, profile) : {};
   return {
     status: 'read',
     message,
@@ -94,15 +91,17 @@ function readUsage(answer: ModelAnswer, profile: ModelProfile): Pick<StepOutcome
 
 /**
  * Returns the provider's token count as the anchor from which later context sizes are computed. Returns nothing if the
- * provider sent no count, or if its count covers only a part of the request.
+ * provider sent no count, or if its count is not used.
  */
-function readAnchor(answer: ModelAnswer, request: AnsweredRequest): Pick<StepOutcome, 'anchor'> {
-  const { version, fingerprint, countedTokens, pictureTokens } = request;
+function readAnchor(
+  answer: ModelAnswer,
+  request: AnsweredRequest,
+  { outputCapTokens }: ModelProfile,
+): Pick<StepOutcome, 'anchor'> {
+  const { version, fingerprint, countFault } = request;
   const usage = checkUsage(answer.usage);
-  // A provider may count a picture as a twentieth of what turnfold counts. So the two counts are compared without
-  // pictures.
-  if (usage === undefined || !isWholeCount(usage.inputTotal, countedTokens - pictureTokens)) return {};
-  const tokens = usage.inputTotal + usage.outputKept;
+  if (usage === undefined || countFault !== undefined) return {};
+  const tokens = usage.inputTotal + Math.min(usage.outputKept, outputCapTokens);
   return { anchor: { tokens, version, ...(fingerprint !== undefined && { fingerprint }) } };
 }
 

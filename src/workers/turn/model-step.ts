@@ -4,14 +4,12 @@ import type { Message } from '../../domain/message.ts';
 import type { ModelAnswer } from '../../domain/model.ts';
 import { EMPTY_ANSWER } from '../../domain/model-answer.ts';
 import type { StepOutcome } from '../../domain/ports/turn-store.ts';
-import { contextSize } from '../../domain/size.ts';
 import { type AnswerEnd, TURN_LIMITS } from '../../domain/turn.ts';
-import { countPictures } from '../../tokens/message-tokens.ts';
-import { findPictureFormula } from '../../tokens/picture-tokens.ts';
 import { reportBackoff } from '../pass-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';
 import type { SentContext } from './context-cache.ts';
+import { judgeCount } from './judge-count.ts';
 import { leaveIfNew, leaveUnanswered } from './leaving.ts';
 import { withContents } from './load-contents.ts';
 import { failAsRefused, failIfInfeasible, makeRoomAfterRefusal, requestUnderLease, waitForRoom } from './make-room.ts';
@@ -83,8 +81,7 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
     head: journal.conversation.head,
     version,
     fingerprint: prepared.overhead.fingerprint,
-    countedTokens: countRequest(run),
-    pictureTokens: countPictures(sent.messages, findPictureFormula(prepared.agent.model.profile)),
+    ...(await judgeCount(run, result.answer, sent.messages)),
   };
   return recordAnswer(
     run,
@@ -190,7 +187,9 @@ async function recordAnswer(
   const { message, outcome } = read;
   const { usage } = outcome;
   const model = answer.model ?? prepared.agent.model.profile.id;
-  if (usage !== undefined) void ports.calibrations.observe(model, usage.inputTokens, request.countedTokens);
+  if (usage !== undefined && (request.countFault ?? 'excess') === 'excess') {
+    void ports.calibrations.observe(model, usage.inputTokens, request.countedTokens);
+  }
   const repair = mayRepair ? findRepair(prepared, message, outcome.end) : undefined;
   const answered = { kind: 'answered', step: request.key, seq: request.head + 1, message, end: outcome.end } as const;
   if (message.toolCalls === undefined && repair === undefined) {
@@ -216,12 +215,6 @@ function findRepair(
   if (agent.answer === undefined || toolCalls !== undefined || end !== undefined) return undefined;
   const checked = checkFinalAnswer(agent.answer, content);
   return checked.status === 'invalid' ? checked.why : undefined;
-}
-
-/** turnfold's own token count of the request, before any correction by a provider's counts. */
-function countRequest({ journal, prepared }: RunningTurn): number {
-  const { anchor: _, ...size } = journal.conversation.size;
-  return contextSize(size, { ...prepared.overhead, calibration: 1 }).tokens;
 }
 
 /** Retries after an answer in which the model said nothing. Each retry costs the whole request. */

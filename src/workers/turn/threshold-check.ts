@@ -33,7 +33,10 @@ export type StepDecision =
 export function decideStep(agent: Sized, state: StepState, mayWait: boolean): StepDecision {
   const { size, reasons } = evaluate(agent, state, false);
   if (hasHardReason(reasons) && mayWait) return { kind: 'wait', size, reasons };
-  if (!isSendable(agent.limits, size.tokens)) return { kind: 'refuse', size };
+  // A provider's count makes a turn wait, but only turnfold's own count makes it fail.
+  const { anchor: _, ...uncounted } = state.size;
+  const own = contextSize(uncounted, agent.overhead).tokens;
+  if (!isSendable(agent.limits, Math.min(own, size.tokens))) return { kind: 'refuse', size };
   // A step with a hard reason (for which turns wait) has already waited for a pass. A further pass in the background
   // would not help.
   return { kind: 'send', size, ...(hasHardReason(reasons) ? { reasons: [] } : checkBackoff(state, size, reasons)) };

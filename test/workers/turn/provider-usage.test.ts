@@ -67,3 +67,60 @@ it('a provider’s token count is used if it is at least half of turnfold’s ow
   // The second count is less than half of turnfold's own, so it is ignored, and the first count stays in use.
   expect(world.db.find(ref)?.anchor).toMatchObject({ seq: 2, tokens: 1_707 });
 });
+
+const WINDOW = { windowTokens: 16_000, outputCapTokens: 1_000 };
+
+it('one count of four times the real size is reported, and no turn waits or fails for it', async () => {
+  let calls = 0;
+  const model = scriptedModel({
+    profile: WINDOW,
+    decide: ({ messages }) => {
+      calls += 1;
+      const counted = messages.length * 600;
+      return { content: 'there', usage: { inputTotal: calls === 5 ? counted * 4 : counted, output: 1, outputKept: 1 } };
+    },
+  });
+  const world = await Fixture.open({ model });
+  for (let turn = 1; turn <= 9; turn += 1) {
+    await world.accept(`t${turn}`, 'word '.repeat(1_200));
+    await world.deliver();
+    expect(await world.view(`t${turn}`)).toMatchObject({ state: 'completed' });
+  }
+  expect(world.eventsOf('count_ignored')).toMatchObject([{ turn: 't5', why: 'excess', reportedTokens: 21_600 }]);
+  expect(world.passRequests).toEqual([]);
+});
+
+it('a provider that cuts requests without an error gets a compaction pass to less than what it reads', async () => {
+  const READ = 4_096;
+  const model = scriptedModel({
+    profile: WINDOW,
+    decide: ({ messages }) => {
+      const inputTotal = Math.min(READ, messages.length * 600);
+      return { content: 'there', usage: { inputTotal, output: 1, outputKept: 1 } };
+    },
+  });
+  const world = await Fixture.open({ model });
+  for (let turn = 1; turn <= 6; turn += 1) {
+    await world.accept(`t${turn}`, 'word '.repeat(1_200));
+    await world.deliver();
+    expect(await world.view(`t${turn}`)).toMatchObject({ state: 'completed' });
+  }
+  expect(world.eventsOf('count_ignored')[0]).toMatchObject({ why: 'truncated', reportedTokens: READ });
+  expect(world.passRequests[0]).toMatchObject({ reasons: ['overflow'], refusedTokens: READ });
+});
+
+it('a turn whose request fits by turnfold’s own count is sent, even if the provider’s count says that it does not fit', async () => {
+  const model = scriptedModel({
+    profile: WINDOW,
+    decide: () => ({ content: 'there', usage: { inputTotal: 15_500, output: 1, outputKept: 1 } }),
+  });
+  const world = await Fixture.open({ model });
+  await world.accept('t1', 'word '.repeat(9_000));
+  await world.deliver();
+  await world.accept('t2', 'next');
+  await world.deliver();
+  expect(await world.view('t2'), 'compacts first').toMatchObject({ waiting: { for: 'compaction' } });
+  await world.endPass();
+  await world.deliver();
+  expect(await world.view('t2')).toMatchObject({ state: 'completed' });
+});

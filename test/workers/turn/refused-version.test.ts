@@ -92,25 +92,24 @@ it('after a provider refuses the form of a compacted context, the version is rol
 });
 
 it('after a provider refuses a compacted context in words about its length, a smaller context follows, and never a larger one', async () => {
-  const { world, sent } = await runOver(perhapsTooLong, { content: 'three' });
+  const { world } = await runOver(perhapsTooLong, { content: 'three' });
   expect(world.passRequests.at(-1)).toMatchObject({ reasons: ['overflow'] });
   await world.endPass(1);
   await world.deliver();
   expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
-  expect(sent.map(({ version, messages }) => [version, messages.length])).toEqual([
-    [1, 3],
-    [2, 1],
-  ]);
+  const outcomes = world.eventsOf('model_called').map(({ outcome }) => outcome);
+  expect(outcomes.slice(2)).toEqual(['invalid', 'answered']);
+  expect(world.db.find(ref)?.versions.get(2)).toMatchObject({ cause: 'pass', parent: 1 });
   expect(world.eventsOf('version_refused')).toEqual([]);
 });
 
 it('a turn fails if the provider refuses the smaller context in the same words', async () => {
-  const { world, sent } = await runOver(perhapsTooLong, perhapsTooLong);
+  const { world } = await runOver(perhapsTooLong, perhapsTooLong);
   await world.endPass(1);
   await world.deliver();
   expect(await world.view('t3')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
-  expect(sent).toHaveLength(2);
-  expect(world.db.find(ref)?.version).toBe(2);
+  expect(world.eventsOf('model_called')).toHaveLength(4);
+  expect(world.db.find(ref)?.versions.get(2)).toMatchObject({ cause: 'pass', parent: 1 });
 });
 
 it.each([
