@@ -1,7 +1,8 @@
 import { isMaskable } from '../compaction/mask.ts';
 import type { LogEntry } from '../message.ts';
+import { isWithin } from '../rolled-back.ts';
 import { endsSlice, type Sliced } from '../sliced.ts';
-import type { Segment } from '../version.ts';
+import type { Segment, SeqRange } from '../version.ts';
 import { LineMarks } from './line-marks.ts';
 import { LineRanking, type RankedLine } from './line-ranking.ts';
 import { MessageLines, RECALL } from './message-lines.ts';
@@ -17,6 +18,8 @@ export interface SearchScope {
   readonly to: number;
   /** Segments of the context version that the model sees. */
   readonly segments: readonly Segment[];
+  /** Messages that a rollback took out of the conversation. */
+  readonly hidden?: readonly SeqRange[];
   /** Maximum number of lines. */
   readonly most: number;
 }
@@ -124,7 +127,7 @@ export class LineIndex {
    */
   *search(
     { words }: RecallQuery,
-    { from, to, segments, most }: SearchScope,
+    { from, to, segments, hidden = [], most }: SearchScope,
     marks = new LineMarks(),
   ): Sliced<LineMatches> {
     const lines = this.#wholeLines;
@@ -147,7 +150,7 @@ export class LineIndex {
     for (let seq = Math.min(this.head, to); seq >= Math.max(this.first, from); seq -= 1) {
       if (endsSlice(seq)) yield;
       const [start, end] = this.#linesOf(seq, lines);
-      if (!marks.hasAny(start, end)) continue;
+      if (!marks.hasAny(start, end) || isWithin(hidden, seq)) continue;
       const ranking = isArchived(seq, this.#sizes.at(seq - this.first) % 2 === 1) ? archived : visible;
       marks.addTo(ranking, seq, start, end);
     }

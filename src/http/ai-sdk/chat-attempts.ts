@@ -1,9 +1,9 @@
 import { includesScope } from '../../domain/access-key.ts';
 import { isTurnfoldError } from '../../domain/errors.ts';
+import { omitRolledBack } from '../../domain/rolled-back.ts';
 import { isSettled } from '../../domain/turn.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { readTurn } from '../front-end/reads.ts';
-import { omitRolledBack } from '../front-end/rolled-back.ts';
 import { HttpProblem } from '../problem.ts';
 import { type ChatRequest, readUserText } from './chat-request.ts';
 import { beginTurn, type ChatPlan, findLastAttempt, nameTurn, splitTurnName } from './turn-names.ts';

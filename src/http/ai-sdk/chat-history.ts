@@ -1,10 +1,10 @@
 import type { OpenTurns } from '../../client/index.ts';
 import type { LogEntry } from '../../domain/message.ts';
+import { findRolledBack } from '../../domain/rolled-back.ts';
 import type { SeqRange } from '../../domain/version.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { readJson } from '../front-end/call-names.ts';
 import { readIfAny } from '../front-end/reads.ts';
-import { findRolledBack } from '../front-end/rolled-back.ts';
 import { STOPPED } from './chunks.ts';
 import { splitTurnName } from './turn-names.ts';
 

@@ -1,8 +1,8 @@
 import { fieldError, TurnfoldError } from '../../domain/errors.ts';
+import { omitRolledBack } from '../../domain/rolled-back.ts';
 import { isSettled, type TurnView } from '../../domain/turn.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { readTurn } from '../front-end/reads.ts';
-import { omitRolledBack } from '../front-end/rolled-back.ts';
 import type { ResponseName } from './response-object.ts';
 
 const FIELD = 'previous_response_id';

@@ -5,7 +5,8 @@ import type { ContextStore } from '../../domain/ports/context-store.ts';
 import { LineIndex, type LineMatches, type SearchScope } from '../../domain/recall/line-index.ts';
 import { LineMarks } from '../../domain/recall/line-marks.ts';
 import type { RecallQuery } from '../../domain/recall/recall-query.ts';
-import { type Segment, START_VERSION } from '../../domain/version.ts';
+import { findHidden } from '../../domain/rolled-back.ts';
+import { type Segment, type SeqRange, START_VERSION } from '../../domain/version.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { readRange } from './log-batches.ts';
 
@@ -16,7 +17,7 @@ import { readRange } from './log-batches.ts';
 const MAX_BYTES = 64 * 1_048_576;
 
 export interface IndexedLog {
-  readonly contexts: Pick<ContextStore, 'readLog' | 'readVersion'>;
+  readonly contexts: Pick<ContextStore, 'readLog' | 'readVersion' | 'listVersions'>;
   readonly conversation: ConversationRef;
   readonly state: Pick<ConversationState, 'head' | 'size'>;
 }
@@ -25,6 +26,8 @@ export interface OpenIndex {
   readonly index: LineIndex;
   /** Segments of the context version that the model sees. */
   readonly segments: readonly Segment[];
+  /** Messages that a rollback took out of the conversation. */
+  readonly hidden: readonly SeqRange[];
 }
 
 /** Time, turn and sizes of an entry. No entry of a later log has the same. */
@@ -32,12 +35,19 @@ interface LogMark extends Pick<LogEntry, 'at' | 'total'> {
   readonly turn: string | undefined;
 }
 
+/** What the model sees of a log: the segments of a version. */
+interface Shown {
+  readonly number: number;
+  readonly segments: readonly Segment[];
+  readonly hidden: readonly SeqRange[];
+}
+
 /** An index that is kept between calls. */
 interface Kept {
   index: LineIndex;
   /** Last entry of the index. It shows whether the log is still the same. */
   last?: LogMark | undefined;
-  version?: { readonly number: number; readonly segments: readonly Segment[] } | undefined;
+  version?: Shown | undefined;
   /** Settles when the index can be extended again. Parallel calls extend it one after the other. */
   work: Promise<unknown>;
 }
@@ -83,7 +93,7 @@ export class LineIndexes {
     kept.work = extended;
     await extended;
     this.#dropUnused(kept);
-    return { index: kept.index, segments: await readSegments(kept, log) };
+    return { index: kept.index, ...(await this.#readShown(kept, log)) };
   }
 
   #use({ tenant, id }: ConversationRef): Kept {
@@ -115,6 +125,21 @@ export class LineIndexes {
     }
   }
 
+  /** Messages that a rollback took out of the conversation, without an index. */
+  async hidden(log: IndexedLog): Promise<readonly SeqRange[]> {
+    return (await this.#readShown(this.#use(log.conversation), log)).hidden;
+  }
+
+  /** Versions never change, and reading those of a long conversation takes milliseconds. */
+  async #readShown(kept: Kept, { contexts, conversation, state }: IndexedLog): Promise<Shown> {
+    const { version: number } = state.size;
+    if (kept.version?.number === number) return kept.version;
+    const { segments } = (await contexts.readVersion(conversation, number)) ?? START_VERSION;
+    const versions = number === START_VERSION.number ? [] : await contexts.listVersions(conversation);
+    kept.version = { number, segments, hidden: findHidden(versions, segments) };
+    return kept.version;
+  }
+
   #dropUnused(used: Kept): void {
     let { bytes } = this;
     for (const [key, kept] of this.#kept) {
@@ -124,15 +149,6 @@ export class LineIndexes {
       bytes -= kept.index.bytes;
     }
   }
-}
-
-/** Versions never change, and reading one of a long conversation takes milliseconds. */
-async function readSegments(kept: Kept, { contexts, conversation, state }: IndexedLog): Promise<readonly Segment[]> {
-  const { version: number } = state.size;
-  if (kept.version?.number === number) return kept.version.segments;
-  const { segments } = (await contexts.readVersion(conversation, number)) ?? START_VERSION;
-  kept.version = { number, segments };
-  return segments;
 }
 
 function isSame(known: LogMark, entry: LogEntry | undefined): boolean {

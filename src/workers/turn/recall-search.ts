@@ -55,9 +55,9 @@ export async function searchLog(
   { indexes, signal }: { readonly indexes: LineIndexes; readonly signal: AbortSignal },
 ): Promise<Found> {
   const query = readQuery(text);
-  const { index, segments } = await indexes.open(log, signal);
+  const { index, segments, hidden } = await indexes.open(log, signal);
   const most = Math.min(MAX_LINES, Math.max(MIN_LINES, Math.floor(maxTokens / TOKENS_A_LINE)));
-  const scope = { from, to: Math.min(to, log.state.head), segments, most };
+  const scope = { from, to: Math.min(to, log.state.head), segments, hidden, most };
   const matches = await indexes.search(index, query, scope);
   const bytesOf = (seq: number): number => index.bytesOf(seq);
   const seqs = limitBytes(new Set(matches.ranked.map(({ seq }) => seq)), bytesOf);

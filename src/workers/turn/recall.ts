@@ -3,6 +3,7 @@ import type { Tool } from '../../domain/agent.ts';
 import type { ContextStore } from '../../domain/ports/context-store.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { RECALL, recallText } from '../../domain/recall/message-lines.ts';
+import { isWithin } from '../../domain/rolled-back.ts';
 import type { IndexedLog, LineIndexes } from './line-indexes.ts';
 import { readRange } from './log-batches.ts';
 import { ANSWER_TOKENS, composeWithin, frameText, readCalls, titleOf } from './recall-answer.ts';
@@ -89,12 +90,14 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     const { from = 1, to = head } = range;
     if (from > head) return `The log ends at message ${head}.`;
     const end = range.to === undefined ? '' : `, to: ${range.to}`;
+    const hidden = await this.#indexes.hidden(place);
     return await composeWithin(this.#counter, this.#limit(limit), async (room) => {
       const messages: string[] = [];
       let left = room;
       for await (const entries of readRange(place, { from, to: Math.min(to, head) }, signal)) {
         const calls = await readCalls(place, entries, { signal, bytesOf: () => Infinity });
         for (const entry of entries) {
+          if (isWithin(hidden, entry.seq)) continue;
           if (messages.length > 0 && left < MIN_MESSAGE_TOKENS) {
             return [...messages, `Continue with from: ${entry.seq}${end}.`].join('\n');
           }
@@ -115,7 +118,9 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
           left -= (await this.#counter.count(framed)) + 1;
         }
       }
-      return messages.join('\n');
+      return messages.length === 0
+        ? 'These messages were taken back. They are no longer part of this conversation.'
+        : messages.join('\n');
     });
   }
 

@@ -4,7 +4,7 @@ import { maskedItem } from '../../../src/domain/compaction/mask.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
 import type { TokenCounter } from '../../../src/domain/ports/token-counter.ts';
-import type { SeqRange } from '../../../src/domain/version.ts';
+import type { SeqRange, Version } from '../../../src/domain/version.ts';
 import { openMemoryContextStore } from '../../../src/memory-store/context-store.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
@@ -49,10 +49,19 @@ async function fill(world: Fixture, messages: readonly Message[], conversation =
   expect(status).toBe('appended');
 }
 
+/** A version that takes back these messages. */
+function rollbackOf(version: Version, { from, to }: SeqRange): Version {
+  const segments = [
+    { kind: 'raw', from: 1, to: from - 1, weight: NO_WEIGHT },
+    { kind: 'evicted', from, to, weight: NO_WEIGHT },
+  ] as const;
+  return { ...version, cause: 'rollback', explained: ['turn_rolled_back'], segments: [...segments], base: to };
+}
+
 /** Opens the recall tool outside of a turn. All messages but the last `keep` are archived. */
 async function openTool(
   messages: readonly Message[],
-  { keep = 0, maxTokens = 8_000, indexes = new LineIndexes() } = {},
+  { keep = 0, maxTokens = 8_000, indexes = new LineIndexes(), rolledBack = undefined as SeqRange | undefined } = {},
 ) {
   const world = await openWorld([]);
   await fill(world, messages);
@@ -69,6 +78,8 @@ async function openTool(
   const tool = recall.open({
     contexts: {
       readVersion: async () => version,
+      listVersions: async () =>
+        rolledBack === undefined || version === undefined ? [] : [rollbackOf(version, rolledBack)],
       readText: (...args) => contexts.readText(...args),
       readLog: async (conversation, ranges) => {
         reads.push(ranges);
@@ -76,7 +87,7 @@ async function openTool(
       },
     },
     conversation: ref,
-    state,
+    state: { ...state, size: { ...state.size, version: 1 } },
   });
   const signal = new AbortController().signal;
   const context = { tenant: ref.tenant, conversation: ref.id, turn: 't1', idempotencyKey: 'key', context: {}, signal };
@@ -118,6 +129,24 @@ it('an agent with the recall tool finds and reads archived messages of its own c
   expect(read).toBe(`${hit}\nmessage 3 (assistant):\n\`\`\`\nNoted.\n\`\`\``);
   const told = world.eventsOf('tool_called').map(({ name, outcome }) => `${name} ${outcome}`);
   expect(told).toEqual(['recall done', 'recall done', 'recall done']);
+});
+
+it('recall neither finds nor reads messages that a person took back', async () => {
+  const messages = [user('The heron code is 4711.'), user('The heron code is 9999.'), said('Noted 9999.'), user('Hi')];
+  const { ask } = await openTool(messages, { rolledBack: { from: 2, to: 3 } });
+  expect((await ask({ query: 'heron code' })).text).not.toContain('9999');
+  expect((await ask({ query: '9999' })).text).not.toContain('Noted');
+  const { text } = await ask({ from: 1, to: 4 });
+  expect(text).toContain('4711');
+  expect(text).toContain('Hi');
+  expect(text).not.toContain('9999');
+  expect((await ask({ from: 2, to: 3 })).text).toContain('taken back');
+});
+
+it('recall reads messages that a restore has brought back', async () => {
+  const messages = [user('The heron code is 4711.'), user('The heron code is 9999.')];
+  const { ask } = await openTool(messages, { keep: 1, rolledBack: { from: 2, to: 2 } });
+  expect((await ask({ from: 2, to: 2 })).text).toContain('9999');
 });
 
 it('a call of the recall tool is recorded like other tool calls, and repeated after a crash', async () => {

@@ -1,10 +1,10 @@
-import type { LogEntry } from '../../domain/message.ts';
-import type { SeqRange, Version } from '../../domain/version.ts';
+import type { LogEntry } from './message.ts';
+import type { Segment, SeqRange, Version } from './version.ts';
 
 /** Returns the entries of a log without those that a rollback took out of the context. */
 export function omitRolledBack(log: readonly LogEntry[], versions: readonly Version[]): LogEntry[] {
   const dropped = findRolledBack(versions);
-  return log.filter(({ seq }) => !dropped.some(({ from, to }) => seq >= from && seq <= to));
+  return log.filter(({ seq }) => !isWithin(dropped, seq));
 }
 
 /**
@@ -13,6 +13,23 @@ export function omitRolledBack(log: readonly LogEntry[], versions: readonly Vers
  */
 export function findRolledBack(versions: readonly Version[]): SeqRange[] {
   return versions.flatMap(rangeOf);
+}
+
+/**
+ * Returns the rolled-back ranges that are still out of the context. A restore may have brought others back.
+ * @param segments of the live version
+ */
+export function findHidden(versions: readonly Version[], segments: readonly Segment[]): SeqRange[] {
+  const gone = segments.filter(({ kind }) => kind === 'evicted');
+  return findRolledBack(versions).flatMap(({ from, to }) =>
+    gone
+      .filter((segment) => segment.from <= to && segment.to >= from)
+      .map((segment) => ({ from: Math.max(from, segment.from), to: Math.min(to, segment.to) })),
+  );
+}
+
+export function isWithin(ranges: readonly SeqRange[], seq: number): boolean {
+  return ranges.some(({ from, to }) => seq >= from && seq <= to);
 }
 
 function rangeOf({ cause, explained, segments, base }: Version): SeqRange[] {
