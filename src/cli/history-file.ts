@@ -42,7 +42,7 @@ export async function* openHistories(path: string, from?: string): AsyncGenerato
   }
   if (isOwn !== false) return;
   // Blank lines were skipped. Some formats need them, and places name lines by their numbers.
-  const lines = Array.from(foreign, (line = '') => line);
+  const lines = Array.from(foreign, (line: string | undefined) => line ?? '');
   const { records, problem } = readRecords(lines.join('\n'));
   const format = chooseFormat(records, from);
   if (format.status === 'chosen')
@@ -141,8 +141,12 @@ function chooseFormat(records: readonly FileRecord[], from: string | undefined):
 /** Gives a conversation the id of its file entry, or the name of its file, with a number if another has it. */
 function nameConversation({ id }: ForeignConversation, path: string, used: Set<string>): string {
   const file = nameFile(path).split(/[/\\]/).at(-1) ?? '';
-  const given = (id ?? file.replace(/\.[A-Za-z]+$/, '')).replaceAll(/[^A-Za-z0-9_.-]+/g, '-').slice(0, 120);
-  const base = given.replaceAll(/^-+|-+$/g, '') || 'conversation';
+  const given = (id ?? file.replace(/\.[A-Za-z]+$/, ''))
+    .split(/[^A-Za-z0-9_.]+/)
+    .filter((word) => word !== '')
+    .join('-')
+    .slice(0, 120);
+  const base = given || 'conversation';
   let name = base;
   for (let number = 2; used.has(name); number += 1) name = `${base}-${number}`;
   used.add(name);

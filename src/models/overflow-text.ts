@@ -4,7 +4,7 @@
  * input and a limit, and is not about the output, a rate, the account or a single field.
  */
 export function statesOverflow(message: string): boolean {
-  const text = message.replaceAll(QUOTED, dropContents).replaceAll(IDENTIFIER, nameIdentifier);
+  const text = dropQuoted(message).replaceAll(IDENTIFIER, nameIdentifier);
   return text.split(SENTENCE_END).some((sentence) => isOverflow(sentence) && !isOther(sentence));
 }
 
@@ -18,12 +18,18 @@ const ABOVE = /\b(?:above|at most|exceed\w*|maximum|too large|less than|no more 
 
 const SENTENCE_END = /[.!?;。！？]\s|[。！？]|\n/;
 
-/** A quoted string, which may be a text of the user. Its key shows that it is the message of an inner error. */
-const QUOTED = /(?:"(?:message|error|detail|msg|reason)"\s*:\s*)?(?:"[^"\n]*"|`[^`\n]*`|“[^”\n]*”)/gi;
+/** A quoted text may be one of the user. A quoted word is the name of a field. */
+const QUOTES = [/"/, /`/, /[“”]/];
+/** Keys of JSON whose text is the message of an inner error. */
+const MESSAGE_KEYS: ReadonlySet<string | undefined> = new Set(['message', 'error', 'detail', 'msg', 'reason']);
 
-function dropContents(quoted: string): string {
-  const isMessage = /^"[^"]*"\s*:/.test(quoted);
-  return isMessage || !/\s/.test(quoted) ? quoted.replaceAll(/["`]/g, ' ') : ' … ';
+function dropQuoted(message: string): string {
+  return QUOTES.reduce((text, quote) => {
+    const pieces = text.split(quote);
+    const isText = (at: number): boolean => at % 2 === 1 && at < pieces.length - 1 && /\s/.test(pieces[at] as string);
+    const isMessage = (at: number): boolean => pieces[at - 1]?.trim() === ':' && MESSAGE_KEYS.has(pieces[at - 2]);
+    return pieces.map((piece, at) => (isText(at) && !isMessage(at) ? '…' : piece)).join(' ');
+  }, message);
 }
 
 /** Names of parameters, e.g. `max_tokens`, and paths of fields, e.g. `messages.3.content`. */

@@ -108,7 +108,7 @@ function withOwners({ fragments }: Ledger, index: number): number[] {
 
 /** Chooses fragments of about this many tokens. @returns ranges of each message that stay */
 function* chooseRanges(
-  { large, evidence: { ledger, values, fragmentsOf } }: ExcerptRequest,
+  { large, evidence: { ledger, values } }: ExcerptRequest,
   { owners, tokens, edges, shown }: Pool,
   maxTokens: number,
 ): Sliced<Map<ContextItem, KeptRange[]>> {

@@ -39,27 +39,28 @@ function writeRanges(text: string, kept: readonly KeptRange[]): string[] {
 }
 
 /** A line that may begin JSON. */
-const JSON_LINE = /^\s*[[{]/m;
+const JSON_LINE = /^[ \t]*[[{]/m;
 
 /** @returns undefined for a text without JSON to decode, and for ranges that do not end with records, as those of older versions */
 function writeJson(text: string, kept: readonly KeptRange[]): string[] | undefined {
   if (!JSON_LINE.test(text)) return undefined;
-  const shown: TextRecord[] = [];
-  let [next, count, isDecoded] = [0, 0, false];
-  const ends = new Set<number>();
-  for (const record of readRecords({ part: 'result', text })) {
-    count += 1;
-    isDecoded ||= record.field !== undefined || !text.startsWith(record.text, record.start);
-    while (next < kept.length && (kept[next] as KeptRange)[1] <= record.start) next += 1;
-    const [from, to] = kept[next] ?? [text.length, text.length];
-    if (from <= record.start && record.end <= to) {
-      shown.push(record);
-      ends.add(record.end);
-    }
-  }
+  const records = [...readRecords({ part: 'result', text })];
+  const isDecoded = records.some((record) => record.field !== undefined || !text.startsWith(record.text, record.start));
+  const shown = [...within(records, kept)];
+  const ends = new Set(shown.map(({ end }) => end));
   if (!isDecoded || !kept.every(([, to]) => ends.has(to))) return undefined;
   const lines = writeLines(shown).map(({ text: line, isApart }) => (isApart ? `${GAP} ${line}` : line));
-  return shown.length < count ? [...lines, GAP] : lines;
+  return shown.length < records.length ? [...lines, GAP] : lines;
+}
+
+/** The records that lie in one of these ranges. Both are in the order of the text. */
+function* within(records: readonly TextRecord[], kept: readonly KeptRange[]): Generator<TextRecord> {
+  let next = 0;
+  for (const record of records) {
+    while (next < kept.length && (kept[next] as KeptRange)[1] <= record.start) next += 1;
+    const range = kept[next];
+    if (range !== undefined && range[0] <= record.start && record.end <= range[1]) yield record;
+  }
 }
 
 /** Moves an index inside a surrogate pair to the start of the pair. */

@@ -109,12 +109,18 @@ export class PairOwners {
     const key = keyOfPair(text);
     // A value beside the first one belongs to it, unless it begins as the first one does.
     const isBesideFirst = key !== undefined && key !== this.#firstKey && !/:\s*$/.test(text);
-    while (this.#open.length > 0 && (this.#open.at(-1) as OpenPair).indent >= indent) {
-      if (this.#open.length === 1 && this.#open[0]?.indent === indent && isBesideFirst) break;
+    const owner = this.#close(indent, isBesideFirst);
+    if (owner === undefined) this.#firstKey = key;
+    const record = add(owner?.record, this.#open.length);
+    if (record !== undefined && indent > (owner?.indent ?? -1)) this.#open.push({ indent, record });
+  }
+
+  /** Closes the lines that cannot own one with this indentation. @returns the line that owns it */
+  #close(indent: number, isBesideFirst: boolean): OpenPair | undefined {
+    for (let last = this.#open.at(-1); last !== undefined && last.indent >= indent; last = this.#open.at(-1)) {
+      if (this.#open.length === 1 && last.indent === indent && isBesideFirst) break;
       this.#open.pop();
     }
-    if (this.#open.length === 0) this.#firstKey = key;
-    const record = add(this.#open.at(-1)?.record, this.#open.length);
-    if (record !== undefined && indent > (this.#open.at(-1)?.indent ?? -1)) this.#open.push({ indent, record });
+    return this.#open.at(-1);
   }
 }

@@ -31,15 +31,8 @@ const SLICE_FRAGMENTS = 2_048;
  * @returns indexes in the order of the choice
  */
 export function* chooseFragments(request: CoverageRequest): Sliced<number[]> {
-  const { ledger, mayChoose } = request;
   const choice = new Choice(request);
-  const queue = new DensityQueue();
-  for (let index = 0; index < ledger.fragments.length; index += 1) {
-    // A key says nothing without what stands under it.
-    const isKey = ledger.fragments[index]?.isKey === true;
-    if (!isKey && !choice.isTaken(index) && mayChoose(index)) queue.push({ index, density: choice.densityOf(index) });
-    if (index % SLICE_FRAGMENTS === 0) yield;
-  }
+  const queue = yield* queueFragments(request, choice);
   const rest: number[] = [];
   for (let steps = 1; queue.size > 0; steps += 1) {
     const { index, density } = queue.pop() as Dense;
@@ -54,6 +47,17 @@ export function* chooseFragments(request: CoverageRequest): Sliced<number[]> {
     if (steps % SLICE_FRAGMENTS === 0) yield;
   }
   return choice.chosen;
+}
+
+function* queueFragments({ ledger, mayChoose }: CoverageRequest, choice: Choice): Sliced<DensityQueue> {
+  const queue = new DensityQueue();
+  for (let index = 0; index < ledger.fragments.length; index += 1) {
+    // A key says nothing without what stands under it.
+    const isKey = ledger.fragments[index]?.isKey === true;
+    if (!isKey && !choice.isTaken(index) && mayChoose(index)) queue.push({ index, density: choice.densityOf(index) });
+    if (index % SLICE_FRAGMENTS === 0) yield;
+  }
+  return queue;
 }
 
 /** Fragments chosen so far, and what they cover. */

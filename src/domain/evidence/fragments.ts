@@ -77,7 +77,6 @@ interface PieceBounds {
 const PROSE: PieceBounds = { min: 160, max: 240 };
 /** A record is a list of keys with values. */
 const RECORD: PieceBounds = { min: 20, max: 80 };
-const COMMA = 44;
 const OPEN_BRACE = 123;
 const OPEN_BRACKET = 91;
 

@@ -26,6 +26,7 @@ interface OpenNode {
 
 /** Numbers and constants of JSON and of Python. */
 const SCALAR = /(?:-?\d[\d.eE+-]*|true|false|null|True|False|None|NaN)(?![\w$])/y;
+const KINDS = { '{': 'object', '}': 'object', '[': 'list', ']': 'list' } as const;
 const BLANKS = /\s*/y;
 
 /**
@@ -68,7 +69,7 @@ class JsonScanner {
   #cutOff(): JsonScan {
     for (const node of this.#open) node.end = this.#text.length;
     const [root] = this.#open;
-    return root === undefined ? { status: 'failed', failedAt: this.#at } : { status: 'read', root: root as JsonNode };
+    return root === undefined ? { status: 'failed', failedAt: this.#at } : { status: 'read', root };
   }
 
   /** @returns false where the text is no JSON */
@@ -77,21 +78,14 @@ class JsonScanner {
     switch (character) {
       case '{':
       case '[':
-        return this.#openNode(character === '{' ? 'object' : 'list');
+        return this.#openNode(KINDS[character]);
       case '}':
       case ']':
-        return this.#closeNode(character === '}' ? 'object' : 'list');
+        return this.#closeNode(KINDS[character]);
       case ',':
-        if (this.#expects !== 'comma') return false;
-        this.#expects = this.#open.at(-1)?.kind === 'object' ? 'key' : 'value';
-        this.#mayClose = true;
-        this.#at += 1;
-        return true;
+        return this.#readComma();
       case ':':
-        if (this.#expects !== 'colon') return false;
-        this.#expects = 'value';
-        this.#at += 1;
-        return true;
+        return this.#expects === 'colon' && this.#pass('value');
       case '"':
       case "'":
         return this.#readString(character);
@@ -99,6 +93,18 @@ class JsonScanner {
         SCALAR.lastIndex = this.#at;
         return SCALAR.test(this.#text) && this.#addValue('scalar', SCALAR.lastIndex);
     }
+  }
+
+  #readComma(): boolean {
+    if (this.#expects !== 'comma') return false;
+    this.#mayClose = true;
+    return this.#pass(this.#open.at(-1)?.kind === 'object' ? 'key' : 'value');
+  }
+
+  #pass(expects: 'key' | 'value'): true {
+    this.#expects = expects;
+    this.#at += 1;
+    return true;
   }
 
   #openNode(kind: OpenNode['kind']): boolean {
@@ -120,7 +126,7 @@ class JsonScanner {
     this.#at += 1;
     node.end = this.#at;
     this.#open.pop();
-    if (this.#open.length === 0) this.#root = node as JsonNode;
+    if (this.#open.length === 0) this.#root = node;
     this.#expects = 'comma';
     this.#mayClose = false;
     return true;
@@ -152,7 +158,7 @@ const BACKSLASH = 92;
 const LINE_END = 10;
 
 /** @returns the index after the closing quote or the end of the text, or undefined if a line ends inside the string */
-function endOfString(text: string, start: number, quote: string): number | undefined {
+export function endOfString(text: string, start: number, quote: string): number | undefined {
   const unit = quote.charCodeAt(0);
   for (let at = start + 1; at < text.length; at += 1) {
     const found = text.charCodeAt(at);

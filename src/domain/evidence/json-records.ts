@@ -1,5 +1,5 @@
 import { decodeString } from './decoded-string.ts';
-import type { JsonNode } from './json-nodes.ts';
+import { endOfString, type JsonNode } from './json-nodes.ts';
 import { type Field, type OuterText, type RecordReader, type TextRecord, WHOLE_CHARS } from './records.ts';
 
 /** An object of a list that holds no other is a row, and one record up to `WHOLE_CHARS`. Any other is one up to this length. */
@@ -60,6 +60,13 @@ class JsonReader {
     this.#reader.add(this.#draftOf(node, place));
   }
 
+  #prepare(
+    node: JsonNode | undefined,
+    place: Pick<TextRecord, 'owner' | 'depth' | 'line' | 'field'>,
+  ): TextRecord | undefined {
+    return node === undefined ? undefined : this.#reader.prepare(this.#draftOf(node, place));
+  }
+
   #draftOf(node: JsonNode, { owner, depth, line, field }: Pick<TextRecord, 'owner' | 'depth' | 'line' | 'field'>) {
     const [start, end] = [node.key?.[0] ?? node.start, node.end];
     return { start, end, owner, depth, line, field, text: decoded(this.#reader.text.slice(start, end)) };
@@ -72,24 +79,15 @@ class JsonReader {
     const around = label ?? place.owner;
     const field = (at: number): Field => ({ at, of: kind === 'object' ? 'object' : 'list', size: children.length });
     const named = kind === 'object' ? this.#findIdentity(node, place.naming) : -1;
-    const identity =
-      named === -1
-        ? undefined
-        : this.#reader.prepare(
-            this.#draftOf(children[named] as JsonNode, {
-              owner: around,
-              depth: place.depth,
-              line,
-              field: field(named),
-            }),
-          );
+    const identity = this.#prepare(children[named], { owner: around, depth: place.depth, line, field: field(named) });
     const owner = identity ?? around;
     const inner = { owner, depth: label === undefined && kind === 'list' ? place.depth : place.depth + 1 };
     const naming = kind === 'list' ? findNamingKey(this.#reader.text, children) : undefined;
+    const isValue = (child: JsonNode): boolean =>
+      this.#isSmall(child) && (kind === 'object' || child.children.length === 0);
     for (const [at, child] of children.entries()) {
       if (at === named && identity !== undefined) this.#reader.settle(identity);
-      else if (this.#isSmall(child) && (kind === 'object' || child.children.length === 0))
-        this.#addValue(child, { owner, depth: place.depth, line, field: field(at) });
+      else if (isValue(child)) this.#addValue(child, { owner, depth: place.depth, line, field: field(at) });
       else this.read(child, { ...inner, naming, isItem: kind === 'list' });
     }
   }
@@ -198,10 +196,16 @@ function namesEach(text: string, objects: readonly JsonNode[], key: string): boo
   return values.size === objects.length;
 }
 
-const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
-
 /** Shows the strings of a JSON text without escapes. */
 function decoded(json: string): string {
   if (!json.includes('\\')) return json;
-  return json.replace(STRING, (literal) => `"${decodeString(literal, 1, literal.length - 1).text}"`);
+  const shown: string[] = [];
+  for (let at = 0; at < json.length; ) {
+    const start = json.indexOf('"', at);
+    const end = start === -1 ? undefined : endOfString(json, start, '"');
+    if (end === undefined || json[end - 1] !== '"') return shown.join('') + json.slice(at);
+    shown.push(json.slice(at, start), '"', decodeString(json, start + 1, end - 1).text, '"');
+    at = end;
+  }
+  return shown.join('');
 }

@@ -18,22 +18,36 @@ interface OpenLine {
  */
 export function* readSummaryLines(reader: RecordReader): Generator<void> {
   const { text } = reader;
-  let call: TextRecord | undefined;
-  let open: OpenLine[] = [];
+  const owners = new LineOwners();
   for (let start = 0, count = 1; start < text.length; count += 1) {
     const found = text.indexOf('\n', start);
     const end = found === -1 ? text.length : found;
-    const line = text.slice(start, end);
-    const isMarked = MARK.test(line);
-    const isResult = line.startsWith(MARKS.result);
-    const indent = isMarked ? -1 : line.search(/\S/);
-    if (isMarked) open = [];
-    while (open.length > 1 && (open.at(-1) as OpenLine).indent >= indent) open.pop();
-    const owner = isResult ? call : open.at(-1)?.record;
-    const record = reader.add({ start, end, owner, depth: 0, line: reader.nextLine() });
-    if (isMarked && !isResult) call = line.startsWith(MARKS.call) ? record : undefined;
-    if (record !== undefined && (isMarked || open.length > 0)) open.push({ indent, record });
+    owners.place(text.slice(start, end), (owner) =>
+      reader.add({ start, end, owner, depth: 0, line: reader.nextLine() }),
+    );
     start = end + 1;
     if (count % LINES_A_CHUNK === 0) yield;
   }
+}
+
+/** Finds the line of a summary to which each further line belongs. */
+class LineOwners {
+  #call: TextRecord | undefined;
+  #open: OpenLine[] = [];
+
+  /** @param add adds the record of the line */
+  place(line: string, add: (owner: TextRecord | undefined) => TextRecord | undefined): void {
+    const mark = MARK.exec(line)?.[0];
+    const indent = mark === undefined ? line.search(/\S/) : -1;
+    this.#open = mark === undefined ? closeLines(this.#open, indent) : [];
+    const record = add(mark === MARKS.result ? this.#call : this.#open.at(-1)?.record);
+    if (mark !== undefined && mark !== MARKS.result) this.#call = mark === MARKS.call ? record : undefined;
+    if (record !== undefined && (mark !== undefined || this.#open.length > 0)) this.#open.push({ indent, record });
+  }
+}
+
+/** Returns the open lines that can own a line with this indentation. The first one stays. */
+function closeLines(open: OpenLine[], indent: number): OpenLine[] {
+  const last = open.findLastIndex((line, at) => at === 0 || line.indent < indent);
+  return open.slice(0, last + 1);
 }

@@ -134,16 +134,7 @@ export class LineIndex {
     marks.open(lines);
     const found = yield* this.#findWords(words);
     const weights = found.map(({ count }) => Math.log2(1 + lines / Math.max(1, count)));
-    const isOver = (share: number, count: number): boolean => count > Math.max(MIN_FREQUENT_LINES, lines * share);
-    for (const [at, { numbers, whole, count, index }] of found.toSorted((a, b) => a.count - b.count).entries()) {
-      if (at > 0 && isOver(COMMON_SHARE, count)) break;
-      const isFrequent = at > 0 && isOver(FREQUENT_SHARE, count);
-      for (const number of numbers) {
-        const bits = { bit: 1 << index, isAlone: number === whole, isFrequent };
-        this.#postings.read(number, (line) => marks.mark(line, bits));
-      }
-      yield;
-    }
+    yield* this.#markLines(found, marks);
     const archived = new LineRanking(weights, most);
     const visible = new LineRanking(weights, most);
     const isArchived = archivedBefore(segments);
@@ -158,6 +149,20 @@ export class LineIndex {
     const { count } = archived;
     const ranking = count > 0 ? archived : visible;
     return { ranked: ranking.rank(), count: ranking.count, areArchived: count > 0, weights };
+  }
+
+  *#markLines(found: readonly FoundWord[], marks: LineMarks): Sliced<void> {
+    const lines = this.#wholeLines;
+    const isOver = (share: number, count: number): boolean => count > Math.max(MIN_FREQUENT_LINES, lines * share);
+    for (const [at, { numbers, whole, count, index }] of found.toSorted((a, b) => a.count - b.count).entries()) {
+      if (at > 0 && isOver(COMMON_SHARE, count)) break;
+      const isFrequent = at > 0 && isOver(FREQUENT_SHARE, count);
+      for (const number of numbers) {
+        const bits = { bit: 1 << index, isAlone: number === whole, isFrequent };
+        this.#postings.read(number, (line) => marks.mark(line, bits));
+      }
+      yield;
+    }
   }
 
   *#findWords(words: readonly string[]): Sliced<FoundWord[]> {

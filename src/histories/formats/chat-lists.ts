@@ -43,11 +43,13 @@ export const aiSdk: HistoryFormat = listFormat({
 });
 
 /** Fields with which benchmarks and agents describe a step. These fields were not sent to a model. */
-const STEP_FIELDS: ReadonlySet<string> = new Set([
-  ...['agent', 'action', 'thought', 'message_type', 'is_demo', 'tool_call_ids', 'cache_control', 'extra', 'tags'],
-  ...['turn_idx', 'cost', 'raw_data', 'requestor', 'error', 'generation_time_seconds', 'thinking_blocks'],
-  ...['execution_time', 'state', 'query', 'observation', 'response', 'is_audio', 'channel', 'recipient'],
-]);
+const STEP_FIELDS: ReadonlySet<string> = new Set(
+  (
+    'agent action thought message_type is_demo tool_call_ids cache_control extra tags turn_idx cost ' +
+    'raw_data requestor error generation_time_seconds thinking_blocks execution_time state query ' +
+    'observation response is_audio channel recipient'
+  ).split(' '),
+);
 
 /** Messages of OpenAI Chat and of programs that write them: lists, fine-tuning files, tau-bench, SWE-agent. */
 export const openaiChat: HistoryFormat = listFormat({
@@ -85,7 +87,8 @@ function unwrapStep(given: Block, at: string, { notes }: ForeignMessages): unkno
   }
   const kept = Object.fromEntries(Object.entries(given).filter(([key]) => !STEP_FIELDS.has(key)));
   if (role === 'user') delete kept['tool_calls'];
-  const named = call ?? (Array.isArray(ids) && ids.length === 1 ? ids[0] : requestor === undefined ? undefined : id);
+  const only: unknown = Array.isArray(ids) && ids.length === 1 ? (ids as readonly unknown[])[0] : undefined;
+  const named: unknown = call ?? only ?? (requestor === undefined ? undefined : id);
   return {
     ...kept,
     ...(content === undefined && role === 'assistant' && { content: null }),

@@ -9,12 +9,13 @@ import { ItemReader } from './responses-items.ts';
 export const codex: HistoryFormat = {
   name: 'codex',
   title: 'a Codex rollout',
-  recognizes: (records) => {
-    const isMarked = ({ value }: FileRecord): boolean => isMapping(value) && isRolloutRecord(value);
-    return records.some(isMarked) || isOldRollout(records);
-  },
+  recognizes: (records) => records.some(isMarked) || isOldRollout(records),
   read: (records) => [readRollout(records)],
 };
+
+function isMarked({ value }: FileRecord): boolean {
+  return isMapping(value) && isRolloutRecord(value);
+}
 
 function isRolloutRecord({ type, payload, record_type: state }: Block): boolean {
   if (state === 'state') return true;

@@ -49,10 +49,10 @@ function enterRecord({ value, at }: FileRecord, messages: ForeignMessages): void
   const { type, content, thoughts, toolCalls } = value as Block;
   if (type === 'user') return addAll(readGeminiParts('user', content, at), at, messages);
   if (type !== 'gemini' && type !== 'model') return messages.leaveOut(`records of type ${textOf(type)}`, at);
-  const parts = (Array.isArray(content) ? content : [content]).map((part: unknown) =>
+  const given = (Array.isArray(content) ? content : [content]).map((part: unknown) =>
     typeof part === 'string' ? { text: part } : part,
   );
-  const said = parts.filter((part) => isMapping(part) && part['text'] !== '');
+  const said = given.filter((part) => isMapping(part) && part['text'] !== '');
   const calls = (Array.isArray(toolCalls) ? toolCalls : []).filter(isMapping);
   const thinking = (Array.isArray(thoughts) ? thoughts : []).filter(isMapping).map(({ subject, description }) => ({
     thought: true,

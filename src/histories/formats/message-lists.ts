@@ -55,10 +55,12 @@ function isMessage(value: unknown): boolean {
 }
 
 /** Types of LangChain messages. */
-export const LANGCHAIN_TYPES: ReadonlySet<string> = new Set([
-  ...['human', 'ai', 'system', 'tool', 'function', 'chat', 'developer', 'remove'],
-  ...['HumanMessageChunk', 'AIMessageChunk', 'SystemMessageChunk', 'ToolMessageChunk', 'FunctionMessageChunk'],
-]);
+export const LANGCHAIN_TYPES: ReadonlySet<string> = new Set(
+  (
+    'human ai system tool function chat developer remove HumanMessageChunk AIMessageChunk ' +
+    'SystemMessageChunk ToolMessageChunk FunctionMessageChunk'
+  ).split(' '),
+);
 
 function findIn(record: Block, at: string): MessageList | undefined {
   for (const path of PATHS) {

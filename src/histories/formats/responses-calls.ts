@@ -10,11 +10,13 @@ export interface ItemCall {
 }
 
 /** Fields of a call item that are not arguments. */
-const OWN: ReadonlySet<string> = new Set([
-  ...['type', 'id', 'call_id', 'status', 'name', 'output', 'outputs', 'results', 'result', 'error', 'created_by'],
-  ...['pending_safety_checks', 'environment', 'caller', 'agent', 'execution', 'namespace', 'server_label'],
-  ...['approval_request_id', 'metadata', 'internal_chat_message_metadata_passthrough'],
-]);
+const OWN: ReadonlySet<string> = new Set(
+  (
+    'type id call_id status name output outputs results result error created_by pending_safety_checks ' +
+    'environment caller agent execution namespace server_label approval_request_id metadata ' +
+    'internal_chat_message_metadata_passthrough'
+  ).split(' '),
+);
 
 /** Call items whose result is in the item itself, with the field of the result. */
 const RESULT_FIELDS: Readonly<Record<string, string>> = {

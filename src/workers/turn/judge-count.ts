@@ -35,13 +35,18 @@ export async function judgeCount(
   const reported = checkUsage(answer.usage)?.inputTotal;
   if (reported === undefined) return counted;
   const countFault = findCountFault(reported, counted, size, prepared.overhead);
+  const model = answer.model ?? profile.id;
+  // One count beyond all bounds moves the factor only a little. Several may be true.
+  if (countFault === undefined || countFault === 'excess') {
+    void ports.calibrations.observe(model, reported, counted.countedTokens);
+  }
   if (countFault === undefined) return counted;
   if (countFault === 'excess' || countFault === 'truncated') {
     ports.onEvent({
       type: 'count_ignored',
       ...nameConversation(keeper.lease.conversation),
       turn: keeper.lease.turn,
-      model: answer.model ?? profile.id,
+      model,
       why: countFault,
       reportedTokens: reported,
       countedTokens: counted.countedTokens,

@@ -181,15 +181,10 @@ async function recordAnswer(
   { requestTokens, mayRepair, ...request }: RecordedRequest,
   answer: ModelAnswer,
 ): Promise<Answered | TurnEnd> {
-  const { journal, prepared, ports } = run;
+  const { journal, prepared } = run;
   const read = await readAnswer(answer, request, prepared);
   if (read.status === 'unusable') return failModel(run, { message: read.why });
   const { message, outcome } = read;
-  const { usage } = outcome;
-  const model = answer.model ?? prepared.agent.model.profile.id;
-  if (usage !== undefined && (request.countFault ?? 'excess') === 'excess') {
-    void ports.calibrations.observe(model, usage.inputTokens, request.countedTokens);
-  }
   const repair = mayRepair ? findRepair(prepared, message, outcome.end) : undefined;
   const answered = { kind: 'answered', step: request.key, seq: request.head + 1, message, end: outcome.end } as const;
   if (message.toolCalls === undefined && repair === undefined) {
@@ -246,7 +241,6 @@ async function continueAfterFailure(
   { step, version, tokens }: FailedRequest,
   failure: ModelFailure,
 ): Promise<Answered | TurnEnd> {
-  const { journal } = run;
   switch (failure.kind) {
     case 'overflow': {
       const end = await makeRoomAfterRefusal(run, step, tokens);
@@ -255,21 +249,29 @@ async function continueAfterFailure(
     }
     case 'retry':
       return waitOrFail(run, step, failure);
-    case 'invalid': {
-      if (failure.mayBeTooLong && isUnanswered(journal.conversation, version)) {
-        const end = await makeRoomAfterRefusal(run, step, tokens);
-        if (end === undefined) return failModel(run, failure);
-        return end.kind === 'again' ? takeModelStep(run) : end;
-      }
-      const isRolledBack = await rollBackRefused(run, { step, version }, failure);
-      // If the older context version is too large, and the step is not allowed to wait again, the turn fails with the
-      // provider's refusal.
-      if (isRolledBack && checkThresholds(run, step).kind !== 'refuse') return takeModelStep(run);
-      return failModel(run, failure, failure.refusesContents ? await leaveUnanswered(run) : await leaveIfNew(run));
-    }
+    case 'invalid':
+      return continueAfterRefusal(run, { step, version, tokens }, failure);
     case 'fatal':
       return failModel(run, failure, failure.refusesContents ? await leaveUnanswered(run) : undefined);
   }
+}
+
+/** Continues after a provider refused the form of a request. */
+async function continueAfterRefusal(
+  run: RunningTurn,
+  { step, version, tokens }: FailedRequest,
+  failure: ModelFailure,
+): Promise<Answered | TurnEnd> {
+  if (failure.mayBeTooLong && isUnanswered(run.journal.conversation, version)) {
+    const end = await makeRoomAfterRefusal(run, step, tokens);
+    if (end === undefined) return failModel(run, failure);
+    return end.kind === 'again' ? takeModelStep(run) : end;
+  }
+  const isRolledBack = await rollBackRefused(run, { step, version }, failure);
+  // If the older context version is too large, and the step is not allowed to wait again, the turn fails with the
+  // provider's refusal.
+  if (isRolledBack && checkThresholds(run, step).kind !== 'refuse') return takeModelStep(run);
+  return failModel(run, failure, failure.refusesContents ? await leaveUnanswered(run) : await leaveIfNew(run));
 }
 
 function failModel(

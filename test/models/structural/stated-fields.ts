@@ -178,7 +178,7 @@ export interface Statement {
 
 const IDENTITY = /INV-\d{4}/;
 const TOKEN = new RegExp(
-  `(?<id>INV-\\d{4})|["'*]{0,2}(?<key>${KEYS.join('|')})["'*]{0,2}(?: is given as |\\s?[:=]\\s?)["']?(?<value>${'[A-Z]\\. [A-Z][a-z]+|on hold|[A-Za-z]+(?: [A-Z][a-z]+)?|\\d+'})`,
+  `(?<id>INV-\\d{4})|["'*]{0,2}(?<key>${KEYS.join('|')})["'*]{0,2}(?: is given as |\\s?[:=]\\s?)["']?(?<value>[A-Z]\\. [A-Z][a-z]+|on hold|[A-Za-z]+(?: [A-Z][a-z]+)?|\\d+)`,
   'g',
 );
 
