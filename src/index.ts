@@ -42,7 +42,6 @@ export {
   type ModelProfile,
   type ModelRequest,
   type ModelUsage,
-  type PictureFormula,
   type PriceStep,
   type ProviderHabits,
   type ToolCallPiece,
@@ -59,6 +58,7 @@ export type {
 export type { ContentReference } from './domain/parts.ts';
 export type { PassOutcome } from './domain/pass.ts';
 export type { BackoffCause, PassEvent, PassFallback, PassMeasure, SummaryOutcome } from './domain/pass-events.ts';
+export type { PictureFormula } from './domain/picture-formula.ts';
 export type { CacheTtl, Policy, PolicyInput } from './domain/policy.ts';
 export type { ReadPolicy } from './domain/policy-input.ts';
 export type { DatabaseLoss } from './domain/ports/database-watch.ts';

@@ -6,6 +6,7 @@ import type { PassEvent } from './pass-events.ts';
 import type { DatabaseLoss } from './ports/database-watch.ts';
 import type { PackedLog } from './ports/pack-store.ts';
 import type { QuarantineEntry } from './ports/sweep-store.ts';
+import type { IgnoredCount } from './provider-count.ts';
 import type { SuspectEvent } from './suspect-events.ts';
 import type { WaitKind } from './turn.ts';
 import type { WebhookEndEvent, WebhookEvent } from './webhook-events.ts';
@@ -98,9 +99,7 @@ type ModelEvent =
       readonly answeredBy?: string;
       readonly outcome: ModelOutcome;
       readonly durationMs: number;
-      /**
-       * Milliseconds until the first text of a streamed answer. Absent if the answer was not streamed or had no text.
-       */
+      /** Milliseconds until the first text. Absent if the answer was not streamed or had no text. */
       readonly firstTextMs?: number;
       /**
        * Why the call failed, with the provider's error name and without contents. Absent if the provider adapter gave
@@ -132,20 +131,7 @@ type ModelEvent =
       readonly model: string;
       readonly outcome: ModelErrorKind;
     }
-  /** A provider reported a token count of a request that turnfold does not use. */
-  | {
-      readonly type: 'count_ignored';
-      readonly turn: string;
-      readonly model: string;
-      /**
-       * - `excess`: no tokenizer needs so many tokens.
-       * - `truncated`: the count has not grown, although the request has. The provider cuts it without an error.
-       */
-      readonly why: 'excess' | 'truncated';
-      readonly reportedTokens: number;
-      /** turnfold's own count. */
-      readonly countedTokens: number;
-    };
+  | IgnoredCount;
 
 /**
  * A worker abandoned its work, because its lease expired, another worker took over, the conversation was erased or the turn

@@ -2,6 +2,7 @@ import type { GateSettings, ModelGate } from './gate.ts';
 import type { ModelWindow } from './limits.ts';
 import type { Message, ToolCall } from './message.ts';
 import type { ModelAbilities } from './model-options.ts';
+import type { PictureFormula } from './picture-formula.ts';
 import type { CacheTtl } from './policy.ts';
 import type { ProviderSchema } from './provider-schema.ts';
 import type { WireFormat } from './raw-items.ts';
@@ -58,18 +59,6 @@ export interface ModelProfile extends ModelWindow {
   readonly habits?: ProviderHabits;
   /** How the provider counts the tokens of a picture. Without a formula, turnfold takes that of the model's name. */
   readonly pictures?: PictureFormula;
-}
-
-/** A picture counts one token for each square of pixels, times a factor, up to a maximum. */
-export interface PictureFormula {
-  /** Edge of a square in pixels. */
-  readonly patchPixels: number;
-  /** Tokens of one square. Default 1. */
-  readonly factor?: number;
-  /** Tokens of the largest picture. Larger ones are scaled down. */
-  readonly maxTokens: number;
-  /** Longest edge in pixels, to which larger pictures are scaled down. */
-  readonly maxPixels?: number;
 }
 
 /**

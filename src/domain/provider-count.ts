@@ -10,6 +10,17 @@ import { contextSize, isWholeCount, type RequestOverhead, type SizeAnchor, type 
  */
 export type CountFault = 'part' | 'excess' | 'stale' | 'truncated';
 
+/** A provider reported a token count of a request that turnfold does not use. */
+export interface IgnoredCount {
+  readonly type: 'count_ignored';
+  readonly turn: string;
+  readonly model: string;
+  readonly why: Extract<CountFault, 'excess' | 'truncated'>;
+  readonly reportedTokens: number;
+  /** turnfold's own count. */
+  readonly countedTokens: number;
+}
+
 /** More tokens of a provider for one token of turnfold's calibrated count than between any two tokenizers. */
 const MOST_RATIO = 2;
 /** Tokens that a provider or a gateway may add to a request, e.g. for a system prompt of its own. */
@@ -41,7 +52,7 @@ export function findCountFault(
 ): CountFault | undefined {
   const { anchor } = record;
   if (anchor !== undefined && anchor.version === record.version && anchor.fingerprint === overhead.fingerprint) {
-    const fault = compareGrowth(reported, countedTokens, anchor, record, overhead);
+    const fault = compareGrowth({ reported, counted: countedTokens, anchor }, record, overhead);
     if (fault !== undefined) return fault;
   }
   if (!isWholeCount(reported, countedTokens - pictureTokens)) return 'part';
@@ -50,9 +61,7 @@ export function findCountFault(
 }
 
 function compareGrowth(
-  reported: number,
-  counted: number,
-  anchor: SizeAnchor,
+  { reported, counted, anchor }: { reported: number; counted: number; anchor: SizeAnchor },
   { anchor: _, ...record }: SizeRecord,
   overhead: RequestOverhead,
 ): 'stale' | 'truncated' | undefined {

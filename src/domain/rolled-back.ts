@@ -17,7 +17,7 @@ export function findRolledBack(versions: readonly Version[]): SeqRange[] {
 
 /**
  * Returns the rolled-back ranges that are still out of the context. A restore may have brought others back.
- * @param segments of the live version
+ * @param segments segments of the live version
  */
 export function findHidden(versions: readonly Version[], segments: readonly Segment[]): SeqRange[] {
   const gone = segments.filter(({ kind }) => kind === 'evicted');

@@ -1,7 +1,7 @@
 /**
  * Decides by the meaning of a provider's message whether a request was too long. Providers and gateways write the same
  * fact in hundreds of wordings, so a list of texts is never complete. A sentence states it if it names a size of the
- * input and a limit, and is not about the output, a rate, the account or a single field.
+ * input and a limit. Sentences about the output, a rate, the account or a single field do not count.
  */
 export function statesOverflow(message: string): boolean {
   const text = dropQuoted(message).replaceAll(IDENTIFIER, nameIdentifier);

@@ -29,15 +29,17 @@ const LOSSES = {
 } as const;
 
 function describeLoss({ what, why = 'fenced' }: EventOf<'lease_lost'>): string {
-  return why === 'canceled' ? `${what} ${LOSSES[why]}` : `lease lost: ${what} ${LOSSES[why]}`;
+  return `${why === 'canceled' ? '' : 'lease lost: '}${what} ${LOSSES[why]}`;
 }
+
+const IGNORED = {
+  excess: 'token count of the provider not used: no tokenizer needs so many tokens',
+  truncated: 'the provider cuts requests to its own window without an error: set windowTokens of the model',
+} as const;
 
 const SUSPECT_LEVELS = { ended: 'info', stopped: 'info', died: 'warn', blocked: 'warn', not_started: 'error' } as const;
 
-/**
- * The log line of each worker event. Single steps are logged at `debug`. The end of a turn is logged at `info`
- * or above. A pass that changed nothing is logged at `debug`, unless it failed or gained too little.
- */
+/** The log line of each worker event. Single steps, and passes that changed nothing, are logged at `debug`. */
 const LOG_LINES: LogLines = {
   turn_claimed: ({ agent, attempt, waitMs }) => ({
     level: attempt > 1 ? 'warn' : 'debug',
@@ -79,10 +81,7 @@ const LOG_LINES: LogLines = {
   }),
   count_ignored: ({ model, why, reportedTokens, countedTokens }) => ({
     level: 'warn',
-    message:
-      why === 'truncated'
-        ? 'the provider cuts requests to its own window without an error: set windowTokens of the model'
-        : 'token count of the provider not used: no tokenizer needs so many tokens',
+    message: IGNORED[why],
     fields: { model, why, reportedTokens, countedTokens },
   }),
   pass_backed_off: ({ why }) => ({
@@ -294,10 +293,7 @@ function describeMeasure(
   };
 }
 
-/**
- * Copies the named fields of an event. Each field is listed in the code, so that a new field of an event does not reach
- * the logs by accident.
- */
+/** Copies the named fields of an event. A new field of an event does not reach the logs by accident. */
 function pick<Event, Name extends keyof Event>(event: Event, ...names: readonly Name[]): Pick<Event, Name> {
   return Object.fromEntries(names.map((name) => [name, event[name]])) as Pick<Event, Name>;
 }

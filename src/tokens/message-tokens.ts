@@ -1,5 +1,5 @@
-import type { PictureFormula } from '../domain/model.ts';
 import { type Part, readParts } from '../domain/parts.ts';
+import type { PictureFormula } from '../domain/picture-formula.ts';
 import { countPicture, PICTURE_TOKENS } from './picture-tokens.ts';
 import type { BpeTokenCounter } from './token-counter.ts';
 

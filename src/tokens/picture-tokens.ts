@@ -1,4 +1,5 @@
-import type { ModelProfile, PictureFormula } from '../domain/model.ts';
+import type { ModelProfile } from '../domain/model.ts';
+import type { PictureFormula } from '../domain/picture-formula.ts';
 import { readPictureSize } from '../domain/picture-size.ts';
 
 /** A picture as it is sent: base64 data, or a URL. */

@@ -49,7 +49,9 @@ test('import reports a file that holds no conversations once, not line by line',
   await expect(imported).rejects.toMatchObject({
     code: 'invalid_input',
     field: path,
-    message: expect.stringMatching(/package\.json: in no known format\. Known formats: one conversation per line, .*claude-code/) as string,
+    message: expect.stringMatching(
+      /package\.json: in no known format\. Known formats: one conversation per line, .*claude-code/,
+    ) as string,
   });
   expect(printed).toEqual({ stdout: '', stderr: '' });
 });

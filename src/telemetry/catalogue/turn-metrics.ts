@@ -86,7 +86,7 @@ export const MODEL_METRICS = {
   ),
   modelIgnoredCounts: counter(
     'turnfold_model_ignored_counts_total',
-    'Token counts of a provider that turnfold did not use. excess: no tokenizer needs so many. truncated: the count stays while the request grows, because the provider cuts it without an error.',
+    'Token counts of a provider that turnfold did not use. excess: no tokenizer needs so many. truncated: the provider cuts requests without an error.',
     { model: [], why: ['excess', 'truncated'] },
   ),
   modelTokens: counter(

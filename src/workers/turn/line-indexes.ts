@@ -35,7 +35,7 @@ interface LogMark extends Pick<LogEntry, 'at' | 'total'> {
   readonly turn: string | undefined;
 }
 
-/** What the model sees of a log: the segments of a version. */
+/** The part of a log that the model sees. */
 interface Shown {
   readonly number: number;
   readonly segments: readonly Segment[];
