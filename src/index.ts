@@ -65,6 +65,7 @@ export type { DatabaseLoss } from './domain/ports/database-watch.ts';
 export type { PackedLog } from './domain/ports/pack-store.ts';
 export type { QuarantineEntry, QuarantineSet } from './domain/ports/sweep-store.ts';
 export type { ApprovalRefusal } from './domain/proposal.ts';
+export type { IgnoredCount } from './domain/provider-count.ts';
 export type { ProviderSchema } from './domain/provider-schema.ts';
 export type { WireFormat } from './domain/raw-items.ts';
 export type { SuspectEvent, SuspectOutcome } from './domain/suspect-events.ts';

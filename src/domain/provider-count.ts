@@ -15,7 +15,12 @@ export interface IgnoredCount {
   readonly type: 'count_ignored';
   readonly turn: string;
   readonly model: string;
-  readonly why: Extract<CountFault, 'excess' | 'truncated'>;
+  /**
+   * - `excess`: no tokenizer needs so many tokens.
+   * - `truncated`: the count has not grown, although the request has. The provider cuts requests without an error.
+   */
+  readonly why: 'excess' | 'truncated';
+  /** The provider's count. */
   readonly reportedTokens: number;
   /** turnfold's own count. */
   readonly countedTokens: number;

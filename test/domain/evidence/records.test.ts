@@ -1,0 +1,137 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { chooseExcerpts } from '../../../src/domain/compaction/choose-excerpts.ts';
+import { readEvidence } from '../../../src/domain/compaction/context-evidence.ts';
+import { contextOfLog } from '../../../src/domain/context.ts';
+import { decodeString } from '../../../src/domain/evidence/decoded-string.ts';
+import { readRecords } from '../../../src/domain/evidence/read-records.ts';
+import { GAP, writeLines } from '../../../src/domain/evidence/record-lines.ts';
+import type { TextRecord } from '../../../src/domain/evidence/records.ts';
+import { buildLog, type Message } from '../../../src/domain/message.ts';
+import { runToEnd } from '../../../src/domain/sliced.ts';
+import { START_VERSION } from '../../../src/domain/version.ts';
+import { anyRecords, FORMS, isTrue, readStatements } from '../../models/structural/stated-fields.ts';
+import { weighText } from '../passes.ts';
+
+const recordsOf = (text: string, isMarked = false): TextRecord[] => [
+  ...readRecords({ part: 'result', text, isMarked }),
+];
+const textsOf = (text: string, isMarked = false): string[] => recordsOf(text, isMarked).map((record) => record.text);
+
+/** Texts of JSON, prose, tables and anything else, whole and cut. */
+const anyText = fc.oneof(
+  fc.string({ maxLength: 400 }),
+  fc.json({ maxDepth: 4 }),
+  fc.json({ maxDepth: 3 }).map((json) => JSON.stringify({ text: json, list: [json, 'a "quoted" word\n'] })),
+  fc.tuple(anyRecords, fc.constantFrom(...FORMS)).map(([records, { write }]) => write(records)),
+  fc
+    .tuple(anyRecords, fc.constantFrom(...FORMS), fc.nat(2_000))
+    .map(([records, { write }, at]) => write(records).slice(at)),
+  fc
+    .array(fc.constantFrom('user: Hi', 'agent: there', '→ run make', '← ok', '  more', 'rest'), { maxLength: 12 })
+    .map((lines) => lines.join('\n')),
+);
+
+test('the records of any text lie in it, and each owner is one of them', () => {
+  fc.assert(
+    fc.property(anyText, fc.boolean(), (text, isMarked) => {
+      const records = recordsOf(text, isMarked);
+      expect(records.map(({ index }) => index)).toEqual(records.map((_, index) => index));
+      for (const { start, end, owner } of records) {
+        expect(start).toBeLessThan(end);
+        expect(end).toBeLessThanOrEqual(text.length);
+        if (owner !== undefined) expect(records[owner.index]).toBe(owner);
+      }
+    }),
+  );
+});
+
+/** Forms whose identities come first. In others, an identity is shown before what stands above it. */
+const ORDERED = FORMS.filter(({ name }) => name !== 'nested JSON');
+
+test('lines of all records of a text have no gap, and lines of some of them show each gap', () => {
+  fc.assert(
+    fc.property(
+      anyRecords,
+      fc.constantFrom(...ORDERED),
+      fc.infiniteStream(fc.boolean()),
+      (sources, { write }, keeps) => {
+        const records = recordsOf(write(sources));
+        expect(writeLines(records).some(({ isApart, text }) => isApart || text.includes(GAP))).toBe(false);
+        const kept = records.filter(() => keeps.next().value);
+        const said = writeLines(kept).map(({ text, isApart }) => (isApart ? `${GAP} ${text}` : text));
+        const inner = kept.some(({ index }, at) => at > 0 && index !== (kept[at - 1]?.index ?? 0) + 1);
+        expect(said.join('\n').includes(GAP) || !inner).toBe(true);
+      },
+    ),
+  );
+});
+
+describe.each(FORMS)('an excerpt of records in $name', ({ write }) => {
+  test('says of each record only what the source says of it', () => {
+    fc.assert(
+      fc.property(anyRecords, fc.integer({ min: 40, max: 900 }), (records, maxTokens) => {
+        const messages: Message[] = [
+          { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'list', arguments: '{}' }] },
+          { role: 'tool', content: write(records), toolCallId: 'c1' },
+          { role: 'assistant', content: 'I have the list.' },
+        ];
+        const log = buildLog(messages.map((message) => ({ message, ...weighText(message) })));
+        const { items } = contextOfLog(log, START_VERSION);
+        const large = new Set(items.filter(({ message }) => message.role === 'tool'));
+        const evidence = runToEnd(readEvidence(items));
+        const made = runToEnd(chooseExcerpts({ items, large, maxTokens, evidence, weigh: weighText }));
+        for (const { message } of made.values()) {
+          expect(readStatements(message.content).filter((one) => !isTrue(one, records))).toEqual([]);
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
+
+test('lines of a summary belong to the line above them that has a mark', () => {
+  const records = recordsOf('user: Hi\nagent: there\n→ run make\n  with force\n← ok\nrest', true);
+  expect(records.map(({ text, owner }) => [text.trim(), owner?.text])).toEqual([
+    ['user: Hi', undefined],
+    ['agent: there', undefined],
+    ['→ run make', undefined],
+    ['with force', '→ run make'],
+    ['← ok', '→ run make'],
+    ['rest', '← ok'],
+  ]);
+});
+
+test('objects, lists and strings of JSON are shown without escapes', () => {
+  const text = JSON.stringify({
+    id: 'a-1',
+    note: 'first\nsecond "third"',
+    inner: { of: [1, 2, { deep: 'x'.repeat(300) }] },
+  });
+  expect(textsOf(text).join('\n')).toContain('first');
+  expect(textsOf(text).join('\n')).not.toContain('\\n');
+});
+
+test.each([
+  ['a\\nb', 'a\nb'],
+  ['a\\u0041b', 'aAb'],
+  ['a\\u00', 'au00'],
+  ['tab\\tend', 'tab\tend'],
+  ['\\q', 'q'],
+  ['end\\', 'end\\'],
+])('the JSON string %j is read as %j', (given, text) => {
+  const decoded = decodeString(given, 0, given.length);
+  expect(decoded.text).toBe(text);
+  expect(decoded.places.at(-1)).toBe(given.length);
+});
+
+test.each([
+  ['{"a": 1,,}', 'fails'],
+  ["{'a': None, 'b': [True, False,],}", 'reads Python'],
+  ['{"a": {"b": "cut', 'is cut'],
+  ['{"a" 1}', 'has no colon'],
+  ['[1, 2', 'is cut'],
+  ['{1: 2}', 'has no key'],
+])('a text that begins as JSON and %s is read: %s', (text) => {
+  expect(textsOf(text).length).toBeGreaterThan(0);
+});
