@@ -171,7 +171,10 @@ function renderSentMessages(
 function sentMessage(item: ArrangedItem, messages: readonly Message[]): Message {
   if (item.kind === 'assistant') {
     const toolCalls = item.calls.map(({ id, name, arguments: text }) => ({ id, name, arguments: text }));
-    return { role: 'assistant', content: item.text, ...(toolCalls.length === 0 ? {} : { toolCalls }) };
+    const { content, raw } = messages[item.origin] ?? {};
+    // The items of the provider, with its reasoning, fit only the message that they were.
+    const kept = raw === undefined || content !== item.text ? {} : { raw };
+    return { role: 'assistant', content: item.text, ...(toolCalls.length === 0 ? {} : { toolCalls }), ...kept };
   }
   const said = sentContent(item.parts, messages[item.origin]);
   if (item.kind === 'user') return { role: 'user', ...said };

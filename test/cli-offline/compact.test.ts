@@ -102,6 +102,12 @@ describe('a compacted conversation in JSON', () => {
     expect(violationsOf(line.messages)).toStrictEqual([]);
   });
 
+  test('compact keeps the reasoning of answers that stay', async () => {
+    const answer = { role: 'assistant', content: '5', reasoning_content: '2 + 3 = 5' };
+    const { messages } = await compactOne([user('Add 2 and 3.'), answer, user('Double?')], 'max_tokens: 2200');
+    expect(messages[1]).toMatchObject({ content: '5', raw: { items: [{ reasoning_content: '2 + 3 = 5' }] } });
+  });
+
   test('compact with the policy `enabled: false` changes nothing and reports the kind `none`', async () => {
     const line = await compactOne([system, ...toolTurns(3)], 'enabled: false\nmax_tokens: 100');
     expect(line.messages).toHaveLength(13);
