@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { WRITTEN_FORMATS } from '../histories/writers/index.ts';
 import {
   ALLOWED_HOSTS,
   numberFrom,
@@ -149,6 +150,7 @@ function addConversationCommands(program: Command, runner: CommandRunner): void 
     .action(runner.onRedis(async () => (await import('./commands/transfer.ts')).importFile));
   withConversationOptions(program.command('export <conversation>'))
     .description('print the whole log as one JSONL line, archived messages included')
+    .option('--to <format>', `print it in the format of another program: ${WRITTEN_FORMATS.join(', ')}`)
     .action(runner.onRedis(async () => (await import('./commands/transfer.ts')).exportConversation));
   withConversationOptions(program.command('fork <conversation> <new>'))
     .description('copy a conversation into a new one (the same command resumes an interrupted copy)')

@@ -128,7 +128,25 @@ function readReasoning(block: Block, { draft }: BlockTarget): void {
 function readMedia(block: Block, { draft }: BlockTarget): void {
   const transcript = block['transcript'];
   if (typeof transcript === 'string') draft.addText(transcript);
-  draft.addPart(block);
+  draft.addPart(ownMedia(block) ?? block);
+}
+
+/**
+ * Returns a picture or a file of the AI SDK or of LangChain in turnfold's own form. The data of the AI SDK may be an address.
+ * @returns undefined for other forms, of which requests can be made as they are
+ */
+function ownMedia({ type, image, data, base64, url, ...block }: Block): Block | undefined {
+  const given = image ?? data ?? base64 ?? url;
+  if ((type !== 'image' && type !== 'file' && type !== 'media') || typeof given !== 'string') return undefined;
+  const mediaType = block['mediaType'] ?? block['mimeType'] ?? block['mime_type'];
+  const name = block['filename'] ?? block['name'];
+  const isImage = type === 'image' || textOf(mediaType).startsWith('image/');
+  return {
+    type: isImage ? 'image' : 'file',
+    ...(/^(?:https?|data):/i.test(given) ? { url: given } : { data: given }),
+    ...(typeof mediaType === 'string' && { mediaType }),
+    ...(typeof name === 'string' && { name }),
+  };
 }
 
 function readToolUse({ id, name, input, server_name: server }: Block, { draft }: BlockTarget): void {

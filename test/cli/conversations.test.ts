@@ -96,6 +96,19 @@ describe('import and export', () => {
     expect(exported).toStrictEqual({ id: 'i1', messages: expected });
   });
 
+  test('export --to writes the conversation in the format of another program, which import reads', async () => {
+    const file = await writeTemporary('talk.jsonl', [{ id: 'i9', messages: messages('mine') }]);
+    await readOne('import', file, '--agent', 'workspace');
+    const written = await readOne('export', 'i9', '--to', 'anthropic');
+    expect(written).toMatchObject({
+      system: [{ text: 'Be brief.' }],
+      messages: [{}, { content: [{ type: 'tool_use', name: 'list' }] }, {}, {}],
+    });
+    const back = await writeTemporary('i10.json', JSON.stringify(written));
+    expect(await readOne('import', back, '--agent', 'workspace')).toMatchObject({ id: 'i10', messages: 5 });
+    expect(await turnfold('export', 'i9', '--to', 'word')).toMatchObject({ code: 1 });
+  });
+
   test('import of a file changes nothing when it is repeated, and import refuses other messages under the same conversation id', async () => {
     const file = await writeTemporary('talk.jsonl', [{ id: 'i2', messages: messages('mine') }]);
     for (const _ of [1, 2]) expect(await turnfold('import', file, '--agent', 'workspace')).toMatchObject({ code: 0 });

@@ -105,7 +105,8 @@ describe('a worker while Redis is away', () => {
 
   test('an idle worker exits with 0 after SIGTERM while Redis is frozen', async () => {
     const own = await openOwnRedis();
-    const worker = startWorkerProcess({ REDIS_URL: own.url, TURNFOLD_SHUTDOWN_MS: '5000' });
+    // A deadline that a busy machine does not reach while the worker gives up its last commands.
+    const worker = startWorkerProcess({ REDIS_URL: own.url, TURNFOLD_SHUTDOWN_MS: '60000' });
     await worker.untilLogged('worker started');
     process.kill(own.pid, 'SIGSTOP');
     onTestFinished(() => void process.kill(own.pid, 'SIGCONT'));

@@ -1,8 +1,9 @@
 import { importConversation } from '../../client/import.ts';
-import { isTurnfoldError } from '../../domain/errors.ts';
+import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { writeConversationLine } from '../../histories/conversation-line.ts';
+import { findWriter, WRITTEN_FORMATS } from '../../histories/writers/index.ts';
 import { eachConversation, type FileOptions } from '../conversation-file.ts';
 import { writeResult } from '../output.ts';
 import type { ClientContext, WordingContext } from '../run-command.ts';
@@ -42,13 +43,22 @@ export async function importFile(
   });
 }
 
-/** Prints the whole log as one line of a conversation file, including messages that are no longer in the context. */
+/**
+ * Prints the whole log as one line of a conversation file, including messages that are no longer in the context.
+ * @param options `to`: format of another program, in which the messages are printed as one JSON document
+ * @throws invalid_input for an unknown format
+ */
 export async function exportConversation(
   { client, output }: ClientContext,
   id: string,
-  options: { readonly tenant: string },
+  { tenant, to }: { readonly tenant: string; readonly to?: string },
 ): Promise<number> {
-  const entries = await client.log({ tenant: options.tenant, conversation: id });
-  output.line(writeConversationLine({ id, messages: entries.map((entry) => entry.message) }));
+  const writer = to === undefined ? undefined : findWriter(to);
+  if (to !== undefined && writer === undefined) {
+    throw fieldError('invalid_input', '--to', `expected ${WRITTEN_FORMATS.join(', ')}`);
+  }
+  const entries = await client.log({ tenant, conversation: id });
+  const messages = entries.map((entry) => entry.message);
+  output.line(writer === undefined ? writeConversationLine({ id, messages }) : JSON.stringify(writer.write(messages)));
   return 0;
 }
