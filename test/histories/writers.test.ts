@@ -67,7 +67,7 @@ const anyHistory = fc
     ...rounds.flatMap((write, round) => write(round)),
   ]);
 
-/** What a reader of the conversation sees of a message. */
+/** The parts of a message that each format can hold. */
 function seen({ role, content, toolCalls, toolCallId, isError, parts }: Message, hasErrors: boolean): object {
   return {
     role,
