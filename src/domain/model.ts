@@ -170,10 +170,7 @@ export interface ModelAnswer {
   readonly isFiltered?: boolean;
   /** Token usage, counted by the provider. */
   readonly usage?: ModelUsage;
-  /**
-   * ms since epoch before which the provider would refuse the next call, because this one used up the calls of the account.
-   * The gate of the model is closed until then.
-   */
+  /** ms since epoch before which the provider would refuse the next call. The gate of the model is closed until then. */
   readonly nextCallAt?: number | undefined;
   /** Name of the model that answered, if it differs from the requested one. */
   readonly model?: string;

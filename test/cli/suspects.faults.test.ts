@@ -26,7 +26,10 @@ interface World {
   /** The worker that was started last, once another process has become its child. */
   readonly untilChild: () => Promise<{ readonly worker: WorkerProcess; readonly pid: number }>;
   readonly runs: () => Run[];
+  /** The lines that have come so far. A line may come after the result of which it tells. */
   readonly log: () => LogLine[];
+  /** Waits for a line with these fields. */
+  readonly untilLogged: (fields: LogLine) => Promise<void>;
   /** Lets the tool `hold` return. */
   readonly release: () => void;
   readonly enqueue: (conversation: string, input: string) => Promise<unknown>;
@@ -63,11 +66,15 @@ async function openWorld(env: Readonly<Record<string, string>> = {}): Promise<Wo
       return { conversation, tool, pid: Number(pid), isChild: place === 'child' };
     });
   };
+  const log = (): LogLine[] => workers.flatMap(({ lines }) => lines);
   return {
     client,
     workers,
     runs,
-    log: () => workers.flatMap(({ lines }) => lines),
+    log,
+    async untilLogged(fields) {
+      await expect.poll(log, { timeout: 30_000 }).toContainEqual(expect.objectContaining(fields));
+    },
     release: () => writeFileSync(releaseFile, ''),
     enqueue: (conversation, input) => client.enqueueTurn({ conversation, agent: 'guide', turn: 't1', input }),
     async outcome(conversation) {
@@ -110,7 +117,7 @@ it.each(['exit', 'abort', 'throw', 'memory'])(
     expect(deaths.map(({ isChild }) => isChild)).toEqual([false, false, true]);
     expect(world.workers, 'no worker died of the third run').toHaveLength(3);
     expect(handedBack(world.log())).toEqual([]);
-    expect(world.log()).toContainEqual(expect.objectContaining({ outcome: 'died', conversation: 'bad', turn: 't1' }));
+    await world.untilLogged({ outcome: 'died', conversation: 'bad', turn: 't1' });
   },
   TEST_MS,
 );
@@ -125,7 +132,7 @@ it(
     await untilGone(pid);
     expect(await Promise.all(HEALTHY.map((id) => world.outcome(id)))).toEqual(HEALTHY.map(() => 'completed'));
     expect(world.workers).toHaveLength(3);
-    expect(world.log()).toContainEqual(expect.objectContaining({ outcome: 'blocked', conversation: 'bad' }));
+    await world.untilLogged({ outcome: 'blocked', conversation: 'bad' });
   },
   TEST_MS,
 );
@@ -144,10 +151,10 @@ it(
     ]);
     const { pid = 0 } = world.runs().at(-1) ?? {};
     await untilGone(pid);
+    await world.untilLogged({ msg: 'turn completed', conversation: 'unlucky' });
     const { lines = [] } = world.workers.at(-1) ?? {};
     const called = lines.filter(({ msg, outcome }) => msg === 'tool called' && outcome === 'done');
     expect(called.map(({ tool }) => tool)).toEqual(['unlucky', 'wait']);
-    expect(lines).toContainEqual(expect.objectContaining({ msg: 'turn completed', conversation: 'unlucky' }));
   },
   TEST_MS,
 );
@@ -174,7 +181,7 @@ it(
     process.kill(pid, 'SIGTERM');
     await worker.stop();
     expect(isAlive(pid)).toBe(false);
-    expect(handedBack(worker.lines)).toEqual(['held']);
+    await expect.poll(() => handedBack(worker.lines)).toEqual(['held']);
     world.release();
     expect(await world.outcome('held')).toBe('completed');
   },
@@ -220,7 +227,7 @@ it.each(['throws', 'exits'])(
     await Promise.all([world.enqueue('bad', 'exit'), world.enqueue('unlucky', 'unlucky')]);
     expect(await Promise.all([world.outcome('bad'), world.outcome('unlucky')])).toEqual(['poison', 'completed']);
     expect(world.runs().every(({ isChild }) => !isChild)).toBe(true);
-    expect(world.log()).toContainEqual(expect.objectContaining({ level: 'error', outcome: 'not_started' }));
+    await world.untilLogged({ level: 'error', outcome: 'not_started' });
   },
   TEST_MS,
 );

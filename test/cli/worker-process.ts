@@ -17,7 +17,7 @@ export interface WorkerProcess {
   readonly lines: readonly LogLine[];
   /** Waits for a log line that contains a text. */
   readonly untilLogged: (text: string) => Promise<LogLine>;
-  /** Waits for the exit. @returns the exit code */
+  /** Waits for the exit and the last log line. @returns the exit code */
   readonly untilExit: () => Promise<number | null>;
   /** Sends SIGTERM and waits for the exit. @returns the exit code */
   readonly stop: () => Promise<number | null>;
@@ -31,7 +31,7 @@ export function startWorkerProcess(
   const worker = startTurnfold(['worker', '--agents', agents, ...args], env);
   if (worker.stdout === null) throw new Error('the output of the worker is not piped');
   const lines: LogLine[] = [];
-  const exited = once(worker, 'exit');
+  const exited = once(worker, 'close');
   createInterface({ input: worker.stdout }).on('line', (line) => lines.push(JSON.parse(line) as LogLine));
   const find = (text: string): LogLine | undefined => lines.find((line) => JSON.stringify(line).includes(text));
   const untilExit = async (): Promise<number | null> => {
