@@ -79,6 +79,11 @@ export interface ProviderHabits {
   readonly callIds?: 'nine';
   /** True if every tool call needs a thought signature (Gemini 3). A call without one gets a placeholder. */
   readonly needsSignatures?: boolean;
+  /**
+   * True if a system message may stand behind other messages. Otherwise, its text is sent there in a user message. Default:
+   * true for the Chat Completions API and the Responses API.
+   */
+  readonly takesLaterSystem?: boolean;
 }
 
 export interface ToolDescription {

@@ -151,8 +151,8 @@ function infeasibleError(details: BudgetInfeasible): TurnfoldError {
 }
 
 /**
- * The messages of a request in turnfold's own form, in the order that every provider format has. System messages come
- * first, then a user message. Summaries are user messages, tool results follow their calls, and empty messages are left
+ * The messages of a request in turnfold's own form, in the order that every provider format has. The system messages at
+ * the start come first, then a user message. Summaries are user messages, tool results follow their calls, and empty messages are left
  * out.
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
@@ -161,7 +161,7 @@ function renderSentMessages(
   { version, system: prompt }: { readonly version: number; readonly system: string },
 ): Message[] {
   const request = { model: 'offline', system: prompt, tools: [], messages, version, maxOutputTokens: 1 };
-  const { system, items } = arrangeRequest(request, 'openai-chat');
+  const { system, items } = arrangeRequest(request, 'openai-chat', { takesLaterSystem: true });
   return [
     ...system.map(({ text }): Message => ({ role: 'system', content: text })),
     ...items.map((item) => sentMessage(item, messages)),
@@ -176,6 +176,7 @@ function sentMessage(item: ArrangedItem, messages: readonly Message[]): Message 
     const kept = raw === undefined || content !== item.text ? {} : { raw };
     return { role: 'assistant', content: item.text, ...(toolCalls.length === 0 ? {} : { toolCalls }), ...kept };
   }
+  if (item.kind === 'system') return { role: 'system', content: item.text };
   const said = sentContent(item.parts, messages[item.origin]);
   if (item.kind === 'user') return { role: 'user', ...said };
   return { role: 'tool', toolCallId: item.callId, ...said, ...(item.isError ? { isError: true } : {}) };

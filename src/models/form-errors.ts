@@ -80,6 +80,17 @@ export const FORM_ERRORS: readonly ErrorRow[] = [
   },
   {
     kind: 'invalid',
+    words: 'the provider refused a system message behind other messages',
+    decidingTexts: [
+      /system (?:message|role|prompt)s? (?:must be|are only supported|is only (?:supported|allowed)) (?:at|in) the (?:beginning|start)/i, // templates of Qwen, Llama, Gemma
+      /(?:unexpected )?role ['"`\\]*system['"`\\]* is not supported|unexpected role ['"`\\]*system/i, // Anthropic
+      /use the top-level ['"`]?system['"`]? parameter/i, // Anthropic
+      /role: unknown variant ['"`]system/i, // DeepSeek
+    ],
+    lesson: 'system_first',
+  },
+  {
+    kind: 'invalid',
     words: 'the provider refused its own earlier thinking',
     types: ['invalid_encrypted_content'], // OpenAI Responses
     texts: [

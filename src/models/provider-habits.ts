@@ -21,13 +21,14 @@ function findHabits({ id, habits }: Pick<ModelProfile, 'id' | 'habits'>): Provid
 }
 
 /** Requirement of a provider that its refusal names. */
-export type Lesson = 'send_reasoning' | 'drop_reasoning' | 'nine_ids' | 'sign_calls';
+export type Lesson = 'send_reasoning' | 'drop_reasoning' | 'nine_ids' | 'sign_calls' | 'system_first';
 
 const LESSONS: Readonly<Record<Lesson, ProviderHabits>> = {
   send_reasoning: { reasoning: 'calls', needsReasoning: true, isThinkingUnsigned: true },
   drop_reasoning: { reasoning: 'none', needsReasoning: false },
   nine_ids: { callIds: 'nine' },
   sign_calls: { needsSignatures: true },
+  system_first: { takesLaterSystem: false },
 };
 
 /** The habits of one model, which grow with the refusals of its provider. They last as long as the process. */

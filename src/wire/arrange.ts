@@ -5,6 +5,7 @@ import type { RawFormat } from '../domain/raw-items.ts';
 import { forEachInSlices, runToEnd, type Sliced } from '../domain/sliced.ts';
 import { renderSummary } from '../domain/summary.ts';
 import { type CallIdForm, CallIds, readCallArguments } from './calls.ts';
+import { writeAsUser } from './later-system.ts';
 import { isBlank, sendParts, sendText, textPart } from './parts.ts';
 import { type Binding, countThoughts, keptRawItems } from './raw-items.ts';
 import { fingerprintPrefix, nameCall, sendTools } from './tools.ts';
@@ -23,10 +24,7 @@ export interface ArrangedSystem {
  * blocks and merged messages.
  */
 export interface ArrangedRequest {
-  /**
-   * The agent's prompt, followed by the system messages of the log. System texts come first, because no format accepts
-   * them between other messages.
-   */
+  /** The agent's prompt, followed by the system messages at the start of the messages. */
   readonly system: readonly ArrangedSystem[];
   /** Tools of the agent, or a placeholder if the agent has none and the history has calls (wire rule X6). */
   readonly tools: readonly ToolDescription[];
@@ -34,30 +32,37 @@ export interface ArrangedRequest {
   readonly prefix: string;
 }
 
+export interface ArrangeOptions {
+  readonly callIds?: CallIdForm | undefined;
+  /** If false, system messages behind other messages become user messages. Default false. */
+  readonly takesLaterSystem?: boolean | undefined;
+}
+
 /**
  * Puts the messages of a request into the order and form that all wire formats share:
- * - system messages come first, then a user message (wire rule X5)
+ * - the system messages at the start come first, then a user message (wire rule X5). Others stay in their places
  * - tool results come directly after the message with their call (wire rule X10)
  * - no content is empty (wire rule X3)
  * - a request with tool calls has tools (wire rule X6)
  * - tool call ids are legal
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
-export function arrangeRequest(request: WireRequest, format: RawFormat): ArrangedRequest {
-  return runToEnd(arrangeInSlices(request, format));
+export function arrangeRequest(request: WireRequest, format: RawFormat, options?: ArrangeOptions): ArrangedRequest {
+  return runToEnd(arrangeInSlices(request, format, options));
 }
 
 export function* arrangeInSlices(
   request: WireRequest,
   format: RawFormat,
-  callIds?: CallIdForm,
+  { callIds, takesLaterSystem = false }: ArrangeOptions = {},
 ): Sliced<ArrangedRequest> {
   const { messages, model, version } = request;
   const order = (yield* groupInSlices(messages)).flatMap(({ positions }) => positions);
   yield;
   const ids = new CallIds(messages, format, callIds);
   yield;
-  const system = arrangeSystem(request);
+  const start = messages.findIndex(({ role }) => role !== 'system');
+  const system = arrangeSystem(request, start < 0 ? messages.length : start);
   const texts = system.map(({ text }) => text);
   yield;
   const tools = sendTools(request.tools, messages);
@@ -67,19 +72,19 @@ export function* arrangeInSlices(
   const surroundings = { ids, toolNames, inputs, binding: { format, model, version, prefix } };
   const items: ArrangedItem[] = [];
   yield* forEachInSlices(order, (origin) => {
-    const message = messages[origin] as Message;
-    if (message.role !== 'system') items.push(arrangeMessage(message, origin, surroundings));
+    if (origin < start || start < 0) return;
+    const item = arrangeMessage(messages[origin] as Message, origin, surroundings);
+    items.push(item.kind === 'system' && !takesLaterSystem ? writeAsUser(item) : item);
   });
   if (items[0]?.kind !== 'user') items.unshift({ kind: 'user', origin: NO_ORIGIN, parts: [textPart(FIRST_TEXT)] });
   return { system, tools, items, prefix };
 }
 
-function arrangeSystem({ system, messages }: WireRequest): ArrangedSystem[] {
+/** @param start number of system messages at the start */
+function arrangeSystem({ system, messages }: WireRequest, start: number): ArrangedSystem[] {
   const prompt = isBlank(system) ? [] : [{ origin: NO_ORIGIN, text: sendText(system) }];
-  const logged = messages.flatMap(({ role, content }, origin) =>
-    role === 'system' ? [{ origin, text: sendText(content) }] : [],
-  );
-  return [...prompt, ...logged];
+  const first = messages.slice(0, start).map(({ content }, origin) => ({ origin, text: sendText(content) }));
+  return [...prompt, ...first];
 }
 
 interface Surroundings {
@@ -103,6 +108,8 @@ function arrangeMessage(message: Message, origin: Origin, surroundings: Surround
         isError: message.isError === true,
       };
     }
+    case 'system':
+      return { kind: 'system', origin, text: sendText(message.content) };
     case 'summary': {
       const raw = keptRawItems(message, surroundings.binding);
       const parts = [textPart(textOfSummary(message))];

@@ -73,7 +73,9 @@ export type ArrangedItem =
       readonly callId: string;
       readonly parts: readonly SentPart[];
       readonly isError: boolean;
-    };
+    }
+  /** A system message behind other messages. */
+  | { readonly kind: 'system'; readonly origin: Origin; readonly text: string };
 
 export type ArrangedAssistant = Extract<ArrangedItem, { kind: 'assistant' }>;
 export type ArrangedResult = Extract<ArrangedItem, { kind: 'result' }>;

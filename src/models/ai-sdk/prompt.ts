@@ -40,7 +40,10 @@ export interface Prompt {
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function* writePromptInSlices(request: WireRequest, options: PromptOptions): Sliced<Prompt> {
-  const { system, tools, items, prefix } = yield* arrangeInSlices(request, 'ai-sdk', options.callIds);
+  const { system, tools, items, prefix } = yield* arrangeInSlices(request, 'ai-sdk', {
+    callIds: options.callIds,
+    takesLaterSystem: options.traits.takesLaterSystem,
+  });
   const names = new Map(
     items.flatMap((item) => (item.kind === 'assistant' ? item.calls.map(({ id, name }) => [id, name] as const) : [])),
   );
@@ -78,7 +81,9 @@ function addMessage(
   options: PromptOptions,
 ): void {
   const last = messages.at(-1);
-  if (item.kind === 'user') {
+  if (item.kind === 'system') {
+    messages.push({ role: 'system', content: item.text });
+  } else if (item.kind === 'user') {
     messages.push({ role: 'user', content: item.parts.map((part) => writePart(part, options)) });
   } else if (last?.role === 'assistant') {
     const content = writeAssistant(item);
@@ -194,7 +199,7 @@ function markPrefixes(
   const last = messages.length - 1;
   const before = messages.findLastIndex(({ role }, index) => role === 'user' && index < last);
   return messages.map((message, index) =>
-    index === last || index === before || message.role === 'system'
+    index === last || index === before || (index === 0 && message.role === 'system')
       ? { ...message, providerOptions: cacheMark }
       : message,
   );

@@ -13,6 +13,8 @@ export interface ProviderTraits {
   readonly bindsThinking: boolean;
   /** True if the provider shows the pictures in tool results to the model. Others would send their bytes as text. */
   readonly showsPicturesInResults: boolean;
+  /** True if the provider takes a system message behind other messages. */
+  readonly takesLaterSystem: boolean;
   /** Name in `providerOptions` under which Claude's `thinking` is set. */
   readonly thinkingOptions?: string;
 }
@@ -41,6 +43,7 @@ export function traitsOf({
     // Without `store: false`, later requests would refer to items that OpenAI deletes after 30 days.
     defaults: isResponses ? { openai: { store: false }, azure: { store: false } } : {},
     bindsThinking: isClaude,
+    takesLaterSystem: /^(?:openai|azure)\b/i.test(provider),
     showsPicturesInResults: isClaude || isBedrock || isNewGemini || isResponses,
     ...(isClaude && !isBedrock && { thinkingOptions: 'anthropic' }),
   };

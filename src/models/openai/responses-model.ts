@@ -60,8 +60,9 @@ export function responsesModel(model: ResponsesModelOptions): Model {
   const profile: ModelProfile = { ...limited, format: 'openai-responses', renderOptions: { isReasoning } };
   const dispatcher = openAgent();
   const client = openOpenAiClient({ apiKey, ...(baseUrl !== undefined && { baseUrl }) }, dispatcher);
-  const caller = { client, dispatcher, profile, isReasoning, hasRequestHints, options };
-  const memory = new FormMemory(new LearnedHabits(profile));
+  const habits = new LearnedHabits(profile);
+  const caller = { client, dispatcher, profile, isReasoning, hasRequestHints, options, habits };
+  const memory = new FormMemory(habits);
   return {
     profile,
     gate: gateOf(options, profile, apiKey, baseUrl),
@@ -71,10 +72,10 @@ export function responsesModel(model: ResponsesModelOptions): Model {
 }
 
 async function answerRequest(
-  { client, dispatcher, profile, isReasoning, hasRequestHints, options }: ResponsesCaller,
+  { client, dispatcher, profile, isReasoning, hasRequestHints, options, habits }: ResponsesCaller,
   request: WatchedRequest,
 ): Promise<ModelAnswer> {
-  const rendering = renderResponsesInSlices(toWireRequest(request, profile), { isReasoning });
+  const rendering = renderResponsesInSlices(toWireRequest(request, profile), { ...habits.current, isReasoning });
   const { body, describe } = await renderChecked(rendering, (sent) =>
     validateResponsesInSlices(sent, sizeContext(profile)),
   );
@@ -110,6 +111,7 @@ interface ResponsesCaller {
   readonly isReasoning: boolean;
   readonly hasRequestHints: boolean;
   readonly options: ModelOptions;
+  readonly habits: LearnedHabits;
 }
 
 /**
@@ -118,10 +120,10 @@ interface ResponsesCaller {
  * @throws ModelError if the call fails or returns no compaction
  */
 async function compactResponses(
-  { client, profile, isReasoning, options }: ResponsesCaller,
+  { client, profile, isReasoning, options, habits }: ResponsesCaller,
   request: ModelRequest,
 ): Promise<ModelCompaction> {
-  const rendering = renderResponsesInSlices(toWireRequest(request, profile), { isReasoning });
+  const rendering = renderResponsesInSlices(toWireRequest(request, profile), { ...habits.current, isReasoning });
   // The endpoint writes no answer, so the last message may have any role (wire rule X4).
   const { body, describe } = await renderChecked(rendering, (given) =>
     validateResponsesInSlices(given, { ...sizeContext(profile), isProbed: true }),

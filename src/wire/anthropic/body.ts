@@ -75,10 +75,10 @@ export type AnthropicBlock =
   | ThinkingBlock
   | RedactedThinkingBlock;
 
-export interface AnthropicMessage {
-  readonly role: 'user' | 'assistant';
-  readonly content: AnthropicBlock[];
-}
+export type AnthropicMessage =
+  | { readonly role: 'user' | 'assistant'; readonly content: AnthropicBlock[] }
+  /** A system message behind a user message. Only some models take it. */
+  | { readonly role: 'system'; readonly content: TextBlock[] };
 
 export interface AnthropicTool {
   readonly name: string;

@@ -74,6 +74,8 @@ function writeItem(
     }
     case 'result':
       return { role: 'user', blocks: [writeResult(item)] };
+    case 'system':
+      return { role: 'system', blocks: [textBlock(item.text)] };
     case 'user': {
       // Wire rule A10: the API accepts its own compaction block only as the first block of the request, in an assistant
       // message.

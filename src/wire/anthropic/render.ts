@@ -1,11 +1,20 @@
 import type { ProviderHabits, ToolDescription } from '../../domain/model.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import { type ArrangedRequest, arrangeInSlices } from '../arrange.ts';
+import { placeLaterSystem } from '../later-system.ts';
 import type { Rendered, WireRequest } from '../wire-request.ts';
-import type { AnthropicBlock, AnthropicBody, AnthropicThinking, AnthropicTool, CacheControl } from './body.ts';
+import type {
+  AnthropicBlock,
+  AnthropicBody,
+  AnthropicMessage,
+  AnthropicThinking,
+  AnthropicTool,
+  CacheControl,
+} from './body.ts';
 import { hasLostThinking, type LaidTurns, layTurns, type Turn } from './layout.ts';
 
-export interface AnthropicOptions extends Pick<ProviderHabits, 'callIds' | 'isThinkingUnsigned' | 'needsReasoning'> {
+export interface AnthropicOptions
+  extends Pick<ProviderHabits, 'callIds' | 'isThinkingUnsigned' | 'needsReasoning' | 'takesLaterSystem'> {
   /** Thinking settings of the request. If absent, the request has none, and the model does what it does by default. */
   readonly thinking?: AnthropicThinking;
   /**
@@ -31,8 +40,8 @@ export function* renderAnthropicInSlices(
   request: WireRequest,
   options: AnthropicOptions = {},
 ): Sliced<Rendered<AnthropicBody>> {
-  const arranged = yield* arrangeInSlices(request, 'anthropic', options.callIds);
-  const laid = yield* layTurns(arranged.items, options);
+  const arranged = yield* arrangeInSlices(request, 'anthropic', options);
+  const laid = yield* layTurns(placeLaterSystem(arranged.items), options);
   yield;
   const { turns } = laid;
   const thinking = fitThinking(options, laid, request.maxOutputTokens);
@@ -42,7 +51,8 @@ export function* renderAnthropicInSlices(
     model: request.model,
     max_tokens: request.maxOutputTokens,
     ...writeHead(arranged, mark),
-    messages: turns.map(({ role, blocks }) => ({ role, content: blocks })),
+    // The blocks of a system message are texts.
+    messages: turns.map(({ role, blocks }) => ({ role, content: blocks }) as AnthropicMessage),
     ...(thinking === undefined ? {} : { thinking }),
   };
   return { format: 'anthropic', body, origins: turns.map(({ origins }) => origins), prefix: arranged.prefix };

@@ -13,7 +13,7 @@ import { type AnthropicView, isMarked, type PlacedBlock, readBlock, viewAnthropi
  */
 const anthropicRules: Rules<AnthropicView> = {
   ...sharedRules,
-  A1: hasSystemAside,
+  A1: placesSystem,
   A2: startsWithUserTurn,
   A3: alternates,
   A4: answersCallsAtOnce,
@@ -30,11 +30,17 @@ export function* validateAnthropicInSlices(body: unknown, context: RuleContext =
   return yield* applyRules(anthropicRules, yield* viewAnthropic(body), context);
 }
 
-/** Wire rule A1: the system prompt is the parameter `system`, not a message. */
-function* hasSystemAside({ turns }: AnthropicView): Generator<Breach> {
-  for (const { path, role } of turns) {
-    if (role === 'system')
+/**
+ * Wire rule A1: the system prompt is the parameter `system`, not a message. Some models take later system messages between
+ * a user message and an answer, or at the end.
+ */
+function* placesSystem({ turns }: AnthropicView, { habits = {} }: RuleContext): Generator<Breach> {
+  for (const [index, { path, role }] of turns.entries()) {
+    if (role !== 'system') continue;
+    if (index === 0 || habits.takesLaterSystem !== true)
       yield { path, message: 'a message has the role system: the system prompt belongs in the parameter system' };
+    else if (turns[index - 1]?.role !== 'user' || (turns[index + 1]?.role ?? 'assistant') !== 'assistant')
+      yield { path, message: 'a system message does not stand between a user message and an answer' };
   }
 }
 

@@ -22,13 +22,18 @@ const PICTURE_TEXT = '(the picture follows)';
  * C1, C2). A result may hold only text, so a user message after the results shows their pictures. Results have no field
  * that marks an error.
  */
-export function* layMessages(items: readonly ArrangedItem[]): Sliced<LaidMessage[]> {
+export function* layMessages(
+  items: readonly ArrangedItem[],
+  systemRole: 'system' | 'developer',
+): Sliced<LaidMessage[]> {
   const messages: LaidMessage[] = [];
   let pictures: Pictures = [];
   yield* forEachInSlices(items, (item, index) => {
     const { origin } = item;
     if (item.kind === 'assistant') {
       messages.push({ message: writeOwnMessage(item) ?? writeAssistant(item), origins: [origin] });
+    } else if (item.kind === 'system') {
+      messages.push({ message: { role: systemRole, content: item.text }, origins: [origin] });
     } else if (item.kind === 'user') {
       const content = item.parts.map(writePart);
       messages.push({

@@ -28,8 +28,9 @@ export interface ChatOptions extends ServerOptions {
  */
 export function* renderChatInSlices(request: WireRequest, options: ChatOptions = {}): Sliced<Rendered<ChatBody>> {
   const { systemRole = 'system', isStrict = false, outputCapField = 'max_completion_tokens' } = options;
-  const arranged = yield* arrangeInSlices(request, 'openai-chat', options.callIds);
-  const messages = yield* layMessages(arranged.items);
+  const { callIds, takesLaterSystem = !isStrict } = options;
+  const arranged = yield* arrangeInSlices(request, 'openai-chat', { callIds, takesLaterSystem });
+  const messages = yield* layMessages(arranged.items, systemRole);
   const alternated = isStrict ? alternateRoles(messages) : messages;
   yield;
   const laid = [...writeSystem(arranged.system, systemRole), ...keepReasoning(alternated, options)];
@@ -48,7 +49,7 @@ export function* renderChatInSlices(request: WireRequest, options: ChatOptions =
 }
 
 /**
- * Joins all system texts into one message, because strict chat templates refuse a second system message (wire rule C5).
+ * Joins the first system texts into one message, because strict chat templates refuse a second system message (wire rule C5).
  */
 function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'developer'): LaidMessage[] {
   if (system.length === 0) return [];

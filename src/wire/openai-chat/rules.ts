@@ -73,18 +73,19 @@ function* writesArgumentsAsText({ untextedCalls }: ChatView): Generator<Breach> 
 }
 
 /**
- * Wire rule C5: system and developer messages come first. A strict chat template requires that user and assistant
- * messages then alternate, and that an answer follows tool results before the next user message. While calls still lack
- * results, no answer is required.
+ * Wire rule C5: system and developer messages come first, if the server does not take them later. A strict chat template
+ * does not. It requires that user and assistant messages then alternate, and that an answer follows tool results before the
+ * next user message. While calls still lack results, no answer is required.
  */
 function* ordersRoles(view: ChatView, context: RuleContext): Generator<Breach> {
   const { chat } = view;
-  const { hasStrictTemplate } = context;
+  const { hasStrictTemplate, habits = {} } = context;
+  const takesLaterSystem = habits.takesLaterSystem ?? hasStrictTemplate !== true;
   const isOpen = findOpenable(view, context).size > 0;
   const start = chat.findIndex(({ role }) => !isSystem(role));
   if (start < 0) return;
   for (const [index, { path, role }] of chat.entries()) {
-    if (index > start && isSystem(role))
+    if (index > start && isSystem(role) && !takesLaterSystem)
       yield { path, message: `a ${role} message follows other messages: it must come first` };
     const isTwin = index > 0 && chat[index - 1]?.role === role && role !== 'tool';
     if (hasStrictTemplate === true && isTwin)

@@ -38,6 +38,8 @@ function writeItem(item: ArrangedItem, isFirst: boolean, ids: Set<unknown>): Lai
       const content = item.parts.map(writePart);
       return [{ item: { type: 'message', role: 'user', content }, origins: content.map(() => origin) }];
     }
+    case 'system':
+      return [writeDeveloper(item)];
     case 'assistant': {
       const sent = writeOwnItems(item, ids) ?? writeAssistant(item);
       return sent.map((one) => ({ item: one, origins: [origin] }));
@@ -49,6 +51,11 @@ function writeItem(item: ArrangedItem, isFirst: boolean, ids: Set<unknown>): Lai
       return [{ item: { type: 'function_call_output', call_id: item.callId, output }, origins: [origin] }];
     }
   }
+}
+
+export function writeDeveloper({ origin, text }: { readonly origin: Origin; readonly text: string }): LaidItem {
+  const content = [{ type: 'input_text' as const, text }];
+  return { item: { type: 'message', role: 'developer', content }, origins: [origin] };
 }
 
 function writeAssistant({ text, calls }: ArrangedAssistant): ResponsesItem[] {

@@ -3,9 +3,9 @@ import type { Sliced } from '../../domain/sliced.ts';
 import { type ArrangedSystem, arrangeInSlices } from '../arrange.ts';
 import { NO_ORIGIN, type Rendered, type WireRequest } from '../wire-request.ts';
 import type { ResponsesBody, ResponsesTool } from './body.ts';
-import { type LaidItem, layItems } from './layout.ts';
+import { layItems, writeDeveloper } from './layout.ts';
 
-export interface ResponsesOptions extends Pick<ProviderHabits, 'callIds'> {
+export interface ResponsesOptions extends Pick<ProviderHabits, 'callIds' | 'takesLaterSystem'> {
   /**
    * If true, asks the server for the model's encrypted reasoning. A model that does not reason refuses such a request.
    * Default true.
@@ -23,13 +23,13 @@ const MIN_OUTPUT_TOKENS = 16;
  */
 export function* renderResponsesInSlices(
   request: WireRequest,
-  { isReasoning = true, callIds }: ResponsesOptions = {},
+  { isReasoning = true, callIds, takesLaterSystem = true }: ResponsesOptions = {},
 ): Sliced<Rendered<ResponsesBody>> {
-  const arranged = yield* arrangeInSlices(request, 'openai-responses', callIds);
+  const arranged = yield* arrangeInSlices(request, 'openai-responses', { callIds, takesLaterSystem });
   const items = yield* layItems(arranged.items);
   const [prompt, logged] = splitSystem(arranged.system);
   yield;
-  const laid = [...logged.map(writeLogged), ...items];
+  const laid = [...logged.map(writeDeveloper), ...items];
   return {
     format: 'openai-responses',
     body: {
@@ -53,11 +53,6 @@ export function* renderResponsesInSlices(
 function splitSystem(system: readonly ArrangedSystem[]): [ArrangedSystem | undefined, readonly ArrangedSystem[]] {
   const [first, ...rest] = system;
   return first?.origin === NO_ORIGIN ? [first, rest] : [undefined, system];
-}
-
-function writeLogged({ origin, text }: ArrangedSystem): LaidItem {
-  const content = [{ type: 'input_text' as const, text }];
-  return { item: { type: 'message', role: 'developer', content }, origins: [origin] };
 }
 
 /**

@@ -10,7 +10,7 @@ import { NO_ORIGIN, type Origin, type Rendered, type Violation, type WireRequest
 
 /**
  * Wire rule X10: all messages of the context are sent, in their order. Only a tool result may move, to directly after
- * its call. System messages are skipped, because the formats move them to the front.
+ * its call. The system messages at the start are skipped, because the formats join them with the system prompt.
  */
 export function* checkOrder(
   { messages }: Pick<WireRequest, 'messages'>,
@@ -18,13 +18,14 @@ export function* checkOrder(
 ): Sliced<Violation[]> {
   const violations: Violation[] = [];
   const callers = yield* findCallers(messages);
+  const start = messages.findIndex(({ role }) => role !== 'system');
   const seen = new Set<Origin>();
   let last: Origin = -1;
   yield* forEachInSlices(sent, (origins, index) => {
     const report = (message: string) => violations.push({ rule: 'X10', path: pathOf(format, index), message });
     for (const origin of origins) {
       const message = messages[origin];
-      if (message === undefined || message.role === 'system' || seen.has(origin)) continue;
+      if (message === undefined || origin < start || seen.has(origin)) continue;
       seen.add(origin);
       if (message.role !== 'tool') {
         if (origin < last) report(`message ${origin} of the context is sent after message ${last}`);
@@ -35,7 +36,7 @@ export function* checkOrder(
     }
   });
   yield* forEachInSlices(messages, ({ role }, origin) => {
-    if (role === 'system' || seen.has(origin)) return;
+    if (origin < start || seen.has(origin) || (start < 0 && role === 'system')) return;
     violations.push({ rule: 'X10', path: '', message: `message ${origin} of the context is not sent` });
   });
   return violations;
