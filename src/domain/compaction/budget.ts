@@ -102,7 +102,7 @@ export function explainInfeasible(
       return protection !== undefined && kinds.includes(protection) ? sum + weight : sum;
     }, 0);
   const bound = (sum: number): number => Math.floor(scaleTokens(sum, overhead.calibration * limits.upperBoundFactor));
-  const [system, pins] = [tokensOf('system', 'prefix'), tokensOf('pin')];
+  const [system, pins] = [tokensOf('system', 'last_system', 'prefix'), tokensOf('pin')];
   const [live, retained] = [
     tokensOf('open_round', 'unread', 'last_user', 'input', 'read_user'),
     tokensOf('retention', 'first_user'),

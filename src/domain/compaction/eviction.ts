@@ -97,10 +97,10 @@ class GroupCut implements Cut {
 }
 
 /**
- * Lists the groups that may be evicted: those whose messages are all droppable, oldest first, and the others. A summary that this
- * pass wrote is in neither list.
+ * Lists the groups that may be evicted: the droppable ones, oldest first, and the others. A summary that this pass wrote is in
+ * neither list.
  */
-export function evictionCandidates({ groups, protections, items }: Layout): {
+export function evictionCandidates({ groups, protections, items, droppable: wanted }: Layout): {
   readonly droppable: readonly number[];
   readonly others: readonly number[];
 } {
@@ -108,8 +108,7 @@ export function evictionCandidates({ groups, protections, items }: Layout): {
   const others: number[] = [];
   groups.forEach(({ positions }, index) => {
     if (protections[index] !== undefined || positions.some((position) => items[position]?.isFresh === true)) return;
-    const isDroppable = positions.every((position) => items[position]?.message.droppable === true);
-    (isDroppable ? droppable : others).push(index);
+    (wanted.has(index) ? droppable : others).push(index);
   });
   return { droppable, others };
 }

@@ -24,7 +24,7 @@ export class RemovedGroups {
    * @param floor messages that were in the floor when the pass began. As messages go, the window reaches older ones
    */
   *add(
-    { items, groups, groupWeights }: Layout,
+    { items, groups, groupWeights, droppable }: Layout,
     removed: Iterable<number>,
     floor: ReadonlyMap<ContextItem, unknown>,
   ): Sliced<void> {
@@ -32,8 +32,8 @@ export class RemovedGroups {
     yield* forEachInSlices([...removed], (index) => {
       const own = (groups[index]?.positions ?? []).map((position) => items[position] as ContextItem);
       const isFloor = own.some(({ from }) => floorSeqs.has(from));
-      // The author of droppable messages wants them to go, but the floor keeps its order.
-      if (!isFloor && own.every(({ message }) => message.droppable === true)) return;
+      // Droppable messages are to go, but the floor keeps its order.
+      if (!isFloor && droppable.has(index)) return;
       this.#removed.push({ items: own, weight: groupWeights[index] as Weight, isFloor });
     });
   }

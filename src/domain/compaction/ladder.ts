@@ -47,7 +47,7 @@ const isInput = (protection: Protection | undefined): boolean => protection === 
 
 /**
  * The steps that make a context smaller, from the cheapest loss to the most expensive:
- * 1. drop: remove groups that their author marked as droppable.
+ * 1. drop: remove groups that their author marked as droppable, and system messages that a newer one repeats.
  * 2. mask: replace superseded results by a short note, all old results if the policy says so, pictures after an overflow.
  * 3. summarize: replace sequences by their summaries.
  * 4. clip: shorten the largest messages to what matters in them.
@@ -196,13 +196,10 @@ export class Ladder {
     this.#steps.splice(0, Infinity, ...earlier, { ...last, ...weight });
   }
 
-  /** Removes groups whose messages are all droppable, regardless of the budget. */
+  /** Removes droppable groups, regardless of the budget. */
   *#drop(): Sliced<void> {
-    const { groups, protections } = yield* this.layOut();
-    const dropped = groups.flatMap(({ positions }, index) => {
-      const mayGo = protections[index] === undefined;
-      return mayGo && positions.every((position) => this.#items[position]?.message.droppable === true) ? [index] : [];
-    });
+    const { droppable, protections } = yield* this.layOut();
+    const dropped = [...droppable].filter((group) => protections[group] === undefined);
     yield;
     yield* this.#remove('drop', new Set(dropped));
   }

@@ -6,7 +6,8 @@ import { forEachInSlices, mapInSlices, type Sliced } from '../sliced.ts';
 
 /**
  * Why a group stays in the context.
- * - `system`, `pin`, `open_round`: always whole.
+ * - `system`, `pin`, `open_round`: always whole. `system` are the system messages before the first user message.
+ * - `last_system`: the last of the other system messages. A hard reason may shorten it. Never removed.
  * - `last_user`: the last user message, or an input of the running turn, which the model has not read. Always whole.
  * - `input`: an input of the running turn that the model has read. A hard reason may shorten it, after everything older has
  *   left and everything newer is short. Never removed.
@@ -18,6 +19,7 @@ import { forEachInSlices, mapInSlices, type Sliced } from '../sliced.ts';
  */
 export type Protection =
   | 'system'
+  | 'last_system'
   | 'pin'
   | 'open_round'
   | 'last_user'
@@ -35,6 +37,8 @@ export interface Layout extends Grouping {
   readonly items: readonly ContextItem[];
   /** Protection, by index of the group. Undefined if the group may be removed. */
   readonly protections: readonly (Protection | undefined)[];
+  /** Groups whose author, or a newer system message of the same text, wants them to go. */
+  readonly droppable: ReadonlySet<number>;
   /** Weight, by index of the group. */
   readonly groupWeights: readonly Weight[];
   /** Index of the group that holds the log's first user message, if the floor protects it. */
@@ -95,10 +99,29 @@ function* completeLayout(
   const { groups } = grouping;
   const groupWeights = yield* weighGroups(items, groups);
   const protections = yield* protectGroups(items, groups, policy, landmarks);
+  const droppable = yield* findDroppable(items, groups);
   const { firstUserSeq } = landmarks;
   const first = groups.findIndex(({ positions: [at = -1] }) => holdsFirstUser(items[at], firstUserSeq));
   const isKept = policy.keepFirstUser && isFloor(protections[first]);
-  return { items, ...grouping, groupWeights, protections, firstUserGroup: isKept ? first : undefined };
+  return { items, ...grouping, droppable, groupWeights, protections, firstUserGroup: isKept ? first : undefined };
+}
+
+/**
+ * Finds the groups that their author marked as droppable, and the system messages that a newer one repeats, with other
+ * numbers if any: a reminder with the time, for example.
+ */
+function* findDroppable(items: readonly ContextItem[], groups: readonly Group[]): Sliced<ReadonlySet<number>> {
+  const droppable = new Set<number>();
+  const texts = new Set<string>();
+  yield* forEachInSlices(groups.toReversed(), ({ kind, positions }, fromEnd) => {
+    const group = groups.length - 1 - fromEnd;
+    if (positions.every((position) => items[position]?.message.droppable === true)) droppable.add(group);
+    if (kind !== 'system') return;
+    const text = (items[positions[0] as number] as ContextItem).message.content.replace(/\d+/g, '0');
+    if (texts.has(text)) droppable.add(group);
+    texts.add(text);
+  });
+  return droppable;
 }
 
 function* weighGroups(items: readonly ContextItem[], groups: readonly Group[]): Sliced<Weight[]> {
@@ -175,7 +198,7 @@ export function isFixed(protection: Protection | undefined): boolean {
 
 /** Checks whether a hard reason permits to shorten messages with this protection before the inputs of the running turn. */
 export function isFlexible(protection: Protection | undefined): boolean {
-  return isFloor(protection) || protection === 'unread';
+  return isFloor(protection) || protection === 'unread' || protection === 'last_system';
 }
 
 function* protectGroups(
@@ -185,15 +208,18 @@ function* protectGroups(
   { firstUserSeq, lastModelSeq, inputs, prefixEnd = 0 }: Landmarks,
 ): Sliced<(Protection | undefined)[]> {
   const lastUser = items.findLastIndex((item) => item.message.role === 'user');
+  const lastSystem = items.findLastIndex((item) => item.message.role === 'system');
+  const firstOther = items.find((item) => item.message.role !== 'system')?.from ?? Infinity;
   // A round that reaches into the window is kept whole.
   const windowStart = items.length - policy.retentionWindow;
   return yield* mapInSlices(groups, (group): Protection | undefined => {
     const { positions } = group;
     const first = positions[0] as number;
     const last = positions[positions.length - 1] as number;
-    if (group.kind === 'system') return 'system';
+    if (group.kind === 'system' && (items[first] as ContextItem).from < (firstUserSeq ?? firstOther)) return 'system';
     if (positions.some((position) => items[position]?.message.pinned === true)) return 'pin';
     if (group.isOpen) return 'open_round';
+    if (first === lastSystem) return 'last_system';
     const asked = protectUser(items[first] as ContextItem, first === lastUser, { lastModelSeq, inputs });
     if (asked !== undefined) return asked;
     if (group.kind === 'round' && (items[last] as ContextItem).from > lastModelSeq) return 'unread';

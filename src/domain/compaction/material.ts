@@ -42,7 +42,7 @@ function measureFixed({ groupWeights, protections }: Layout, { unit, budget, isH
   groupWeights.forEach((weight, group) => {
     const protection = protections[group];
     if (!isFixed(protection)) return;
-    if (protection === 'unread') unread += weight[unit];
+    if (protection === 'unread' || (protection === 'last_system' && isHard)) unread += weight[unit];
     else if (protection === 'read_user' && isHard) readUser += weight[unit];
     else whole += weight[unit];
   });

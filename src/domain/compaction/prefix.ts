@@ -51,9 +51,10 @@ export function findPrefixEnd(
   // Inputs, the last user message, and everything from the last message of the model on may be fixed. They come off first.
   const lastModel = items.findLastIndex(({ message: { role } }) => role === 'assistant');
   const lastUser = items.findLastIndex(({ message: { role } }) => role === 'user');
+  const firstOther = items.findIndex(({ message: { role } }) => role !== 'system');
   const fixed = items.filter(
     ({ message, from }, position) =>
-      message.role === 'system' ||
+      position < firstOther ||
       message.pinned === true ||
       inputs?.has(from) === true ||
       position === lastUser ||
