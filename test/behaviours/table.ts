@@ -2,6 +2,7 @@ import type { Behaviour } from './behaviour.ts';
 import { ENDINGS } from './endings.ts';
 import { REASONINGS } from './reasoning.ts';
 import { ACCOUNTS, OVERFLOWS, PICTURES } from './refusals.ts';
+import { SYSTEM_MESSAGES } from './system-messages.ts';
 import { OUTPUTS, TOOL_CALLS } from './tool-calls.ts';
 
 export interface Topic {
@@ -15,6 +16,7 @@ export const BEHAVIOURS: readonly Topic[] = [
   { title: 'Responses through gateways', behaviours: OUTPUTS },
   { title: 'Tool calls as servers send them', behaviours: TOOL_CALLS },
   { title: 'Reasoning that must go back, and refused reasoning', behaviours: REASONINGS },
+  { title: 'System messages behind other messages', behaviours: SYSTEM_MESSAGES },
   { title: 'Requests that are too long', behaviours: OVERFLOWS },
   { title: 'Pictures', behaviours: PICTURES },
   { title: 'Accounts, settings and rate limits', behaviours: ACCOUNTS },

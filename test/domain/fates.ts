@@ -3,6 +3,7 @@ import type { SettledContext } from '../../src/domain/compaction/settle.ts';
 import { hasHardReason, hasTokenReason } from '../../src/domain/compaction/thresholds.ts';
 import type { Context, ContextItem } from '../../src/domain/context.ts';
 import { contextOfStory, type TakenPass } from './passes.ts';
+import { findSystemPlaces } from './system-places.ts';
 
 /** Fate of a context item under compaction: it stays, it is gone, or the summary of this range replaced it. */
 export type Fate = 'kept' | 'gone' | `under ${number}-${number}`;
@@ -45,16 +46,26 @@ export function ownersOf(items: readonly ContextItem[]): number[] {
 }
 
 /**
- * Positions of groups whose messages are all droppable. They are removed, and a summary may cover messages around them.
+ * Positions of groups whose messages are all droppable, or that a newer system message repeats. They are removed, and a
+ * summary may cover messages around them.
  */
-export function droppablePositions(items: readonly ContextItem[]): Set<number> {
+export function droppablePositions({ request: { context, firstUserSeq } }: Pick<TakenPass, 'request'>): Set<number> {
+  const { items } = context;
   const owners = ownersOf(items);
-  const kept = new Set(owners.filter((_, position) => items[position]?.message.droppable !== true));
+  const { repeated } = findSystemPlaces(items, firstUserSeq);
+  const isDroppable = (position: number): boolean =>
+    items[position]?.message.droppable === true || repeated.has(position);
+  const kept = new Set(owners.filter((_, position) => !isDroppable(position)));
   return positionsOf(owners, new Set(owners.filter((owner) => !kept.has(owner))));
 }
 
-/** Positions that always stay: system, pinned groups, open tool rounds, unread results and the last user message. */
-export function fixedPositions(items: readonly ContextItem[]): Set<number> {
+/**
+ * Positions that always stay: the first system messages and the last one, pinned groups, open tool rounds, unread results and
+ * the last user message.
+ */
+export function fixedPositions({ request: { context, firstUserSeq } }: Pick<TakenPass, 'request'>): Set<number> {
+  const { items } = context;
+  const { first, last } = findSystemPlaces(items, firstUserSeq);
   const owners = ownersOf(items);
   const lastUser = items.findLastIndex((item) => item.message.role === 'user');
   // A summary replaces messages of the model, so it counts as the model's message.
@@ -64,7 +75,8 @@ export function fixedPositions(items: readonly ContextItem[]): Set<number> {
   items.forEach(({ message }, position) => {
     const isOpen = message.toolCalls?.some((call) => !answered.has(call.id)) === true;
     const isUnread = message.role === 'tool' && position > lastSaid;
-    if (message.role === 'system' || message.pinned === true || isOpen || isUnread || position === lastUser) {
+    const isFixedSystem = first.has(position) || position === last;
+    if (isFixedSystem || message.pinned === true || isOpen || isUnread || position === lastUser) {
       fixedOwners.add(owners[position] as number);
     }
   });

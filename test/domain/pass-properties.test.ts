@@ -19,6 +19,7 @@ import {
 import { type TakenPass, takePass } from './passes.ts';
 import { forEachPlayed, playAll, RUNS } from './played.ts';
 import { cycleShares } from './scenarios.ts';
+import { findSystemPlaces } from './system-places.ts';
 
 function forEachPass(check: (pass: TakenPass) => void): void {
   forEachPlayed(({ passes }) => passes.forEach(check));
@@ -55,11 +56,13 @@ describe('a compaction pass over any history, with any policy and any reasons', 
   test('a summary never replaces protected messages, and replaces user messages only with the setting `scope: prefix` or for a token reason', () => {
     forEachVersion((pass) => {
       const floor = floorPositions(pass);
-      const taken = ['assistant', 'tool', 'summary', ...(mayFold(pass) ? ['user'] : [])];
-      const dropped = droppablePositions(pass.request.context.items);
+      const { first, last } = findSystemPlaces(pass.request.context.items, pass.request.firstUserSeq);
+      const taken = ['assistant', 'tool', 'summary', 'system', ...(mayFold(pass) ? ['user'] : [])];
+      const dropped = droppablePositions(pass);
       fatesOf(pass).forEach((fate, position) => {
         if (!fate.startsWith('under') || dropped.has(position)) return;
         expect(taken).toContain(pass.request.context.items[position]?.message.role);
+        expect(first.has(position) || position === last).toBe(false);
         expect(floor.has(position) && !maySummaryTake(pass, position)).toBe(false);
       });
     });
@@ -73,7 +76,7 @@ describe('a compaction pass over any history, with any policy and any reasons', 
       if (!pass.settlement.steps.some(({ step }) => step === 'evict' || step === 'relax')) return;
       const first = contextAfter(pass).items.find((item) => item.message.role !== 'system');
       if (first === undefined || ['user', 'summary'].includes(first.message.role)) return;
-      const stays = new Set([...fixedPositions(items), ...floorPositions(pass)]);
+      const stays = new Set([...fixedPositions(pass), ...floorPositions(pass)]);
       expect(stays.has(items.findIndex((item) => item.from === first.from))).toBe(true);
     });
   });

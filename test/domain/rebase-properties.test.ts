@@ -22,7 +22,7 @@ function evictMeanwhile(pass: TakenPass, owners: ReadonlySet<number>): Version {
 /** Removable groups, divided into those that the plan changes and the others. */
 function removableOwners({ request, plan }: TakenPass): { planned: number[]; others: number[] } {
   const { items } = request.context;
-  const fixed = fixedPositions(items);
+  const fixed = fixedPositions({ request });
   const ranges: readonly SeqRange[] = [...plan.sequences, ...plan.evict, ...(plan.shorten ?? [])];
   const isPlanned = (position: number): boolean => {
     const { from } = items[position] as (typeof items)[number];
@@ -81,7 +81,7 @@ describe('a plan whose live version changed', () => {
       const version = { ...live, number: live.number + 1, segments: [...settlement.segments] };
       const request = { ...pass.request, context };
       const fates = fatesOf({ ...pass, request, settlement, story: storyOf(pass, version, texts) });
-      const dropped = droppablePositions(context.items);
+      const dropped = droppablePositions({ request });
       ownersOf(context.items).forEach((owner, position) => {
         if (!dropped.has(owner)) expect(fates[position]).toBe(fates[owner]);
       });

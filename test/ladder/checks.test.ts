@@ -150,7 +150,7 @@ describe('the checks find a mutated version', () => {
       () => ({ ...soft, prepared: { ...soft.prepared, system: 'Be brief.' } }),
     ],
     [
-      'a version keeps the system messages and the last user message that the model has not read',
+      'a version keeps the first system messages and the last user message that the model has not read',
       () => without(soft, 1),
     ],
     [

@@ -8,6 +8,7 @@ import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
 import { weighVersion } from '../../src/domain/version.ts';
 import { wireFormats } from '../../src/wire/formats.ts';
 import type { PreparedAgent } from '../../src/workers/prepared-agent.ts';
+import { findSystemPlaces } from '../domain/system-places.ts';
 import { coversSeq, floorOrder, type ProtectedGroup, type ProtectionInput, protectGroups } from './floor.ts';
 import { isBudgetAGoal, isOverBudget, messagesOf, namesOfBroken, type SeenPass, weighSent } from './seen-pass.ts';
 
@@ -44,12 +45,17 @@ const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
       .filter(({ pinned }) => pinned === true)
       .every((message) => messagesOf(after).some((other) => isDeepStrictEqual(other, message))) &&
     prepared.policy.pins.every((pin) => prepared.system.includes(pin)),
-  'a version keeps the system messages and the last user message that the model has not read': ({ before, after }) => {
+  'a version keeps the first system messages and the last user message that the model has not read': ({
+    before,
+    after,
+    firstUserSeq,
+  }) => {
     const kept = new Set(messagesOf(after));
     const messages = messagesOf(before);
     const live = messages.findLastIndex(({ role }) => role === 'user');
     const isRead = messages.slice(live).some(({ role }) => role === 'assistant' || role === 'summary');
-    const fixed = messages.filter(({ role }, position) => role === 'system' || (position === live && !isRead));
+    const { first } = findSystemPlaces(before.items, firstUserSeq);
+    const fixed = messages.filter((_, position) => first.has(position) || (position === live && !isRead));
     return fixed.every((message) => kept.has(message));
   },
   'a version keeps unanswered tool rounds unchanged': ({ before, after }) => {

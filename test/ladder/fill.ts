@@ -1,5 +1,6 @@
 import { type ContextItem, weighItems } from '../../src/domain/context.ts';
 import { addWeights, subtractWeights, type Weight } from '../../src/domain/message.ts';
+import { findSystemPlaces } from '../domain/system-places.ts';
 import { floorOrder, type ProtectedGroup, protectGroups } from './floor.ts';
 import { isBudgetAGoal, isOverBudget, limitsOf, type SeenPass, sizeOf, weighSent } from './seen-pass.ts';
 
@@ -17,8 +18,10 @@ export function findFitting(pass: SeenPass): string[] {
   const floor = floorOrder({ policy, context: pass.before, firstUserSeq: pass.firstUserSeq });
   // The oldest groups of the floor leave first, so only the last that left may return.
   const next = floor.findLast((group) => isGone(pass, group));
+  const { repeated } = findSystemPlaces(pass.before.items, pass.firstUserSeq);
   return groups.flatMap((group) => {
-    if (group.items.every(({ message }) => message.droppable === true)) return [];
+    const isRepeated = group.positions.some((position) => repeated.has(position));
+    if (isRepeated || group.items.every(({ message }) => message.droppable === true)) return [];
     if (!isGone(pass, group)) return findShortened(pass, group).map(nameOf);
     const mayReturn = group.protection !== 'floor' || nameOf(group.items[0]) === nameOf(next?.items[0]);
     return mayReturn && mayStand(pass, group) && fits(pass, weighItems(group.items)) ? [nameOf(group.items[0])] : [];

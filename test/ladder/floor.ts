@@ -2,6 +2,7 @@ import type { Context, ContextItem } from '../../src/domain/context.ts';
 import { type Group, groupMessages } from '../../src/domain/group.ts';
 import type { Message, Weight } from '../../src/domain/message.ts';
 import type { Policy } from '../../src/domain/policy.ts';
+import { findSystemPlaces } from '../domain/system-places.ts';
 import { weighSent } from './seen-pass.ts';
 
 /** A context, and the settings that decide which of its messages compaction must keep. */
@@ -14,8 +15,9 @@ export interface ProtectionInput {
 
 /**
  * Why compaction keeps a group.
- * - `fixed`: system, pinned messages, unanswered rounds, and the last user message if the model has not read it.
- * - `unread`: tool rounds with a result that the model has not read. A hard compaction may clip them, but never remove them.
+ * - `fixed`: the first system messages, pinned messages, unanswered rounds, and the last user message if the model has not
+ *   read it.
+ * - `unread`: tool rounds with a result that the model has not read, and the last of the later system messages. A hard compaction may clip them, but never remove them.
  * - `asked`: the last user message, if the model has read it. A hard compaction may clip it or copy it into a summary.
  * - `floor`: the rest of the retention window, which a hard compaction may remove.
  */
@@ -34,16 +36,19 @@ export function protectGroups({ policy, context: { items }, firstUserSeq }: Prot
   const live = messages.findLastIndex(({ role }) => role === 'user');
   // A summary may also replace the first user message.
   const lastModelPosition = messages.findLastIndex(({ role }) => role === 'assistant' || role === 'summary');
+  const { first, last } = findSystemPlaces(items, firstUserSeq);
   const windowStart = items.length - policy.retentionWindow;
   return groupMessages(messages).map((group) => {
     const { positions, isOpen, kind } = group;
     const own = positions.map((position) => items[position] as ContextItem);
-    const isFixed = kind === 'system' || isOpen || own.some(isPinned);
+    const isFixed = positions.some((position) => first.has(position)) || isOpen || own.some(isPinned);
     const isLive = positions.includes(live);
     const isFloor =
       positions.some((position) => position >= windowStart) ||
       (policy.keepFirstUser && own.some((item) => coversSeq(item, firstUserSeq)));
-    const isUnread = kind === 'round' && positions.some((position) => position > lastModelPosition);
+    const isUnread =
+      (kind === 'round' && positions.some((position) => position > lastModelPosition)) ||
+      positions.some((position) => position === last);
     const kept = { isFixed, isLive, isRead: live < lastModelPosition, isUnread, isFloor };
     return { ...group, items: own, protection: protectionOf(kept) };
   });

@@ -23,6 +23,7 @@ const profileSchema = z.strictObject({
     steps: z.array(z.strictObject({ aboveInputTokens: tokens, ...prices })).optional(),
   }),
   retiresOn: day.optional(),
+  habits: z.strictObject({ takesLaterSystem: z.boolean() }).optional(),
   abilities: z.strictObject({
     thinking: z.array(z.enum(THINKING_TYPES)).min(1).optional(),
     defaultThinking: z.enum(['off', 'adaptive']).optional(),

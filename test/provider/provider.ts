@@ -47,6 +47,7 @@ const STRICTNESS: Strictness = {
   windowTokens: 200_000,
   maxBytes: 32 * 1024 * 1024,
   hasStrictTemplate: false,
+  takesLaterSystem: false,
   needsReasoning: false,
   countTokens: estimateTokens,
 };

@@ -31,6 +31,8 @@ export interface Strictness {
   readonly maxBytes: number;
   /** Chat Completions only: the chat template requires alternating user and assistant messages (wire rule C5). */
   readonly hasStrictTemplate: boolean;
+  /** Models take system messages behind other messages (wire rules A1, C5). */
+  readonly takesLaterSystem: boolean;
   /** Chat Completions only: `reasoning_content` must be sent back inside a tool loop (wire rule C7). */
   readonly needsReasoning: boolean;
   /** Counts the tokens of a request. */

@@ -42,12 +42,29 @@ function render(
   return renderAnthropic(requestOf(messages, more), { hasCacheMarks: false, ...options }).body;
 }
 
-test('the Anthropic request has the agent’s prompt and the log’s system messages in its parameter `system` (wire rule A1)', () => {
-  const system: Message = { role: 'system', content: 'Use French.' };
-  const body = render([user('Hi'), says('Salut'), system, user('Go')], {}, { system: 'Be brief.' });
+const told = (content: string): Message => ({ role: 'system', content });
+
+test('the Anthropic request has the agent’s prompt and the first system messages in its parameter `system` (wire rule A1)', () => {
+  const body = render([told('Use French.'), user('Hi'), says('Salut'), user('Go')], {}, { system: 'Be brief.' });
   expect(body.system).toEqual([text('Be brief.'), text('Use French.')]);
   expect(body.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
   expect(render([user('Hi')])).not.toHaveProperty('system');
+});
+
+test('the Anthropic request has a later system message in its place: as a marked text, or as a system message for a model that takes it', () => {
+  const history = [user('Hi'), told('Use French.'), told('Be kind.'), says('Salut'), told('Use German.'), user('Go')];
+  const marked = (content: string) => text(`<system_message>\n${content}\n</system_message>`);
+  expect(render(history).messages).toEqual([
+    { role: 'user', content: [text('Hi'), marked('Use French.'), marked('Be kind.')] },
+    { role: 'assistant', content: [text('Salut')] },
+    { role: 'user', content: [marked('Use German.'), text('Go')] },
+  ]);
+  expect(render(history, { takesLaterSystem: true }).messages).toEqual([
+    { role: 'user', content: [text('Hi')] },
+    { role: 'system', content: [text('Use French.'), text('Be kind.')] },
+    { role: 'assistant', content: [text('Salut')] },
+    { role: 'user', content: [marked('Use German.'), text('Go')] },
+  ]);
 });
 
 test('the Anthropic request starts with an added user message when the history starts with another role (wire rule A2)', () => {

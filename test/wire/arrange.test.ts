@@ -28,22 +28,23 @@ function callsOf({ items }: ArrangedRequest): WireCall[] {
 }
 
 describe('order', () => {
-  test('a request is arranged with tool results after their call and system messages first, each with its position in the log (wire rule X10)', () => {
-    const hidden: Message = { role: 'system', content: 'Use French.' };
+  test('a request is arranged with the first system messages first, and tool results after their call, each with its position in the log (wire rule X10)', () => {
+    const says = (content: string): Message => ({ role: 'system', content });
     const { items, system } = arrange(
-      [user('Go'), calls({}), hidden, user('!'), result('a')],
+      [says('Use French.'), user('Go'), calls({}), says('Use German.'), user('!'), result('a')],
       'anthropic',
       'Be brief.',
     );
     expect(items.map(({ kind, origin }) => [kind, origin])).toEqual([
-      ['user', 0],
-      ['assistant', 1],
-      ['result', 4],
+      ['user', 1],
+      ['assistant', 2],
+      ['result', 5],
       ['user', 3],
+      ['user', 4],
     ]);
     expect(system).toEqual([
       { origin: NO_ORIGIN, text: 'Be brief.' },
-      { origin: 2, text: 'Use French.' },
+      { origin: 0, text: 'Use French.' },
     ]);
   });
 

@@ -66,12 +66,25 @@ describe('order and roles', () => {
     });
   });
 
-  test('the Chat Completions request starts with one message that joins the prompt and the log’s system messages (wire rule C5)', () => {
-    const history = [user('Hi'), says('Salut'), { role: 'system', content: 'Use French.' } as const, user('Go')];
+  const told = (content: string): Message => ({ role: 'system', content });
+
+  test('the Chat Completions request starts with one message that joins the prompt and the first system messages (wire rule C5)', () => {
+    const history = [told('Use French.'), user('Hi'), says('Salut'), user('Go')];
     const { messages } = render(history, { systemRole: 'developer' }, { system: 'Be brief.' });
     expect(messages[0]).toEqual({ role: 'developer', content: [text('Be brief.'), text('Use French.')] });
     expect(messages.map(({ role }) => role)).toEqual(['developer', 'user', 'assistant', 'user']);
     expect(render(history).messages[0]).toEqual({ role: 'system', content: 'Use French.' });
+  });
+
+  test('the Chat Completions request has a later system message in its place, as a marked text for a server that takes system messages only first', () => {
+    const history = [user('Hi'), says('Salut'), told('Use French.'), user('Go')];
+    const marked = user('<system_message>\nUse French.\n</system_message>');
+    const developer = { role: 'developer', content: 'Use French.' };
+    expect(render(history, { systemRole: 'developer' }).messages[2]).toEqual(developer);
+    expect(render(history, { takesLaterSystem: false }).messages[2]).toEqual(marked);
+    const strict = render(history, { isStrict: true }).messages;
+    expect(strict.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+    expect(strict[2]).toEqual({ role: 'user', content: [text(String(marked.content)), text('Go')] });
   });
 
   test('the Chat Completions request has a user message first, even if the history does not (wire rule X5)', () => {

@@ -79,27 +79,25 @@ export function readContents(body: unknown): Contents {
 }
 
 /**
- * Returns what a request must contain for a provider: system texts first, then the messages, with tool results after
- * their calls.
+ * Returns what a request must contain for a provider: the agent's prompt, then the messages, with tool results after their
+ * calls.
  */
 export function expectedContents({ system, messages }: WireRequest, format: WireFormat): Contents {
   const ordered = groupMessages(messages).flatMap(({ positions }) => positions.map((at) => messages[at] as Message));
-  const logged = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
-  const others = ordered.filter(({ role }) => role !== 'system');
-  const made = others.flatMap(({ toolCalls = [] }) => toolCalls);
+  const made = ordered.flatMap(({ toolCalls = [] }) => toolCalls);
   return {
-    texts: [system, ...logged, ...others.flatMap(textsOf)]
+    texts: [system, ...ordered.flatMap(textsOf)]
       .filter((text) => text.trim() !== '')
       .map((text) => text.toWellFormed()),
-    pictures: others
+    pictures: ordered
       // Wire rule A12: Anthropic accepts no picture in the result of a failed tool call.
       .filter(({ isError }) => !(format === 'anthropic' && isError === true))
-      .flatMap((message) => (message.role === 'assistant' ? [] : readParts(message).flatMap(pictureOf))),
+      .flatMap((message) => (isTextOnly(message) ? [] : readParts(message).flatMap(pictureOf))),
     calls: made.map((call) => {
       const { input, arguments: given } = readCallArguments(call);
       return JSON.stringify(format === 'anthropic' ? input : JSON.parse(given));
     }),
-    answered: others.flatMap(({ toolCallId }) =>
+    answered: ordered.flatMap(({ toolCallId }) =>
       toolCallId === undefined ? [] : [made.findIndex(({ id }) => id === toolCallId)],
     ),
   };
@@ -111,6 +109,10 @@ function textsOf(message: Message): string[] {
   if (role === 'assistant') return [content.trimEnd()];
   if (summary !== undefined) return [renderSummary(content, summary)];
   return readParts(message).flatMap((part) => (part.kind === 'text' ? [part.text] : []));
+}
+
+function isTextOnly({ role }: Message): boolean {
+  return role === 'assistant' || role === 'system';
 }
 
 function pictureOf(part: Part): string[] {

@@ -38,6 +38,7 @@ function refuse(route: Route, request: WireRequest): Refusal | undefined {
     ...LENIENCE,
     maxBytes: 32 * 1024 * 1024,
     hasStrictTemplate: false,
+    takesLaterSystem: false,
     needsReasoning: false,
     countTokens: estimateTokens,
     ...route.strict,
@@ -71,7 +72,7 @@ describe.each(ROUTES)('$name', (route) => {
     fc.assert(
       fc.property(histories(route.format), (request) => {
         expect(refuse(route, request)).toBeUndefined();
-        expect(validate(route.render(request), { hasStrictTemplate })).toEqual([]);
+        expect(validate(route.render(request), { hasStrictTemplate }, route.options)).toEqual([]);
       }),
       RUNS,
     );
@@ -93,7 +94,7 @@ describe.each(ROUTES)('$name', (route) => {
         const hasOpenRound = groupMessages(messages).some(({ isOpen }) => isOpen);
         if (hasOpenRound) open += 1;
         expect(refuse(route, request)?.rule).toBe(hasOpenRound ? route.openRoundRule : undefined);
-        expect(validate(route.render(request), { isProbed: true, hasStrictTemplate })).toEqual([]);
+        expect(validate(route.render(request), { isProbed: true, hasStrictTemplate }, route.options)).toEqual([]);
       }),
       RUNS,
     );

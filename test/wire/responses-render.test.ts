@@ -86,10 +86,11 @@ describe('the request', () => {
     expect(bodyOf([user('Go')], { maxOutputTokens: 1 })).toMatchObject({ max_output_tokens: 16 });
   });
 
-  test('the Responses API request has the log’s system messages first, as developer messages', () => {
-    const history: Message[] = [user('Hi'), says('Salut'), { role: 'system', content: 'Use French.' }, user('Go')];
-    const body = bodyOf(history, { system: 'Be brief.' });
-    expect(body).toMatchObject({ instructions: 'Be brief.', input: [{ role: 'developer' }, {}, {}, {}] });
+  test('the Responses API request has system messages in their places, as developer messages', () => {
+    const told: Message = { role: 'system', content: 'Use French.' };
+    const body = bodyOf([told, user('Hi'), says('Salut'), told, user('Go')], { system: 'Be brief.' });
+    const developer = { role: 'developer' };
+    expect(body).toMatchObject({ instructions: 'Be brief.', input: [developer, {}, {}, developer, {}] });
   });
 });
 

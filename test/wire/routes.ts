@@ -1,7 +1,7 @@
 import type { Message } from '../../src/domain/message.ts';
 import type { WireFormat } from '../../src/domain/raw-items.ts';
 import { readAnthropicAnswer } from '../../src/wire/anthropic/answer.ts';
-import type { AnthropicThinking } from '../../src/wire/anthropic/body.ts';
+import type { AnthropicOptions } from '../../src/wire/anthropic/render.ts';
 import { readChatAnswer } from '../../src/wire/openai-chat/answer.ts';
 import { type ChatOptions } from '../../src/wire/openai-chat/render.ts';
 import { readResponsesAnswer } from '../../src/wire/openai-responses/answer.ts';
@@ -21,6 +21,8 @@ export interface Route {
   readonly format: WireFormat;
   readonly dialect: Dialect;
   readonly strict: Partial<Strictness>;
+  /** Options with which requests are rendered. */
+  readonly options: object;
   /** Code of the wire rule that a call without a result breaks. */
   readonly openRoundRule: string;
   readonly render: (request: WireRequest) => unknown;
@@ -30,20 +32,23 @@ export interface Route {
 
 export const ROUTES: readonly Route[] = [
   anthropicRoute('Anthropic'),
-  anthropicRoute('Anthropic, thinking', { type: 'enabled', budget_tokens: 2_048 }),
-  anthropicRoute('Anthropic, adaptive thinking', { type: 'adaptive' }),
-  chatRoute('Chat'),
+  anthropicRoute('Anthropic, thinking', { thinking: { type: 'enabled', budget_tokens: 2_048 } }),
+  anthropicRoute('Anthropic, adaptive thinking', { thinking: { type: 'adaptive' } }),
+  anthropicRoute('Anthropic, later system messages', { takesLaterSystem: true }, { takesLaterSystem: true }),
+  chatRoute('Chat', {}, { takesLaterSystem: true }),
+  chatRoute('Chat, system first', { takesLaterSystem: false }),
   chatRoute('Chat, strict template', { isStrict: true }, { hasStrictTemplate: true }),
   responsesRoute(),
 ];
 
-function anthropicRoute(name: string, thinking?: AnthropicThinking): Route {
-  const render = (request: WireRequest) => renderAnthropic(request, thinking === undefined ? {} : { thinking });
+function anthropicRoute(name: string, options: AnthropicOptions = {}, strict: Partial<Strictness> = {}): Route {
+  const render = (request: WireRequest) => renderAnthropic(request, options);
   return {
     name,
     format: 'anthropic',
     dialect: anthropicDialect,
-    strict: {},
+    strict,
+    options,
     openRoundRule: 'A4',
     render: (request) => render(request).body,
     async ask(provider, request) {
@@ -60,6 +65,7 @@ function chatRoute(name: string, options: ChatOptions = {}, strict: Partial<Stri
     format: 'openai-chat',
     dialect: chatDialect,
     strict,
+    options,
     openRoundRule: 'C1',
     render: (request) => renderChat(request, options).body,
     async ask(provider, request) {
@@ -78,6 +84,7 @@ function responsesRoute(): Route {
     format: 'openai-responses',
     dialect: responsesDialect,
     strict: {},
+    options: {},
     openRoundRule: 'R1',
     render: (request) => renderResponses(request).body,
     async ask(provider, request) {

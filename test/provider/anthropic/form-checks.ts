@@ -1,6 +1,6 @@
 /** Checks of the request's schema and of the order of its messages (wire rules A1–A3, A6, X3, X4, X5, X8). */
 import { isObject, type JsonObject, readObjects, readStrings, readText } from '../json.ts';
-import type { Refusal } from '../refusal.ts';
+import type { CheckContext, Refusal } from '../refusal.ts';
 import { refuse } from './refuse.ts';
 import { readTurns, type Turn, toBlocks } from './turns.ts';
 
@@ -41,16 +41,12 @@ export function* checkBody(body: JsonObject): Iterable<Refusal> {
   if (readTurns(body).length === 0) yield refuse('X5', 'messages: at least one message is required');
 }
 
-export function* checkRoles(body: JsonObject): Iterable<Refusal> {
+export function* checkRoles(body: JsonObject, { takesLaterSystem }: CheckContext): Iterable<Refusal> {
   const turns = readTurns(body);
   for (const { role, index } of turns) {
-    // The newest models accept system messages in the middle. This server refuses them, so that a context fits all
-    // models.
     if (role === 'system') {
-      yield refuse(
-        'A1',
-        'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
-      );
+      yield* checkLaterSystem(turns, index, takesLaterSystem);
+      continue;
     }
     if (role !== 'user' && role !== 'assistant') {
       yield refuse('A1', `messages.${index}.role: Input should be 'user' or 'assistant'`);
@@ -68,6 +64,25 @@ export function* checkRoles(body: JsonObject): Iterable<Refusal> {
       );
     }
   }
+}
+
+/** The newest models accept a system message between a user message and an answer, or at the end. */
+function* checkLaterSystem(turns: readonly Turn[], index: number, isTaken: boolean): Iterable<Refusal> {
+  if (!isTaken) {
+    yield refuse(
+      'A1',
+      'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
+    );
+  }
+  if (index === 0) yield refuse('A1', 'messages.0: use the top-level `system` parameter for the initial system prompt');
+  const next = turns[index + 1]?.role ?? 'assistant';
+  if (turns[index - 1]?.role !== 'user' || next !== 'assistant')
+    yield refuse(
+      'A1',
+      `messages.${index}: a system message must follow a user message and precede an assistant message`,
+    );
+  if (turns[index]?.blocks.some(({ type }) => type !== 'text') === true)
+    yield refuse('A1', `messages.${index}: system messages may contain text only`);
 }
 
 export function* checkBlocks(body: JsonObject): Iterable<Refusal> {

@@ -14,11 +14,15 @@ import { isSystem, type PlacedMessage, readMessages, readOpenLoop } from './mess
  */
 const MAX_ID_LENGTH = 40;
 
-export function* checkOrder(body: JsonObject): Iterable<Refusal> {
+export function* checkOrder(
+  body: JsonObject,
+  { hasStrictTemplate, takesLaterSystem }: CheckContext,
+): Iterable<Refusal> {
   const messages = readMessages(body);
   const start = messages.findIndex((message) => !isSystem(message));
   const misplaced = start < 0 ? undefined : messages.slice(start).find(isSystem);
-  if (misplaced !== undefined) yield refuse('C5', 'System message must be at the beginning.');
+  if (misplaced !== undefined && (hasStrictTemplate || !takesLaterSystem))
+    yield refuse('C5', 'System message must be at the beginning.');
   const spoken = messages.filter((message) => !isSystem(message));
   if (!spoken.some(({ role }) => role === 'user')) yield refuse('X5', 'No user query found in messages.');
   if (spoken[0]?.role === 'assistant') {

@@ -262,6 +262,20 @@ const broken: BrokenCase[] = [
   ['form: a block without its text', request([user(text('Hi.'), { type: 'text' })]), ['form messages[0].content[1]']],
 ];
 
+test.each([
+  [[ask, { role: 'system', content: 'Be brief.' }, says(text('Yes.')), ask], []],
+  [[ask, { role: 'system', content: 'Be brief.' }], []],
+  [[ask, { role: 'system', content: 'Be brief.' }, ask], ['A1 messages[1]']],
+  [[{ role: 'system', content: 'Be brief.' }, ask], ['A1 messages[0]']],
+])(
+  'the Anthropic validator reports rule A1 for a later system message in a wrong place, if the model takes them',
+  (messages, expected) => {
+    expect(nameViolations(validateAnthropic(request(messages), { habits: { takesLaterSystem: true } }))).toEqual(
+      expected,
+    );
+  },
+);
+
 test.each(broken)('the Anthropic validator reports rule %s', (_, body, expected) => {
   expect(nameViolations(validateAnthropic(body))).toStrictEqual(expected);
 });
