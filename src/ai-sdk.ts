@@ -16,13 +16,13 @@ export type {
   ModelRequest,
   ModelUsage,
   PriceStep,
-  ProviderHabits,
   ToolCallPiece,
   ToolDescription,
 } from './domain/model.ts';
 export type { Effort, ModelAbilities, ThinkingType } from './domain/model-options.ts';
 export type { PictureFormula } from './domain/picture-formula.ts';
 export type { CacheTtl } from './domain/policy.ts';
+export type { ProviderHabits } from './domain/provider-habits.ts';
 export type { ProviderSchema } from './domain/provider-schema.ts';
 export type { WireFormat } from './domain/raw-items.ts';
 export type { TurnContext } from './domain/turn-context.ts';

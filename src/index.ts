@@ -43,7 +43,6 @@ export {
   type ModelRequest,
   type ModelUsage,
   type PriceStep,
-  type ProviderHabits,
   type ToolCallPiece,
   type ToolDescription,
 } from './domain/model.ts';
@@ -66,6 +65,7 @@ export type { PackedLog } from './domain/ports/pack-store.ts';
 export type { QuarantineEntry, QuarantineSet } from './domain/ports/sweep-store.ts';
 export type { ApprovalRefusal } from './domain/proposal.ts';
 export type { IgnoredCount } from './domain/provider-count.ts';
+export type { ProviderHabits } from './domain/provider-habits.ts';
 export type { ProviderSchema } from './domain/provider-schema.ts';
 export type { WireFormat } from './domain/raw-items.ts';
 export type { SuspectEvent, SuspectOutcome } from './domain/suspect-events.ts';

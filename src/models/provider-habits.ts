@@ -1,4 +1,5 @@
-import type { ModelProfile, ProviderHabits } from '../domain/model.ts';
+import type { ModelProfile } from '../domain/model.ts';
+import type { ProviderHabits } from '../domain/provider-habits.ts';
 
 /**
  * Habits by the name of a model. A name may hold a maker (`deepseek/deepseek-v4`, `moonshotai/Kimi-K2.6`). The habits of

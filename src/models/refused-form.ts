@@ -1,12 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Message } from '../domain/message.ts';
-import {
-  ModelError,
-  type ModelErrorKind,
-  type ModelErrorOptions,
-  type ModelRequest,
-  type ProviderHabits,
-} from '../domain/model.ts';
+import { ModelError, type ModelErrorKind, type ModelErrorOptions, type ModelRequest } from '../domain/model.ts';
+import type { ProviderHabits } from '../domain/provider-habits.ts';
 import { isThinking, type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
 import type { LearnedHabits, Lesson } from './provider-habits.ts';
 

@@ -25,7 +25,7 @@ function twice(sends: RegExp): Step[] {
   ];
 }
 
-/** What providers do with a system message behind other messages. */
+/** Forms in which providers take a system message behind other messages. */
 export const SYSTEM_MESSAGES: readonly Behaviour[] = [
   {
     id: 'system-later-openai',

@@ -1,6 +1,6 @@
 import type { ContextItem } from '../../src/domain/context.ts';
 
-/** What compaction has to know about the system messages of a context, by position. Shares no code with it. */
+/** Positions of the system messages of a context, by what compaction may do with them. Shares no code with compaction. */
 export interface SystemPlaces {
   /** Before the log's first user message. They always stay. */
   readonly first: ReadonlySet<number>;

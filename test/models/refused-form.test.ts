@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ProviderHabits } from '../../src/domain/model.ts';
+import type { ProviderHabits } from '../../src/domain/provider-habits.ts';
 import { LearnedHabits, type Lesson } from '../../src/models/provider-habits.ts';
 import { FormMemory, TeachingError } from '../../src/models/refused-form.ts';
 import { ask } from './fixture.ts';

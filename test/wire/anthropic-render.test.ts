@@ -51,7 +51,7 @@ test('the Anthropic request has the agent’s prompt and the first system messag
   expect(render([user('Hi')])).not.toHaveProperty('system');
 });
 
-test('the Anthropic request has a later system message in its place: as a marked text, or as a system message for a model that takes it', () => {
+test('the Anthropic request has a later system message in its place, as a marked text if the model does not take it there', () => {
   const history = [user('Hi'), told('Use French.'), told('Be kind.'), says('Salut'), told('Use German.'), user('Go')];
   const marked = (content: string) => text(`<system_message>\n${content}\n</system_message>`);
   expect(render(history).messages).toEqual([

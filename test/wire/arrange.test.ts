@@ -28,7 +28,7 @@ function callsOf({ items }: ArrangedRequest): WireCall[] {
 }
 
 describe('order', () => {
-  test('a request is arranged with the first system messages first, and tool results after their call, each with its position in the log (wire rule X10)', () => {
+  test('a request is arranged with the first system messages first, and tool results after their call, with positions in the log (wire rule X10)', () => {
     const says = (content: string): Message => ({ role: 'system', content });
     const { items, system } = arrange(
       [says('Use French.'), user('Go'), calls({}), says('Use German.'), user('!'), result('a')],

@@ -84,7 +84,7 @@ describe('order and roles', () => {
     expect(render(history, { takesLaterSystem: false }).messages[2]).toEqual(marked);
     const strict = render(history, { isStrict: true }).messages;
     expect(strict.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
-    expect(strict[2]).toEqual({ role: 'user', content: [text(String(marked.content)), text('Go')] });
+    expect(strict[2]).toEqual({ role: 'user', content: [text(marked.content), text('Go')] });
   });
 
   test('the Chat Completions request has a user message first, even if the history does not (wire rule X5)', () => {

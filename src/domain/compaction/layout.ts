@@ -107,8 +107,8 @@ function* completeLayout(
 }
 
 /**
- * Finds the groups that their author marked as droppable, and the system messages that a newer one repeats, with other
- * numbers if any: a reminder with the time, for example.
+ * Finds the groups that their author marked as droppable, and the system messages that a newer one repeats. Numbers may
+ * differ, as in a reminder with the time.
  */
 function* findDroppable(items: readonly ContextItem[], groups: readonly Group[]): Sliced<ReadonlySet<number>> {
   const droppable = new Set<number>();
@@ -205,40 +205,54 @@ function* protectGroups(
   items: readonly ContextItem[],
   groups: readonly Group[],
   policy: Policy,
-  { firstUserSeq, lastModelSeq, inputs, prefixEnd = 0 }: Landmarks,
+  landmarks: Landmarks,
 ): Sliced<(Protection | undefined)[]> {
+  const { firstUserSeq, lastModelSeq, prefixEnd = 0 } = landmarks;
   const lastUser = items.findLastIndex((item) => item.message.role === 'user');
   const lastSystem = items.findLastIndex((item) => item.message.role === 'system');
-  const firstOther = items.find((item) => item.message.role !== 'system')?.from ?? Infinity;
+  const opening = firstUserSeq ?? items.find((item) => item.message.role !== 'system')?.from ?? Infinity;
   // A round that reaches into the window is kept whole.
   const windowStart = items.length - policy.retentionWindow;
   return yield* mapInSlices(groups, (group): Protection | undefined => {
     const { positions } = group;
     const first = positions[0] as number;
     const last = positions[positions.length - 1] as number;
-    if (group.kind === 'system' && (items[first] as ContextItem).from < (firstUserSeq ?? firstOther)) return 'system';
+    if (group.kind === 'system' && isBefore(items[first], opening)) return 'system';
     if (positions.some((position) => items[position]?.message.pinned === true)) return 'pin';
     if (group.isOpen) return 'open_round';
-    if (first === lastSystem) return 'last_system';
-    const asked = protectUser(items[first] as ContextItem, first === lastUser, { lastModelSeq, inputs });
-    if (asked !== undefined) return asked;
+    const isLast = first === lastUser || first === lastSystem;
+    const newest = protectNewest(items[first] as ContextItem, isLast, landmarks);
+    if (newest !== undefined) return newest;
     if (group.kind === 'round' && (items[last] as ContextItem).from > lastModelSeq) return 'unread';
     if (last >= windowStart) return 'retention';
-    if ((items[last] as ContextItem).to <= prefixEnd) return 'prefix';
-    if (policy.keepFirstUser && holdsFirstUser(items[first], firstUserSeq)) return 'first_user';
-    return undefined;
+    if (isBefore(items[last], prefixEnd + 1)) return 'prefix';
+    return isKeptFirstUser(items[first], policy, landmarks) ? 'first_user' : undefined;
   });
 }
 
-function protectUser(
-  { from, to }: ContextItem,
+/** @param isLast true for the last message of its role */
+function protectNewest(
+  { from, to, message: { role } }: ContextItem,
   isLast: boolean,
   { lastModelSeq, inputs }: Pick<Landmarks, 'lastModelSeq' | 'inputs'>,
 ): Protection | undefined {
   const isInput = inputs.has(from);
   if (!isInput && !isLast) return undefined;
+  if (role === 'system') return 'last_system';
   if (to > lastModelSeq) return 'last_user';
   return isInput ? 'input' : 'read_user';
+}
+
+function isBefore(item: ContextItem | undefined, seq: number): boolean {
+  return item !== undefined && item.to < seq;
+}
+
+function isKeptFirstUser(
+  item: ContextItem | undefined,
+  { keepFirstUser }: Policy,
+  { firstUserSeq }: Landmarks,
+): boolean {
+  return keepFirstUser && holdsFirstUser(item, firstUserSeq);
 }
 
 /** Checks whether an item is the first user message, or the summary that begins with its text. */

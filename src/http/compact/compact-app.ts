@@ -7,6 +7,7 @@ import type { Summarizer } from '../../domain/ports/summarizer.ts';
 import { renderSummary } from '../../domain/summary.ts';
 import { estimateTokens } from '../../models/structural/line-tokens.ts';
 import { createStructuralSummarizer } from '../../models/structural/structural-summarizer.ts';
+import { describeAttachments } from '../../models/summarizer/pictures.ts';
 import { loadTokenCounter } from '../../tokens/token-counter.ts';
 import type { AccessOptions } from '../access.ts';
 import type { ProtocolRoute } from '../app-options.ts';
@@ -110,8 +111,14 @@ async function writeSummary(
   });
   if (answer.status === 'written') return answer.text;
   // A text that cannot get smaller stays as it is.
-  if (isStructural) return messages.map(({ content }) => content).join('\n');
+  if (isStructural) return messages.flatMap(writeWhole).join('\n');
   throw new TurnfoldError('model_failed', `${model} wrote no summary: ${answer.why}`);
+}
+
+function writeWhole(message: Message): string[] {
+  const { content, toolCalls = [] } = message;
+  const calls = toolCalls.map((call) => `→ ${call.name} ${call.arguments}`);
+  return [content, ...calls, ...describeAttachments(message, undefined)].filter((line) => line !== '');
 }
 
 function writeItem({ as, messages }: CompactRequest, text: string): object {

@@ -129,7 +129,7 @@ async function answerRequest(caller: Caller, request: WatchedRequest): Promise<M
     writePromptInSlices(wire, {
       specification: model.specificationVersion,
       traits: caller.traits,
-      callIds: caller.habits.current.callIds,
+      habits: caller.habits.current,
       supportedUrls: await model.supportedUrls,
       hasCacheMarks: caller.options.hasCacheMarks !== false,
     }),

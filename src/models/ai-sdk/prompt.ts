@@ -1,5 +1,5 @@
 import type { LanguageModelV4FilePart, LanguageModelV4Message, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
-import type { ProviderHabits } from '../../domain/model.ts';
+import type { ProviderHabits } from '../../domain/provider-habits.ts';
 import { isThinking } from '../../domain/raw-items.ts';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { type ArrangedRequest, arrangeInSlices } from '../../wire/arrange.ts';
@@ -14,8 +14,7 @@ export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>;
 export interface PromptOptions {
   readonly specification: 'v3' | 'v4';
   readonly traits: ProviderTraits;
-  /** Form of tool call ids that the provider requires. */
-  readonly callIds: ProviderHabits['callIds'];
+  readonly habits: Pick<ProviderHabits, 'callIds' | 'takesLaterSystem'>;
   readonly supportedUrls: SupportedUrls;
   /** True if the prompt gets marks for the provider's prompt cache. */
   readonly hasCacheMarks: boolean;
@@ -41,8 +40,8 @@ export interface Prompt {
  */
 export function* writePromptInSlices(request: WireRequest, options: PromptOptions): Sliced<Prompt> {
   const { system, tools, items, prefix } = yield* arrangeInSlices(request, 'ai-sdk', {
-    callIds: options.callIds,
-    takesLaterSystem: options.traits.takesLaterSystem,
+    callIds: options.habits.callIds,
+    takesLaterSystem: options.traits.takesLaterSystem && options.habits.takesLaterSystem !== false,
   });
   const names = new Map(
     items.flatMap((item) => (item.kind === 'assistant' ? item.calls.map(({ id, name }) => [id, name] as const) : [])),

@@ -1,5 +1,5 @@
-import type { ProviderHabits } from '../../domain/model.ts';
 import { PDF } from '../../domain/parts.ts';
+import type { ProviderHabits } from '../../domain/provider-habits.ts';
 import { isThinking, type RawItem } from '../../domain/raw-items.ts';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { hasBigNumber } from '../calls.ts';

@@ -1,4 +1,5 @@
-import type { ProviderHabits, ToolDescription } from '../../domain/model.ts';
+import type { ToolDescription } from '../../domain/model.ts';
+import type { ProviderHabits } from '../../domain/provider-habits.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import { type ArrangedRequest, arrangeInSlices } from '../arrange.ts';
 import { placeLaterSystem } from '../later-system.ts';

@@ -1,4 +1,4 @@
-import type { ProviderHabits } from '../../domain/model.ts';
+import type { ProviderHabits } from '../../domain/provider-habits.ts';
 import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 import { findOpenable } from '../rules/body-view.ts';
 import { applyRules, type Breach, type RuleContext, type Rules } from '../rules/rule.ts';

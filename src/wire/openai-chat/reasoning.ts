@@ -1,4 +1,4 @@
-import type { ProviderHabits } from '../../domain/model.ts';
+import type { ProviderHabits } from '../../domain/provider-habits.ts';
 import type { ChatAssistantMessage } from './body.ts';
 import type { LaidMessage } from './layout.ts';
 

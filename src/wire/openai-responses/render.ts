@@ -1,4 +1,5 @@
-import type { ProviderHabits, ToolDescription } from '../../domain/model.ts';
+import type { ToolDescription } from '../../domain/model.ts';
+import type { ProviderHabits } from '../../domain/provider-habits.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import { type ArrangedSystem, arrangeInSlices } from '../arrange.ts';
 import { NO_ORIGIN, type Rendered, type WireRequest } from '../wire-request.ts';

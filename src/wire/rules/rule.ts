@@ -1,4 +1,4 @@
-import type { ProviderHabits } from '../../domain/model.ts';
+import type { ProviderHabits } from '../../domain/provider-habits.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import type { Violation } from '../wire-request.ts';
 
