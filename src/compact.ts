@@ -1,6 +1,21 @@
 /**
  * `turnfold/compact`: compaction of messages in a loop of the caller's own, without Redis, workers and models.
  */
+
+export {
+  type AgentsModelData,
+  type AiSdkCall,
+  type AiSdkMiddleware,
+  type AiSdkStep,
+  langchainMiddleware,
+  openaiAgentsFilter,
+  aiSdkMiddleware,
+  mastraProcessor,
+  aiSdkPrepareStep,
+  type LangchainMiddleware,
+  type LangchainRequest,
+  type MastraProcessor,
+} from './compact/adapters.ts';
 export {
   type CompactedMessages,
   type CompactedRange,

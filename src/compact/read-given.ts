@@ -3,6 +3,7 @@ import { runToEnd } from '../domain/sliced.ts';
 import { parseSummary } from '../domain/summary.ts';
 import { type HistoryNote, HistoryNotes } from '../histories/notes.ts';
 import { repairCallsInSlices } from '../histories/repair-calls.ts';
+import { readUserTexts, withoutUserTexts } from '../workers/summarization/user-texts.ts';
 import type { MessageKind } from './kinds/kind.ts';
 
 /** A given message, or the part of one that can be kept alone. */
@@ -54,11 +55,11 @@ export function readGiven(messages: readonly unknown[], kind: MessageKind): Read
     places,
     notes,
   );
-  const { units, placeOf } = findUnits(parts, places, read.places);
-  const found = read.messages.map(recogniseSummary);
-  const repaired = runToEnd(
-    repairCallsInSlices(found, { notes, placeOf: (index) => read.places[index] ?? 'messages' }),
-  );
+  const recognised = read.messages.map(recogniseSummary);
+  const found = recognised.flat();
+  const foundAt = recognised.flatMap((messages, index) => messages.map(() => read.places[index] ?? 'messages'));
+  const { units, placeOf } = findUnits(parts, places, foundAt);
+  const repaired = runToEnd(repairCallsInSlices(found, { notes, placeOf: (index) => foundAt[index] ?? 'messages' }));
   const entries = repaired.map(({ message, index }): ReadEntry => {
     const unit = units[index] as Unit;
     const original = found[index] as Message;
@@ -75,11 +76,22 @@ function isSame(one: Message, other: Message): boolean {
   return one === other || (one.toolCallId === other.toolCallId && one.toolCalls === other.toolCalls);
 }
 
-/** A summary that an earlier call returned is a summary again, and not a text of the user. */
-function recogniseSummary(message: Message): Message {
-  if (message.role !== 'user' || message.parts !== undefined) return message;
-  const summary = parseSummary(message.content);
-  return summary === undefined ? message : { role: 'summary', content: summary.text, summary: summary.label };
+/** First line of a summary that a call shortened. Its number is one of the messages of that call. */
+const SHORTENED = /^\[excerpt of message \d+\]\n/;
+
+/** A summary that an earlier call returned is a summary again, and the texts that it copied are messages of the user. */
+function recogniseSummary(message: Message): Message[] {
+  const { role, content, parts } = message;
+  const read = role === 'user' && parts === undefined ? parseSummary(content) : undefined;
+  const text = read?.text ?? (role === 'summary' ? content : undefined);
+  if (text === undefined) return [message];
+  const users = readUserTexts(text).map((copied): Message => ({ role: 'user', content: copied }));
+  const summary: Message = {
+    role: 'summary',
+    content: withoutUserTexts(text),
+    summary: read?.label ?? message.summary,
+  };
+  return [...users, summary];
 }
 
 interface FoundUnits {

@@ -109,7 +109,8 @@ class ContextWriter {
       return;
     }
     const values = parts.map(({ value }) => value);
-    const rewritten = this.#kind.rewrite(values, survivors, this.#given);
+    const shown = this.#kind.name === 'turnfold' ? survivors : survivors.map(frameSummary);
+    const rewritten = this.#kind.rewrite(values, shown, this.#given);
     const isSplit = (parts[0]?.places ?? 1) > 1;
     this.#written.push(...rewritten.map((value) => ({ value, part: isSplit ? parts[0] : undefined })));
   }
@@ -130,6 +131,13 @@ class ContextWriter {
     const calls = toolCalls.map(({ providerId, ...call }) => ({ ...call, id: providerId ?? call.id }));
     return { ...message, toolCalls: calls };
   }
+}
+
+/** A summary that was given, and has become shorter, must stay a summary. */
+function frameSummary({ message, isChanged }: Survivor): Survivor {
+  const { role, content, summary } = message;
+  if (role !== 'summary' || summary === undefined) return { message, isChanged };
+  return { message: { role: 'user', content: renderSummary(content, summary) }, isChanged: true };
 }
 
 /** A format whose messages have parts writes added results into them. In others, added results are messages behind the given ones. */

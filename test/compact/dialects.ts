@@ -8,7 +8,11 @@ export interface Dialect {
   readonly says: (text: string) => unknown;
 }
 
-const chatCall = (id: string, args: unknown) => ({ id, type: 'function', function: { name: 'look', arguments: JSON.stringify(args) } });
+const chatCall = (id: string, args: unknown) => ({
+  id,
+  type: 'function',
+  function: { name: 'look', arguments: JSON.stringify(args) },
+});
 
 /** Formats whose calls and results are messages of their own. */
 export const DIALECTS: Readonly<Partial<Record<MessageFormat, Dialect>>> = {
@@ -78,7 +82,10 @@ export const DIALECTS: Readonly<Partial<Record<MessageFormat, Dialect>>> = {
       },
     ],
     result: (toolCallId, value) => [
-      { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName: 'look', output: { type: 'text', value } }] },
+      {
+        role: 'tool',
+        content: [{ type: 'tool-result', toolCallId, toolName: 'look', output: { type: 'text', value } }],
+      },
     ],
     says: (text) => ({ role: 'assistant', content: [{ type: 'text', text }] }),
   },
@@ -102,6 +109,9 @@ export function page(step: number): string {
 
 /** Messages that one step of a loop adds: a question every tenth step, and a call with its result. */
 export function stepOf({ user, call, result, says }: Dialect, step: number): unknown[] {
-  const asked = step % 10 === 0 ? [...(step > 0 ? [says(`Done with part ${step / 10}.`)] : []), user(`Look at part ${step / 10}.`)] : [];
+  const asked =
+    step % 10 === 0
+      ? [...(step > 0 ? [says(`Done with part ${step / 10}.`)] : []), user(`Look at part ${step / 10}.`)]
+      : [];
   return [...asked, ...call(`call-${step}`, { page: step }), ...result(`call-${step}`, page(step))];
 }

@@ -4,11 +4,10 @@ import { aiSdkKind, anthropicKind, openaiChatKind, turnfoldKind } from './chat.t
 import { agentsKind, responsesKind } from './items.ts';
 import type { MessageFormat, MessageKind } from './kind.ts';
 import { langchainKind } from './langchain.ts';
-import { mastraKind, uiKind } from './parts.ts';
+import { uiKind } from './parts.ts';
 
 /** The first that recognizes a list reads it, so those with marks of their own come first. */
 const KINDS: readonly MessageKind[] = [
-  mastraKind,
   agentsKind,
   responsesKind,
   langchainKind,

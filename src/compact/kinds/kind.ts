@@ -11,7 +11,6 @@ export const MESSAGE_FORMATS = [
   'ai-sdk-ui',
   'anthropic',
   'langchain',
-  'mastra',
   'openai-agents',
   'openai-chat',
   'openai-responses',
