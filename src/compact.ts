@@ -4,11 +4,13 @@
 
 export {
   type AgentsModelData,
+  type AgentsSession,
   type AiSdkCall,
   type AiSdkMiddleware,
   type AiSdkStep,
   langchainMiddleware,
   openaiAgentsFilter,
+  openaiAgentsSession,
   aiSdkMiddleware,
   mastraProcessor,
   aiSdkPrepareStep,

@@ -80,6 +80,35 @@ export function openaiAgentsFilter(
   };
 }
 
+/** A session of the OpenAI Agents SDK, as far as it is needed here. */
+export interface AgentsSession<Item> {
+  /** Reads the items of the session. */
+  getItems(limit?: number): Promise<Item[]>;
+}
+
+/**
+ * Wraps a session of the OpenAI Agents SDK: a run begins with compacted items. The session itself keeps all items, and
+ * `getItems` with a limit returns them.
+ */
+export function openaiAgentsSession<Item, Session extends AgentsSession<Item>>(
+  session: Session & AgentsSession<Item>,
+  options: CompactionOptions,
+): Session {
+  const memory = new CompactionMemory(options, 'openai-agents');
+  const getItems = async (limit?: number, ...others: []): Promise<Item[]> => {
+    const items = await session.getItems(limit, ...others);
+    return limit === undefined ? (await memory.compact(items)).messages : items;
+  };
+  return new Proxy<Session>(session, {
+    get: (target, key) => {
+      if (key === 'getItems') return getItems;
+      const value: unknown = Reflect.get(target, key);
+      // A session may have private fields, which a proxy does not have.
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
 /** A request of an agent of LangChain to its model. */
 export interface LangchainRequest {
   /** Messages of the request, without the system prompt. */

@@ -50,6 +50,7 @@ it.each([
   ['turnfold/testing', 'openTestWorkers'],
   ['turnfold/ai-sdk', 'aiSdkModel'],
   ['turnfold/mcp', 'openMcpTools'],
+  ['turnfold/compact', 'compactMessages'],
 ])('the installed package can be imported as %s', async (name, exported) => {
   const script = `const { ${exported} } = await import('${name}'); console.log(typeof ${exported});`;
   const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: PROJECT });
