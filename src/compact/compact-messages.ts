@@ -1,12 +1,10 @@
 import { isSendable, type Reason } from '../domain/compaction/thresholds.ts';
-import { fieldError } from '../domain/errors.ts';
+import { fieldError, isTurnfoldError } from '../domain/errors.ts';
 import { adoptMessages } from '../domain/history.ts';
 import type { Message, WeighedMessage, Weight } from '../domain/message.ts';
-import type { PolicyInput } from '../domain/policy.ts';
 import type { Summarizer } from '../domain/ports/summarizer.ts';
 import { readRawItems } from '../domain/raw-items.ts';
 import { contextSize } from '../domain/size.ts';
-import type { ItemSegment } from '../domain/version.ts';
 import {
   type CompactionReport,
   infeasibleError,
@@ -96,13 +94,23 @@ async function openCompaction(options: CheckedOptions): Promise<Compaction> {
   return new Compaction({ options, kind, entries, hashes, weighed, notes, prepared, passes, errors });
 }
 
-async function prepare(
-  { policy, window, system, tools }: { policy: PolicyInput } & Omit<CheckedOptions, 'policy'>,
-  counts: RememberedCounts,
-): Promise<EvaluatedAgent> {
+/** @throws invalid_input or invalid_policy that names the option which leaves no room for messages */
+async function prepare(options: CheckedOptions, counts: RememberedCounts): Promise<EvaluatedAgent> {
+  const { policy, window, system, tools } = options;
   const counter = await counts.load('o200k_base');
   const reservedTokens = await counter.count(tools);
-  return await prepareOfflineAgent(policy, { ...window, reservedTokens }, counts, system);
+  const most = window.usableTokens ?? window.limits?.windowTokens ?? Number.POSITIVE_INFINITY;
+  if (reservedTokens >= most) {
+    throw fieldError('invalid_input', 'tools', `have ${reservedTokens} tokens, but a request may have ${most}`);
+  }
+  try {
+    return await prepareOfflineAgent(policy, { ...window, reservedTokens }, counts, system);
+  } catch (error) {
+    if (!isTurnfoldError(error, 'invalid_policy') || error.field === undefined) throw error;
+    const isOwn = Object.hasOwn(policy, error.field);
+    const named = Object.keys(window).includes('usableTokens') ? 'window' : (Object.keys(window)[0] ?? 'policy');
+    throw fieldError('invalid_policy', isOwn ? `policy.${error.field}` : named, error.reason, { cause: error });
+  }
 }
 
 /** Counts the messages whose sizes are not known. */

@@ -171,13 +171,25 @@ describe('wrong input', () => {
     await expect(compactMessages(given)).rejects.toMatchObject({ name: 'TurnfoldError', code, field });
   });
 
+  test.each<[string, Record<string, unknown>, string, string]>([
+    ['a system prompt', { window: 1_000, system: 'x '.repeat(1_200) }, 'invalid_policy', 'window'],
+    ['tools', { window: 1_000, tools: ['x '.repeat(1_200)] }, 'invalid_input', 'tools'],
+    [
+      'a system prompt above the target of the policy',
+      { window: 9_000, policy: { max_tokens: 500 }, system: 'x '.repeat(600) },
+      'invalid_policy',
+      'policy.maxTokens',
+    ],
+  ])('%s without room for messages is refused by the option', async (_, options, code, field) => {
+    await expect(compactMessages({ messages, ...options } as never)).rejects.toMatchObject({ code, field });
+  });
+
   test('messages that cannot fit are refused with the sizes of their parts', async () => {
     const large = [chat.user(page(1).repeat(20))];
-    await expect(compactMessages({ messages: large, window: 1_000, system: 'x '.repeat(1_200) })).rejects.toMatchObject(
-      {
-        code: expect.stringMatching(/budget_infeasible|invalid_policy/) as string,
-      },
-    );
+    await expect(compactMessages({ messages: large, window: 5_000 })).rejects.toMatchObject({
+      code: 'budget_infeasible',
+      details: { open: expect.any(Number) as number },
+    });
   });
 });
 
