@@ -36,7 +36,7 @@ export interface CompactedRange {
   readonly by?: string;
 }
 
-/** What a call did, and how the messages appear in the context that it returned. Token counts are estimates of requests. */
+/** Report of one call: its compaction, and how the returned messages differ. Token counts are estimates of requests. */
 export interface CompactReport extends CompactionReport {
   /** All ranges that differ from the given messages, also those of earlier calls, in order. */
   readonly ranges: readonly CompactedRange[];
@@ -61,8 +61,8 @@ export interface CompactedMessages<Item> {
 /**
  * Compacts the messages of one conversation if the policy and the window require it. Calls no model, no Redis and no
  * worker. Does not change the given values. The same input gives the same messages.
- * @throws invalid_input or invalid_policy with the field of a wrong option, or the path of a message that cannot be read.
- * budget_infeasible if the messages do not fit, and nothing more may be removed.
+ * @throws invalid_input or invalid_policy with the field of a wrong option, or the path of a wrong message
+ * @throws budget_infeasible if the messages do not fit, and nothing more may be removed
  */
 export async function compactMessages<Item>(options: CompactMessagesOptions<Item>): Promise<CompactedMessages<Item>> {
   const compaction = await openCompaction(checkOptions(options));

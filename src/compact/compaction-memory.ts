@@ -48,7 +48,7 @@ export class CompactionMemory {
     let best: { readonly call: RememberedCall; readonly shared: number } | undefined;
     for (const call of this.#calls.toReversed()) {
       const { given, returned } = call;
-      // The caller goes on with what was returned.
+      // The caller keeps only the returned messages.
       if (returned !== given && countShared(messages, returned) === returned.length) {
         return { call, whole: [...given, ...messages.slice(returned.length)], isContinued: true };
       }

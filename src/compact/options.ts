@@ -44,7 +44,7 @@ export interface CompactMessagesOptions<Message> extends CompactionOptions {
   readonly messages: readonly Message[];
   /** Format of the messages. Default: what the messages look like. */
   readonly format?: MessageFormat;
-  /** What the call before returned as `state`. With it, a compacted start stays as it is until the next compaction. */
+  /** The `state` that the call before returned. With it, a compacted start stays as it is until the next compaction. */
   readonly state?: CompactState;
   /** True: compacts now, whatever the size is (default false). */
   readonly force?: boolean;
@@ -119,7 +119,7 @@ export function checkOptions(given: unknown): CheckedOptions {
     system,
     tools: writeTools(tools),
     summarize,
-    state: state as CompactState | undefined,
+    state,
     force,
   };
 }

@@ -88,7 +88,7 @@ function recogniseSummary(message: Message): Message[] {
   const users = readUserTexts(text).map((copied): Message => ({ role: 'user', content: copied }));
   const summary: Message = {
     role: 'summary',
-    content: withoutUserTexts(text),
+    content: withoutUserTexts(text).replace(SHORTENED, ''),
     summary: read?.label ?? message.summary,
   };
   return [...users, summary];

@@ -34,8 +34,7 @@ interface CountedHash extends Weight {
 }
 
 /**
- * What a call leaves for the next one with the same conversation: sizes, summaries, and which messages they stand for. It
- * is JSON, has no text of messages but its summaries, and may be stored.
+ * Sizes and summaries of a conversation, for the next call. A state is JSON and may be stored. It has no texts of messages but the summaries.
  */
 export interface CompactState {
   /** Form of this value. */
@@ -50,7 +49,7 @@ export function hashMessage(message: Message): string {
   return createHash('sha256').update(JSON.stringify(message)).digest('base64url').slice(0, 22);
 }
 
-/** What of a state is true of these messages. */
+/** The part of a state that is true of these messages. */
 export interface KnownStart {
   /** Sizes of the first messages. */
   readonly weights: readonly Weight[];

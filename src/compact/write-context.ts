@@ -5,7 +5,7 @@ import { FIRST_TEXT } from '../wire/arrange.ts';
 import type { AddedText, MessageKind, Survivor } from './kinds/kind.ts';
 import { CLOSING, type GivenPart, type ReadEntry, type Unit } from './read-given.ts';
 
-/** What a compacted context is written from. */
+/** A compacted context, and the messages that it was made from. */
 export interface WrittenFrom {
   readonly kind: MessageKind;
   readonly given: readonly unknown[];

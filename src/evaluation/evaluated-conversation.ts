@@ -8,7 +8,7 @@ import { toConversationState } from '../memory-store/conversation-state.ts';
 import { type MemoryConversation, MemoryDatabase } from '../memory-store/database.ts';
 import { openMemoryStore } from '../memory-store/open-memory-store.ts';
 
-/** What compaction passes have left in a conversation, without its messages. */
+/** The results of the compaction passes of a conversation, without its messages. */
 export interface ContextRecord extends Pick<ConversationState, 'passed' | 'backoff'> {
   readonly version: Version;
   /** Summaries that the version shows, by their keys. */

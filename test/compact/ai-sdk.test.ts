@@ -133,6 +133,7 @@ describe('loops of the AI SDK', () => {
         stopWhen: stepCountIs6(STEPS + 1),
         ...(slot === 'step' && { prepareStep: aiSdkPrepareStep({ window: WINDOW, system }) }),
       });
+      expect(reading.prompts).toHaveLength(STEPS);
       expectInside(reading.prompts);
     }
   });
@@ -153,6 +154,7 @@ describe('loops of the AI SDK', () => {
       stopWhen: stepCountIs5(STEPS + 1),
       prepareStep: aiSdkPrepareStep({ window: WINDOW, system }),
     });
+    expect(reading.prompts).toHaveLength(STEPS);
     expectInside(reading.prompts);
   });
 });

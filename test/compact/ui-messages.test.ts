@@ -18,7 +18,7 @@ function stepParts(step: number): UIMessage['parts'] {
       state: 'output-available',
       input: { page: step },
       output: page(step),
-    } as UIMessage['parts'][number],
+    },
   ];
 }
 
@@ -78,7 +78,7 @@ describe('messages of a user interface', () => {
     expect(forced.messages.filter((message) => messages.includes(message)).length).toBeGreaterThan(0);
   });
 
-  test('a call that nobody answered, and that the conversation has passed, gets its result in its own part', async () => {
+  test('an unanswered call that the conversation has passed gets its result in its own part', async () => {
     const open = { type: 'tool-read', toolCallId: 'call-1', state: 'input-available', input: { page: 1 } };
     const asked: UIMessage = { id: 'a1', role: 'assistant', parts: [open as UIMessage['parts'][number]] };
     const messages = [user('u1', 'Read.'), asked, user('u2', 'Never mind.')];

@@ -14,7 +14,7 @@ const BUFFER = 64 * 1_024 * 1_024;
 
 const isInstalled = existsSync(join(LOOPS, 'node_modules'));
 
-/** What an example prints: its answer, the number of messages that its own store keeps, and all requests. */
+/** Output of an example: its answer, the number of messages that its own store keeps, and all requests. */
 interface Report {
   readonly answer: string;
   readonly kept?: number;

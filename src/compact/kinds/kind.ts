@@ -52,7 +52,7 @@ export interface MessageKind {
   readonly read: (parts: readonly unknown[], places: readonly string[], notes: HistoryNotes) => ReadMessages;
   /**
    * Writes what stays of one or more given parts. Takes values from the given parts wherever they did not change. Without
-   * parts, writes all survivors anew.
+   * parts, writes all survivors as new messages.
    */
   readonly rewrite: (parts: readonly unknown[], survivors: readonly Survivor[], given: readonly unknown[]) => unknown[];
   readonly addUser: (added: AddedText) => unknown;
@@ -63,7 +63,7 @@ export function readPlain(parts: readonly unknown[], places: readonly string[], 
   return runToEnd(readMessagesInSlices(parts, notes, places));
 }
 
-/** Writes survivors of parts that hold one message each, or that are written anew. */
+/** Returns the messages of survivors. */
 export function messagesOf(survivors: readonly Survivor[]): Message[] {
   return survivors.map(({ message }) => message);
 }
