@@ -18,12 +18,18 @@ export {
   openaiAgentsFilter,
   openaiAgentsSession,
 } from './compact/adapters.ts';
-export {
-  type CompactedMessages,
-  type CompactedRange,
-  type CompactReport,
-  compactMessages,
-} from './compact/compact-messages.ts';
+export { compactMessages } from './compact/compact-messages.ts';
+export type {
+  CompactedMessages,
+  CompactedRange,
+  CompactionStep,
+  CompactReport,
+} from './compact/compacted-messages.ts';
 export type { MessageFormat } from './compact/kinds/kind.ts';
 export type { CompactionOptions, CompactMessagesOptions, SummarizeRequest } from './compact/options.ts';
 export type { CompactState } from './compact/state.ts';
+export type { Reason } from './domain/compaction/thresholds.ts';
+export type { ModelWindow } from './domain/limits.ts';
+export type { Message, ToolCall } from './domain/message.ts';
+export type { PolicyInput } from './domain/policy.ts';
+export type { HistoryNote } from './histories/notes.ts';

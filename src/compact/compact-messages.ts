@@ -5,58 +5,19 @@ import type { Message, WeighedMessage, Weight } from '../domain/message.ts';
 import type { Summarizer } from '../domain/ports/summarizer.ts';
 import { readRawItems } from '../domain/raw-items.ts';
 import { contextSize } from '../domain/size.ts';
-import {
-  type CompactionReport,
-  infeasibleError,
-  NOTHING_DONE,
-  refusedError,
-  reportVersion,
-} from '../evaluation/compact.ts';
+import { infeasibleError, NOTHING_DONE, refusedError, reportVersion } from '../evaluation/compact.ts';
 import { EvaluatedPasses } from '../evaluation/evaluated-passes.ts';
 import { createOfflineSummarizers, type EvaluatedAgent, prepareOfflineAgent } from '../evaluation/offline-agent.ts';
 import { RememberedCounts } from '../evaluation/remembered-counts.ts';
 import type { HistoryNote } from '../histories/notes.ts';
 import { decideStep, decideTurnEnd } from '../workers/turn/threshold-check.ts';
+import type { CompactedMessages, CompactedRange, CompactReport } from './compacted-messages.ts';
 import { findKind } from './kinds/find-kind.ts';
 import type { MessageKind } from './kinds/kind.ts';
 import { type CheckedOptions, type CompactMessagesOptions, checkOptions } from './options.ts';
 import { type ReadEntry, readGiven } from './read-given.ts';
 import { type CompactState, hashMessage, type KnownStart, matchState, writeState } from './state.ts';
 import { writeContext } from './write-context.ts';
-
-/** A range of the given messages that the context does not show as they were given. */
-export interface CompactedRange {
-  /** Index of the first given message. */
-  readonly from: number;
-  /** Index of the last given message. */
-  readonly to: number;
-  /** How the context shows the range. `evicted`: not at all. */
-  readonly kind: 'summary' | 'masked' | 'clipped' | 'excerpt' | 'evicted';
-  /** Summarizer of a summary: `structural`, or `caller` for the function `summarize`. */
-  readonly by?: string;
-}
-
-/** Report of one call: its compaction, and how the returned messages differ. Token counts are estimates of requests. */
-export interface CompactReport extends CompactionReport {
-  /** All ranges that differ from the given messages, also those of earlier calls, in order. */
-  readonly ranges: readonly CompactedRange[];
-  /** Places of the given messages that were not valid, or that are not counted. */
-  readonly notes: readonly HistoryNote[];
-  /** Errors that `summarize` threw. Rules wrote the summaries in its place. */
-  readonly errors: readonly unknown[];
-}
-
-/** Messages for the next request, in the format of the given ones. */
-export interface CompactedMessages<Item> {
-  /** The given list, if `changed` is false. Messages that stay are the given objects. */
-  readonly messages: Item[];
-  /** True if the returned messages are not the given ones. */
-  readonly changed: boolean;
-  /** Sizes, and what was summarized, shortened and removed. */
-  readonly report: CompactReport;
-  /** Value for `state` of the next call with the same conversation. */
-  readonly state: CompactState;
-}
 
 /**
  * Compacts the messages of one conversation if the policy and the window require it. Calls no model, no Redis and no
@@ -151,14 +112,13 @@ async function weighThinking(message: Message, { counter }: Pick<EvaluatedAgent,
 function callerSummarizer(summarize: NonNullable<CheckedOptions['summarize']>, errors: unknown[]): Summarizer {
   return {
     id: 'caller',
-    summarize: async ({ range, messages, earlier, userRequest, maxTokens, signal }) => {
+    summarize: async ({ messages, earlier, userRequest, maxTokens, signal }) => {
       try {
         const text: unknown = await summarize({
-          range,
           messages,
           maxTokens,
           signal,
-          ...(earlier && { earlier }),
+          ...(earlier && { earlier: earlier.map(({ text: summary }) => summary) }),
           ...(userRequest !== undefined && { userRequest }),
         });
         if (typeof text === 'string') return { status: 'written', text };

@@ -1,4 +1,5 @@
-import { type CompactedMessages, compactMessages } from './compact-messages.ts';
+import { compactMessages } from './compact-messages.ts';
+import type { CompactedMessages } from './compacted-messages.ts';
 import type { MessageFormat } from './kinds/kind.ts';
 import type { CompactionOptions } from './options.ts';
 import type { CompactState } from './state.ts';

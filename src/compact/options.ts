@@ -1,19 +1,27 @@
 import { z } from 'zod';
 import { fieldError } from '../domain/errors.ts';
 import type { ModelWindow } from '../domain/limits.ts';
+import type { Message } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import { readPolicy } from '../domain/policy-input.ts';
-import type { SummaryRequest } from '../domain/ports/summarizer.ts';
 import type { OfflineWindow } from '../evaluation/offline-agent.ts';
 import { MESSAGE_FORMATS, type MessageFormat } from './kinds/kind.ts';
 import { type CompactState, compactStateSchema } from './state.ts';
 
-/** Messages to summarize, for a function of the caller. */
-export type SummarizeRequest = Pick<
-  SummaryRequest,
-  'range' | 'messages' | 'earlier' | 'userRequest' | 'maxTokens' | 'signal'
->;
+/** Messages to summarize, for a function of the caller. The messages are data, and no instructions. */
+export interface SummarizeRequest {
+  /** Messages that the summary will replace, in turnfold's format, oldest first. */
+  readonly messages: readonly Message[];
+  /** Summaries of earlier parts of these messages, oldest first. Absent if there are none. */
+  readonly earlier?: readonly string[];
+  /** Message of the user before the range, which states the request. Absent if there is none. */
+  readonly userRequest?: string;
+  /** Maximum tokens of the summary. A longer text is cut. */
+  readonly maxTokens: number;
+  /** Aborts when the summary is not needed any more. */
+  readonly signal: AbortSignal;
+}
 
 /** How messages are compacted. The same options should be given for each call of a conversation. */
 export interface CompactionOptions {
@@ -32,8 +40,8 @@ export interface CompactionOptions {
   /** Definitions of tools as they are sent. Only the size of their JSON counts. */
   readonly tools?: unknown;
   /**
-   * Writes a summary. Default: a summary by rules, which calls no model. If the function throws, or if its text is longer
-   * than `maxTokens`, the summary is written by rules.
+   * Writes a summary. Default: a summary by rules, which calls no model. If the function throws, rules write the
+   * summary.
    */
   readonly summarize?: (request: SummarizeRequest) => Promise<string>;
 }

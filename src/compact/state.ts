@@ -28,11 +28,6 @@ export const compactStateSchema = z.object({
     .optional(),
 });
 
-/** A message that was counted, by a hash of its content. */
-interface CountedHash extends Weight {
-  readonly hash: string;
-}
-
 /**
  * Sizes and summaries of a conversation, for the next call. A state is JSON and may be stored. It has no texts of messages but the summaries.
  */
@@ -40,7 +35,14 @@ export interface CompactState {
   /** Form of this value. */
   readonly form: typeof FORM;
   /** Sizes of the messages that were counted. */
-  readonly messages: readonly CountedHash[];
+  readonly messages: readonly {
+    /** Hash of the content. */
+    readonly hash: string;
+    /** Size in tokens. */
+    readonly tokens: number;
+    /** Size in UTF-8 bytes. */
+    readonly bytes: number;
+  }[];
   /** The compacted context. Opaque. Absent before the first compaction. */
   readonly record?: unknown;
 }

@@ -29,7 +29,8 @@ export function patchResults(
   const [speech] = speeches;
   const content = given.flatMap((block): Block[] => {
     const id = block[idKey];
-    if (id === undefined) return speech === undefined || speech.isChanged ? [] : [block];
+    // A message of a tool has no text, but may have answers to requests for approval.
+    if (id === undefined) return part['role'] === 'tool' || speech?.isChanged === false ? [block] : [];
     const result = results.get(id as string);
     if (result === undefined) return [];
     return [result.isChanged ? replace(block, result.message) : block];
