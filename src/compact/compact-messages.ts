@@ -16,7 +16,7 @@ import { findKind } from './kinds/find-kind.ts';
 import type { MessageKind } from './kinds/kind.ts';
 import { type CheckedOptions, type CompactMessagesOptions, checkOptions } from './options.ts';
 import { type ReadEntry, readGiven } from './read-given.ts';
-import { type CompactState, hashMessage, type KnownStart, matchState, writeState } from './state.ts';
+import { type CompactState, hashMessage, matchState, writeState } from './state.ts';
 import { writeContext } from './write-context.ts';
 
 /**

@@ -47,9 +47,9 @@ export interface CompactionOptions {
 }
 
 /** Messages to compact, and how. */
-export interface CompactMessagesOptions<Message> extends CompactionOptions {
+export interface CompactMessagesOptions<Item> extends CompactionOptions {
   /** All messages of the conversation, or those that an earlier call returned and the newer ones. */
-  readonly messages: readonly Message[];
+  readonly messages: readonly Item[];
   /** Format of the messages. Default: what the messages look like. */
   readonly format?: MessageFormat;
   /** The `state` that the call before returned. With it, a compacted start stays as it is until the next compaction. */

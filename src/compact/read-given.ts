@@ -57,7 +57,7 @@ export function readGiven(messages: readonly unknown[], kind: MessageKind): Read
   );
   const recognised = read.messages.map(recogniseSummary);
   const found = recognised.flat();
-  const foundAt = recognised.flatMap((messages, index) => messages.map(() => read.places[index] ?? 'messages'));
+  const foundAt = recognised.flatMap((own, index) => own.map(() => read.places[index] ?? 'messages'));
   const { units, placeOf } = findUnits(parts, places, foundAt);
   const repaired = runToEnd(repairCallsInSlices(found, { notes, placeOf: (index) => foundAt[index] ?? 'messages' }));
   const entries = repaired.map(({ message, index }): ReadEntry => {
