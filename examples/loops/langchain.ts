@@ -3,9 +3,8 @@ import { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { AIMessage, type BaseMessage, HumanMessage } from '@langchain/core/messages';
 import type { ChatResult } from '@langchain/core/outputs';
 import { createAgent, createMiddleware, tool } from 'langchain';
+import { langchainMiddleware } from 'turnfold/compact';
 import { z } from 'zod';
-// In a program of yours: from 'turnfold/compact'.
-import { langchainMiddleware } from '../../src/compact.ts';
 import { page, Requests, STEPS, WINDOW } from './scripted-loop.ts';
 
 const requests = new Requests();

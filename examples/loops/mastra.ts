@@ -1,9 +1,8 @@
 // An agent of Mastra whose tool results grow past the window of its model. The model is scripted.
 import { Agent } from '@mastra/core/agent';
 import { createTool } from '@mastra/core/tools';
+import { mastraProcessor } from 'turnfold/compact';
 import { z } from 'zod';
-// In a program of yours: from 'turnfold/compact'.
-import { mastraProcessor } from '../../src/compact.ts';
 import { page, Requests, STEPS, WINDOW } from './scripted-loop.ts';
 
 const requests = new Requests();

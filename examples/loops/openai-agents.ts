@@ -1,8 +1,7 @@
 // A run of the OpenAI Agents SDK whose tool results grow past the window of its model. The model is scripted.
 import { Agent, MemorySession, type Model, Runner, tool, Usage } from '@openai/agents-core';
+import { openaiAgentsFilter } from 'turnfold/compact';
 import { z } from 'zod';
-// In a program of yours: from 'turnfold/compact'.
-import { openaiAgentsFilter } from '../../src/compact.ts';
 import { page, Requests, STEPS, WINDOW } from './scripted-loop.ts';
 
 const requests = new Requests();

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { type CompactState, compactMessages, type MessageFormat } from '../../src/compact.ts';
-import type { Message } from '../../src/domain/message.ts';
 import { WRITERS } from '../../src/histories/writers/index.ts';
 import { takeShare } from '../setup/count-runs.ts';
 import { hasTraces, readConversationFiles } from '../wire/traces.ts';
@@ -48,7 +47,7 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
       let compactions = 0;
       for (const { name, conversations } of readConversationFiles()) {
         for (const { id, messages } of takeShare(conversations).slice(0, CONVERSATIONS)) {
-          const counts = await growConversation(listOf(write(messages as readonly Message[])), format);
+          const counts = await growConversation(listOf(write(messages)), format);
           compactions += counts.compactions;
           expect({ name, id, ...counts }).toMatchObject({ name, id, over: 0, startChanged: 0, unpaired: 0 });
         }

@@ -21,8 +21,15 @@ interface Report {
   readonly requests: readonly (readonly unknown[])[];
 }
 
+/** The examples import the package by its name, which has no build here. */
+const SOURCE = JSON.stringify(new URL('../../src/compact.ts', import.meta.url).href);
+const HOOKS = `import { registerHooks } from 'node:module';
+registerHooks({ resolve: (name, context, next) => next(name === 'turnfold/compact' ? ${SOURCE} : name, context) });`;
+
 async function runExample(name: string): Promise<Report> {
-  const { stdout } = await run(process.execPath, [join(LOOPS, `${name}.ts`)], { cwd: LOOPS, maxBuffer: BUFFER });
+  const hooks = `data:text/javascript,${encodeURIComponent(HOOKS)}`;
+  const args = ['--import', hooks, join(LOOPS, `${name}.ts`)];
+  const { stdout } = await run(process.execPath, args, { cwd: LOOPS, maxBuffer: BUFFER });
   const line = stdout.split('\n').find((printed) => printed.startsWith('{"answer"'));
   return JSON.parse(line ?? '{}') as Report;
 }
