@@ -11,6 +11,7 @@ const filesOf = (folders: readonly string[]): string[] => folders.map((folder) =
 /** Folders without I/O and without state of the process: their files share a process, which halves their time. */
 const pureFiles = filesOf([
   'cli-offline',
+  'compact',
   'evaluation',
   'ladder',
   'histories',

@@ -22,6 +22,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   health: ['redis', 'store', 'queue', 'models', 'telemetry', 'config', 'jobs', 'wire', 'tokens', 'domain'],
   evaluation: ['workers', 'memory-store', 'models', 'jobs', 'wire', 'tokens', 'domain'],
   // `redis` for the options of an address, and for recognizing errors that a client must not retry.
+  // The module of `turnfold/compact`. A test checks which packages it loads.
+  compact: ['evaluation', 'histories', 'workers', 'wire', 'domain'],
   client: ['histories', 'store', 'queue', 'redis', 'telemetry', 'jobs', 'tokens', 'domain'],
   inbox: ['client', 'jobs', 'domain'],
   reports: ['domain'],

@@ -99,7 +99,12 @@ async function tryAppend(
   try {
     const placeOf = (index: number): string => places[index] ?? 'messages';
     const repair = repairCallsInSlices(append.messages, { notes, openCalls: before, placeOf });
-    adopted = adoptMessages(await eventLoopShare.run(repair), expectedHead + 1, before);
+    const repaired = await eventLoopShare.run(repair);
+    adopted = adoptMessages(
+      repaired.map(({ message }) => message),
+      expectedHead + 1,
+      before,
+    );
   } catch (refusal) {
     // An earlier attempt of this operation may have appended the messages, or another writer may have extended the log.
     // An empty append with an impossible `expectedHead` writes nothing, and its result tells the two cases apart.

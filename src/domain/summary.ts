@@ -28,3 +28,15 @@ export function renderWidestSummary(text: string, { from, to }: SeqRange): strin
 function escapeTag(text: string): string {
   return text.replace(/<(?=[\s/]*summary)/gi, '&lt;');
 }
+
+const RENDERED = /^<summary(?: version="(\d{1,9})")? messages="(\d{1,9})-(\d{1,9})">\n([^\n]*)\n([^]*)\n<\/summary>$/;
+
+/** Reads a rendered summary. @returns undefined for any other text */
+export function parseSummary(rendered: string): { readonly text: string; readonly label: SummaryLabel } | undefined {
+  const [, version, from, to, note, text] = RENDERED.exec(rendered) ?? [];
+  if (note !== NOTE || text === undefined) return undefined;
+  return {
+    text: text.replace(/&lt;(?=[\s/]*summary)/gi, '<'),
+    label: { from: Number(from), to: Number(to), ...(version !== undefined && { version: Number(version) }) },
+  };
+}

@@ -75,7 +75,8 @@ export async function compactConversation(
   return { messages, conversation, report: { kind: 'none', reasons, ...sizes, ...NOTHING_DONE } };
 }
 
-function refusedError({ codes, message }: Refusal): TurnfoldError {
+/** @returns the error of a context that would break a rule of a provider's format */
+export function refusedError({ codes, message }: Refusal): TurnfoldError {
   return new TurnfoldError(
     'invalid_context',
     `messages: the compacted messages would break ${codes.length === 1 ? 'rule' : 'rules'} ${codes.join(', ')}: ${message}`,
@@ -86,7 +87,7 @@ function refusedError({ codes, message }: Refusal): TurnfoldError {
   );
 }
 
-const NOTHING_DONE = {
+export const NOTHING_DONE = {
   archived: 0,
   sequences: 0,
   evicted: 0,
@@ -95,7 +96,11 @@ const NOTHING_DONE = {
   steps: [],
 } as const;
 
-function reportVersion(settled: SettledContext, reasons: readonly Reason[], prepared: PreparedAgent): CompactionReport {
+export function reportVersion(
+  settled: SettledContext,
+  reasons: readonly Reason[],
+  prepared: PreparedAgent,
+): CompactionReport {
   const { strategy, tokensBefore, tokensAfter, archived, segments, steps } = settled;
   const lengthOf = (kind: 'evicted' | 'clipped'): number =>
     segments.reduce((sum, { kind: other, from, to }) => sum + (other === kind ? to - from + 1 : 0), 0);
@@ -134,7 +139,8 @@ const ADVICE: Readonly<Record<Part, string>> = {
   floor: 'lower retentionWindow',
 };
 
-function infeasibleError(details: BudgetInfeasible): TurnfoldError {
+/** @returns the error of a context that cannot be made small enough, with the sizes of all parts */
+export function infeasibleError(details: BudgetInfeasible): TurnfoldError {
   const { fixed, pinned, open, floor, max, bytes } = details;
   const parts = (Object.entries({ fixed, pinned, open, floor }) as [Part, number][]).filter(([, size]) => size > 0);
   const total = fixed + pinned + open + floor;

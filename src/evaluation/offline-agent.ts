@@ -1,5 +1,5 @@
 import { adoptMessages } from '../domain/history.ts';
-import { MAX_RESERVE_TOKENS } from '../domain/limits.ts';
+import { MAX_RESERVE_TOKENS, type ModelWindow } from '../domain/limits.ts';
 import type { Message, WeighedMessage } from '../domain/message.ts';
 import { ModelError, type ModelProfile } from '../domain/model.ts';
 import { completePolicy, type PolicyInput } from '../domain/policy.ts';
@@ -21,6 +21,10 @@ export interface OfflineWindow {
   readonly usableTokens?: number;
   /** A model of the catalogue as `provider/model`. Its window, tokenizer, upper bound factor and prices apply. */
   readonly model?: string;
+  /** Limits of a model, in place of those of the catalogue. */
+  readonly limits?: ModelWindow;
+  /** Tokens of each request that are no messages, such as tools. */
+  readonly reservedTokens?: number;
 }
 
 /** Window of a model without a size limit: so large that no request reaches a threshold that is a share of it. */
@@ -30,17 +34,19 @@ const DEFAULT_WINDOW = 32_000;
 
 /**
  * Prepares an agent for compaction passes over recorded conversations. The agent calls no model. The agent has no
- * system prompt and no tools of its own, because those of the recording are among the recorded messages.
+ * tools of its own, because those of the recording are among the recorded messages.
  * @param counts token counters that all agents share which replay the same conversations
+ * @param system prompt of the requests, if it is not among the messages
  * @throws invalid_policy if the policy cannot work with that window. invalid_config for an unknown model.
  */
 export async function prepareOfflineAgent(
   policy: PolicyInput,
   window: OfflineWindow,
   counts = new RememberedCounts(),
+  system = '',
 ): Promise<PreparedAgent> {
   const profile = profileOf(window);
-  const agent = { name: 'offline', system: '', tools: [], policy, model: { profile, generate: failCall } };
+  const agent = { name: 'offline', system, tools: [], policy, model: { profile, generate: failCall } };
   return await prepareAgent(agent, {}, { loadCounter: (encoding) => counts.load(encoding) });
 }
 
@@ -61,7 +67,7 @@ export function suggestUsableTokens(input: PolicyInput): number {
   return Math.max(2 * maxTokens, Math.ceil(tokenThreshold / hardRatio), Math.ceil(maxTokens / thresholdRatio));
 }
 
-function profileOf({ usableTokens, model }: OfflineWindow): ModelProfile {
+function profileOf({ usableTokens, model, limits, reservedTokens = 0 }: OfflineWindow): ModelProfile {
   const [, provider = '', name = ''] = /^([^/]+)\/(.+)$/.exec(model ?? '') ?? [];
   const found = model === undefined ? undefined : findProfile(provider, name || model);
   const reserve = Math.min(found?.outputCapTokens ?? MAX_RESERVE_TOKENS, MAX_RESERVE_TOKENS);
@@ -73,7 +79,8 @@ function profileOf({ usableTokens, model }: OfflineWindow): ModelProfile {
     outputCapTokens: reserve,
     upperBoundFactor: 1,
   };
-  return { ...(found ?? unknown), ...given };
+  const profile = { ...(found ?? unknown), ...limits, ...given };
+  return { ...profile, windowTokens: profile.windowTokens - reservedTokens };
 }
 
 /**

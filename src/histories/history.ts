@@ -35,5 +35,5 @@ export function* readHistoryInSlices(given: ForeignHistory, options: HistoryOpti
   const { messages, places } = yield* readMessagesInSlices(given.messages, notes, given.places);
   const placeOf = (index: number): string => places[index] ?? 'messages';
   const repaired = yield* repairCallsInSlices(messages, { notes, placeOf });
-  return { messages: repaired, notes: notes.list };
+  return { messages: repaired.map(({ message }) => message), notes: notes.list };
 }

@@ -12,12 +12,19 @@ export interface RepairOptions {
   readonly placeOf: (index: number) => string;
 }
 
+/** A message of a repaired history. */
+export interface RepairedMessage {
+  readonly message: Message;
+  /** Index of the message before the repair. For a result that closes a call, the index of the call. -1: a call of the log. */
+  readonly index: number;
+}
+
 /**
  * Repairs the calls of a history, so that each call has one result behind it. A call that a later message of a user or of the
  * model has passed is closed by a result which says so. The calls at the end may be open.
  * @throws orphan_result for a result without a call
  */
-export function* repairCallsInSlices(messages: readonly Message[], options: RepairOptions): Sliced<Message[]> {
+export function* repairCallsInSlices(messages: readonly Message[], options: RepairOptions): Sliced<RepairedMessage[]> {
   const repair = new CallRepair(options);
   for (const [index, message] of messages.entries()) {
     repair.enter(message, index);
@@ -33,7 +40,7 @@ interface Call {
   /** Index of its message. -1: a call of the log. */
   readonly from: number;
   /** Result, and the index of its message. */
-  result?: { readonly message: Message; readonly index: number };
+  result?: RepairedMessage;
 }
 
 const SECOND_RESULT = 'a second result of a call was left out';
@@ -41,12 +48,12 @@ const SECOND_RESULT = 'a second result of a call was left out';
 class CallRepair {
   readonly #options: RepairOptions;
   /** Messages in their order, without results. */
-  readonly #others: { readonly message: Message; readonly index: number }[] = [];
+  readonly #others: RepairedMessage[] = [];
   /** Calls by the index of their message, in the order of calls. */
   readonly #calls = new Map<number, Call[]>();
   /** Calls without a result under each of their ids, in their order. An empty list: all calls with the id have one. */
   readonly #open = new Map<string, Call[]>();
-  readonly #early: { readonly message: Message; readonly index: number }[] = [];
+  readonly #early: RepairedMessage[] = [];
 
   constructor(options: RepairOptions) {
     this.#options = options;
@@ -65,11 +72,11 @@ class CallRepair {
   }
 
   /** Places each result behind its call, and closes passed calls. */
-  arrange(): Message[] {
+  arrange(): RepairedMessage[] {
     for (const { message, index } of this.#early) this.#enterEarly(message, index);
     const lastSpeech = this.#others.findLast(({ message }) => speaks(message))?.index ?? -1;
     const arranged = [...this.#listResults(-1, lastSpeech)];
-    for (const { message, index } of this.#others) arranged.push(message, ...this.#listResults(index, lastSpeech));
+    for (const other of this.#others) arranged.push(other, ...this.#listResults(other.index, lastSpeech));
     return arranged;
   }
 
@@ -133,16 +140,16 @@ class CallRepair {
     this.#options.notes.add('repaired', this.#options.placeOf(index), what);
   }
 
-  *#listResults(from: number, lastSpeech: number): Generator<Message> {
+  *#listResults(from: number, lastSpeech: number): Generator<RepairedMessage> {
     const calls = this.#calls.get(from) ?? [];
     const answered = calls.filter(({ result }) => result !== undefined);
     const byPlace = answered.toSorted((one, other) => (one.result?.index ?? 0) - (other.result?.index ?? 0));
-    for (const { result } of byPlace) if (result !== undefined) yield result.message;
+    for (const { result } of byPlace) if (result !== undefined) yield result;
     if (from >= lastSpeech) return;
     for (const call of calls.filter(({ result }) => result === undefined)) {
       const at = from === -1 ? `call ${call.id} of the log` : this.#options.placeOf(from);
       this.#options.notes.add('repaired', at, 'a call without a result was closed, because the conversation went on');
-      yield { role: 'tool', toolCallId: call.id, content: CLOSING_RESULT.content };
+      yield { message: { role: 'tool', toolCallId: call.id, content: CLOSING_RESULT.content }, index: from };
     }
   }
 }

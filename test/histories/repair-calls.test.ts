@@ -18,7 +18,8 @@ const user: Message = { role: 'user', content: 'next' };
 function repair(messages: readonly Message[], openCalls: readonly { readonly id: string }[] = []) {
   const notes = new HistoryNotes();
   const placeOf = (index: number): string => `messages[${index}]`;
-  return { messages: runToEnd(repairCallsInSlices(messages, { notes, openCalls, placeOf })), notes: notes.list };
+  const repaired = runToEnd(repairCallsInSlices(messages, { notes, openCalls, placeOf }));
+  return { messages: repaired.map(({ message }) => message), notes: notes.list };
 }
 
 const closing = (toolCallId: string): Message => ({ role: 'tool', toolCallId, content: CLOSING_RESULT.content });

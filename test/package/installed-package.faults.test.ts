@@ -50,8 +50,28 @@ it.each([
   ['turnfold/testing', 'openTestWorkers'],
   ['turnfold/ai-sdk', 'aiSdkModel'],
   ['turnfold/mcp', 'openMcpTools'],
+  ['turnfold/compact', 'compactMessages'],
 ])('the installed package can be imported as %s', async (name, exported) => {
   const script = `const { ${exported} } = await import('${name}'); console.log(typeof ${exported});`;
   const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: PROJECT });
   expect(stdout.trim()).toBe('function');
+});
+
+it('the installed turnfold/compact loads no package but zod and js-tiktoken, also while it compacts', async () => {
+  const script = `import { registerHooks } from 'node:module';
+    const loaded = new Set();
+    registerHooks({ load: (url, context, next) => (loaded.add(url), next(url, context)) });
+    const { compactMessages } = await import('turnfold/compact');
+    const messages = Array.from({ length: 20 }, (_, nth) => [
+      { role: 'user', content: 'Question ' + nth },
+      { role: 'assistant', content: 'word '.repeat(400) },
+    ]).flat();
+    const { report } = await compactMessages({ messages, window: 4_000 });
+    const packages = [...loaded].map((url) => /.*node_modules\\/(@[^/]+\\/[^/]+|[^/]+)/.exec(url)?.[1] ?? url);
+    console.log(JSON.stringify({ kind: report.kind, packages: [...new Set(packages)].toSorted() }));`;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: PROJECT });
+  expect(JSON.parse(stdout)).toMatchObject({ kind: expect.stringMatching(/summarize|evict|trim/) as string });
+  expect(
+    (JSON.parse(stdout) as { packages: string[] }).packages.filter((name) => !name.startsWith('node:')),
+  ).toStrictEqual(['js-tiktoken', 'turnfold', 'zod']);
 });

@@ -10,7 +10,7 @@ export const langchain: HistoryFormat = listFormat({
   title: 'messages of LangChain',
   recognizes: (messages) =>
     messages.some(({ role, lc, type }) => role === undefined && (lc !== undefined || isType(type))),
-  unwrap: unwrapMessage,
+  unwrap: unwrapLangchain,
 });
 
 function isType(type: unknown): boolean {
@@ -30,7 +30,8 @@ const ROLES: Readonly<Record<string, string>> = {
 /** Fields of chunks and of calls that could not be parsed, which repeat other fields. */
 const REPEATED = ['tool_call_chunks', 'chunk_position', 'lc', 'id', 'type', 'additional_kwargs', 'response_metadata'];
 
-function unwrapMessage(given: Block, at: string, messages: ForeignMessages): unknown {
+/** Returns a message of LangChain in a form that `readMessagesInSlices` reads. @returns undefined for a removal, after a note */
+export function unwrapLangchain(given: Block, at: string, messages: ForeignMessages): unknown {
   const { kind, fields } = openMessage(given);
   if (kind === 'remove') return messages.leaveOut('removals of other messages', at);
   const role = ROLES[kind] ?? textOf(fields['role'] ?? given['role'] ?? kind);

@@ -43,6 +43,14 @@ export function withoutUserTexts(text: string): string {
   return end === -1 ? text : text.slice(end + CLOSE.length).trimStart();
 }
 
+/** Returns the texts of users that a summary copied, in order. A text that was clipped is returned as it was copied. */
+export function readUserTexts(text: string): string[] {
+  const end = text.startsWith(OPEN) ? text.indexOf(CLOSE) : -1;
+  if (end === -1) return [];
+  const list = text.slice(OPEN.length, end).trim();
+  return list.split(/\n(?=\d{1,9}: )/).map((copied) => copied.replace(/^\d{1,9}: /, '').trimEnd());
+}
+
 interface UserText {
   readonly seq: number;
   readonly text: string;

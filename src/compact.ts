@@ -1,0 +1,35 @@
+/**
+ * `turnfold/compact`: compaction of messages in a loop of the caller's own, without Redis, workers and models.
+ */
+
+export {
+  type AgentsModelData,
+  type AgentsSession,
+  type AiSdkCall,
+  type AiSdkMiddleware,
+  type AiSdkStep,
+  aiSdkMiddleware,
+  aiSdkPrepareStep,
+  type LangchainMiddleware,
+  type LangchainRequest,
+  langchainMiddleware,
+  type MastraProcessor,
+  mastraProcessor,
+  openaiAgentsFilter,
+  openaiAgentsSession,
+} from './compact/adapters.ts';
+export { compactMessages } from './compact/compact-messages.ts';
+export type {
+  CompactedMessages,
+  CompactedRange,
+  CompactionStep,
+  CompactReport,
+} from './compact/compacted-messages.ts';
+export type { MessageFormat } from './compact/kinds/kind.ts';
+export type { CompactionOptions, CompactMessagesOptions, SummarizeRequest } from './compact/options.ts';
+export type { CompactState } from './compact/state.ts';
+export type { Reason } from './domain/compaction/thresholds.ts';
+export type { ModelWindow } from './domain/limits.ts';
+export type { Message, ToolCall } from './domain/message.ts';
+export type { PolicyInput } from './domain/policy.ts';
+export type { HistoryNote } from './histories/notes.ts';
