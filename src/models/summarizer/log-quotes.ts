@@ -4,6 +4,7 @@ import { GAP, writeLines } from '../../domain/evidence/record-lines.ts';
 import { MARKS, markSpeaker } from '../../domain/evidence/summary-records.ts';
 import type { Message } from '../../domain/message.ts';
 import { foldLine, foldRecord } from '../structural/text.ts';
+import { describeAttachments } from './pictures.ts';
 
 /** Who said a record: a person, the system, the agent, or a program that the agent called. */
 export type Speaker = 'user' | 'system' | 'agent' | 'call' | 'result';
@@ -28,6 +29,8 @@ export class LogQuotes {
   readonly #ledger: Ledger;
   readonly #messages: readonly Message[];
   readonly #firstSeq: number;
+  /** Whether the call of a result failed, by the index of its message. */
+  readonly #failed = new Map<number, boolean>();
 
   /** @param firstSeq log number (seq) of the first message. The numbers have no gaps. */
   constructor(ledger: Ledger, messages: readonly Message[], firstSeq: number) {
@@ -46,9 +49,16 @@ export class LogQuotes {
   /** Checks whether a record is of a message to summarize, and is no prose of a tool that succeeded. */
   mayQuote(index: number): boolean {
     const { message, part, text } = this.#fragment(index);
-    const source = this.#messages[message];
-    if (source === undefined) return false;
-    return part !== 'result' || holdsData(text) || readOutcome(source).status !== 'ok';
+    if (message >= this.#messages.length) return false;
+    return part !== 'result' || holdsData(text) || this.#hasFailed(message);
+  }
+
+  #hasFailed(message: number): boolean {
+    const known = this.#failed.get(message);
+    if (known !== undefined) return known;
+    const failed = readOutcome(this.#messages[message] as Message).status !== 'ok';
+    this.#failed.set(message, failed);
+    return failed;
   }
 
   /** Names the text that holds a record. Records of one text can be written together. */
@@ -66,18 +76,14 @@ export class LogQuotes {
     const speaker = this.speakerOf(indexes[0]);
     const seq = this.#firstSeq + message;
     if (speaker === 'call' || speaker === 'result') return MARKS[speaker] + this.#writeRecords(indexes);
-    const said = speaker === 'agent' ? this.#writeRecords(indexes) : this.#quotePerson(indexes);
-    return markSpeaker(speaker, seq) + said;
+    const said = speaker === 'agent' ? [this.#writeRecords(indexes)] : this.#quotePerson(indexes);
+    return markSpeaker(speaker, seq) + said.join(' ');
   }
 
-  #quotePerson(indexes: readonly [number, ...number[]]): string {
+  #quotePerson(indexes: readonly [number, ...number[]]): string[] {
     const records = indexes.map((index) => this.#fragment(index));
-    const text = this.#messages[this.#fragment(indexes[0]).message]?.content ?? '';
-    if (text.length <= WHOLE_CHARS) return foldLine(text);
-    const from = wordStart(text, Math.min(...records.map(({ start }) => start)) - AROUND_CHARS);
-    const to = wordEnd(text, Math.max(...records.map(({ end }) => end)) + AROUND_CHARS);
-    const [before, behind] = [from > 0 ? `${GAP} ` : '', to < text.length ? ` ${GAP}` : ''];
-    return before + foldLine(text.slice(from, to)) + behind;
+    const message = this.#messages[this.#fragment(indexes[0]).message] as Message;
+    return [quoteAround(message.content, records), ...describeAttachments(message, undefined)];
   }
 
   #writeRecords(indexes: readonly number[]): string {
@@ -109,4 +115,19 @@ function wordEnd(text: string, at: number): number {
   if (at >= text.length) return text.length;
   const space = text.slice(at, at + MAX_WORD_CHARS).search(/\s/);
   return space === -1 ? at : at + space;
+}
+
+/** Quotes records of a text with all that stands around them: the whole text, unless it is long. */
+function quoteAround(text: string, records: readonly Pick<Fragment, 'start' | 'end'>[]): string {
+  if (text.length <= WHOLE_CHARS) return foldLine(text);
+  const stretches: { readonly from: number; to: number }[] = [];
+  for (const { start, end } of records.toSorted((a, b) => a.start - b.start)) {
+    const [from, to] = [wordStart(text, start - AROUND_CHARS), wordEnd(text, end + AROUND_CHARS)];
+    const last = stretches.at(-1);
+    if (last !== undefined && from <= last.to) last.to = Math.max(last.to, to);
+    else stretches.push({ from, to });
+  }
+  const quoted = stretches.map(({ from, to }) => foldLine(text.slice(from, to)));
+  const [before, behind] = [(stretches[0]?.from ?? 0) > 0, (stretches.at(-1)?.to ?? 0) < text.length];
+  return `${before ? `${GAP} ` : ''}${quoted.join(` ${GAP} `)}${behind ? ` ${GAP}` : ''}`;
 }

@@ -24,6 +24,7 @@ const FIRST: readonly Section[] = ['constraints', 'requests', 'goal'];
 export function* quoteSections(sections: Sections, ledger: Ledger, quotes: LogQuotes): Sliced<QuotedSections> {
   const words = yield* WordIndex.read(sections, ledger, quotes);
   const said = new Set<number>();
+  const texts = new Set<string>();
   const quoted = new Map<Section, string[]>();
   for (const section of [...FIRST, ...ASKED_SECTIONS.filter((name) => !FIRST.includes(name))]) {
     const speakers: readonly Speaker[] = speakersOf(section);
@@ -39,7 +40,10 @@ export function* quoteSections(sections: Sections, ledger: Ledger, quotes: LogQu
       }
       yield;
     }
-    const lines = [...places.values()].map((records) => quotes.write(...records));
+    const written = [...places.values()].map((records) => quotes.write(...records));
+    // A short text of a user is written whole, for each of its records.
+    const lines = written.filter((line) => !texts.has(line));
+    for (const line of lines) texts.add(line);
     if (lines.length > 0) quoted.set(section, lines);
   }
   return quoted;
