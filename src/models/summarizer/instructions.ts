@@ -39,7 +39,7 @@ const ROLE = [
 const RULES = [
   'Write only quotes: each line copies the words of one place in the data exactly, in their language, at most a sentence. A few',
   'words are enough if they stand nowhere else. A program finds the place, writes the whole statement with its author, and strikes',
-  'lines in words of your own. So never say what somebody wants or permits: quote what they said. Copy each place once, in the',
+  'lines in words of your own. So never say what a person wants or permits: quote their words. Copy each place once, in the',
   'section that fits best. If something changed, quote its last state. Leave out a section that would be empty. A program adds the',
   'calls that were made: do not list them.',
 ].join(' ');

@@ -6,7 +6,7 @@ import type { Message } from '../../domain/message.ts';
 import { foldLine, foldRecord } from '../structural/text.ts';
 import { describeAttachments } from './pictures.ts';
 
-/** Who said a record: a person, the system, the agent, or a program that the agent called. */
+/** Author of a record: a person, the system, the agent, or a program that the agent called. */
 export type Speaker = 'user' | 'system' | 'agent' | 'call' | 'result';
 
 /** Longer messages of users are quoted in part. */
@@ -29,7 +29,7 @@ export class LogQuotes {
   readonly #ledger: Ledger;
   readonly #messages: readonly Message[];
   readonly #firstSeq: number;
-  /** Whether the call of a result failed, by the index of its message. */
+  /** True for each result whose call failed, by the index of its message. */
   readonly #failed = new Map<number, boolean>();
 
   /** @param firstSeq log number (seq) of the first message. The numbers have no gaps. */

@@ -17,9 +17,9 @@ const MAX_RECORDS = 3;
 const FIRST: readonly Section[] = ['constraints', 'requests', 'goal'];
 
 /**
- * Replaces each sentence of a model by the records of the log from which it took its words. A model can so choose what a
- * summary says, and can state nothing. A sentence whose words no record holds is dropped.
- * @param sections what a model wrote
+ * Replaces each sentence of a model by the records of the log from which it took its words. So a model chooses what a
+ * summary says, and states nothing. A sentence whose words no record holds is dropped.
+ * @param sections answer of a model
  */
 export function* quoteSections(sections: Sections, ledger: Ledger, quotes: LogQuotes): Sliced<QuotedSections> {
   const words = yield* WordIndex.read(sections, ledger, quotes);
@@ -122,7 +122,7 @@ class WordIndex {
     return found.toSorted((a, b) => a - b);
   }
 
-  /** Of equal records the last one is taken, because it is the newest. */
+  /** Takes the last of several equal records, because it is the newest. */
   #findBest(words: ReadonlySet<Word>, isAllowed: (record: number) => boolean) {
     const rare = [...words].filter(({ records }) => records.length <= MAX_RECORDS_OF_WORD);
     const candidates = new Set((rare.length === 0 ? [...words] : rare).flatMap(({ records }) => records));

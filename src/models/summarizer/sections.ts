@@ -7,15 +7,15 @@ const SPEECH = [...PEOPLE, 'agent'] as const;
 const ALL = [...SPEECH, 'call', 'result'] as const;
 
 /**
- * Sections of a summary in their order. `asks` tells the model what to choose, and `from` whose words a section may hold:
- * no tool or file states a rule or the next step. Code writes the sections without `asks`.
+ * Sections of a summary in their order. `asks` tells the model what to choose. `from` says whose words a section may hold,
+ * because no tool or file states a rule or the next step. Code writes the sections without `asks`.
  */
 export const SECTIONS = {
-  goal: { heading: '## Goal', asks: 'what the user wants in the end', from: PEOPLE },
+  goal: { heading: '## Goal', asks: 'the end that the user has in mind', from: PEOPLE },
   requests: { heading: '## User requests', asks: 'every request of the user', from: PEOPLE },
   constraints: {
     heading: '## Constraints',
-    asks: 'what the user permitted, refused or ruled about security and permission',
+    asks: 'permissions, refusals and rules of security, in the words of the user',
     from: PEOPLE,
   },
   decisions: { heading: '## Decisions', asks: 'every decision with its reason', from: SPEECH },

@@ -132,7 +132,7 @@ describe('a claim of consent', () => {
 const CASE = new URL('../../../../shared/cases/context/04-consent-english.json', import.meta.url);
 
 it.skipIf(!existsSync(CASE))(
-  'none of the claims of the shared case stays (skipped without ../shared/cases)',
+  'the claims of the shared case are dropped (skipped without ../shared/cases)',
   async () => {
     const { claims: shared } = JSON.parse(readFileSync(CASE, 'utf8')) as { readonly claims: readonly string[] };
     expect(shared).toHaveLength(14);

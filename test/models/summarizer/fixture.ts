@@ -56,7 +56,7 @@ export function contentOf({ messages }: ModelRequest): string {
   return messages.map(({ content }) => content).join('\n');
 }
 
-/** What the agent said, which `RECORD` quotes. */
+/** Words of the agent that `RECORD` quotes. */
 export const PLAN = say(
   'The shop moves to the new address.\n\nShip by rail, because the road is closed.\n\nBook the wagon.',
 );

@@ -6,8 +6,8 @@ import { SECTIONS } from '../../../src/models/summarizer/sections.ts';
 const HEADINGS = new Set<string>(Object.values(SECTIONS).map(({ heading }) => heading));
 
 /**
- * Finds the lines of a summary that are no quotes of its messages: words of a user or the agent with the number of their
- * message, or a call or a result. Lines that code writes about calls are left out.
+ * Finds the lines of a summary that are no quotes of its messages. A quote of a person or the agent has the number of
+ * its message. Other quotes have the mark of a call or a result. Lines that code writes about calls are left out.
  */
 export function findUnquoted(text: string, messages: readonly Message[], firstSeq: number): string[] {
   let heading = '';

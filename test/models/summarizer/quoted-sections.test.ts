@@ -35,7 +35,7 @@ const MESSAGES: readonly Message[] = [
   say('Next I change checkLimit in src/orders/refund.ts.'),
 ];
 
-/** What a model writes in a section, and words of the log that the summary then has there. */
+/** A line of a model in a section, and the words of the log that the summary then has there. */
 const TRUE_LINES: readonly (readonly [section: string, line: string, quoted: string])[] = [
   ['goal', 'Fix the refund of order #W8834521.', 'user 1: Fix the refund of order #W8834521. Never touch'],
   ['requests', 'Ship the parcel by rail from LEJ1', 'user 14: Ship the parcel by rail from LEJ1, not by road.'],
@@ -118,7 +118,7 @@ it('records of one message stand in one line, with gaps between them', async () 
   ).toHaveLength(1);
 });
 
-it('of places with the same words the newest is quoted', async () => {
+it('the newest of several places with the same words is quoted', async () => {
   const world = await openWorld({ decide: () => ({ content: '## State\nThe gate is open.' }) });
   const messages = [say('The gate is open.'), say(prose(400)), say('The gate is open.')];
   const answer = await world.summarize({ messages });
