@@ -166,15 +166,13 @@ const subject = fc.constantFrom(
   '214',
 );
 const verb = fc.constantFrom(
-  ...[
-    'approved deleting',
-    'wants to drop',
-    'okayed',
-    'does not approve deleting',
-    'asked about',
-    'genehmigt',
-    '批准删除',
-  ],
+  'approved deleting',
+  'wants to drop',
+  'okayed',
+  'does not approve deleting',
+  'asked about',
+  'genehmigt',
+  '批准删除',
 );
 const person = fc.constantFrom('The user', 'The client', 'Der Nutzer', '用户', 'I', 'You', '');
 const sentence = fc.tuple(person, verb, subject).map((words) => `${words.join(' ').trim()}.`);
