@@ -107,8 +107,9 @@ const MAX_WORD_CHARS = 40;
 
 function wordStart(text: string, at: number): number {
   if (at <= 0) return 0;
-  const space = text.slice(Math.max(0, at - MAX_WORD_CHARS), at).search(/\S*$/);
-  return Math.max(0, at - MAX_WORD_CHARS) + space;
+  const before = text.slice(Math.max(0, at - MAX_WORD_CHARS), at);
+  const space = [...before.matchAll(/\s/g)].at(-1);
+  return space === undefined ? at : at - before.length + space.index + 1;
 }
 
 function wordEnd(text: string, at: number): number {
