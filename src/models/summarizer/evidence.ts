@@ -46,7 +46,7 @@ export class Evidence {
   private constructor(counter: TokenCounter, request: SummaryRequest, ledger: Ledger, values: Float64Array) {
     const { messages, userTexts = '', range } = request;
     this.ledger = ledger;
-    this.quotes = new LogQuotes(ledger, messages, range.from);
+    this.quotes = new LogQuotes(ledger, request);
     this.#counter = counter;
     this.#range = range;
     this.#values = values;

@@ -3,6 +3,7 @@ import { readOutcome } from '../../domain/evidence/outcome.ts';
 import { GAP, writeLines } from '../../domain/evidence/record-lines.ts';
 import { MARKS, markSpeaker } from '../../domain/evidence/summary-records.ts';
 import type { Message } from '../../domain/message.ts';
+import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { foldLine, foldRecord } from '../structural/text.ts';
 import { describeAttachments } from './pictures.ts';
 
@@ -21,6 +22,8 @@ export function holdsData(text: string): boolean {
   return DATA.test(text);
 }
 
+type QuotedRange = Pick<SummaryRequest, 'messages' | 'range' | 'userTexts'>;
+
 /**
  * Quotes of a log. A quote has the words of its message and says who said them. A user's words keep their number and
  * their surroundings, and `…` stands where a quote leaves something out.
@@ -29,14 +32,15 @@ export class LogQuotes {
   readonly #ledger: Ledger;
   readonly #messages: readonly Message[];
   readonly #firstSeq: number;
+  readonly #userTexts: string;
   /** True for each result whose call failed, by the index of its message. */
   readonly #failed = new Map<number, boolean>();
 
-  /** @param firstSeq log number (seq) of the first message. The numbers have no gaps. */
-  constructor(ledger: Ledger, messages: readonly Message[], firstSeq: number) {
+  constructor(ledger: Ledger, { messages, range, userTexts = '' }: QuotedRange) {
     this.#ledger = ledger;
     this.#messages = messages;
-    this.#firstSeq = firstSeq;
+    this.#firstSeq = range.from;
+    this.#userTexts = userTexts;
   }
 
   speakerOf(index: number): Speaker {
@@ -59,6 +63,12 @@ export class LogQuotes {
     const failed = readOutcome(this.#messages[message] as Message).status !== 'ok';
     this.#failed.set(message, failed);
     return failed;
+  }
+
+  /** Checks whether a record is of a user's message that stands whole before the summary. */
+  isShown(index: number): boolean {
+    const { message, part } = this.#fragment(index);
+    return part === 'user' && this.#userTexts.includes(this.#messages[message]?.content ?? '');
   }
 
   /** Names the text that holds a record. Records of one text can be written together. */

@@ -9,12 +9,18 @@ import { ASKED_SECTIONS, SECTIONS, type Section, type Sections } from './section
 export type QuotedSections = ReadonlyMap<Section, readonly string[]>;
 
 /** Share of a sentence's weight that a record must hold, so that the sentence counts as taken from that record. */
-const MIN_SHARE = 0.35;
+const MIN_SHARE = 0.5;
+/** A record that a section may hold is taken if it has this share of the weight of the best record. */
+const NEAR_SHARE = 0.8;
 /** Share of a sentence's weight for which a further record of the same message is quoted. */
 const MIN_ADDED = 0.25;
 const MAX_RECORDS = 3;
+/** Records of one text that share a line. A longer line may not fit into the room of its section. */
+const MAX_TOGETHER = 4;
 /** Sections that are filled first, because each record is quoted once. */
 const FIRST: readonly Section[] = ['constraints', 'requests', 'goal'];
+/** Section for words of the agent that another section may not hold. */
+const OTHERS: Section = 'facts';
 
 /**
  * Replaces each sentence of a model by the records of the log from which it took its words. So a model chooses what a
@@ -23,30 +29,62 @@ const FIRST: readonly Section[] = ['constraints', 'requests', 'goal'];
  */
 export function* quoteSections(sections: Sections, ledger: Ledger, quotes: LogQuotes): Sliced<QuotedSections> {
   const words = yield* WordIndex.read(sections, ledger, quotes);
-  const said = new Set<number>();
-  const texts = new Set<string>();
-  const quoted = new Map<Section, string[]>();
+  const placed = new PlacedRecords(quotes);
   for (const section of [...FIRST, ...ASKED_SECTIONS.filter((name) => !FIRST.includes(name))]) {
-    const speakers: readonly Speaker[] = speakersOf(section);
-    const places = new Map<string, [number, ...number[]]>();
+    const speakers = speakersOf(section);
     for (const sentence of sentencesOf(sections.get(section) ?? '')) {
       const found = words.findRecords(sentence, (record) => speakers.includes(quotes.speakerOf(record)));
       for (const record of found) {
-        if (said.has(record)) continue;
-        said.add(record);
-        const place = places.get(quotes.placeOf(record));
-        if (place === undefined) places.set(quotes.placeOf(record), [record]);
-        else place.push(record);
+        const target = sectionFor(section, quotes.speakerOf(record));
+        if (target === undefined || (target !== 'constraints' && quotes.isShown(record))) continue;
+        placed.add(target, record);
       }
       yield;
     }
-    const written = [...places.values()].map((records) => quotes.write(...records));
-    // A short text of a user is written whole, for each of its records.
-    const lines = written.filter((line) => !texts.has(line));
-    for (const line of lines) texts.add(line);
-    if (lines.length > 0) quoted.set(section, lines);
   }
-  return quoted;
+  return placed.write();
+}
+
+/** Records of each section. A record is placed once. */
+class PlacedRecords {
+  readonly #quotes: LogQuotes;
+  readonly #said = new Set<number>();
+  /** Records of each line of a section. */
+  readonly #lines = new Map<Section, [number, ...number[]][]>();
+
+  constructor(quotes: LogQuotes) {
+    this.#quotes = quotes;
+  }
+
+  add(section: Section, record: number): void {
+    if (this.#said.has(record)) return;
+    this.#said.add(record);
+    const lines = this.#lines.get(section) ?? [];
+    this.#lines.set(section, lines);
+    const place = this.#quotes.placeOf(record);
+    const open = lines.findLast(([first]) => this.#quotes.placeOf(first) === place);
+    if (open === undefined || open.length === MAX_TOGETHER) lines.push([record]);
+    else open.push(record);
+  }
+
+  write(): QuotedSections {
+    const lines = new Set<string>();
+    const quoted = new Map<Section, string[]>();
+    for (const [section, together] of this.#lines) {
+      const written = together.map((records) => this.#quotes.write(...records));
+      // A short text of a user is written whole, for each of its records.
+      const own = written.filter((line) => !lines.has(line));
+      for (const line of own) lines.add(line);
+      if (own.length > 0) quoted.set(section, own);
+    }
+    return quoted;
+  }
+}
+
+/** Chooses the section for words of an author. A tool's words under the heading of a rule or a step are dropped. */
+function sectionFor(section: Section, speaker: Speaker): Section | undefined {
+  if (speakersOf(section).includes(speaker)) return section;
+  return speaker === 'result' ? undefined : OTHERS;
 }
 
 function speakersOf(section: Section): readonly Speaker[] {
@@ -107,17 +145,23 @@ class WordIndex {
     return index;
   }
 
-  /** Finds the record that holds most of a sentence, and records of the same message that hold more of it. */
+  /**
+   * Finds the record that holds most of a sentence, and records of the same message that hold more of it.
+   * @param isAllowed prefers these records to those that hold a little more
+   */
   findRecords(sentence: string, isAllowed: (record: number) => boolean): number[] {
     const words = [...wordsOf(sentence)].map((word) => this.#words.get(word));
     const total = words.reduce((sum, word) => sum + (word?.weight ?? this.#weigh(1)), 0);
-    const found: number[] = [];
     const left = new Set(words.filter((word) => word !== undefined));
-    for (let least = MIN_SHARE; found.length < MAX_RECORDS; least = MIN_ADDED) {
-      const best = this.#findBest(left, (record) => this.#isBeside(found[0], record) && isAllowed(record));
-      if (best === undefined || best.weight < least * total) break;
-      found.push(best.record);
-      for (const word of this.#wordsIn(best.record)) left.delete(word);
+    const [any, allowed] = [this.#findBest(left, () => true), this.#findBest(left, isAllowed)];
+    const first = any !== undefined && (allowed?.weight ?? 0) >= NEAR_SHARE * any.weight ? allowed : any;
+    if (first === undefined || first.weight < MIN_SHARE * total) return [];
+    const found = [first.record];
+    for (;;) {
+      for (const word of this.#wordsIn(found.at(-1) as number)) left.delete(word);
+      const next = this.#findBest(left, (record) => this.#isBeside(first.record, record));
+      if (next === undefined || next.weight < MIN_ADDED * total || found.length === MAX_RECORDS) break;
+      found.push(next.record);
     }
     return found.toSorted((a, b) => a - b);
   }
@@ -142,9 +186,9 @@ class WordIndex {
     return new Set(terms.flatMap((term) => this.#wordOf[term] ?? []));
   }
 
-  #isBeside(first: number | undefined, record: number): boolean {
+  #isBeside(first: number, record: number): boolean {
     const { fragments } = this.#ledger;
-    return first === undefined || (fragments[first] as Fragment).message === (fragments[record] as Fragment).message;
+    return (fragments[first] as Fragment).message === (fragments[record] as Fragment).message;
   }
 
   #weigh(messages: number): number {

@@ -1,5 +1,4 @@
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
-import { fairShare } from './fair-share.ts';
 import type { Speaker } from './log-quotes.ts';
 
 const PEOPLE = ['user', 'system'] as const;
@@ -76,27 +75,30 @@ export function renderSections(sections: Sections): string {
     .join('\n');
 }
 
-/** Takes whole lines of each section up to the token limit, so that one long list does not displace the other sections. */
+/**
+ * Takes whole lines up to the token limit. The next line is always one of the section with the fewest tokens so far, so that
+ * one long list does not displace the other sections.
+ */
 export function fitSections(
   counter: Pick<TokenCounter, 'countSync'>,
   sections: ReadonlyMap<Section, readonly string[]>,
   maxTokens: number,
 ): Sections {
-  const sized = [...sections].map(([name, lines]) => ({
-    name,
-    lines: lines.map((line) => ({ line, tokens: counter.countSync(line) + 1 })),
-    heading: counter.countSync(`${SECTIONS[name].heading}\n\n`),
-  }));
-  const wanted = sized.map(({ lines }) => lines.reduce((sum, { tokens }) => sum + tokens, 0));
-  const share = fairShare(wanted, maxTokens - sized.reduce((sum, { heading }) => sum + heading, 0));
-  const fitted = sized.map(({ name, lines }): [Section, string] => {
-    let left = share;
-    const taken = lines.filter(({ tokens }) => {
-      const fits = tokens <= left;
-      if (fits) left -= tokens;
-      return fits;
-    });
-    return [name, taken.map(({ line }) => line).join('\n')];
-  });
-  return orderSections(new Map(fitted));
+  const open = [...sections].map(([name, lines]) => ({ name, lines, next: 0, tokens: 0, taken: [] as string[] }));
+  let left = maxTokens;
+  for (;;) {
+    const [section] = open
+      .filter(({ lines, next }) => next < lines.length)
+      .toSorted((a, b) => a.tokens - b.tokens || a.next - b.next);
+    if (section === undefined) break;
+    const line = section.lines[section.next] as string;
+    section.next += 1;
+    const heading = section.taken.length === 0 ? counter.countSync(`${SECTIONS[section.name].heading}\n\n`) : 0;
+    const tokens = counter.countSync(line) + 1;
+    if (tokens + heading > left) continue;
+    left -= tokens + heading;
+    section.tokens += tokens;
+    section.taken.push(line);
+  }
+  return orderSections(new Map(open.map(({ name, taken }) => [name, taken.join('\n')])));
 }

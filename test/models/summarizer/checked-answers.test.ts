@@ -84,7 +84,8 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
     const { text } = (await summarize(INVENTING)) as { text: string };
     expect(inventedIn(text)).toEqual([]);
     const facts = 'The refund of #W8834521 must call applyPriceTable before it checks the limit.';
-    expect(text).toContain(`## Facts\nagent 10: test/orders/refund.test.ts uses maxRefundCents. ${facts}`);
+    expect(text).toMatch(/^## Facts\nagent \d+: /);
+    expect(text).toContain(facts);
     expect(text).not.toContain('legacy');
   });
 

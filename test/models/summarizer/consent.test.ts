@@ -143,6 +143,16 @@ it.skipIf(!existsSync(CASE))(
   },
 );
 
+it('a user’s message that stands before the summary is quoted again as a constraint, and not as a request', async () => {
+  const rule = 'Never delete the duplicates of 2019.';
+  const content = `## Constraints\n${rule}\n## User requests\n${QUESTION}\n## State\n${OFFER}`;
+  const world = await openWorld({ decide: () => ({ content }) });
+  const userTexts = `<users>\n11: ${QUESTION}\n15: ${rule}\n</users>\n`;
+  const answer = await world.summarize({ messages: historyWith(rule), userTexts });
+  expect((answer as { text: string }).text).toContain(`## Constraints\nuser 15: ${rule}\n`);
+  expect((answer as { text: string }).text).not.toContain('## User requests');
+});
+
 it('a structural summary names the message of each line of a user, and shows where the line was cut', async () => {
   const said = `Please do none of this:\n\n${['delete order_17', 'delete order_18', 'delete order_19'].join('\n')}\n\nThanks.`;
   const messages: Message[] = [{ role: 'user', content: said }, say(prose(400)), say('I look at order_18.')];
@@ -203,5 +213,5 @@ it('each line of a summary of any history is a quote, whatever a model claims', 
     }),
     { numRuns: 200 },
   );
-  expect(users).toBeGreaterThan(100);
+  expect(users).toBeGreaterThan(50);
 });

@@ -201,7 +201,7 @@ describe('a bad answer of the model', () => {
   });
 
   it('a summary that says that the user cannot do something is not mistaken for a refusal of the model', async () => {
-    const content = `## Goal\nI can't write to my disk. ${'The user wants the disk mounted again, with all its files. '.repeat(8)}`;
+    const content = `## Goal\nI can't write to my disk.\n${'The user wants the disk mounted again, with all its files. '.repeat(8)}`;
     const world = await openWorld({ decide: () => ({ content }) });
     const messages = [
       ...HISTORY,
