@@ -72,11 +72,15 @@ export class Evidence {
     const ranked = await eventLoopShare.run(this.#rank(request));
     const taken: { readonly index: number; readonly line: string }[] = [];
     let left = request.maxTokens;
+    const texts = new Set<string>();
     for (const { index, terms } of ranked) {
-      const line = request.render({ text: this.quotes.write(index), terms });
+      const text = this.quotes.write(index);
+      if (texts.has(text)) continue;
+      const line = request.render({ text, terms });
       const tokens = this.#counter.countSync(line) + 1;
       if (tokens > left) continue;
       left -= tokens;
+      texts.add(text);
       taken.push({ index, line });
     }
     return taken.toSorted((a, b) => a.index - b.index).map(({ line }) => line);

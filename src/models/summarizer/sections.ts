@@ -76,8 +76,8 @@ export function renderSections(sections: Sections): string {
 }
 
 /**
- * Takes whole lines up to the token limit. The next line is always one of the section with the fewest tokens so far, so that
- * one long list does not displace the other sections.
+ * Takes whole lines up to the token limit. The section with the fewest tokens so far gives the next line, so that one long
+ * list does not displace the others.
  */
 export function fitSections(
   counter: Pick<TokenCounter, 'countSync'>,

@@ -39,6 +39,8 @@ async function summarize(messages: readonly Message[], lines: readonly string[],
   expect(answer).toMatchObject({ status: 'written' });
   const { text = '' } = answer as { text?: string };
   expect(findUnquoted(text, messages, FIRST_SEQ)).toEqual([]);
+  const users = text.split('\n').filter((line) => line.startsWith('user '));
+  expect(users).toEqual([...new Set(users)]);
   return text;
 }
 
