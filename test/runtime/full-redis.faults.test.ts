@@ -143,7 +143,7 @@ function isLockExtension(error: unknown): boolean {
   return /'?1'?,\s+'[^']+:stalled'/.test(inspect(error, { depth: 5 }));
 }
 
-const RECORD = '## Goal\nFind the word.\n## Next step\nSay it again.';
+const RECORD = '## State\nriver stone garden window market';
 
 it.each(['pass_fanned_out', 'model_called'] as const)(
   'a compaction that a full Redis interrupts at %s continues afterwards, and each summary is paid for only once',

@@ -13,7 +13,7 @@ const model = scriptedModel({
     await redis.rpush('calls', process.pid);
     while ((await redis.exists('go')) === 0) await sleep(20);
     // As an answer and as a summary.
-    return { content: '## Goal\nFind the word.\n## Next step\nSay it again.' };
+    return { content: '## State\nriver stone garden window market' };
   },
 });
 

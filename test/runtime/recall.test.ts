@@ -32,7 +32,8 @@ function createAgent(): Agent {
   const summarizer = { models: ['scripted'] };
   const policy = { messageThreshold: 8, retentionWindow: 2, summarizer };
   const agent = agentOf({
-    decide: (request) => (isSummary(request) ? { content: '## Goal\nBooks.' } : decide(request)),
+    decide: (request) =>
+      isSummary(request) ? { content: '## State\nriver stone garden window market' } : decide(request),
     policy,
   });
   return { ...agent, recall: true };

@@ -7,7 +7,9 @@ import { createSummarizers } from '../../src/runtime/summarizers.ts';
 import { agentOf, words } from './agents.ts';
 import { eventsOf, openFixture, type RunningWorkers } from './fixture.ts';
 
-const RECORD = '## Goal\nFind the word.\n## Next step\nSay it again.';
+const RECORD = '## State\nriver stone garden window market';
+/** The record that code writes from it. */
+const QUOTED = expect.stringMatching(/^## State\nagent \d: .*river stone garden window market/);
 
 const fixture = await openFixture();
 
@@ -41,7 +43,7 @@ describe('summaries by a model', () => {
       content: RECORD,
       usage: { inputTotal: 900, output: 20, outputKept: 0 },
     }));
-    expect(await readSummaries('s1')).toEqual([RECORD, RECORD]);
+    expect(await readSummaries('s1')).toEqual([QUOTED, QUOTED]);
     const counted = { purpose: 'summary', model: 'scripted', outcome: 'answered', inputTokens: 900, outputTokens: 20 };
     expect(eventsOf(running, 'model_called')).toMatchObject([counted, counted]);
   });
@@ -52,7 +54,7 @@ describe('summaries by a model', () => {
       limited -= 1;
       return limited >= 0 ? new ModelError('retry', 'a rate limit') : { content: RECORD };
     });
-    expect(await readSummaries('s2')).toEqual([RECORD, RECORD]);
+    expect(await readSummaries('s2')).toEqual([QUOTED, QUOTED]);
     const outcomes = eventsOf(running, 'model_called').map(({ outcome }) => outcome);
     expect(outcomes.toSorted()).toEqual(['answered', 'answered', 'retry', 'retry']);
   });

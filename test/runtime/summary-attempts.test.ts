@@ -6,7 +6,7 @@ import type { ModelProfile } from '../../src/domain/model.ts';
 import { summarizeJob } from '../../src/jobs/summarize.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { connect, PROFILE } from '../models/fixture.ts';
-import { prose, RECORD, say } from '../models/summarizer/fixture.ts';
+import { PLAN, prose, RECORD, say } from '../models/summarizer/fixture.ts';
 import type { Provider } from '../provider/provider.ts';
 import { startProvider } from '../provider/provider.ts';
 import { openFixture } from './fixture.ts';
@@ -46,7 +46,7 @@ async function compact({ provider, conversation, messages, profile = {} }: Compa
   await fixture.client.append({
     conversation,
     agent: 'guide',
-    messages: [user, ...messages, user, say('It is done.')],
+    messages: [user, PLAN, ...messages, user, say('It is done.')],
   });
   await fixture.client.compact(conversation);
   await fixture.untilCompacted(conversation);

@@ -8,7 +8,7 @@ import { agentOf, countSteps, toolOf, words } from './agents.ts';
 import { eventually, openFixture, settled } from './fixture.ts';
 import { endOf, idOf, Spans, traceOf } from './spans.ts';
 
-const RECORD = '## Goal\nFind the word.\n## Next step\nSay it again.';
+const RECORD = '## State\nriver stone garden window market';
 const SECRET = 'sk-live-0123456789abcdefghij';
 
 const spans = Spans.register();

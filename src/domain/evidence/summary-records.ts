@@ -3,7 +3,12 @@ import type { RecordReader, TextRecord } from './records.ts';
 
 /** Signs at the start of a line of a structural summary that say who speaks. Lines without a sign continue the line before. */
 export const MARKS: Readonly<Record<Part, string>> = { user: 'user: ', statement: 'agent: ', call: '→ ', result: '← ' };
-export const MARK = /^(?:user: |agent: |→ |← )/;
+export const MARK = /^(?:(?:user|system|agent)(?: \d+)?: |→ |← )/;
+
+/** Sign of a line with words of a user, the system or the agent, and the number of the message that has the words. */
+export function markSpeaker(speaker: 'user' | 'system' | 'agent', seq: number): string {
+  return `${speaker} ${seq}: `;
+}
 
 const LINES_A_CHUNK = 64;
 

@@ -15,6 +15,8 @@ export interface ShownFragment extends Fragment {
   readonly status: string | undefined;
   /** True for a text of an earlier summary, whose lines have marks of their own. */
   readonly isSummary: boolean;
+  /** Set for words of a user or the system: their mark with the number of their message, and what the message has around them. */
+  readonly person?: { readonly mark: string; readonly isCutBefore: boolean; readonly isCutBehind: boolean };
 }
 
 /** Renders fragments, which stand together by their texts. Lines of one text share a mark. */
@@ -23,13 +25,18 @@ export function renderLines(shown: readonly ShownFragment[]): string {
   for (let from = 0, to = 0; from < shown.length; from = to) {
     const { message, partIndex } = shown[from] as ShownFragment;
     while (shown[to]?.message === message && shown[to]?.partIndex === partIndex) to += 1;
-    const folded = shown.slice(from, to).map((fragment) => ({ ...fragment, text: fold(fragment.text) }));
-    for (const [at, line] of writeLines(folded.filter(({ text }) => text !== '')).entries()) {
+    const folded = shown
+      .slice(from, to)
+      .map((fragment) => ({ ...fragment, text: fold(fragment.text) }))
+      .filter(({ text }) => text !== '');
+    for (const [at, line] of writeLines(folded).entries()) {
       const isMarked = line.first.isSummary && MARK.test(line.text);
       const before = lines.at(-1) ?? '';
       if (at > 0 && line.isApart && !isMarked && !before.endsWith(GAP)) lines[lines.length - 1] = `${before} ${GAP}`;
       lines.push(isMarked ? line.text : markLine(line, at > 0));
     }
+    const isCut = folded.at(-1)?.person?.isCutBehind === true;
+    if (isCut && lines.at(-1)?.endsWith(GAP) === false) lines.push(`${lines.pop()} ${GAP}`);
   }
   return lines.join('\n');
 }
@@ -40,10 +47,11 @@ function fold(text: string): string {
 
 /** A text that begins like a mark gets the mark of its own part, so that data cannot pose as another's words. */
 function markLine({ text, first }: RecordLine<ShownFragment>, continues: boolean): string {
-  const { part, owner, status } = first;
+  const { part, owner, status, person } = first;
   if (continues && !MARK.test(text)) return text;
   // Only the start of a call names its tool.
-  const mark = part === 'call' && owner >= 0 ? `${MARKS.call}${GAP} ` : MARKS[part];
+  const mark = part === 'call' && owner >= 0 ? `${MARKS.call}${GAP} ` : (person?.mark ?? MARKS[part]);
+  if (!continues && person?.isCutBefore === true) return `${mark}${GAP} ${text}`;
   return `${mark}${status === undefined ? '' : `${status}: `}${text}`;
 }
 

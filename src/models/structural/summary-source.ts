@@ -1,5 +1,6 @@
 import { type Fragment, type Ledger, readLedger } from '../../domain/evidence/ledger.ts';
 import { readOutcome } from '../../domain/evidence/outcome.ts';
+import { markSpeaker } from '../../domain/evidence/summary-records.ts';
 import { valueTermsInSlices } from '../../domain/evidence/use-probability.ts';
 import type { Message } from '../../domain/message.ts';
 import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
@@ -14,6 +15,8 @@ export interface SummarySource {
   readonly ledger: Ledger;
   /** Messages of the ledger: the user's request, the messages to summarize, and those that follow. */
   readonly messages: readonly Message[];
+  /** Log number (seq) of the first message of the ledger, if the numbers had no gaps. */
+  readonly firstSeq: number;
   /** Value of each term, by its index. */
   readonly values: Float64Array;
   /** Tokens of each fragment: estimates, until a fragment is counted. */
@@ -27,9 +30,10 @@ export interface SummarySource {
   readonly calls: CallPlaces;
 }
 
-type SourceRequest = Pick<SummaryRequest, 'messages' | 'later' | 'keptLater' | 'userTexts' | 'userRequest'>;
+type SourceRequest = Pick<SummaryRequest, 'range' | 'messages' | 'later' | 'keptLater' | 'userTexts' | 'userRequest'>;
 
 export function* readSource({
+  range,
   messages,
   userRequest,
   userTexts = '',
@@ -62,7 +66,17 @@ export function* readSource({
     else if (message < end && stale[index] === 0 && !(part === 'result' && superseded.has(message)) && !isFrame(text))
       isOpen[index] = 1;
   }
-  return { ledger, messages: all, values, tokens, shown, isOpen, newest, calls: findCalls(ledger, all) };
+  return {
+    ledger,
+    messages: all,
+    firstSeq: range.from - request.length,
+    values,
+    tokens,
+    shown,
+    isOpen,
+    newest,
+    calls: findCalls(ledger, all),
+  };
 }
 
 /** Calls of a source with their results. */
@@ -159,7 +173,8 @@ export function showFragments(source: SummarySource, chosen: readonly number[]):
   return placed.map(({ shown }) => shown);
 }
 
-function showFragment({ ledger, messages, calls }: SummarySource, index: number): ShownFragment {
+function showFragment(source: SummarySource, index: number): ShownFragment {
+  const { ledger, messages, calls } = source;
   const fragment = ledger.fragments[index] as Fragment;
   const { role, stopped } = messages[fragment.message] ?? {};
   const said = stopped === true ? 'stopped' : undefined;
@@ -168,5 +183,15 @@ function showFragment({ ledger, messages, calls }: SummarySource, index: number)
     index,
     status: fragment.part === 'result' ? calls.failures.get(fragment.message) : said,
     isSummary: role === 'summary',
+    ...(fragment.part === 'user' && { person: quotePerson(source, fragment) }),
+  };
+}
+
+function quotePerson({ messages, firstSeq }: SummarySource, { message, start, end }: Fragment) {
+  const { role, content = '' } = messages[message] ?? {};
+  return {
+    mark: markSpeaker(role === 'system' ? 'system' : 'user', firstSeq + message),
+    isCutBefore: content.slice(0, start).trim() !== '',
+    isCutBehind: content.slice(end).trim() !== '',
   };
 }

@@ -1,6 +1,5 @@
 import { readJsonText } from '../../domain/json-text.ts';
 import { isMapping } from '../../domain/parse.ts';
-import type { QuotedText } from './quoted-text.ts';
 import { isCodeWritten, sectionNamed } from './section-names.ts';
 import { ASKED_SECTIONS, orderSections, type Section, type Sections } from './sections.ts';
 
@@ -20,18 +19,17 @@ export function withoutTags(text: string, mark: string): string {
 
 /**
  * Reads the sections of a model's answer. If the answer has the tags of its request, only these tags open and close
- * sections. Otherwise headings, plain tags or the keys of a JSON object name them, in one of ten languages. A heading
- * that stands in the conversation with the same text after it is a quotation. An answer with other headings is read as
- * the state of the work.
+ * sections. Otherwise headings, plain tags or the keys of a JSON object name them, in one of ten languages. An answer with
+ * other headings is read as the state of the work.
  */
-export function readAnswerSections(text: string, mark: string, quoted: QuotedText): Sections {
+export function readAnswerSections(text: string, mark: string): Sections {
   const marked = readMarked(text, mark);
   if (marked !== undefined) return marked;
   const plain = withoutFence(text);
   const object = readObject(plain);
   if (object !== undefined) return object;
   for (const findHeading of [findMarkedHeading, findLabel]) {
-    const read = readHeadings(plain, findHeading, quoted);
+    const read = readHeadings(plain, findHeading);
     if (read.sections.size > 0) return read.sections;
     if (read.headings >= MIN_HEADINGS) return orderSections(new Map([['state', plain]]));
   }
@@ -173,17 +171,14 @@ function splitClosing(line: string): { readonly said: string; readonly isClosed:
 function readHeadings(
   text: string,
   findHeading: HeadingFinder,
-  quoted: QuotedText,
 ): { readonly sections: Sections; readonly headings: number } {
   const bodies = new Map<Section, string[]>();
   let body: string[] = [];
   let headings = 0;
-  const lines = text.split('\n');
-  for (const [index, line] of lines.entries()) {
+  for (const line of text.split('\n')) {
     const heading = findHeading(line);
     const section = heading && sectionNamed(heading.name);
-    const follows = heading && [heading.rest, ...lines.slice(index + 1, index + 4)].find((next) => next.trim() !== '');
-    if (heading === undefined || (section !== undefined && quoted.holdsSection(headOf(line, heading), follows ?? ''))) {
+    if (heading === undefined) {
       const { said, isClosed } = splitClosing(line);
       body.push(said);
       if (isClosed) body = [];
@@ -202,8 +197,4 @@ function readHeadings(
     if (isClosed) body = [];
   }
   return { sections: orderSections(new Map([...bodies].map(([name, said]) => [name, said.join('\n')]))), headings };
-}
-
-function headOf(line: string, { rest }: Heading): string {
-  return rest === '' ? line : line.slice(0, line.lastIndexOf(rest));
 }

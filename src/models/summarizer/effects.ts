@@ -3,7 +3,7 @@ import { readOutcome } from '../../domain/evidence/outcome.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { foldLine } from '../structural/text.ts';
-import { isPermissionClaim } from './permission-claims.ts';
+import { holdsData } from './log-quotes.ts';
 import { describeAttachments } from './pictures.ts';
 
 /** All calls of one tool with the same arguments. */
@@ -72,10 +72,14 @@ function renderCall({ call, count, result }: MadeCall): string {
   return `${said}${count > 1 ? ` ×${count}` : ''} → ${result === undefined ? 'no result' : renderOutcome(result, call)}`;
 }
 
-/** Leaves out a result that claims a permission, because a tool cannot give one. */
+/** An outcome of at most so many bytes of UTF-8 is a word or two: `paid`. */
+const SHORT_BYTES = 16;
+
+/** Leaves out prose of a call that succeeded, because a tool may pose as a person. */
 function renderOutcome(result: Message, call: ToolCall): string {
   const { status, line } = readOutcome(result);
   const shown = line === '' ? (describeAttachments(result, undefined, call)[0] ?? '') : line;
   const said = foldLine(clipAtWord(shown, OUTCOME_CHARS));
-  return said === '' || isPermissionClaim(said) ? status : `${status}: ${said}`;
+  const isShown = status !== 'ok' || holdsData(said) || Buffer.byteLength(said) <= SHORT_BYTES;
+  return said === '' || !isShown ? status : `${status}: ${said}`;
 }

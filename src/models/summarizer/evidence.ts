@@ -1,7 +1,5 @@
 import { chooseFragments } from '../../domain/evidence/coverage.ts';
 import { type Fragment, type Ledger, readLedger } from '../../domain/evidence/ledger.ts';
-import { GAP, writeLines } from '../../domain/evidence/record-lines.ts';
-import { MARKS } from '../../domain/evidence/summary-records.ts';
 import { scanTerms } from '../../domain/evidence/terms.ts';
 import { valueTermsInSlices } from '../../domain/evidence/use-probability.ts';
 import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
@@ -9,7 +7,7 @@ import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import type { SeqRange } from '../../domain/version.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
-import { foldRecord } from '../structural/text.ts';
+import { LogQuotes } from './log-quotes.ts';
 
 /** A line of the log, as one folded line of text. */
 export interface EvidenceLine {
@@ -38,6 +36,7 @@ const SPARE = 1.3;
 /** Lines of the log that hold what the agent will most likely use again. Code reads them, so they are exact. */
 export class Evidence {
   readonly ledger: Ledger;
+  readonly quotes: LogQuotes;
   readonly #counter: TokenCounter;
   readonly #values: Float64Array;
   readonly #estimates: Float64Array;
@@ -47,6 +46,7 @@ export class Evidence {
   private constructor(counter: TokenCounter, request: SummaryRequest, ledger: Ledger, values: Float64Array) {
     const { messages, userTexts = '', range } = request;
     this.ledger = ledger;
+    this.quotes = new LogQuotes(ledger, request);
     this.#counter = counter;
     this.#range = range;
     this.#values = values;
@@ -72,11 +72,15 @@ export class Evidence {
     const ranked = await eventLoopShare.run(this.#rank(request));
     const taken: { readonly index: number; readonly line: string }[] = [];
     let left = request.maxTokens;
+    const texts = new Set<string>();
     for (const { index, terms } of ranked) {
-      const line = request.render({ text: this.#write(index), terms });
+      const text = this.quotes.write(index);
+      if (texts.has(text)) continue;
+      const line = request.render({ text, terms });
       const tokens = this.#counter.countSync(line) + 1;
       if (tokens > left) continue;
       left -= tokens;
+      texts.add(text);
       taken.push({ index, line });
     }
     return taken.toSorted((a, b) => a.index - b.index).map(({ line }) => line);
@@ -99,7 +103,8 @@ export class Evidence {
       shown: this.#shown,
       mayChoose: (index) => {
         const { message, part } = fragments[index] as Fragment;
-        return message >= first && message <= last && !(part === 'result' && superseded.has(message));
+        const isStale = part === 'result' && superseded.has(message);
+        return message >= first && message <= last && !isStale && this.quotes.mayQuote(index);
       },
     });
     const covered = new Set(this.#shown.flatMap((index) => (fragments[index] as Fragment).terms));
@@ -125,17 +130,6 @@ export class Evidence {
       if (held.has(term.text)) values[index] = 0;
     });
     return values;
-  }
-
-  /** Writes a record in one line, with the records that own it. */
-  #write(index: number): string {
-    const shown: (Fragment & { readonly index: number })[] = [];
-    for (let at = index; at >= 0; at = shown[0]?.owner ?? -1) {
-      const fragment = this.ledger.fragments[at] as Fragment;
-      shown.unshift({ ...fragment, text: foldRecord(fragment.text), index: at });
-    }
-    const lines = writeLines(shown).map(({ text, isApart }) => `${isApart ? ` ${GAP}` : ''} ${text.trim()}`);
-    return `${MARKS[(shown[0] as Fragment).part]}${lines.join('').trim()}`;
   }
 
   #textOf(term: number): string {

@@ -7,12 +7,9 @@ import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { listEffects } from './effects.ts';
 import { Evidence } from './evidence.ts';
 import { renderSystem } from './instructions.ts';
-import { strikeInvented } from './invented-names.ts';
-import { dropUngranted } from './permissions.ts';
-import { QuotedText } from './quoted-text.ts';
+import { type QuotedSections, quoteSections } from './quoted-sections.ts';
 import { type RecordResult, RecordWriting } from './record-writing.ts';
-import { fitSections, readSections, renderSections, type Section, type Sections } from './sections.ts';
-import { SourceNames } from './source-names.ts';
+import { fitSections, renderSections, type Sections } from './sections.ts';
 
 export interface ModelSummarizerOptions {
   readonly model: Model;
@@ -44,8 +41,8 @@ const HEADING_TOKENS = 8;
 const MAX_HALVINGS = 3;
 
 /**
- * Creates a summarizer that uses a model. The model writes a summary of several sections. Code strikes names that the
- * model invented, lists the tool calls, and appends lines of the log with what the model lost. Messages that do not fit into the model's window are split, summarized in parts and merged. An answer
+ * Creates a summarizer that uses a model. The model chooses places of the log for several sections. Code quotes
+ * them, lists the tool calls, and appends lines of the log with what the model lost. Messages that do not fit into the model's window are split, summarized in parts and merged. An answer
  * that is no summary of its input is refused.
  */
 export function createModelSummarizer(options: ModelSummarizerOptions): Summarizer {
@@ -71,7 +68,6 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
         isAgentsModel,
         system,
         evidence,
-        quoted: new QuotedText(request.messages, [request.userRequest ?? '', request.userTexts ?? '']),
         request: { ...request, userRequest },
         maxTokens: Math.floor(room * (1 - LINES_SHARE)),
       });
@@ -79,8 +75,9 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
       if (written.status === 'overflow')
         return { status: 'refused', why: "even a part of the messages does not fit into the model's window" };
       if (written.status !== 'written') return written;
-      const sections = await checkSections(written.sections, evidence, request);
-      if (sections.size === 0) return { status: 'refused', why: 'the answer has no word that the messages hold' };
+      const { ledger, quotes } = evidence;
+      const sections = await eventLoopShare.run(quoteSections(written.sections, ledger, quotes));
+      if (sections.size === 0) return { status: 'refused', why: 'the answer quotes nothing that the messages hold' };
       const text = await completeSummary(counter, request, { sections, facts, evidence });
       return text === undefined
         ? {
@@ -92,41 +89,9 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
   };
 }
 
-/**
- * Removes what the model may not say: names that its source does not hold, and permissions that no user gave. A next step or
- * a constraint from a quoted section goes, too.
- */
-async function checkSections(sections: Sections, { ledger }: Evidence, request: SummaryRequest): Promise<Sections> {
-  const { messages, userRequest = '', userTexts = '', earlier = [] } = request;
-  const texts = [userRequest, userTexts, request.system ?? '', ...earlier.map(({ text }) => text)];
-  const source = await eventLoopShare.run(SourceNames.read({ messages, ledger, texts }));
-  const struck = await eventLoopShare.run(strikeInvented(sections, source));
-  const unquoted = dropQuoted(struck, new QuotedText(messages, []));
-  return await eventLoopShare.run(dropUngranted(unquoted, textsOfPrincipals(request)));
-}
-
-/** Sections that tell the agent what to do. */
-const INSTRUCTING: readonly Section[] = ['constraints', 'next'];
-
-function dropQuoted(sections: Sections, quoted: QuotedText): Sections {
-  const kept = [...sections].map(([section, body]): [Section, string] => {
-    if (!INSTRUCTING.includes(section)) return [section, body];
-    const lines = body.split('\n').filter((line) => !quoted.isUnderHeading(section, line));
-    return [section, lines.join('\n').trim()];
-  });
-  return new Map(kept.filter(([, body]) => body !== ''));
-}
-
-/** Texts of those who may give permissions: the system, users, and constraints that an earlier summary took from them. */
-function textsOfPrincipals({ messages, system = '', userRequest = '', userTexts = '', earlier = [] }: SummaryRequest) {
-  const said = messages.flatMap(({ role, content }) => (role === 'user' || role === 'system' ? [content] : []));
-  const kept = earlier.map(({ text }) => readSections(text).get('constraints') ?? '');
-  return [system, userRequest, userTexts, ...said, ...kept];
-}
-
 interface SummaryMaterial {
-  /** Sections of the model. */
-  readonly sections: Sections;
+  /** Quotes that the model chose. */
+  readonly sections: QuotedSections;
   /** Sections that code writes from the calls. */
   readonly facts: Sections;
   readonly evidence: Evidence;
@@ -153,8 +118,7 @@ async function completeSummary(
     render: ({ text }) => text,
   });
   const logged: Sections = new Map(lines.length === 0 ? [] : [['lines', lines.join('\n')]]);
-  const granted = await eventLoopShare.run(dropUngranted(logged, textsOfPrincipals(request)));
-  return await renderWithin(counter, maxTokens, { sections, facts: new Map([...facts, ...granted]) });
+  return await renderWithin(counter, maxTokens, { sections, facts: new Map([...facts, ...logged]) });
 }
 
 /**
@@ -168,7 +132,7 @@ async function renderWithin(
 ): Promise<string | undefined> {
   let room = maxTokens - (await counter.count(`${renderSections(facts)}\n`));
   for (;;) {
-    const fitted = await fitSections(counter, sections, room);
+    const fitted = fitSections(counter, sections, room);
     if (fitted.size === 0) return undefined;
     const text = renderSections(new Map([...fitted, ...facts]));
     // A joined text may have a token or two more than the sum of its sections.

@@ -2,12 +2,11 @@ import type { EarlierSummary, SummaryRequest } from '../../domain/ports/summariz
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { subtractRanges } from '../../domain/seq-ranges.ts';
 import type { SeqRange } from '../../domain/version.ts';
-import { findAnswerFault, type SummarySource } from './answer-check.ts';
+import { findAnswerFault } from './answer-check.ts';
 import { readAnswerSections, withoutTags } from './answer-sections.ts';
 import type { Evidence } from './evidence.ts';
 import { renderClosing, renderTask, type SummaryPrompt, type SummaryTask } from './instructions.ts';
 import { callSummaryModel, hashTexts, type ModelCallInput, type ModelCallPorts } from './model-call.ts';
-import type { QuotedText } from './quoted-text.ts';
 import { readSections, renderSections, type Sections } from './sections.ts';
 import {
   renderEvidenceLine,
@@ -23,8 +22,6 @@ export interface RecordWritingOptions extends ModelCallPorts {
   readonly system: string;
   readonly request: Omit<SummaryRequest, 'userRequest'> & { readonly userRequest: string | undefined };
   readonly evidence: Evidence;
-  /** Texts that the model may quote. */
-  readonly quoted: QuotedText;
   /** Instructions from the policy. */
   readonly prompt: string | undefined;
   /** True if the model is the agent's own, whose provider may have the conversation in its cache. */
@@ -144,7 +141,7 @@ export class RecordWriting {
     const { windowTokens, upperBoundFactor } = model.profile;
     if (tokens * upperBoundFactor > windowTokens - this.#maxOutputTokens) return undefined;
     const sent = { system, before: { tools, messages, version }, tokens };
-    const written = await this.#ask(closing, sent, { tokens: rangeTokens, transcript: texts.join('\n') });
+    const written = await this.#ask(closing, sent, rangeTokens);
     const isUpdate = (request.earlier ?? []).length > 0;
     return written.status === 'written' ? { ...written, isUpdate } : undefined;
   }
@@ -228,25 +225,25 @@ export class RecordWriting {
     const tokens = await counter.count(system + prompt.content);
     const transcript = task.messages.length === 0 ? '' : renderTranscript(task.messages);
     const sourceTokens = await counter.count(transcript + task.records.map(renderRecord).join('\n'));
-    const written = await this.#ask(prompt, { system, tokens }, { tokens: sourceTokens, transcript });
+    const written = await this.#ask(prompt, { system, tokens }, sourceTokens);
     return written.status === 'written' ? { ...written, isUpdate } : written;
   }
 
-  /** @param source the texts that the summary stands for */
+  /** @param sourceTokens tokens of the texts that the summary stands for */
   async #ask(
     { content: asked, mark }: SummaryPrompt,
     input: Omit<ModelCallInput, 'content' | 'maxOutputTokens'>,
-    source: SummarySource,
+    sourceTokens: number,
   ): Promise<WrittenSections> {
-    const { counter, request, quoted } = this.#options;
+    const { counter, request } = this.#options;
     const maxOutputTokens = this.#maxOutputTokens;
     const result = await callSummaryModel(this.#options, { ...input, content: asked, maxOutputTokens }, request);
     if (result.status !== 'answered') return result;
     const { answer } = result;
     const content = withoutTags(answer.content, mark);
-    const fault = findAnswerFault({ ...answer, content }, await counter.count(content), source);
+    const fault = findAnswerFault({ ...answer, content }, await counter.count(content), sourceTokens);
     if (fault !== undefined) return { status: 'refused', why: fault };
-    const sections = readAnswerSections(answer.content, mark, quoted);
+    const sections = readAnswerSections(answer.content, mark);
     return sections.size === 0
       ? { status: 'refused', why: 'the answer has none of the requested sections' }
       : { status: 'written', sections };

@@ -1,25 +1,37 @@
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
-import { fairShare } from './fair-share.ts';
+import type { Speaker } from './log-quotes.ts';
+
+const PEOPLE = ['user', 'system'] as const;
+const SPEECH = [...PEOPLE, 'agent'] as const;
+const ALL = [...SPEECH, 'call', 'result'] as const;
 
 /**
- * Sections of a summary in their order. `asks` tells the model what to write. Code writes the sections without `asks`.
+ * Sections of a summary in their order. `asks` tells the model what to choose. `from` says whose words a section may hold,
+ * because no tool or file states a rule or the next step. Code writes the sections without `asks`.
  */
 export const SECTIONS = {
-  goal: { heading: '## Goal', asks: 'the purpose of all this, in a sentence or two' },
-  requests: { heading: '## User requests', asks: 'every request, with all of its conditions, in the words used' },
+  goal: { heading: '## Goal', asks: 'the end that the user has in mind', from: PEOPLE },
+  requests: { heading: '## User requests', asks: 'every request of the user', from: PEOPLE },
   constraints: {
     heading: '## Constraints',
-    asks: 'rules of security and permission that the system or the user stated, in their words, one a line. Nothing that a tool, a file or the agent said',
+    asks: 'permissions, refusals and rules of security, in the words of the user',
+    from: PEOPLE,
   },
-  decisions: { heading: '## Decisions', asks: 'every decision with its reason' },
-  state: { heading: '## State', asks: 'finished work, unfinished work, and how things stand now' },
-  facts: { heading: '## Facts', asks: 'findings that may be needed again: names, figures, ids, error texts' },
+  decisions: { heading: '## Decisions', asks: 'every decision with its reason', from: SPEECH },
+  state: { heading: '## State', asks: 'finished work, unfinished work, and how things stand now', from: ALL },
+  facts: {
+    heading: '## Facts',
+    asks: 'findings that may be needed again: names, figures, ids, error texts',
+    from: ALL,
+  },
   effects: { heading: '## Side effects already done' },
   lines: { heading: '## Lines from the log' },
-  failures: { heading: '## Failed attempts', asks: 'attempts that did not work, and why' },
-  open: { heading: '## Open questions', asks: 'questions without an answer yet' },
-  next: { heading: '## Next step', asks: 'the next thing that the agent was about to do' },
-} as const satisfies Readonly<Record<string, { readonly heading: string; readonly asks?: string }>>;
+  failures: { heading: '## Failed attempts', asks: 'attempts that did not work, and why', from: ALL },
+  open: { heading: '## Open questions', asks: 'questions without an answer yet', from: SPEECH },
+  next: { heading: '## Next step', asks: 'the next thing that the agent was about to do', from: SPEECH },
+} as const satisfies Readonly<
+  Record<string, { readonly heading: string; readonly asks?: string; readonly from?: readonly Speaker[] }>
+>;
 
 export type Section = keyof typeof SECTIONS;
 export type Sections = ReadonlyMap<Section, string>;
@@ -31,8 +43,6 @@ const headings = new Map<string, Section>(names.map((name) => [SECTIONS[name].he
 export const ASKED_SECTIONS: readonly Section[] = names.filter((name) => 'asks' in SECTIONS[name]);
 
 const HEADING_MARKS = /^[ \t]{0,3}#{1,6}[ \t]+/gm;
-const LIST_MARKS = /^[-*\s]+/;
-const NOTHING = /^(?:none|nothing|n\/a|keine?|nichts|aucune?|rien|ninguno|ninguna|nada|无|無|なし|нет|[–—])?[.。\s]*$/i;
 
 /**
  * Returns sections with text, in their order. A body has no headings of its own, so that it cannot open a section when the
@@ -43,7 +53,7 @@ export function orderSections(bodies: ReadonlyMap<Section, string>): Sections {
     name,
     (bodies.get(name) ?? '').replace(HEADING_MARKS, '').trim(),
   ]);
-  return new Map(read.filter(([, written]) => !NOTHING.test(written.replace(LIST_MARKS, ''))));
+  return new Map(read.filter(([, written]) => written !== ''));
 }
 
 /** Reads the sections of a stored summary, which `renderSections` wrote, without those that code wrote. */
@@ -65,16 +75,30 @@ export function renderSections(sections: Sections): string {
     .join('\n');
 }
 
-/** Clips the longest sections to the token limit, so that one long list does not displace the other sections. */
-export async function fitSections(counter: TokenCounter, sections: Sections, maxTokens: number): Promise<Sections> {
-  const bodies = [...sections];
-  const framed = bodies.map(([name]) => counter.countSync(`${SECTIONS[name].heading}\n\n`));
-  const tokens = await Promise.all(bodies.map(([, body]) => counter.count(body)));
-  const share = fairShare(tokens, maxTokens - framed.reduce((sum, count) => sum + count, 0));
-  const fitted = await Promise.all(
-    bodies.map(
-      async ([name, body]): Promise<[Section, string]> => [name, (await counter.clipStart(body, share)).trimEnd()],
-    ),
-  );
-  return new Map(fitted.filter(([, body]) => body !== ''));
+/**
+ * Takes whole lines up to the token limit. The section with the fewest tokens so far gives the next line, so that one long
+ * list does not displace the others.
+ */
+export function fitSections(
+  counter: Pick<TokenCounter, 'countSync'>,
+  sections: ReadonlyMap<Section, readonly string[]>,
+  maxTokens: number,
+): Sections {
+  const open = [...sections].map(([name, lines]) => ({ name, lines, next: 0, tokens: 0, taken: [] as string[] }));
+  let left = maxTokens;
+  for (;;) {
+    const [section] = open
+      .filter(({ lines, next }) => next < lines.length)
+      .toSorted((a, b) => a.tokens - b.tokens || a.next - b.next);
+    if (section === undefined) break;
+    const line = section.lines[section.next] as string;
+    section.next += 1;
+    const heading = section.taken.length === 0 ? counter.countSync(`${SECTIONS[section.name].heading}\n\n`) : 0;
+    const tokens = counter.countSync(line) + 1;
+    if (tokens + heading > left) continue;
+    left -= tokens + heading;
+    section.tokens += tokens;
+    section.taken.push(line);
+  }
+  return orderSections(new Map(open.map(({ name, taken }) => [name, taken.join('\n')])));
 }

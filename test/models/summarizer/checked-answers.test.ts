@@ -43,7 +43,7 @@ const SOURCE = MESSAGES.flatMap(({ content, toolCalls = [] }) => [
   ...toolCalls.flatMap((call) => [call.name, ...Object.values(JSON.parse(call.arguments) as Record<string, string>)]),
 ]).join('\n');
 
-const TERSE = '## Goal\nFix the refund.';
+const TERSE = '## Next step\nFix applyPriceTable.';
 const INVENTING = `## Goal
 Fix the refund of #W8834521 and of #W1112223 in src/orders/refund.ts.
 ## Facts
@@ -51,7 +51,7 @@ Fix the refund of #W8834521 and of #W1112223 in src/orders/refund.ts.
 - lib/refunds/legacy_refund.py
 - Ask jane.roe@shop.example, code QXZPLT, commit 9f8e7d6c5b.
 ## Next step
-Fix applyPriceTable.`;
+I fix applyPriceTable.`;
 
 const inventedIn = (text: string): string[] => [...findIdentifiers(text).keys()].filter((name) => !holds(SOURCE, name));
 
@@ -73,19 +73,19 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
 
   it(`a terse ${format} model’s summary gets the lines of the log that it lost, up to its token limit`, async () => {
     const { text } = (await summarize(TERSE)) as { text: string };
-    expect(text).toMatch(/^## Goal\nFix the refund\.\n/);
+    expect(text).toMatch(/\n## Next step\nagent 15: Next I fix applyPriceTable in src\/orders\/price_table\.ts\.$/);
     expect(text).toContain('## Lines from the log\n');
     for (const name of [...PATHS, '#W8834521', 'maxRefundCents', 'applyPriceTable']) expect(text).toContain(name);
     expect(inventedIn(text)).toEqual([]);
   });
 
-  it(`an inventing ${format} model’s summary holds no invented name after the check, and keeps what the log holds`, async () => {
+  it(`an inventing ${format} model’s summary holds quotes of the log in place of what the model invented`, async () => {
     expect(inventedIn(INVENTING).length).toBeGreaterThan(6);
     const { text } = (await summarize(INVENTING)) as { text: string };
     expect(inventedIn(text)).toEqual([]);
-    expect(text).toContain('Fix the refund of #W8834521 and of [?] in src/orders/refund.ts.');
-    expect(text).toContain('- The limit is maxRefundCents = [?], checked by [?].');
-    expect(text).toContain('- Ask [?], code [?], commit [?].');
+    const facts = 'The refund of #W8834521 must call applyPriceTable before it checks the limit.';
+    expect(text).toMatch(/^## Facts\nagent \d+: /);
+    expect(text).toContain(facts);
     expect(text).not.toContain('legacy');
   });
 
@@ -94,10 +94,9 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
     [
       'only invents',
       '## Facts\n- src/ghost/a_file.ts\n- ghostCall, 987654',
-      'the answer has no word that the messages hold',
+      'the answer quotes nothing that the messages hold',
     ],
     ['says nothing', ' ', 'the summary is empty'],
-    ['copies the log', `## State\n${MESSAGES[2]?.content}`, 'the summary only repeats the messages'],
   ])(`the answer of a ${format} model that %s is refused`, async (_, text, why) => {
     expect(await summarize(text)).toEqual({ status: 'refused', why });
   });

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Evidence } from '../../../src/models/summarizer/evidence.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
-import { contentOf, openWorld, prose, RECORD, round, say } from './fixture.ts';
+import { contentOf, openWorld, PLAN, prose, RECORD, round, say } from './fixture.ts';
 
 const counter = await loadTokenCounter('o200k_base');
 const MESSAGES = Array.from({ length: 30 }, (_, at) => [
@@ -13,7 +13,9 @@ const MESSAGES = Array.from({ length: 30 }, (_, at) => [
     given: { path: `src/module_${at}.ts` },
     result: `export const value_${at} = '${prose(40, at)}';`,
   }),
-]).flat();
+])
+  .flat()
+  .concat(PLAN);
 const request = {
   range: { from: 1, to: MESSAGES.length },
   messages: MESSAGES,
@@ -42,7 +44,7 @@ it('evidence stays within its token limit, with lines of the given messages only
         );
         expect(new Set(lines).size).toBe(lines.length);
         const holders = lines.map((line) => {
-          const [, said = ''] = /^(?:agent: |→ read_file path: |← )(.*)$/.exec(line) ?? [];
+          const [, said = ''] = /^(?:agent \d+: |→ read_file path: |← )(.*)$/.exec(line) ?? [];
           const records = said.split(' … ');
           const holds = (text: string): boolean => records.every((record) => text.includes(record));
           return texts.findIndex((text, at) => at + 1 >= range.from && holds(text)) + 1;
@@ -99,15 +101,14 @@ it('each part of messages larger than the model’s window gets evidence of its 
     const lines = evidenceOf(part);
     expect(lines).not.toEqual([]);
     for (const line of lines) {
-      const [, said = ''] = /^(?:agent: |→ read_file path: |← )(.*) \[.+\]$/.exec(line) ?? [];
+      const [, said = ''] = /^(?:agent \d+: |→ read_file path: |← )(.*) \[.+\]$/.exec(line) ?? [];
       for (const record of said.split(' … ')) expect(transcript).toContain(record.replaceAll(/[{}":]+/g, ' '));
     }
   }
 });
 
 it('a summary that lists every name of the log gets fewer lines that hold these names', async () => {
-  const names = MESSAGES.flatMap(({ content }) => content.match(/module_\d+|#W\d+/g) ?? []);
-  const facts = `\n## Facts\n${[...new Set(names)].join(', ')}`;
+  const facts = `\n## Facts\n${MESSAGES.flatMap(({ content }) => content.match(/module_\d+ for order #W\d+/) ?? []).join('\n')}`;
   const linesAfter = async (content: string): Promise<number> => {
     const world = await openWorld({ decide: () => ({ content }) });
     const answer = await world.summarize({ ...request, maxTokens: 1_500, signal: new AbortController().signal });

@@ -56,9 +56,14 @@ export function contentOf({ messages }: ModelRequest): string {
   return messages.map(({ content }) => content).join('\n');
 }
 
+/** Words of the agent that `RECORD` quotes. */
+export const PLAN = say(
+  'The shop moves to the new address.\n\nShip by rail, because the road is closed.\n\nBook the wagon.',
+);
+
 export const RECORD = `Here is the record:
-## Goal
-Move the shop to the new address.
+## State
+The shop moves to the new address.
 ## Decisions
 Ship by rail, because the road is closed.
 ## Next step
@@ -96,5 +101,5 @@ export const HISTORY: readonly Message[] = [
   say(prose(300)),
   ...round({ id: 'c1', name: 'read_file', given: { path: 'docs/moving.md' }, result: prose(200, 1) }),
   ...round({ id: 'c2', given: { order_id: 'W-4711' }, result: 'booked as R88210' }),
-  say(prose(300, 2)),
+  say(`${prose(300, 2)}\n\n${PLAN.content}`),
 ];

@@ -100,12 +100,13 @@ function quoteSome({ order, headings }: Language): string {
 /** Words of the model itself, so that its answer is no copy. */
 const OWN_WORDS = 'The clerk knows the way and will open the gate for us in the morning of that day. '.repeat(12);
 
-function conversation({ user, order, claim }: Language): Message[] {
+function conversation({ goal, user, fact, next, order, claim }: Language): Message[] {
   return [
-    { role: 'user', content: user },
-    say(`${prose(200)} W-4711`),
+    { role: 'user', content: goal },
+    say(`${prose(200)}\n\n${fact}`),
     ...round({ id: 'c1', name: 'read_page', given: { url: 'shop.example' }, result: `${quoteAll(order)}\n${claim}` }),
-    say(prose(300, 1)),
+    { role: 'user', content: user },
+    say(`${prose(300, 1)}\n\n${next}`),
   ];
 }
 
@@ -149,7 +150,7 @@ function sectionOf(text: string, heading: string): string | undefined {
 
 describe.each(WIRE_FORMATS)('over %s', (format) => {
   it.each(LANGUAGES)(`a ${format} model’s $name summary keeps its sections, and no quoted one`, async (language) => {
-    const { goal, fact, next, order, rule, claim } = language;
+    const { goal, fact, next, order, user, rule, claim } = language;
     const answer = await summarize(language, format, (mark) =>
       tagged(
         [
@@ -163,10 +164,10 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
       ),
     );
     const { text } = answer as { text: string };
-    expect(sectionOf(text, '## Goal')).toBe(goal);
-    expect(sectionOf(text, '## Constraints')).toBe(rule);
-    expect(sectionOf(text, '## Facts')).toContain(fact);
-    expect(sectionOf(text, '## Next step')).toBe(next);
+    expect(sectionOf(text, '## Goal')).toBe(`user 1: ${goal}`);
+    expect(sectionOf(text, '## Constraints')).toBe(`user 5: ${user}`);
+    expect(sectionOf(text, '## Facts')).toBe(`agent 2: ${fact}`);
+    expect(sectionOf(text, '## Next step')).toBe(`agent 6: ${next}`);
     expect(text).not.toContain(claim);
     for (const { heading } of Object.values(SECTIONS)) expect(text.split(`\n${heading}\n`).length).toBeLessThan(3);
   });
@@ -207,13 +208,13 @@ describe('the next step', () => {
     },
   );
 
-  it.each(LANGUAGES)('a $name summary with headings takes a quoted heading as text', async (language) => {
+  it.each(LANGUAGES)('a $name summary with headings gets no next step from a quoted heading', async (language) => {
     const { goal, fact, order, headings } = language;
     const [goalName, factsName, nextName] = headings;
     const text = `# ${goalName}\n${goal}\n# State\n${OWN_WORDS}\n# ${factsName}\n${fact}\n**${nextName}**\n${order}.`;
     const answer = await summarize(language, 'openai-chat', () => text);
     expect(sectionOf((answer as { text: string }).text, '## Next step')).toBeUndefined();
-    expect(sectionOf((answer as { text: string }).text, '## Goal')).toBe(goal);
+    expect(sectionOf((answer as { text: string }).text, '## Goal')).toBe(`user 1: ${goal}`);
   });
 });
 
@@ -245,9 +246,9 @@ describe('an answer in another form', () => {
   it.each(cases)('a $name summary in the form of $form is read', async ({ write, language }) => {
     const answer = await summarize(language, 'openai-chat', () => write(language));
     const { text = '' } = answer as { text?: string };
-    expect(sectionOf(text, '## Goal')).toBe(language.goal);
-    expect(sectionOf(text, '## Facts')).toContain(language.fact);
-    expect(sectionOf(text, '## Next step')).toBe(language.next);
+    expect(sectionOf(text, '## Goal')).toBe(`user 1: ${language.goal}`);
+    expect(sectionOf(text, '## Facts')).toBe(`agent 2: ${language.fact}`);
+    expect(sectionOf(text, '## Next step')).toBe(`agent 6: ${language.next}`);
   });
 
   it('a summary with headings of an unknown language is read as the state of the work', async () => {
@@ -255,8 +256,11 @@ describe('an answer in another form', () => {
     const answer = await summarize(
       language,
       'anthropic',
-      () => '## Cel\nMove the shop.\n## Fakty\nThe road is closed.',
+      () => '## Cel\nMove the shop to the new address.\n## Fakty\nThe wagon has the number W-4711.',
     );
-    expect(answer).toMatchObject({ status: 'written', text: expect.stringContaining('## State\nCel\nMove the shop.') });
+    expect(answer).toMatchObject({
+      status: 'written',
+      text: expect.stringMatching(/^## State\nuser 1: .*\nagent 2: The wagon/),
+    });
   });
 });

@@ -3,7 +3,7 @@ import { ModelError } from '../../../src/domain/model.ts';
 import type { SummaryParts } from '../../../src/domain/ports/summarizer.ts';
 import { modelChain } from '../../../src/models/chain.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
-import { contentOf, HISTORY, openWorld, prose, RECORD, round, say } from './fixture.ts';
+import { contentOf, HISTORY, openWorld, PLAN, prose, RECORD, round, say } from './fixture.ts';
 
 describe('a record', () => {
   it('a summary has the model’s sections in their order, and the sections that code writes from the tool calls', async () => {
@@ -11,40 +11,45 @@ describe('a record', () => {
     const answer = await world.summarize();
     expect(answer).toMatchObject({ status: 'written', isUpdate: false });
     const lines = (answer as { text: string }).text.split('\n');
-    const logged = lines.filter((line) => /^(?:agent: |← )/.test(line));
+    const logged = lines.filter((line) => /^(?:agent \d+: .*lamp|← )/.test(line));
     expect(logged).not.toEqual([]);
     expect(lines).toEqual([
-      '## Goal',
-      'Move the shop to the new address.',
       '## Decisions',
-      'Ship by rail, because the road is closed.',
+      'agent 16: Ship by rail, because the road is closed.',
+      '## State',
+      'agent 16: The shop moves to the new address.',
       '## Side effects already done',
       expect.stringMatching(/^- read_file docs\/moving\.md → ok: shelf0 /),
       '- book_wagon W-4711 → ok: booked as R88210',
       '## Lines from the log',
       ...logged,
       '## Next step',
-      'Book the wagon.',
+      'agent 16: Book the wagon.',
     ]);
   });
 
   it('a summary leaves out sections about side effects and artifacts that the model wrote', async () => {
     const claims =
-      '\n## Side effects (done)\n- paid 900 euro\n### More\n- and 20\n**Lines from the log:**\nsecret\n**Artifacts:**\n/etc/shadow\n## State\nOpen.';
+      '\n## Side effects (done)\n- paid 900 euro\n### More\n- and 20\n**Lines from the log:**\nsecret\n**Artifacts:**\n/etc/shadow\n## State\nThe gate is open.';
     const world = await openWorld({ decide: () => ({ content: RECORD + claims }) });
-    const { text } = (await world.summarize({ messages: [say(prose(600))] })) as { text: string };
+    const { text } = (await world.summarize({ messages: [say(`${prose(600)}\n\nThe gate is open.`), PLAN] })) as {
+      text: string;
+    };
     expect(text).not.toMatch(/euro|20|secret|shadow|Side effects|Artifacts/);
-    expect(text).toContain('## State\nOpen.');
+    expect(text).toContain('agent 11: The gate is open.');
   });
 
-  it('a summary above its token limit has its longest sections clipped, so that the section "Next step" is kept', async () => {
+  it('a summary above its token limit loses lines of its longest sections, so that the section "Next step" is kept', async () => {
     const facts = Array.from({ length: 60 }, (_, at) => `- shelf ${at} holds ${at * 7} lamps`);
     const content = `## Facts\n${facts.join('\n')}\n## Next step\nBook the wagon.`;
     const world = await openWorld({ decide: () => ({ content }) });
-    const { text } = (await world.summarize({ messages: [say(prose(900, 5))], maxTokens: 200 })) as { text: string };
+    const { text } = (await world.summarize({
+      messages: [say(`${prose(900, 5)}\n${facts.join('\n')}`), PLAN],
+      maxTokens: 200,
+    })) as { text: string };
     expect(world.counter.countSync(text)).toBeLessThanOrEqual(200);
     expect(world.counter.countSync(text)).toBeGreaterThan(150);
-    expect(text).toMatch(/## Next step\nBook the wagon\.$/);
+    expect(text).toMatch(/## Next step\nagent 12: Book the wagon\.$/);
   });
 
   it('a summary without room for all tool calls leaves out read-only calls first', async () => {
@@ -55,6 +60,7 @@ describe('a record', () => {
       ...round({ id: 'p', name: 'pay', given: { invoice_id: 'INV-1' } }),
       ...looks.flat(),
       say(prose(500)),
+      PLAN,
     ];
     const world = await openWorld();
     const { text } = (await world.summarize({ messages })) as { text: string };
@@ -85,7 +91,7 @@ describe('the request to the model', () => {
     expect(content).toContain('<call name="book_wagon">{"order_id":"W-4711"}</call>');
     expect(content).toContain('<message seq="15" role="tool" of="book_wagon">\nbooked as R88210\n</message>');
     expect(content).toMatch(
-      /<\/transcript>\n\n[^<]+<evidence>\n[^<]+\n<\/evidence>\n\nThe data has ended\. Write its record now\.\n\nWrite these sections[^<]+<goal-\w{6}>[\s\S]+<\/next-\w{6}>\n\nWrite at most \d+ words[^<]*$/,
+      /<\/transcript>\n\n[^<]+<evidence>\n[^<]+\n<\/evidence>\n\nThe data has ended\. Write its record now\.\n\nWrite quotes for these sections[^<]+<goal-\w{6}>[\s\S]+<\/next-\w{6}>\n\nWrite at most \d+ words[^<]*$/,
     );
   });
 
@@ -158,7 +164,6 @@ describe('an earlier summary', () => {
 });
 
 describe('a bad answer of the model', () => {
-  const transcript = HISTORY.map(({ content }) => content).join('\n');
   it.each([
     ['is empty', { content: ' \n' }, 'the summary is empty'],
     ['is cut off', { content: RECORD, end: 'cut_off' }, 'the summary was cut off at the output limit'],
@@ -181,11 +186,6 @@ describe('a bad answer of the model', () => {
     ],
     ['declines in Chinese', { content: '抱歉，我无法总结。' }, 'the model declined to write a summary'],
     [
-      'copies the transcript',
-      { content: `## State\n${transcript.slice(0, 1_500)}` },
-      'the summary only repeats the messages',
-    ],
-    [
       'answers the conversation',
       { content: 'Sure, the wagon is booked. Anything else?' },
       'the answer has none of the requested sections',
@@ -201,9 +201,13 @@ describe('a bad answer of the model', () => {
   });
 
   it('a summary that says that the user cannot do something is not mistaken for a refusal of the model', async () => {
-    const content = `## Goal\nI can't write to my disk. ${'The user wants the disk mounted again, with all its files. '.repeat(8)}`;
+    const content = `## Goal\nI can't write to my disk.\n${'The user wants the disk mounted again, with all its files. '.repeat(8)}`;
     const world = await openWorld({ decide: () => ({ content }) });
-    expect(await world.summarize()).toMatchObject({ status: 'written' });
+    const messages = [
+      ...HISTORY,
+      { role: 'user' as const, content: "I can't write to my disk. I want it mounted again." },
+    ];
+    expect(await world.summarize({ messages })).toMatchObject({ status: 'written' });
   });
 });
 
@@ -306,7 +310,9 @@ describe('messages larger than the model’s window', () => {
   const messages = Array.from({ length: 12 }, (_, at) => [
     say(prose(300, at)),
     ...round({ id: `c${at}`, given: { order_id: `W-${100 + at}` }, result: prose(300, at + 20) }),
-  ]).flat();
+  ])
+    .flat()
+    .concat(PLAN);
   const isMerge = (content: string): boolean => !content.includes('<transcript>');
   const profile = { windowTokens: 12_000, outputCapTokens: 2_000 };
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import { describeAttachments } from '../../../src/models/summarizer/pictures.ts';
-import { contentOf, openWorld, prose, say } from './fixture.ts';
+import { contentOf, openWorld, PLAN, prose, say } from './fixture.ts';
 
 const image = (extra: object = {}) => ({
   type: 'image',
@@ -27,17 +27,20 @@ it.each([
   expect(describeAttachments(message, 12)).toEqual([described]);
 });
 
-it('a picture in a tool result is named after the file that the call asked for', async () => {
-  const world = await openWorld();
+it('a picture in a tool result is named after the file that the call asked for, and one of a user after itself', async () => {
+  const world = await openWorld({ decide: () => ({ content: '## Goal\nThe door of the shop.' }) });
   const call = { id: 'p', name: 'view', arguments: '{"path":"docs/plan.png"}' };
   const messages: readonly Message[] = [
     { role: 'assistant', content: '', toolCalls: [call] },
     { role: 'tool', content: '', toolCallId: 'p', parts: [image()] as never },
     say(prose(500)),
+    { ...withParts(image({ filename: 'door.png' })), content: 'The door of the shop.' },
+    PLAN,
   ];
   const { text } = (await world.summarize({ messages })) as { text: string };
   expect(contentOf(world.requests[0] as never)).toContain('[picture docs/plan.png (image/png, 3 KB) in message 12]');
   expect(text).toContain('- view docs/plan.png → ok: [picture docs/plan.png (image/png, 3 KB)]');
+  expect(text).toContain('user 14: The door of the shop. [picture door.png (image/png, 3 KB)]');
 });
 
 it('the name of a picture cannot close the tags around a message', () => {

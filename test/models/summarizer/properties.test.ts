@@ -88,12 +88,12 @@ describe('any messages', () => {
         anyMessages,
         fc.oneof(
           anyText,
-          anyText.map((text) => `## Goal\nShip it.\n${text}`),
+          anyText.map((text) => `## Next step\nShip it by rail.\n${text}`),
         ),
         fc.integer({ min: 100, max: 600 }),
         async (messages, content, maxTokens) => {
           const world = await openWorld({ decide: () => ({ content }) });
-          const request = { messages: [...messages, say(prose(200))], maxTokens };
+          const request = { messages: [...messages, say(`${prose(200)}\n\nShip it by rail.`)], maxTokens };
           const answer = await world.summarize(request);
           expect(await world.summarize(request)).toEqual(answer);
           if (answer.status !== 'written') return;

@@ -1,0 +1,144 @@
+import type { Fragment, Ledger } from '../../domain/evidence/ledger.ts';
+import { readOutcome } from '../../domain/evidence/outcome.ts';
+import { GAP, writeLines } from '../../domain/evidence/record-lines.ts';
+import { MARKS, markSpeaker } from '../../domain/evidence/summary-records.ts';
+import type { Message } from '../../domain/message.ts';
+import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
+import { foldLine, foldRecord } from '../structural/text.ts';
+import { describeAttachments } from './pictures.ts';
+
+/** Author of a record: a person, the system, the agent, or a program that the agent called. */
+export type Speaker = 'user' | 'system' | 'agent' | 'call' | 'result';
+
+/** Longer messages of users are quoted in part. */
+const WHOLE_CHARS = 600;
+/** Characters of a user's message that are quoted on each side of a record, because a condition or a "no" may stand there. */
+const AROUND_CHARS = 300;
+/** A figure, or a name that is no plain word. */
+const DATA = /\d|\w_|_\w|\w[/@]\w|(?:^|\s)[~.]{0,2}[/#]\w|\p{Ll}\p{Lu}/u;
+
+/** Checks whether a text of a tool has a figure or a name. Prose of a tool may pose as the will of a person. */
+export function holdsData(text: string): boolean {
+  return DATA.test(text);
+}
+
+type QuotedRange = Pick<SummaryRequest, 'messages' | 'range' | 'userTexts'>;
+
+/**
+ * Quotes of a log. A quote has the words of its message and says who said them. A user's words keep their number and
+ * their surroundings, and `…` stands where a quote leaves something out.
+ */
+export class LogQuotes {
+  readonly #ledger: Ledger;
+  readonly #messages: readonly Message[];
+  readonly #firstSeq: number;
+  readonly #userTexts: string;
+  /** True for each result whose call failed, by the index of its message. */
+  readonly #failed = new Map<number, boolean>();
+
+  constructor(ledger: Ledger, { messages, range, userTexts = '' }: QuotedRange) {
+    this.#ledger = ledger;
+    this.#messages = messages;
+    this.#firstSeq = range.from;
+    this.#userTexts = userTexts;
+  }
+
+  speakerOf(index: number): Speaker {
+    const { part, message } = this.#fragment(index);
+    if (part === 'statement') return 'agent';
+    if (part !== 'user') return part;
+    return this.#messages[message]?.role === 'system' ? 'system' : 'user';
+  }
+
+  /** Checks whether a record is of a message to summarize, and is no prose of a tool that succeeded. */
+  mayQuote(index: number): boolean {
+    const { message, part, text } = this.#fragment(index);
+    if (message >= this.#messages.length) return false;
+    return part !== 'result' || holdsData(text) || this.#hasFailed(message);
+  }
+
+  #hasFailed(message: number): boolean {
+    const known = this.#failed.get(message);
+    if (known !== undefined) return known;
+    const failed = readOutcome(this.#messages[message] as Message).status !== 'ok';
+    this.#failed.set(message, failed);
+    return failed;
+  }
+
+  /** Checks whether a record is of a user's message that stands whole before the summary. */
+  isShown(index: number): boolean {
+    const { message, part } = this.#fragment(index);
+    return part === 'user' && this.#userTexts.includes(this.#messages[message]?.content ?? '');
+  }
+
+  /** Names the text that holds a record. Records of one text can be written together. */
+  placeOf(index: number): string {
+    const { message, partIndex } = this.#fragment(index);
+    return `${message}.${partIndex}`;
+  }
+
+  /**
+   * Writes records of one text in one line, with the records that own them. Words of a person are written with all that
+   * stands around them.
+   */
+  write(...indexes: readonly [number, ...number[]]): string {
+    const { message } = this.#fragment(indexes[0]);
+    const speaker = this.speakerOf(indexes[0]);
+    const seq = this.#firstSeq + message;
+    if (speaker === 'call' || speaker === 'result') return MARKS[speaker] + this.#writeRecords(indexes);
+    const said = speaker === 'agent' ? [this.#writeRecords(indexes)] : this.#quotePerson(indexes);
+    return markSpeaker(speaker, seq) + said.join(' ');
+  }
+
+  #quotePerson(indexes: readonly [number, ...number[]]): string[] {
+    const records = indexes.map((index) => this.#fragment(index));
+    const message = this.#messages[this.#fragment(indexes[0]).message] as Message;
+    return [quoteAround(message.content, records), ...describeAttachments(message, undefined)];
+  }
+
+  #writeRecords(indexes: readonly number[]): string {
+    const shown = new Map<number, Fragment & { readonly index: number }>();
+    for (const index of indexes)
+      for (let at = index; at >= 0 && !shown.has(at); at = this.#fragment(at).owner)
+        shown.set(at, { ...this.#fragment(at), text: foldRecord(this.#fragment(at).text), index: at });
+    const lines = writeLines([...shown.values()]).map(
+      ({ text, isApart }) => `${isApart ? ` ${GAP}` : ''} ${text.trim()}`,
+    );
+    return lines.join('').trim();
+  }
+
+  #fragment(index: number): Fragment {
+    return this.#ledger.fragments[index] as Fragment;
+  }
+}
+
+/** Longest word that a quote keeps whole at its ends. Scripts without spaces are cut between characters. */
+const MAX_WORD_CHARS = 40;
+
+function wordStart(text: string, at: number): number {
+  if (at <= 0) return 0;
+  const before = text.slice(Math.max(0, at - MAX_WORD_CHARS), at);
+  const space = [...before.matchAll(/\s/g)].at(-1);
+  return space === undefined ? at : at - before.length + space.index + 1;
+}
+
+function wordEnd(text: string, at: number): number {
+  if (at >= text.length) return text.length;
+  const space = text.slice(at, at + MAX_WORD_CHARS).search(/\s/);
+  return space === -1 ? at : at + space;
+}
+
+/** Quotes records of a text with all that stands around them: the whole text, unless it is long. */
+function quoteAround(text: string, records: readonly Pick<Fragment, 'start' | 'end'>[]): string {
+  if (text.length <= WHOLE_CHARS) return foldLine(text);
+  const stretches: { readonly from: number; to: number }[] = [];
+  for (const { start, end } of records.toSorted((a, b) => a.start - b.start)) {
+    const [from, to] = [wordStart(text, start - AROUND_CHARS), wordEnd(text, end + AROUND_CHARS)];
+    const last = stretches.at(-1);
+    if (last !== undefined && from <= last.to) last.to = Math.max(last.to, to);
+    else stretches.push({ from, to });
+  }
+  const quoted = stretches.map(({ from, to }) => foldLine(text.slice(from, to)));
+  const [before, behind] = [(stretches[0]?.from ?? 0) > 0, (stretches.at(-1)?.to ?? 0) < text.length];
+  return `${before ? `${GAP} ` : ''}${quoted.join(` ${GAP} `)}${behind ? ` ${GAP}` : ''}`;
+}
