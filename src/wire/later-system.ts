@@ -5,7 +5,7 @@ import type { ArrangedItem } from './wire-request.ts';
  * Renders a system message that stands behind other messages for a provider that takes system messages only at the start. It
  * keeps its place as a user message, because a changed start would void the prompt cache and all thinking (wire rule A8).
  */
-export function renderLaterSystem(text: string): string {
+function renderLaterSystem(text: string): string {
   return `<system_message>\n${text}\n</system_message>`;
 }
 
