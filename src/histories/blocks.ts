@@ -49,8 +49,7 @@ const READERS: Readonly<Record<string, BlockReader>> = {
   mcp_tool_use: readToolUse,
   tool_result: readToolResult,
   mcp_tool_result: readToolResult,
-  tool_call: ({ id, name, args, arguments: given }, { draft }) =>
-    draft.addCall({ id: idOf(id), name: textOf(name), arguments: writeArguments(args ?? given) }),
+  tool_call: readToolCall,
 
   'tool-call': ({ toolCallId, toolName, input, args }, { draft }) =>
     draft.addCall({ id: idOf(toolCallId), name: textOf(toolName), arguments: writeArguments(input ?? args) }),
@@ -105,8 +104,10 @@ export function holdsCallBlock(blocks: readonly unknown[]): boolean {
   );
 }
 
-function readText(block: Block, { draft }: BlockTarget): void {
-  draft.addText(textOf(block['text']), block['type'] === 'text' ? block : undefined);
+function readText(block: Block, { draft, at }: BlockTarget): void {
+  const text = textIn(block);
+  if (text === undefined) throw fieldError('invalid_input', `${at}.text`, 'expected a string');
+  draft.addText(text, block['type'] === 'text' && block['text'] === text ? block : undefined);
   const citations = Array.isArray(block['citations']) ? block['citations'].filter(isMapping) : [];
   for (const citation of citations) draft.addText(writeCitation(citation));
 }
@@ -119,6 +120,36 @@ function writeCitation({ title, document_title, url, cited_text }: Block): strin
 function readSearchResult({ title, source, content }: Block, { draft }: BlockTarget): void {
   const texts = readContents(content).content;
   draft.addText([title, source, texts].filter((text) => typeof text === 'string' && text !== '').join('\n'));
+}
+
+/** The text of a block. Fine-tuning files have it in `value`. An aborted answer may have none. */
+function textIn({ text, value, data }: Block): string | undefined {
+  const given = [text, value, data].find((one) => typeof one === 'string');
+  return given ?? (text === null ? '' : undefined);
+}
+
+/** A call of LangChain. Fine-tuning files have it as JSON in `value`. */
+function readToolCall(block: Block, { draft, at }: BlockTarget): void {
+  const { id, name, args, arguments: given } = block;
+  const calls = name === undefined ? readCallText(block['value'], `${at}.value`) : [{ name, arguments: args ?? given }];
+  for (const call of calls)
+    draft.addCall({ id: idOf(id), name: textOf(call['name']), arguments: writeArguments(call['arguments']) });
+}
+
+/** Reads calls that a fine-tuning file has as JSON: `{"name", "arguments"}`, or a list of them. */
+export function readCallText(text: unknown, at: string): readonly Block[] {
+  const read: unknown = typeof text === 'string' ? parseJson(text) : text;
+  const calls = Array.isArray(read) ? read : [read];
+  if (calls.every((call): call is Block => isMapping(call) && typeof call['name'] === 'string')) return calls;
+  throw fieldError('invalid_input', at, 'expected a call as JSON, with a name and arguments');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function readReasoning(block: Block, { draft }: BlockTarget): void {
@@ -197,14 +228,16 @@ export function readContents(value: unknown): ReadContents {
   if (typeof value === 'string') return { content: value };
   if (!Array.isArray(value) || !value.every(isReadableBlock)) return { content: JSON.stringify(dropEncrypted(value)) };
   const blocks = value as readonly Block[];
-  const content = blocks.reduce((text, { text: own }) => joinTexts(text, textOf(own)), '');
+  const content = blocks.reduce((text, block) => joinTexts(text, textIn(block) ?? ''), '');
   return blocks.some(({ type }) => type !== 'text') ? { content, parts: blocks } : { content };
 }
 
 const RESULT_BLOCKS: ReadonlySet<unknown> = new Set(['text', 'image', 'image_url', 'document', 'file', 'media']);
 
 function isReadableBlock(block: unknown): boolean {
-  return isMapping(block) && RESULT_BLOCKS.has(block['type']);
+  return (
+    isMapping(block) && RESULT_BLOCKS.has(block['type']) && (block['type'] !== 'text' || textIn(block) !== undefined)
+  );
 }
 
 /** Encrypted contents of search results can be read by their provider only. */

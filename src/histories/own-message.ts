@@ -9,7 +9,7 @@ export const MARKS = ['isError', 'droppable', 'pinned', 'stopped'] as const;
 /** Keys that say nothing to a model. A message with other unknown keys is refused. */
 export const IGNORED: ReadonlySet<string> = new Set(
   (
-    'id object index type created created_at createdAt timestamp date time status model logprobs weight ' +
+    'id object index type created created_at createdAt timestamp date time status model logprobs weight loss_weight ' +
     'metadata usage usage_metadata response_metadata additional_kwargs example invalid_tool_calls ' +
     'provider_specific_fields providerOptions providerMetadata experimental_providerMetadata stop_reason ' +
     'stop_sequence finish_reason finishReason cache_control stopReason phase artifact'

@@ -145,6 +145,57 @@ test('reads UIMessages of the AI SDK', () => {
   expect(outline(read?.messages ?? [])).toEqual(CALLED);
 });
 
+test.each([
+  ['function_call', 'observation', '{"name": "search", "arguments": {"q": "rice"}}', ''],
+  ['gpt', 'tool', 'I look.\n<tool_call>\n{"name": "search", "arguments": {"q": "rice"}}\n</tool_call>', 'I look.'],
+])('reads calls of a ShareGPT file by %s and %s', (caller, answerer, call, said) => {
+  const [read] = readLines({
+    conversations: [
+      { from: 'human', value: 'Hi' },
+      { from: caller, value: call },
+      { from: answerer, value: 'found' },
+      { from: 'gpt', value: 'Here.' },
+    ],
+  });
+  const { messages = [] } = read ?? {};
+  expect(messages.map(({ role, content }) => [role, content])).toEqual([
+    ['user', 'Hi'],
+    ['assistant', said],
+    ['tool', 'found'],
+    ['assistant', 'Here.'],
+  ]);
+  const [made] = messages[1]?.toolCalls ?? [];
+  expect(made).toMatchObject({ name: 'search', arguments: '{"q":"rice"}' });
+  expect(messages[2]?.toolCallId).toBe(made?.id);
+});
+
+test('reads a fine-tuning file whose parts have values', () => {
+  const [read] = readLines({
+    messages: [
+      { role: 'user', content: [{ type: 'text', value: 'Hi' }], loss_weight: 0 },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'reasoning', value: 'A film.' },
+          { type: 'tool_call', value: '{"name": "search", "arguments": {"q": "rice"}}' },
+        ],
+        loss_weight: 1,
+      },
+      { role: 'tool', content: [{ type: 'text', value: 'found' }] },
+    ],
+  });
+  const { messages = [] } = read ?? {};
+  expect(messages.map(({ content }) => content)).toEqual(['Hi', '', 'found']);
+  expect(messages[1]?.toolCalls).toMatchObject([{ name: 'search' }]);
+  expect(JSON.stringify(messages[1]?.raw)).toContain('A film.');
+});
+
+test('refuses a text part without a text', () => {
+  expect(() => readLines({ messages: [{ role: 'user', content: [{ type: 'text', body: 'Hi' }] }] })).toThrow(
+    'content[0].text: expected a string',
+  );
+});
+
 test('reads a ShareGPT file with a conversation per line', () => {
   const read = readLines(
     {
