@@ -1,5 +1,6 @@
 import type { Message } from '../../domain/message.ts';
-import { dataUrl, type HistoryWriter, inputOf, isPlain, partsOf, type Written, type WrittenPart } from './writer.ts';
+import { writeChatPart } from './openai-chat.ts';
+import { type HistoryWriter, inputOf, isPlain, partsOf, type Written } from './writer.ts';
 
 /** Messages of LangChain, as `messages_to_dict` and `toDict` write them. */
 export const langchainWriter: HistoryWriter = {
@@ -9,7 +10,7 @@ export const langchainWriter: HistoryWriter = {
 
 function writeMessage(message: Message): Written {
   const { role, toolCallId, toolCalls = [], isError } = message;
-  const content = isPlain(message) ? message.content : partsOf(message).map(writePart);
+  const content = isPlain(message) ? message.content : partsOf(message).map(writeChatPart);
   switch (role) {
     case 'tool':
       return {
@@ -31,23 +32,5 @@ function writeMessage(message: Message): Written {
       };
     default:
       return { type: role === 'system' ? 'system' : 'human', data: { content } };
-  }
-}
-
-function writePart(part: WrittenPart): Written {
-  switch (part.kind) {
-    case 'text':
-      return { type: 'text', text: part.text };
-    case 'image':
-      return { type: 'image_url', image_url: { url: dataUrl(part) } };
-    case 'image_url':
-      return { type: 'image_url', image_url: { url: part.url } };
-    case 'file':
-      return {
-        type: 'file',
-        file: { file_data: dataUrl(part), ...(part.name !== undefined && { filename: part.name }) },
-      };
-    case 'file_url':
-      return { type: 'file', file: { file_url: part.url, ...(part.name !== undefined && { filename: part.name }) } };
   }
 }

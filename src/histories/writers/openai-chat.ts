@@ -10,7 +10,7 @@ export const openaiChatWriter: HistoryWriter = {
 
 function writeMessage(message: Message): Written {
   const { role, toolCallId, toolCalls = [] } = message;
-  const content = isPlain(message) ? message.content : partsOf(message).map(writePart);
+  const content = isPlain(message) ? message.content : partsOf(message).map(writeChatPart);
   switch (role) {
     case 'tool':
       return { role, tool_call_id: toolCallId, content };
@@ -40,7 +40,8 @@ function reasoningOf(message: Message): Written {
   return Object.fromEntries(Object.entries(item ?? {}).filter(([key]) => REASONING.includes(key)));
 }
 
-function writePart(part: WrittenPart): Written {
+/** Writes a part of a message. LangChain has the same form. */
+export function writeChatPart(part: WrittenPart): Written {
   switch (part.kind) {
     case 'text':
       return { type: 'text', text: part.text };
