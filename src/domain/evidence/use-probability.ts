@@ -8,6 +8,11 @@ import { USE_WEIGHTS } from './use-weights.ts';
 
 /** Terms with the mean of the source by which each group of peers is extended, so that a lone term has a measure. */
 const PRIOR_PEERS = 5;
+/**
+ * Part of the peers' mean that a term has to exceed. With all of it, a context holds fewer names that the agent never uses
+ * again, and misses more of those that it uses: see the figures in docs/explanation/evidence.md.
+ */
+const PEERS_SHARE = 0.65;
 
 /**
  * Values each term: how much more likely the agent uses it next than its peers.
@@ -30,7 +35,9 @@ export function* valueTermsInSlices(ledger: Ledger, weights: UseWeights = USE_WE
   yield;
   const mean = sum / Math.max(1, probabilities.length);
   const expected = peers.each((ofPeers, size) => (ofPeers + PRIOR_PEERS * mean) / (size + PRIOR_PEERS));
-  return probabilities.map((probability, index) => probability - (expected[groups[index] as number] as number));
+  return probabilities.map(
+    (probability, index) => probability - PEERS_SHARE * (expected[groups[index] as number] as number),
+  );
 }
 
 interface UseEstimate {

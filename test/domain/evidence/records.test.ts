@@ -113,6 +113,17 @@ test('objects, lists and strings of JSON are shown without escapes', () => {
 });
 
 test.each([
+  [
+    '[{"id": "a-1", "note": "two  words"}, {\n  "id": "a-2",\n  "tags": ["x y", 3]\n}]',
+    '{"id":"a-1","note":"two  words"}',
+  ],
+  ["[{'id': 'a-1', 'name': \"it's\"}]", `[{'id':'a-1','name':"it's"}]`],
+  ['[{"id": "a-1", "note": "cut  of', '[{"id":"a-1","note":"cut  of'],
+])('blanks of JSON stay in its strings, and go between its values: %s', (text, shown) => {
+  expect(textsOf(text)[0]).toBe(shown);
+});
+
+test.each([
   ['a\\nb', 'a\nb'],
   ['a\\u0041b', 'aAb'],
   ['a\\u00', 'au00'],

@@ -115,7 +115,7 @@ it('a summary that lists every name of the log gets fewer lines that hold these 
     const [, lines = ''] = (answer as { text: string }).text.split('## Lines from the log\n');
     return lines.split('\n').filter((line) => /module_|#W/.test(line)).length;
   };
-  expect(await linesAfter(RECORD)).toBeGreaterThan(1);
-  // One such line has words that the list of names lacks.
-  expect(await linesAfter(RECORD + facts)).toBeLessThanOrEqual(1);
+  const before = await linesAfter(RECORD);
+  // The lines that are left have words that the list of names lacks.
+  expect(await linesAfter(RECORD + facts)).toBeLessThan(before / 2);
 });

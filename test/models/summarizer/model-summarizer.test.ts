@@ -11,7 +11,7 @@ describe('a record', () => {
     const answer = await world.summarize();
     expect(answer).toMatchObject({ status: 'written', isUpdate: false });
     const lines = (answer as { text: string }).text.split('\n');
-    const logged = lines.filter((line) => /^(?:agent \d+: .*lamp|← )/.test(line));
+    const logged = lines.filter((line) => /^(?:agent \d+: .*lamp|→ |← )/.test(line));
     expect(logged).not.toEqual([]);
     expect(lines).toEqual([
       '## Decisions',
