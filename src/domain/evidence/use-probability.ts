@@ -9,8 +9,8 @@ import { USE_WEIGHTS } from './use-weights.ts';
 /** Terms with the mean of the source by which each group of peers is extended, so that a lone term has a measure. */
 const PRIOR_PEERS = 5;
 /**
- * Part of the peers' mean that a term has to exceed. With all of it, a context holds fewer names that the agent never uses
- * again, and misses more of those that it uses: see the figures in docs/explanation/evidence.md.
+ * Part of the peers' mean that a term has to exceed. With all of it, a context misses more of the names that the agent
+ * uses. The figures are in docs/explanation/evidence.md.
  */
 const PEERS_SHARE = 0.65;
 
