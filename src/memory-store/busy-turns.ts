@@ -76,6 +76,7 @@ function undoTurns(db: MemoryDatabase, lease: TurnLease, undo: TurnUndo): UndoRe
       finishPass(db, conversation, 'superseded', '');
       delete conversation.lastEnd;
     }
+    if (undo.version.explained.includes('turn_rolled_back')) conversation.points.add(undo.version.number);
     putVersion(db, conversation, undo.version, undo.keepVersions);
     conversation.undo = [];
     return { status: 'undone', conversation: toConversationState(conversation) };

@@ -26,6 +26,9 @@ if redis.call('HEXISTS', c, 'undo') == 0 then return { 'known', redis.call('HGET
 local live = redis.call('HGET', c, 'version') or '0'
 if live ~= expected then return { 'version_changed', tonumber(live) } end
 put(record, 'backoff', backoff)
+-- Readers of the log hide what was rolled back, and learn it from this version as long as the conversation exists.
+local number, version = ARGV[position + 1], ARGV[position + 2]
+if string.find(version, '"turn_rolled_back"', 1, true) then keep_version(number) end
 local passId = redis.call('HGET', pass, 'passId')
 if passId then
   supersede_owner()

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { TurnUndo } from '../../../src/domain/ports/busy-turns.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
+import { claimPass, commitOf } from '../pass-samples.ts';
 import { callsStep, claimHead, resultStep, textStep, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';
 import { replacementOver } from './version-replacement.ts';
@@ -92,6 +93,23 @@ export function describeBusyTurns(given: Given): void {
     expect(await store.undoTurns(claimed.lease, undo)).toMatchObject({ status: 'known' });
     expect(await store.readVersion(conversation, 1)).toMatchObject({ cause: 'rollback', base: 3 });
     expect(await store.undoTurns(lease, undo), 'the former owner').toEqual({ status: 'canceled' });
+  });
+
+  test.each([
+    ['turn_rolled_back', [1, 4, 5]],
+    ['turn_interrupted', [4, 5]],
+  ])('an undo of %s leaves the versions %j, because readers hide only what was rolled back', async (cause, kept) => {
+    const { store, conversation, lease } = await given.running();
+    await store.recordStep(lease, callsStep('m1', 1, 1));
+    await store.accept(turnFor(conversation, 't2', { onBusy: 'rollback' }));
+    const { lease: next } = await claimHead(store, conversation);
+    const undo = undoOver(conversation, 0, 3);
+    await store.undoTurns(next, { ...undo, version: { ...undo.version, explained: [cause] } });
+    for (let live = 1; live <= 4; live += 1) {
+      const { lease: pass } = await claimPass(store, conversation);
+      await store.commitVersion(pass, commitOf(live, 4, { keepVersions: 2 }));
+    }
+    expect((await store.listVersions(conversation)).map(({ number }) => number)).toEqual(kept);
   });
 
   test('a turn that leaves the context notes its messages for the next turn, and why they left', async () => {

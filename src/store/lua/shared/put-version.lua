@@ -2,7 +2,7 @@
 -- @include loose-texts
 -- @include stream
 
--- Returns the numbers of the restore points (versions made by a restore) and of the versions that they replaced.
+-- Returns the numbers of the restore points: versions made by a restore or a rollback, and those that a service replaced.
 -- Restore points are kept as long as the conversation.
 local function read_points()
   local points = {}
