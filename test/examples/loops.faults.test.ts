@@ -42,6 +42,7 @@ describe.skipIf(!isInstalled)('loops of other packages (npm ci --prefix examples
 
   test.each([
     ['openai-agents', 2 * STEPS],
+    ['openai-agents-session', 2 * STEPS],
     ['langchain', 2 * STEPS],
     ['mastra', undefined],
   ])('a loop of %s with 60 requests stays inside the window, and its store keeps all messages', async (name, kept) => {
