@@ -17,7 +17,6 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   context_compaction: 'encrypted summaries',
   compaction_trigger: 'requests for a compaction',
   ghost_snapshot: 'snapshots of files',
-  agent_message: 'messages between agents',
   additional_tools: 'lists of tools',
 };
 
@@ -63,6 +62,7 @@ export class ItemReader {
     const type = textOf(item['type'] ?? (item['role'] === undefined ? '' : 'message'));
     if (type === 'message') return this.#readMessage(item, at);
     if (type === 'reasoning') return this.#readReasoning(item, at);
+    if (type === 'agent_message') return this.#readAgentMessage(item, at);
     if (isCallItem(type)) return this.#readCall(type, item, at);
     if (isResultItem(type)) return this.#readOutput(item, at);
     const what = LEFT_OUT[type];
@@ -97,6 +97,24 @@ export class ItemReader {
     const { notes } = this.#context;
     if (!Array.isArray(content)) return draft.addText(textOf(content));
     content.forEach((block, index) => readBlock(block, { draft, notes, at: `${at}.content[${index}]` }));
+  }
+
+  /** A text that another agent sent. Some of these texts can be read by the provider only. */
+  #readAgentMessage({ author, content }: Block, at: string): void {
+    this.#endAnswer();
+    const { notes } = this.#context;
+    const draft = new MessageDraft('user', this.#context);
+    const blocks: readonly unknown[] = Array.isArray(content) ? content : [{ type: 'text', text: content }];
+    for (const [index, block] of blocks.entries()) {
+      const place = `${at}.content[${index}]`;
+      if (isMapping(block) && block['type'] === 'encrypted_content')
+        notes.add('left_out', place, 'encrypted messages of another agent are left out');
+      else readBlock(block, { draft, notes, at: place });
+    }
+    for (const message of draft.finish(false)) {
+      notes.add('mapped', at, 'a message of another agent is kept as a user message');
+      this.#read.push({ message: { ...message, content: `${textOf(author)}: ${message.content}` }, at });
+    }
   }
 
   #readReasoning(item: Block, at: string): void {
