@@ -49,6 +49,8 @@ interface OpenAnswer {
 export class ItemReader {
   readonly #context: ReadingContext;
   readonly #read: ItemMessage[] = [];
+  /** Calls that have no id of a call, without a result so far. */
+  readonly #unnamed: { readonly type: string; readonly id: string }[] = [];
   #draft: OpenAnswer | undefined;
 
   constructor(notes: HistoryNotes) {
@@ -127,6 +129,7 @@ export class ItemReader {
     const answer = this.#openAnswer(at);
     const id = idOf(item['call_id']) ?? idOf(item['id']);
     const named = id ?? this.#context.callNames.nameCall(call.name);
+    if (idOf(item['call_id']) === undefined) this.#unnamed.push({ type: type.replace(/_call$/, ''), id: named });
     answer.draft.addCall({ ...call, id: named });
     answer.hasCalls = true;
     if (result === undefined) return;
@@ -136,9 +139,20 @@ export class ItemReader {
 
   #readOutput(item: Block, at: string): void {
     this.#endAnswer();
-    const id = idOf(item['call_id']) ?? idOf(item['id']) ?? this.#context.callNames.nameResult(undefined);
+    const id =
+      idOf(item['call_id']) ??
+      this.#nameResult(item) ??
+      idOf(item['id']) ??
+      this.#context.callNames.nameResult(undefined);
     if (id === undefined) throw fieldError('invalid_input', `${at}.call_id`, 'expected the id of a call');
     this.#addResult(id, readItemOutput(item), at);
+  }
+
+  /** A call that the provider ran itself, and its result, may have ids of their own only. */
+  #nameResult({ type: given }: Block): string | undefined {
+    const type = textOf(given).replace(/(?:_call)?_output$/, '');
+    const at = this.#unnamed.findIndex((call) => call.type === type);
+    return at < 0 ? undefined : this.#unnamed.splice(at, 1)[0]?.id;
   }
 
   #addResult(

@@ -205,6 +205,23 @@ test('keeps an item of a call that is new, with all its fields as arguments', ()
   ]);
 });
 
+test('pairs a call with its result, if neither has the id of a call', () => {
+  const search = { type: 'tool_search_call', call_id: null, execution: 'server', arguments: { paths: ['weather'] } };
+  const found = { type: 'tool_search_output', call_id: null, execution: 'server', tools: [{ name: 'weather' }] };
+  const [read] = readDocument([
+    { ...search, id: 'tsc_1' },
+    { ...found, id: 'tso_1' },
+    { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'weather', arguments: '{}' },
+    { type: 'function_call_output', id: 'fco_1', call_id: 'c1', output: '21' },
+  ]);
+  expect(read?.messages.map(({ role, toolCallId, toolCalls }) => [role, toolCallId ?? toolCalls?.[0]?.id])).toEqual([
+    ['assistant', 'tsc_1'],
+    ['tool', 'tsc_1'],
+    ['assistant', 'c1'],
+    ['tool', 'c1'],
+  ]);
+});
+
 test('refuses an item of an unknown type, with its index', () => {
   expect(() => readDocument([...ITEMS, { type: 'telepathy' }])).toThrow(
     /^\[18\]\.type: items of type telepathy are not known/,
