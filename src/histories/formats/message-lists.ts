@@ -21,6 +21,7 @@ const PATHS: readonly (readonly string[])[] = [
   ['checkpoint', 'channel_values', 'messages'],
   ['traj'],
   ['history'],
+  ['outputs', 'messages'],
   ['input', 'messages'],
   ['conversation', 'messages'],
 ];
@@ -36,9 +37,9 @@ function findMessageLists(records: readonly FileRecord[]): MessageList[] {
   }
   const lists = entries.map(({ value, at }) => (isMapping(value) ? findIn(value, at) : undefined));
   const found = lists.filter((list) => list !== undefined);
-  if (found.length !== entries.length) return [];
   // The states of a graph are all states of one conversation, and the longest has its messages.
   const isGraph = entries.length > 1 && entries.every(({ value }) => isMapping(value) && isMapping(value['values']));
+  if (found.length !== entries.length && !(isGraph && found.length > 0)) return [];
   return isGraph ? [found.reduce((one, other) => (other.messages.length > one.messages.length ? other : one))] : found;
 }
 
