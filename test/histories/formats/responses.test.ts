@@ -222,6 +222,28 @@ test('pairs a call with its result, if neither has the id of a call', () => {
   ]);
 });
 
+test('reads a program of the model that calls tools, and its result', () => {
+  const caller = { type: 'program', caller_id: 'p1' };
+  const [read] = readDocument([
+    { type: 'program', id: 'cm_1', call_id: 'p1', code: 'await tools.stock()', fingerprint: 'xyz' },
+    { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'stock', arguments: '{}', caller },
+    { type: 'function_call_output', call_id: 'c1', output: '7', caller },
+    { type: 'program_output', id: 'po_1', call_id: 'p1', result: 'sum 7', status: 'completed' },
+  ]);
+  expect(outline(read?.messages ?? [])).toEqual([
+    {
+      role: 'assistant',
+      content: '',
+      calls: [
+        ['p1', 'program', '{"code":"await tools.stock()"}'],
+        ['c1', 'stock', '{}'],
+      ],
+    },
+    { role: 'tool', content: '7', toolCallId: 'c1' },
+    { role: 'tool', content: 'sum 7', toolCallId: 'p1' },
+  ]);
+});
+
 test('refuses an item of an unknown type, with its index', () => {
   expect(() => readDocument([...ITEMS, { type: 'telepathy' }])).toThrow(
     /^\[18\]\.type: items of type telepathy are not known/,
