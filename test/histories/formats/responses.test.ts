@@ -137,8 +137,8 @@ test('keeps the texts that other agents sent, and leaves out those that only the
     { type: 'session_meta', payload: { id: 'r-3' } },
     item({
       type: 'agent_message',
-      author: '/root',
-      recipient: '/root/worker',
+      author: 'lead',
+      recipient: 'worker',
       content: [
         { type: 'input_text', text: 'Look at a.ts.' },
         { type: 'encrypted_content', encrypted_content: 'xyz' },
@@ -146,18 +146,18 @@ test('keeps the texts that other agents sent, and leaves out those that only the
     }),
     {
       type: 'inter_agent_communication',
-      payload: { author: '/root', recipient: '/root/worker', content: 'And b.ts.' },
+      payload: { author: 'lead', recipient: 'worker', content: 'And b.ts.' },
     },
     item({
       type: 'agent_message',
-      author: '/root',
+      author: 'lead',
       content: [{ type: 'encrypted_content', encrypted_content: 'xyz' }],
     }),
     said('assistant', 'Done.'),
   );
   expect(outline(read?.messages ?? [])).toEqual([
-    { role: 'user', content: '/root: Look at a.ts.' },
-    { role: 'user', content: '/root: And b.ts.' },
+    { role: 'user', content: 'lead: Look at a.ts.' },
+    { role: 'user', content: 'lead: And b.ts.' },
     { role: 'assistant', content: 'Done.' },
   ]);
   expect(read?.notes.slice(1)).toMatchObject([
