@@ -25,6 +25,10 @@ const READERS: Readonly<Record<string, BlockReader>> = {
   'text-plain': readText,
   refusal: ({ refusal, text }, { draft }) => draft.addText(textOf(refusal ?? text)),
   search_result: readSearchResult,
+  compaction: ({ content }, { draft, notes, at }) => {
+    notes.add('mapped', at, 'a summary of the provider is kept as a text');
+    draft.addText(textOf(content));
+  },
 
   thinking: readReasoning,
   redacted_thinking: readReasoning,
@@ -72,6 +76,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'tool-approval-request',
   'tool-approval-response',
   'container_upload',
+  'fallback',
   'compaction_trigger',
 ]);
 

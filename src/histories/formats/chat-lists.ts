@@ -1,5 +1,5 @@
 import { isMapping } from '../../domain/parse.ts';
-import { type Block, textOf } from '../blocks.ts';
+import type { Block } from '../blocks.ts';
 import type { ForeignMessages } from './foreign-messages.ts';
 import type { HistoryFormat } from './format.ts';
 import { listFormat, partTypes } from './message-lists.ts';
@@ -12,23 +12,6 @@ export const anthropic: HistoryFormat = listFormat({
   title: 'messages of Anthropic',
   recognizes: (messages, { system }) =>
     system !== undefined || partTypes(messages).some((type) => ANTHROPIC_PART.test(type)),
-});
-
-/** Fields that Cline and its forks add to messages of Anthropic. */
-const CLINE_FIELDS = ['ts', 'modelInfo', 'metrics', 'isSummary', 'condenseId', 'condenseParent'];
-
-/** The file `api_conversation_history.json` of Cline, Roo Code and Kilo Code. */
-export const cline: HistoryFormat = listFormat({
-  name: 'cline',
-  title: 'a task of Cline',
-  recognizes: (messages) => {
-    const [first] = messages;
-    if (first === undefined || first['role'] !== 'user' || !Array.isArray(first['content'])) return false;
-    return first['content'].some(
-      (part) => isMapping(part) && /<task>|<environment_details>/.test(textOf(part['text'])),
-    );
-  },
-  unwrap: (message) => Object.fromEntries(Object.entries(message).filter(([key]) => !CLINE_FIELDS.includes(key))),
 });
 
 const AI_SDK_PART = /^(?:tool-.+|step-start|dynamic-tool|source-(?:url|document)|data-.+)$/;
@@ -56,7 +39,7 @@ export const openaiChat: HistoryFormat = listFormat({
   name: 'openai-chat',
   title: 'messages of OpenAI Chat',
   recognizes: (messages) => messages.some(({ role }) => typeof role === 'string'),
-  unwrap: unwrapStep,
+  open: () => unwrapStep,
 });
 
 /**

@@ -10,7 +10,7 @@ export const langchain: HistoryFormat = listFormat({
   title: 'messages of LangChain',
   recognizes: (messages) =>
     messages.some(({ role, lc, type }) => role === undefined && (lc !== undefined || isType(type))),
-  unwrap: unwrapLangchain,
+  open: () => unwrapLangchain,
 });
 
 function isType(type: unknown): boolean {
