@@ -36,6 +36,19 @@ export interface TextRecord {
 /** Objects and lines of at most so many characters are one record. */
 export const WHOLE_CHARS = 240;
 
+/** Characters within which a sentence names what it is about. */
+const SUBJECT_CHARS = 48;
+
+/**
+ * Returns how a sentence begins that names its subject by an identifier, without its number: `Invoice INV-` for `Invoice INV-8700 is
+ * paid`. Sentences of a paragraph that begin so are about other things, and own those behind them.
+ */
+function subjectOf(sentence: string): string | undefined {
+  const start = sentence.slice(0, SUBJECT_CHARS).trimStart();
+  const before = start.slice(0, Math.max(0, start.search(/\p{N}/u)));
+  return /\p{L}[_-]?$/u.test(before) ? before : undefined;
+}
+
 /** ASCII punctuation alone, such as `},`. */
 const EMPTY = /^[\s!-/:-@[-`{-~]*$/;
 
@@ -95,9 +108,13 @@ export class RecordReader {
     const line = this.nextLine();
     if (end - start <= most) return this.add({ start, end, owner, depth, line });
     let first: TextRecord | undefined;
+    let subject: TextRecord | undefined;
     for (const [from, to] of splitSentences(this.text, start, end)) {
-      const record = this.add({ start: from, end: to, owner: first ?? owner, depth, line });
+      const named = subjectOf(this.text.slice(from, to));
+      const isSubject = named !== undefined && first !== undefined && named === subjectOf(first.text);
+      const record = this.add({ start: from, end: to, owner: isSubject ? owner : (subject ?? owner), depth, line });
       first ??= record;
+      if (isSubject || subject === undefined) subject = record ?? subject;
     }
     return first;
   }
