@@ -22,6 +22,8 @@ const MIN_RECORDS = 3;
 /** Share of the lines behind the heads whose shape recurs. Other texts repeat their first words by chance. */
 const MIN_RECURRENT = 0.7;
 const MAX_CODE = 0.25;
+/** Share of records without further lines, such as the names of columns. */
+const MAX_EMPTY = 0.2;
 /** Characters of a line that are read to find its form. */
 const MAX_CHARS = 200;
 const CODE_ENDS: ReadonlySet<string> = new Set(';{}([\\');
@@ -47,7 +49,7 @@ function readForm(texts: readonly string[], shapes: readonly string[], first: nu
   const records = starts.map((start, index) => ({ start, end: starts[index + 1] ?? shapes.length }));
   // The last record may be cut off, or have a text behind it.
   const whole = records.slice(0, -1);
-  if (whole.some(({ start, end }) => end === start + 1)) return undefined;
+  if (whole.filter(({ start, end }) => end === start + 1).length > MAX_EMPTY * whole.length) return undefined;
   const counts = new Map<string, number>();
   for (const { start, end } of whole) {
     for (const shape of new Set(shapes.slice(start + 1, end))) counts.set(shape, (counts.get(shape) ?? 0) + 1);

@@ -182,13 +182,24 @@ export class TextReader {
         break;
       }
       case 'pairs':
-        this.#pairs.place(line.text, (pair, levels) =>
-          this.#reader.addLines(line, { owner: pair ?? owner, depth: depth + levels }),
-        );
+        this.#addPair(line);
         break;
       default:
         if (!this.#readTail(line)) this.#reader.addLines(line, kind === 'text' ? { owner, depth } : this.#reader);
     }
+  }
+
+  #addPair(line: Line): void {
+    const { owner, depth } = this.#placed;
+    const isHead = this.#form?.head === shapeOf(line.text);
+    // The indentation of a list shows its records already.
+    if (isHead && !/^\s/.test(line.text)) this.#pairs = new PairOwners();
+    const around = isHead ? undefined : this.#record?.line;
+    this.#pairs.place(line.text, (pair, levels) => {
+      const added = this.#reader.addLines(line, { owner: pair ?? around ?? owner, depth: depth + levels });
+      if (isHead) this.#record = { line: added, isNamed: true };
+      return added;
+    });
   }
 
   /** Reads a long line that ends with JSON: `ERROR {"id": …}`. */

@@ -1,3 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { readRecords } from '../../domain/evidence/read-records.ts';
+import type { TextRecord } from '../../domain/evidence/records.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 
@@ -133,9 +136,64 @@ function render({ seq, text }: UserText): string {
 /** Keeps the start and the end. */
 async function clip(counter: TokenCounter, { seq, text }: UserText, maxTokens: number): Promise<string> {
   const room = maxTokens - counter.countSync(`${seq}: `) - GAP_TOKENS;
-  const start = await counter.clipStart(text, Math.ceil(room * START_SHARE));
-  const end = await counter.clipEnd(text.slice(start.length), room - Math.ceil(room * START_SHARE));
-  return `${seq}: ${start.trimEnd()} ${GAP} ${end.trimStart()}`;
+  const first = await counter.clipStart(text, Math.ceil(room * START_SHARE));
+  const last = await counter.clipEnd(text.slice(first.length), room - Math.ceil(room * START_SHARE));
+  const { start, end } = await cutAtRecords(text, first.length, text.length - last.length);
+  const gap = text.charAt(start.length) === '\n' ? `\n${GAP}\n` : ` ${GAP} `;
+  return `${seq}: ${start.trimEnd()}${gap}${end.trimStart()}`.trimEnd();
+}
+
+/** Records that are read between two turns of the event loop. */
+const RECORDS_A_TURN = 256;
+interface Pieces {
+  readonly start: string;
+  readonly end: string;
+}
+
+/**
+ * Cuts the middle out of a text, so that no record is cut and none stands under the name of another. The second piece begins with
+ * a record whose owner is shown, or has its owner before it.
+ * @param from end of the first piece, at most
+ * @param to start of the second piece, at least
+ */
+async function cutAtRecords(text: string, from: number, to: number): Promise<Pieces> {
+  let before = 0;
+  let owned: TextRecord | undefined;
+  let free: TextRecord | undefined;
+  let isSentence = false;
+  let line = -1;
+  let read = 0;
+  for (const record of readRecords({ part: 'user', text })) {
+    read += 1;
+    if (read % RECORDS_A_TURN === 0) await nextTurn();
+    const isFree = record.owner === undefined || record.owner.end <= before;
+    isSentence = isFree && record.field === undefined && record.line === line;
+    line = record.line;
+    if (record.end <= from) before = Math.max(before, record.end);
+    if (record.start < to) continue;
+    owned ??= record;
+    if (isFree) free ??= record;
+  }
+  const start = before === 0 ? dropCutValue(text.slice(0, from)) : text.slice(0, before);
+  // The end of a long sentence may stay without its start. A part of another record would be a part of a value.
+  if (owned === undefined) return { start, end: isSentence ? text.slice(to) : '' };
+  const end = free === undefined ? '' : text.slice(free.start);
+  const named = nameOwner(owned, text.slice(owned.start));
+  return { start, end: end.length >= named.length / 2 ? end : named };
+}
+
+/** Drops what follows the last separator, which may be the start of a value. */
+function dropCutValue(text: string): string {
+  const at = Math.max(...[',', ';', '\n', '. '].map((separator) => text.lastIndexOf(separator)));
+  return at > 0 ? text.slice(0, at) : text;
+}
+
+/** Writes the owner of a record before a text that begins with the record. @returns '' if the owner is longer than the text */
+function nameOwner({ owner }: TextRecord, text: string): string {
+  const owners: string[] = [];
+  for (let next = owner; next !== undefined; next = next.owner) owners.unshift(next.text.trim());
+  const named = owners.join(` ${GAP} `);
+  return named.length > text.length ? '' : `${named} ${GAP} ${text}`;
 }
 
 function describeLeft(count: number): string {

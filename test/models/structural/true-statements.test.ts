@@ -6,6 +6,7 @@ import { contextOfLog } from '../../../src/domain/context.ts';
 import { buildLog, type Message } from '../../../src/domain/message.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
+import { copyUserTexts } from '../../../src/workers/summarization/user-texts.ts';
 import { weighText } from '../../domain/passes.ts';
 import { ballast, type Fixture, openFixture, round, say, summary } from './sequence-messages.ts';
 import { anyRecords, FORMS, isTrue, readStatements, type SourceRecord } from './stated-fields.ts';
@@ -53,6 +54,20 @@ describe.each(FORMS)('records in $name', ({ write }) => {
         const first = await fixture.write({ messages: messagesOf(write(records)), maxTokens: 2 * maxTokens });
         const answer = await fixture.summarize({ messages: [summary(first), ballast(120)], maxTokens });
         expect(answer.status === 'written' ? findFalse(answer.text, records) : []).toEqual([]);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  test('a clipped text of a user says of each record only what the source says of it', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyRecords, anyBudget, async (records, maxTokens) => {
+        const messages: Message[] = [{ role: 'user', content: write(records) }];
+        const log = buildLog(messages.map((message) => ({ message, ...weighText(message) })));
+        const copied = (await copyUserTexts(fixture.counter, log, maxTokens)) ?? '';
+        // A text that names a record behind its fields begins without the name, if it is cut before.
+        const said = findFalse(copied.replace(/^1: /m, ''), records).filter((one) => one.includes('"id"'));
+        expect(said, copied).toEqual([]);
       }),
       { numRuns: 15 },
     );
