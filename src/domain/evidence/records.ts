@@ -49,6 +49,15 @@ function subjectOf(sentence: string): string | undefined {
   return /\p{L}[_-]?$/u.test(before) ? before : undefined;
 }
 
+/** @returns the place of a sentence in the text that begins with the subject, or −1 */
+function findSubject(text: string, subject: string | undefined, from: number): number {
+  if (subject === undefined) return -1;
+  let at = text.indexOf(subject, from);
+  while (at > 0 && !/[.!?。！？]["'”’)\]]?\s*$/.test(text.slice(Math.max(0, at - 4), at)))
+    at = text.indexOf(subject, at + 1);
+  return at;
+}
+
 /** ASCII punctuation alone, such as `},`. */
 const EMPTY = /^[\s!-/:-@[-`{-~]*$/;
 
@@ -109,7 +118,7 @@ export class RecordReader {
     if (end - start <= most) return this.add({ start, end, owner, depth, line });
     let first: TextRecord | undefined;
     let subject: TextRecord | undefined;
-    for (const [from, to] of splitSentences(this.text, start, end)) {
+    for (const [from, to] of this.#splitAtSubjects(start, end)) {
       const named = subjectOf(this.text.slice(from, to));
       const isSubject = named !== undefined && first !== undefined && named === subjectOf(first.text);
       const record = this.add({ start: from, end: to, owner: isSubject ? owner : (subject ?? owner), depth, line });
@@ -117,6 +126,21 @@ export class RecordReader {
       if (isSubject || subject === undefined) subject = record ?? subject;
     }
     return first;
+  }
+
+  /** Sentences, of which a short one stays with the next unless that has a subject of its own. */
+  *#splitAtSubjects(start: number, end: number): Generator<readonly [number, number]> {
+    let subject: string | undefined;
+    for (const [from, to] of splitSentences(this.text, start, end)) {
+      const text = this.text.slice(from, to);
+      subject ??= from === start ? subjectOf(text) : undefined;
+      let at = 0;
+      for (let next = findSubject(text, subject, 1); next > 0; next = findSubject(text, subject, next + 1)) {
+        yield [from + at, from + next];
+        at = next;
+      }
+      yield [from + at, to];
+    }
   }
 
   /** Makes a record that others may name as their owner before `settle` adds it. */

