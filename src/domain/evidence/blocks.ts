@@ -66,6 +66,11 @@ function cellsOf(row: string, separator: string): string[] {
     .map((cell) => cell.trim());
 }
 
+/** Returns true for an item of a list. */
+export function isItem(text: string): boolean {
+  return BULLET.test(text);
+}
+
 const BULLET = /^\s*(?:[-*•+]|\d{1,3}[.)])\s+\S/;
 const PAIR =
   /^\s*(?:[-*•+]\s+)?["'`*]{0,3}([\p{L}_][\p{L}\p{N}_.()/-]{0,40}(?: [\p{L}\p{N}_.()/#-]{1,30}){0,3})["'`*]{0,3}\s?(?:[:：](?![:/])|=(?=\s?[^=>\s(][^(]*$))/u;

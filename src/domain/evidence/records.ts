@@ -82,7 +82,7 @@ export class RecordReader {
   /** Record that owns the whole text. */
   readonly owner: TextRecord | undefined;
   readonly depth: number;
-  readonly #found: { records: TextRecord[]; count: number; lines: number };
+  readonly #found: { records: TextRecord[]; count: number; lines: number; last?: TextRecord };
   readonly #placeOf: (at: number) => number;
 
   constructor(text: string, outer?: OuterText) {
@@ -94,6 +94,11 @@ export class RecordReader {
       if (outer === undefined) return at;
       return outer.reader.#placeOf(outer.decoded === undefined ? at : (outer.decoded.places[at] as number));
     };
+  }
+
+  /** The record that was added last. */
+  get last(): TextRecord | undefined {
+    return this.#found.last;
   }
 
   nextLine(): number {
@@ -153,6 +158,7 @@ export class RecordReader {
     record.index = this.#found.count;
     this.#found.count += 1;
     this.#found.records.push(record);
+    this.#found.last = record;
   }
 
   /** Returns the records found since the last call. */

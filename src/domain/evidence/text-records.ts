@@ -1,4 +1,4 @@
-import { type BlockKind, decideKind, isHeading, type Line, PairOwners } from './blocks.ts';
+import { type BlockKind, decideKind, isHeading, isItem, type Line, PairOwners } from './blocks.ts';
 import { scanJson } from './json-nodes.ts';
 import { readJsonRecords } from './json-records.ts';
 import { type OuterText, RecordReader, type TextRecord, WHOLE_CHARS } from './records.ts';
@@ -10,6 +10,8 @@ const CHUNK_LINES = 48;
 const MAX_ROW_CHARS = 1_000;
 /** Levels of strings in strings that are decoded. */
 const MAX_LEVELS = 3;
+/** Ends a line that a list follows, perhaps behind a blank line. */
+const LIST_LEAD = /[:：]\s*$/;
 /** Lines that are read to find the form of the records. */
 const FORM_LINES = 200;
 /** A line with several elements. */
@@ -34,6 +36,8 @@ export class TextReader {
   #markupEnd = 0;
   #heading: TextRecord | undefined;
   #isAfterBlank = false;
+  /** Line or sentence before a list. It may say that the items are forbidden. */
+  #listLead: TextRecord | undefined;
   /** Kind of a block of which more lines follow. */
   #continues: BlockKind | undefined;
   /** Names of the columns of a table. */
@@ -68,6 +72,7 @@ export class TextReader {
         this.#at = line.next;
         this.#continues = undefined;
         this.#isAfterBlank = true;
+        if (!LIST_LEAD.test(this.#listLead?.text ?? '')) this.#listLead = undefined;
         continue;
       }
       if (!this.#readJson(line) && !this.#readHeading(line)) this.#readChunk(line);
@@ -141,9 +146,10 @@ export class TextReader {
     }
     this.#continues = next.text.trim() === '' || kind === 'records' ? undefined : kind;
     if (kind === 'records') for (const line of lines) this.#addToRecord(line);
-    else if (kind === 'prose')
+    else if (kind === 'prose') {
       this.#reader.addLines({ start: first.start, end: (lines.at(-1) as Line).end }, this.#placed);
-    else for (const line of lines) this.#addLine(line, kind);
+      this.#listLead = this.#reader.last;
+    } else for (const line of lines) this.#addLine(line, kind);
   }
 
   #decideKind(lines: readonly Line[]): BlockKind | 'records' {
@@ -189,8 +195,15 @@ export class TextReader {
         this.#addPair(line);
         break;
       default:
-        if (!this.#readTail(line)) this.#reader.addLines(line, kind === 'text' ? { owner, depth } : this.#reader);
+        if (!this.#readTail(line)) this.#addText(line, kind === 'text' ? { owner, depth } : this.#reader);
     }
+  }
+
+  /** An item of a list belongs to the line before the list. */
+  #addText(line: Line, placed: Placed): void {
+    const lead = isItem(line.text) ? this.#listLead : undefined;
+    this.#reader.addLines(line, lead === undefined ? placed : { owner: lead, depth: lead.depth + 1 });
+    if (!isItem(line.text)) this.#listLead = this.#reader.last;
   }
 
   #addPair(line: Line): void {

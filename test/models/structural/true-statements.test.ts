@@ -111,3 +111,22 @@ describe.each(FORMS)('records in $name', ({ name, write }) => {
 test('the properties above checked enough statements', () => {
   expect(stated).toBeGreaterThan(MIN_STATEMENTS);
 });
+
+describe.each([
+  ['in the same block', 'Never do any of these:\n'],
+  ['behind a blank line', 'Never do any of these:\n\n'],
+  ['in a sentence', 'I read your plan twice, and it is good. Even so, you must never do one of these things.\n'],
+  ['of a paragraph', `${'I read your plan twice, and it is good. '.repeat(8)}Even so, you must never do these:\n\n`],
+])('items of a list below a negation %s', (_where, head) => {
+  const items = Array.from({ length: 30 }, (_, at) => `- delete the table customers_${at} of shop_${at}`);
+  const text = `Hello.\n\n${head}${items.join('\n')}\n\nThanks.`;
+
+  test.each([40, 80, 160, 320])('stay with the negation at %i tokens', async (maxTokens) => {
+    const said: Message = { role: 'user', content: text };
+    const log = buildLog([{ message: said, ...weighText(said) }]);
+    const copied = (await copyUserTexts(fixture.counter, log, maxTokens)) ?? '';
+    const answer = await fixture.summarize({ messages: [said, ballast(120)], maxTokens, userTexts: copied });
+    for (const shown of [copied, answer.status === 'written' ? answer.text : ''])
+      if (shown.includes('- delete')) expect(shown).toMatch(/never[\s\S]*- delete/i);
+  });
+});
