@@ -13,7 +13,7 @@ export const IGNORED: ReadonlySet<string> = new Set(
     'metadata usage usage_metadata response_metadata additional_kwargs example invalid_tool_calls ' +
     'provider_specific_fields providerOptions providerMetadata experimental_providerMetadata stop_reason ' +
     'stop_sequence stop_details finish_reason finishReason cache_control stopReason phase artifact container ' +
-    'context_management'
+    'context_management prefix'
   ).split(' '),
 );
 

@@ -29,7 +29,7 @@ export const aiSdk: HistoryFormat = listFormat({
 const STEP_FIELDS: ReadonlySet<string> = new Set(
   (
     'agent action thought message_type is_demo tool_call_ids cache_control extra tags turn_idx cost ' +
-    'raw_data requestor error generation_time_seconds thinking_blocks execution_time state query ' +
+    'raw_data requestor error generation_time_seconds execution_time state query ' +
     'observation response is_audio channel recipient'
   ).split(' '),
 );
@@ -53,6 +53,10 @@ export function isReadByLine({ messages, system }: Block, format: HistoryFormat 
   return !list.some((message) => Object.keys(message).some((key) => STEP_FIELDS.has(key)));
 }
 
+function isOfSimulatedUser(calls: unknown): boolean {
+  return Array.isArray(calls) && calls.every((call) => isMapping(call) && call['requestor'] === 'user');
+}
+
 function unwrapStep(given: Block, at: string, { notes }: ForeignMessages): unknown {
   const dropped = Object.keys(given).filter((key) => STEP_FIELDS.has(key));
   const { role, content, error, id, tool_call_id: call, tool_call_ids: ids, requestor } = given;
@@ -65,11 +69,14 @@ function unwrapStep(given: Block, at: string, { notes }: ForeignMessages): unkno
     notes.add('left_out', at, 'results of the tools of a simulated user are left out');
     return undefined;
   }
-  for (const key of dropped.filter((name) => typeof given[name] !== 'object')) {
+  for (const key of dropped.filter((name) => given[name] !== null)) {
     notes.add('left_out', `${at}.${key}`, `the field ${key} was not sent to a model`);
   }
   const kept = Object.fromEntries(Object.entries(given).filter(([key]) => !STEP_FIELDS.has(key)));
-  if (role === 'user') delete kept['tool_calls'];
+  if (role === 'user' && isOfSimulatedUser(kept['tool_calls'])) {
+    notes.add('left_out', `${at}.tool_calls`, 'calls of the tools of a simulated user are left out');
+    delete kept['tool_calls'];
+  }
   const only: unknown = Array.isArray(ids) && ids.length === 1 ? (ids as readonly unknown[])[0] : undefined;
   const named: unknown = call ?? only ?? (requestor === undefined ? undefined : id);
   return {
