@@ -57,13 +57,14 @@ export function* readSource({
   const isOpen = new Uint8Array(fragments.length);
   const shown: number[] = [];
   let newest = -1;
-  for (const [index, { message, part, text, start, end }] of fragments.entries()) {
+  for (const [index, fragment] of fragments.entries()) {
+    const { message, part, text } = fragment;
     if (endsSlice(index)) yield;
     tokens[index] = estimateTokens(text) + 1;
     const isShown =
       message < request.length ||
       message >= firstKept ||
-      (part === 'user' && isCopied(start, end, all[message], userTexts));
+      (part === 'user' && isCopied(fragment, all[message], userTexts));
     if (message >= request.length && message < end && text.trim() !== '') newest = index;
     if (isShown) shown.push(index);
     else if (message < end && stale[index] === 0 && !(part === 'result' && superseded.has(message)) && !isFrame(text))
@@ -95,7 +96,7 @@ function openOwners(fragments: readonly Fragment[], shown: readonly number[], is
 /** Characters before a fragment that show whether a copy has this fragment, and not another with the same text. */
 const CONTEXT_CHARS = 60;
 
-function isCopied(start: number, end: number, message: Message | undefined, userTexts: string): boolean {
+function isCopied({ start, end }: Fragment, message: Message | undefined, userTexts: string): boolean {
   const { content = '' } = message ?? {};
   return userTexts.includes(content.slice(Math.max(0, start - CONTEXT_CHARS), end));
 }

@@ -158,25 +158,20 @@ async function readAll(text: string): Promise<TextRecord[]> {
   return records;
 }
 
-/** Characters before a cut in which a clause may end. */
-const CLAUSE_CHARS = 300;
-/** The full stop behind an initial ends no clause. */
-const CLAUSE_END = /[,;\n，。]|(?<!\b\p{Lu})\.\s/gu;
-
-/** @returns the end of the last record before `limit`. A sentence may be cut between its clauses, because its subject stands first */
+/** @returns the end of the last record before `limit`. A sentence may be cut between words, because its subject stands first */
 function endOfStart(text: string, records: readonly TextRecord[], limit: number): number {
   const before = records.reduce((end, record) => (record.end <= limit ? Math.max(end, record.end) : end), 0);
   const at = records.findIndex(({ start, end }) => start < limit && end > limit);
   if (before > 0 && !isSentence(records, at)) return before;
-  const clauses = text.slice(Math.max(0, limit - CLAUSE_CHARS), limit).matchAll(CLAUSE_END);
-  const last = [...clauses].at(-1)?.index;
-  const clause = last === undefined ? 0 : Math.max(0, limit - CLAUSE_CHARS) + last;
-  return Math.max(before, clause > 0 ? clause : limit);
+  const space = text.charAt(limit) === ' ' ? limit : text.lastIndexOf(' ', limit - 1);
+  return Math.max(before, isSentence(records, at) || !text.includes(',') ? space : text.lastIndexOf(',', limit - 1));
 }
 
+/** Returns true for a part of a line, and for a line that is all of the text. */
 function isSentence(records: readonly TextRecord[], at: number): boolean {
   const { line, field } = records[at] ?? {};
-  return field === undefined && line !== undefined && [at - 1, at + 1].some((other) => records[other]?.line === line);
+  if (field !== undefined || line === undefined) return false;
+  return records.length === 1 || [at - 1, at + 1].some((other) => records[other]?.line === line);
 }
 
 /** Place of the gap between two pieces of a text. */
@@ -190,8 +185,9 @@ function cutEnd(text: string, records: readonly TextRecord[], { from, to }: Gap)
   const isFree = ({ owner }: TextRecord): boolean => owner === undefined || owner.end <= from;
   const owned = records.find(({ start }) => start >= to);
   // A long sentence may be cut. A part of another record would be a part of a value.
+  const last = records.length - 1;
   if (owned === undefined)
-    return isSentence(records, records.length - 1) && isFree(records.at(-1) as TextRecord) ? text.slice(to) : '';
+    return isSentence(records, last) && isFree(records[last] as TextRecord) ? text.slice(to) : '';
   const free = records.find((record) => record.start >= to && isFree(record));
   const end = free === undefined ? '' : text.slice(free.start);
   const named = nameOwner(owned, text.slice(owned.start));
