@@ -1,8 +1,9 @@
 import { isMapping } from '../domain/parse.ts';
 import { joinTexts } from '../domain/parts.ts';
-import type { Block } from './blocks.ts';
 import type { MessageDraft } from './message-draft.ts';
 import type { HistoryNotes } from './notes.ts';
+
+type Mapping = Readonly<Record<string, unknown>>;
 
 interface CitationTarget {
   readonly draft: MessageDraft;
@@ -27,7 +28,7 @@ export function readCitations(given: unknown, { draft, notes, at }: CitationTarg
 }
 
 /** @returns undefined for a source without a name and a text */
-function writeCitation(given: Block): string | undefined {
+function writeCitation(given: Mapping): string | undefined {
   const nested = given['url_citation'];
   const { title, document_title, filename, url, cited_text } = isMapping(nested) ? nested : given;
   const source = [title ?? document_title ?? filename, url].filter((part) => typeof part === 'string' && part !== '');

@@ -29,10 +29,13 @@ const MAX_CHARS = 200;
 const CODE_ENDS: ReadonlySet<string> = new Set(';{}([\\');
 const CODE_START = /^\s*(?:import|export|const|let|var|function|class|def|return|if|for|while)\b/;
 
+function isCode(text: string): boolean {
+  return CODE_START.test(text) || CODE_ENDS.has(text.trimEnd().at(-1) ?? '');
+}
+
 /** Finds the form of the records of a text. @param lines first lines, none of them blank */
 export function findRecordForm(lines: readonly Line[]): RecordForm | undefined {
   const texts = lines.slice(0, MAX_LINES).map(({ text }) => text.slice(0, MAX_CHARS));
-  const isCode = (text: string): boolean => CODE_START.test(text) || CODE_ENDS.has(text.trimEnd().at(-1) ?? '');
   if (texts.filter(isCode).length > MAX_CODE * texts.length) return undefined;
   const shapes = texts.map(shapeOf);
   for (let at = 0; at < Math.min(MAX_PREAMBLE, texts.length); at += 1) {
