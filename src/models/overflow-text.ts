@@ -67,7 +67,7 @@ const UNRELATED =
   /\bper[ -](?:min|minute|hour|day|second|month)|\b[TR]P[MD]\b|\brate\b|\bquota\b|\bcredits?\b|\bbilling\b|\bplan\b|\bafford\b|\bbalance\b|\b(?:api|access|auth\w*|bearer|invalid|expired|refresh|unexpected|special|stop|eos|bos)[ -]tokens?\b|\btokens? (?:expired|is invalid|is not valid)|\binput should\b|\bwait\b|\bretry\b|\bfield (?:\w+ )?(?:is )?too long/i;
 
 /** A bound of a setting alone: `max_tokens must be …`, but not `inputs + max_tokens must be …`. */
-const SETTING = /(?<!\+\s*)\bparameter\s+(?:must|should) be\b/;
+const SETTING = /(?<!\+ ?)\bparameter\s+(?:must|should) be\b/;
 
 function isOther(sentence: string): boolean {
   return UNRELATED.test(sentence) || SETTING.test(sentence) || (OUTPUT.test(sentence) && !READS_INPUT.test(sentence));

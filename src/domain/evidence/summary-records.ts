@@ -53,8 +53,15 @@ class LineOwners {
     const indent = mark === undefined ? line.search(/\S/) : -1;
     this.#open = mark === undefined ? closeLines(this.#open, indent) : [];
     const above = this.#open.at(-1);
-    const record = add(mark === MARKS.result ? this.#call : (above?.name ?? above?.record));
+    const record = add(mark === MARKS.result ? this.#call : ownerUnder(above));
     if (above !== undefined && this.#repeated.has(bare(above.record.text))) above.name ??= record;
+    this.#openLine(mark, { indent, record });
+  }
+
+  #openLine(
+    mark: string | undefined,
+    { indent, record }: Omit<OpenLine, 'record'> & { record: TextRecord | undefined },
+  ): void {
     if (mark !== undefined && mark !== MARKS.result) this.#call = mark === MARKS.call ? record : undefined;
     if (record !== undefined && (mark !== undefined || this.#open.length > 0)) this.#open.push({ indent, record });
   }
@@ -64,6 +71,10 @@ class LineOwners {
 function closeLines(open: OpenLine[], indent: number): OpenLine[] {
   const last = open.findLastIndex((line, at) => at === 0 || line.indent < indent);
   return open.slice(0, last + 1);
+}
+
+function ownerUnder(line: OpenLine | undefined): TextRecord | undefined {
+  return line?.name ?? line?.record;
 }
 
 /** Finds lines that occur more than once, and so name nothing. */

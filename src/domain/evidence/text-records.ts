@@ -14,8 +14,6 @@ const MAX_LEVELS = 3;
 const LIST_LEAD = /[:：]\s*$/;
 /** Lines that are read to find the form of the records. */
 const FORM_LINES = 200;
-/** A line with several elements. */
-const MARKUP = /^\s*<[^<]*>.*><.*></s;
 const JSON_START = /^\s*[[{]/;
 
 /** Place of a record among the others. */
@@ -89,7 +87,7 @@ export class TextReader {
   #lineAt(start: number): Line {
     const found = this.#text.indexOf('\n', start);
     const end = found === -1 ? this.#text.length : found;
-    if (end - start > WHOLE_CHARS && MARKUP.test(this.#text.slice(start, start + WHOLE_CHARS))) this.#markupEnd = end;
+    if (end - start > WHOLE_CHARS && isMarkup(this.#text.slice(start, start + WHOLE_CHARS))) this.#markupEnd = end;
     const next = start < this.#markupEnd ? this.#text.indexOf('><', start) + 1 : 0;
     if (next > 0 && next < end) return { start, end: next, next, text: this.#text.slice(start, next) };
     return { start, end, next: end + 1, text: this.#text.slice(start, end) };
@@ -231,4 +229,9 @@ export class TextReader {
     if (isRead) this.#at = Math.max(next, this.#at);
     return isRead;
   }
+}
+
+/** Returns true for a line with several elements. */
+function isMarkup(line: string): boolean {
+  return line.trimStart().startsWith('<') && line.split('><').length > 2;
 }

@@ -33,7 +33,7 @@ const CLINE_FIELDS: ReadonlySet<string> = new Set(
 );
 
 /** Beginning of a text that answers a call, with the name of its tool. Older versions have the result in the next blocks. */
-const ANSWER = /^(?:\[(\w+)[^\n]*\] Result:|Tool \[(\w+)\] was not executed)/;
+const ANSWER = /^(?:\[(\w+)(?!\w)[^\n]*\] Result:|Tool \[(\w+)\] was not executed)/;
 const DETAILS = '<environment_details>';
 
 class TaskReader {
