@@ -203,3 +203,18 @@ test('a line in a summary without a mark belongs to the first line under a repea
   const [last] = recordsOf(text, true).slice(-1);
   expect(last?.owner?.text.trim()).toBe('UID:A-2');
 });
+
+test.each([
+  ['Please do none of this:\n\ndelete order_17\ndelete order_18\n\nThanks a lot.', 'delete order_18'],
+  ['Never do any of these:\n- delete order_17\n- delete order_18\n\nThanks a lot.', '- delete order_18'],
+])('lines that words before a colon announce belong to these words: %s', (text, line) => {
+  const owners = ownersOf(text);
+  expect(owners.get(line)?.[0]).toMatch(/^(?:Please do none|Never do any)/);
+  expect(owners.get('Thanks a lot.')).toEqual([]);
+});
+
+test('a line that ends with JSON is read as words and fields, and JSON with words behind it as a line', () => {
+  const fields = { id: 'A-1', note: 'two\nlines', list: [1, 2, { of: 'x'.repeat(200) }] };
+  expect(textsOf(`ERROR in the shop ${JSON.stringify(fields)}`)).toContain('"id":"A-1"');
+  expect(textsOf('{"id": "A-1", "of": {"b": 1}} and more')).toEqual(['{"id": "A-1", "of": {"b": 1}} and more']);
+});
