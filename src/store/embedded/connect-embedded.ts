@@ -1,0 +1,25 @@
+import { duplexPair } from 'node:stream';
+import { AbstractConnector, Redis } from 'ioredis';
+import type { NodeOptions } from '../../redis/open-redis.ts';
+import type { EmbeddedRedis } from './server.ts';
+
+/** What ioredis sets on a socket, and a stream of one process does not need. */
+const SOCKET_SETTINGS = { setNoDelay: () => undefined, setKeepAlive: () => undefined };
+
+/** Opens a connection to a Redis in this process. Its duplicates connect to the same server. */
+export function connectEmbedded(server: EmbeddedRedis, options: NodeOptions = {}): Redis {
+  class InProcessConnector extends AbstractConnector {
+    constructor() {
+      super(0);
+    }
+
+    override async connect(): Promise<never> {
+      const [ours, theirs] = duplexPair();
+      server.serve(theirs);
+      Object.assign(this, { stream: Object.assign(ours, SOCKET_SETTINGS) });
+      // ioredis types sockets only.
+      return ours as never;
+    }
+  }
+  return new Redis({ ...options, Connector: InProcessConnector });
+}
