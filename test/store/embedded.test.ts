@@ -1,5 +1,5 @@
-import { connectEmbedded } from '../../src/store/embedded/connect-embedded.ts';
-import { EmbeddedRedis } from '../../src/store/embedded/server.ts';
+import { connectEmbedded } from '../../src/embedded-redis/connect-embedded.ts';
+import { EmbeddedRedis } from '../../src/embedded-redis/server.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { describeStore, STORE_ROOMS } from './contract/store.ts';
 import { openRedisStoreHarness } from './store-harness.ts';

@@ -26,7 +26,7 @@ export class LuaScripts {
 
   private constructor(module: LuaModule) {
     this.#module = module;
-    this.#state = module.lua._luaL_newstate();
+    this.#state = module.lua.auxNewstate();
     this.#openLibraries();
   }
 
@@ -46,48 +46,51 @@ export class LuaScripts {
     if (this.#compiled.has(sha)) return sha;
     const { lua } = this.#module;
     const text = script.replace(/^#![^\n]*/, '');
-    const status = lua._luaL_loadbuffer(
+    const status = lua.auxLoadbuffer(
       this.#state,
       this.#module.place(text),
       text.length,
       this.#module.nameOf('@user_script'),
     );
     if (status !== 0) throw new ReplyError(`ERR Error compiling script (new function): ${this.#popText()}`);
-    this.#compiled.set(sha, lua._luaL_ref(this.#state, REGISTRY));
+    this.#compiled.set(sha, lua.auxRef(this.#state, REGISTRY));
     return sha;
   }
 
   /** @throws ReplyError of the script */
-  run(sha: string, { keys, args, run }: { readonly keys: string[]; readonly args: string[]; readonly run: RunCommand }): Reply {
+  run(
+    sha: string,
+    { keys, args, run }: { readonly keys: string[]; readonly args: string[]; readonly run: RunCommand },
+  ): Reply {
     const { lua } = this.#module;
     const state = this.#state;
     this.#run = run;
     this.#setList('KEYS', keys);
     this.#setList('ARGV', args);
-    lua._lua_rawgeti(state, REGISTRY, this.#compiled.get(sha) as number);
-    const hasFailed = lua._lua_pcall(state, 0, 1, 0) !== 0;
+    lua.rawgeti(state, REGISTRY, this.#compiled.get(sha) as number);
+    const hasFailed = lua.pcall(state, 0, 1, 0) !== 0;
     try {
-      if (!hasFailed) return this.#readReply(lua._lua_gettop(state));
-      const isTable = lua._lua_type(state, -1) === LUA.table;
-      if (isTable) lua._lua_getfield(state, -1, this.#module.nameOf('err'));
+      if (!hasFailed) return this.#readReply(lua.gettop(state));
+      const isTable = lua.type(state, -1) === LUA.table;
+      if (isTable) lua.getfield(state, -1, this.#module.nameOf('err'));
       const message = this.#module.textAt(state, -1);
       throw new ReplyError(isTable ? message : `ERR ${message} script: ${sha}, on @user_script.`);
     } finally {
-      lua._lua_settop(state, 0);
+      lua.settop(state, 0);
     }
   }
 
   #openLibraries(): void {
     const module = this.#module;
     const { lua } = module;
-    lua._luaL_openlibs(this.#state);
+    lua.auxOpenlibs(this.#state);
     this.#setLibrary('redis', {
       call: (state) => this.#call(state, true),
       pcall: (state) => this.#call(state, false),
       sha1hex: (state) => this.#push(state, sha1(module.textAt(state, 1))),
       error_reply: (state) => this.#pushTable(state, 'err', module.textAt(state, 1)),
       status_reply: (state) => this.#pushTable(state, 'ok', module.textAt(state, 1)),
-      acl_check_cmd: (state) => (lua._lua_pushboolean(state, 1), 1),
+      acl_check_cmd: (state) => (lua.pushboolean(state, 1), 1),
       log: () => 0,
       setresp: () => 0,
     });
@@ -99,22 +102,22 @@ export class LuaScripts {
       unpack: (state) => this.#decode(state, () => unpack(utf8(module.textAt(state, 1))) as unknown, true),
     });
     this.#setNull();
-    const status = lua._luaL_loadbuffer(this.#state, module.place(SANDBOX), SANDBOX.length, module.nameOf('@sandbox'));
-    if (status !== 0 || lua._lua_pcall(this.#state, 0, 0, 0) !== 0) throw new Error(this.#popText());
+    const status = lua.auxLoadbuffer(this.#state, module.place(SANDBOX), SANDBOX.length, module.nameOf('@sandbox'));
+    if (status !== 0 || lua.pcall(this.#state, 0, 0, 0) !== 0) throw new Error(this.#popText());
   }
 
   #setLibrary(name: string, calls: Readonly<Record<string, (state: Pointer) => number>>): void {
     const { lua } = this.#module;
-    lua._lua_createtable(this.#state, 0, 8);
+    lua.createtable(this.#state, 0, 8);
     for (const [call, run] of Object.entries(calls)) this.#module.setFunction(this.#state, call, run);
-    lua._lua_setfield(this.#state, GLOBALS, this.#module.nameOf(name));
+    lua.setfield(this.#state, GLOBALS, this.#module.nameOf(name));
   }
 
   #setNull(): void {
     const { lua } = this.#module;
-    lua._lua_getfield(this.#state, GLOBALS, this.#module.nameOf('cjson'));
-    lua._lua_pushlightuserdata(this.#state, 0);
-    lua._lua_setfield(this.#state, -2, this.#module.nameOf('null'));
+    lua.getfield(this.#state, GLOBALS, this.#module.nameOf('cjson'));
+    lua.pushlightuserdata(this.#state, 0);
+    lua.setfield(this.#state, -2, this.#module.nameOf('null'));
     this.#module.pop(this.#state);
   }
 
@@ -122,19 +125,19 @@ export class LuaScripts {
   #call(state: Pointer, throws: boolean): number {
     const { lua } = this.#module;
     try {
-      const args = Array.from({ length: lua._lua_gettop(state) }, (_, index) => this.#readArgument(state, index + 1));
+      const args = Array.from({ length: lua.gettop(state) }, (_, index) => this.#readArgument(state, index + 1));
       this.#pushReply(state, this.#run(args[0] ?? '', args.slice(1)));
       return 1;
     } catch (error) {
       if (!(error instanceof ReplyError)) throw error;
       this.#pushTable(state, 'err', error.message);
-      return throws ? lua._lua_error(state) : 1;
+      return throws ? lua.error(state) : 1;
     }
   }
 
   #readArgument(state: Pointer, at: number): string {
-    const type = this.#module.lua._lua_type(state, at);
-    if (type === LUA.number) return String(this.#module.lua._lua_tonumber(state, at));
+    const type = this.#module.lua.type(state, at);
+    if (type === LUA.number) return String(this.#module.lua.tonumber(state, at));
     if (type === LUA.string) return this.#module.textAt(state, at);
     throw new ReplyError('ERR Lua redis lib command arguments must be strings or integers');
   }
@@ -145,7 +148,7 @@ export class LuaScripts {
       return 1;
     } catch (error) {
       this.#module.pushText(state, `Expected value but found invalid token: ${(error as Error).message}`);
-      return this.#module.lua._lua_error(state);
+      return this.#module.lua.error(state);
     }
   }
 
@@ -155,36 +158,36 @@ export class LuaScripts {
   }
 
   #pushTable(state: Pointer, name: 'err' | 'ok', text: string): 1 {
-    this.#module.lua._lua_createtable(state, 0, 1);
+    this.#module.lua.createtable(state, 0, 1);
     this.#module.pushText(state, text);
-    this.#module.lua._lua_setfield(state, -2, this.#module.nameOf(name));
+    this.#module.lua.setfield(state, -2, this.#module.nameOf(name));
     return 1;
   }
 
   #pushReply(state: Pointer, reply: Reply): void {
     const { lua } = this.#module;
-    if (reply === null) lua._lua_pushboolean(state, 0);
-    else if (typeof reply === 'number') lua._lua_pushnumber(state, reply);
+    if (reply === null) lua.pushboolean(state, 0);
+    else if (typeof reply === 'number') lua.pushnumber(state, reply);
     else if (typeof reply === 'string') this.#module.pushText(state, reply);
     else if (reply instanceof Status) this.#pushTable(state, 'ok', reply.text);
     else {
-      lua._lua_createtable(state, reply.length, 0);
+      lua.createtable(state, reply.length, 0);
       for (let index = 0; index < reply.length; index += 1) {
         this.#pushReply(state, reply[index] as Reply);
-        lua._lua_rawseti(state, -2, index + 1);
+        lua.rawseti(state, -2, index + 1);
       }
     }
   }
 
   #readReply(at: number): Reply {
     const { lua } = this.#module;
-    switch (lua._lua_type(this.#state, at)) {
+    switch (lua.type(this.#state, at)) {
       case LUA.number:
-        return Math.trunc(lua._lua_tonumber(this.#state, at));
+        return Math.trunc(lua.tonumber(this.#state, at));
       case LUA.string:
         return this.#module.textAt(this.#state, at);
       case LUA.boolean:
-        return lua._lua_toboolean(this.#state, at) === 1 ? 1 : null;
+        return lua.toboolean(this.#state, at) === 1 ? 1 : null;
       case LUA.table:
         return this.#readTable(at);
       default:
@@ -200,9 +203,9 @@ export class LuaScripts {
     const { lua } = this.#module;
     const list: Reply[] = [];
     for (let index = 1; ; index += 1) {
-      lua._lua_rawgeti(this.#state, at, index);
-      const isEnd = lua._lua_type(this.#state, -1) === LUA.nil;
-      if (!isEnd) list.push(this.#readReply(lua._lua_gettop(this.#state)));
+      lua.rawgeti(this.#state, at, index);
+      const isEnd = lua.type(this.#state, -1) === LUA.nil;
+      if (!isEnd) list.push(this.#readReply(lua.gettop(this.#state)));
       this.#module.pop(this.#state);
       if (isEnd) return list;
     }
@@ -210,8 +213,8 @@ export class LuaScripts {
 
   #readField(at: number, name: 'err' | 'ok'): string | undefined {
     const { lua } = this.#module;
-    lua._lua_getfield(this.#state, at, this.#module.nameOf(name));
-    const text = lua._lua_type(this.#state, -1) === LUA.string ? this.#module.textAt(this.#state, -1) : undefined;
+    lua.getfield(this.#state, at, this.#module.nameOf(name));
+    const text = lua.type(this.#state, -1) === LUA.string ? this.#module.textAt(this.#state, -1) : undefined;
     this.#module.pop(this.#state);
     return text;
   }
@@ -219,12 +222,12 @@ export class LuaScripts {
   #setList(name: 'KEYS' | 'ARGV', list: readonly string[]): void {
     const { lua } = this.#module;
     this.#module.pushText(this.#state, name);
-    lua._lua_createtable(this.#state, list.length, 0);
+    lua.createtable(this.#state, list.length, 0);
     for (let index = 0; index < list.length; index += 1) {
       this.#module.pushText(this.#state, list[index] as string);
-      lua._lua_rawseti(this.#state, -2, index + 1);
+      lua.rawseti(this.#state, -2, index + 1);
     }
-    lua._lua_rawset(this.#state, GLOBALS);
+    lua.rawset(this.#state, GLOBALS);
   }
 
   #popText(): string {

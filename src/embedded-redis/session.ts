@@ -1,5 +1,4 @@
 import type { Duplex } from 'node:stream';
-import type { Commands } from './database.ts';
 import { encodeReply, OK, type Reply, ReplyError } from './reply.ts';
 import { RequestReader } from './request-reader.ts';
 
@@ -110,7 +109,8 @@ export class Session {
       for (const key of keys) {
         const found = this.#server.run(popped, [key]);
         if (typeof found === 'string') return [key, found];
-        if (Array.isArray(found) && found.length > 0) return [key, ...found];
+        if (typeof found === 'object' && found !== null && 'length' in found && found.length > 0)
+          return [key, ...found];
       }
       return null;
     });

@@ -22,7 +22,8 @@ export const KEYS: Commands = {
   SCAN: (database, _cursor: string, ...options) => {
     const matches = readPattern(new Options(options).after('MATCH') ?? '*');
     const type = new Options(options).after('TYPE');
-    const isListed = (key: string): boolean => matches.test(key) && (type ?? database.typeOf(key)) === database.typeOf(key);
+    const isListed = (key: string): boolean =>
+      matches.test(key) && (type ?? database.typeOf(key)) === database.typeOf(key);
     return ['0', database.keys().filter(isListed)];
   },
   DBSIZE: (database) => database.size,

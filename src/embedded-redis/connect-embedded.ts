@@ -1,13 +1,12 @@
 import { duplexPair } from 'node:stream';
-import { AbstractConnector, Redis } from 'ioredis';
-import type { NodeOptions } from '../../redis/open-redis.ts';
+import { AbstractConnector, Redis, type RedisOptions } from 'ioredis';
 import type { EmbeddedRedis } from './server.ts';
 
-/** What ioredis sets on a socket, and a stream of one process does not need. */
+/** Settings of sockets, which ioredis makes and a stream inside a process does not have. */
 const SOCKET_SETTINGS = { setNoDelay: () => undefined, setKeepAlive: () => undefined };
 
 /** Opens a connection to a Redis in this process. Its duplicates connect to the same server. */
-export function connectEmbedded(server: EmbeddedRedis, options: NodeOptions = {}): Redis {
+export function connectEmbedded(server: EmbeddedRedis, options: Omit<RedisOptions, 'replyMapping'> = {}): Redis {
   class InProcessConnector extends AbstractConnector {
     constructor() {
       super(0);

@@ -11,7 +11,11 @@ function limit(entries: readonly StreamEntry[], options: readonly string[]): Rep
 }
 
 /** Reads the options in front of the id: `NOMKSTREAM`, and `MAXLEN` with `~` or `=`. */
-function splitAdd(given: readonly string[]): { readonly makes: boolean; readonly most: number; readonly rest: string[] } {
+function splitAdd(given: readonly string[]): {
+  readonly makes: boolean;
+  readonly most: number;
+  readonly rest: string[];
+} {
   const rest = [...given];
   const makes = rest[0]?.toUpperCase() !== 'NOMKSTREAM';
   if (!makes) rest.shift();
@@ -33,9 +37,9 @@ export const STREAMS: Commands = {
     return added;
   },
   XLEN: (database, key: string) => database.get(key, 'stream')?.size ?? 0,
-  XRANGE: (database, key: string, min: string, max: string, ...options) =>
+  XRANGE: (database, key: string, ...[min = '', max = '', ...options]) =>
     limit(database.get(key, 'stream')?.between(min, max) ?? [], options),
-  XREVRANGE: (database, key: string, max: string, min: string, ...options) =>
+  XREVRANGE: (database, key: string, ...[max = '', min = '', ...options]) =>
     limit(database.get(key, 'stream')?.between(min, max).toReversed() ?? [], options),
   XDEL: (database, key: string, ...ids) => database.get(key, 'stream')?.trim(({ id }) => !ids.includes(id)) ?? 0,
   XTRIM: (database, key: string, kind: string, ...given) => {

@@ -10,24 +10,24 @@ const MAX_DEPTH = 1_000;
 export function pushJson(module: LuaModule, state: Pointer, value: unknown, isNil = false): void {
   const { lua } = module;
   if (value === null || value === undefined) {
-    if (isNil) lua._lua_pushnil(state);
-    else lua._lua_pushlightuserdata(state, 0);
-  } else if (typeof value === 'boolean') lua._lua_pushboolean(state, Number(value));
-  else if (typeof value === 'number' || typeof value === 'bigint') lua._lua_pushnumber(state, Number(value));
+    if (isNil) lua.pushnil(state);
+    else lua.pushlightuserdata(state, 0);
+  } else if (typeof value === 'boolean') lua.pushboolean(state, Number(value));
+  else if (typeof value === 'number' || typeof value === 'bigint') lua.pushnumber(state, Number(value));
   else if (typeof value === 'string') module.pushText(state, bytesOf(value));
   else if (value instanceof Uint8Array) module.pushText(state, Buffer.from(value).toString('latin1'));
   else if (Array.isArray(value)) {
-    lua._lua_createtable(state, value.length, 0);
+    lua.createtable(state, value.length, 0);
     for (const [index, item] of value.entries()) {
       pushJson(module, state, item, isNil);
-      lua._lua_rawseti(state, -2, index + 1);
+      lua.rawseti(state, -2, index + 1);
     }
   } else {
-    lua._lua_createtable(state, 0, 8);
-    for (const [name, item] of Object.entries(value as object)) {
+    lua.createtable(state, 0, 8);
+    for (const [name, item] of Object.entries(value)) {
       module.pushText(state, bytesOf(name));
       pushJson(module, state, item, isNil);
-      lua._lua_rawset(state, -3);
+      lua.rawset(state, -3);
     }
   }
 }
@@ -36,14 +36,14 @@ export function pushJson(module: LuaModule, state: Pointer, value: unknown, isNi
 export function writeJson(module: LuaModule, state: Pointer, at: number, depth = 0): string {
   const { lua } = module;
   if (depth > MAX_DEPTH) throw new ReplyError('ERR Cannot serialise, excessive depth');
-  switch (lua._lua_type(state, at)) {
+  switch (lua.type(state, at)) {
     case LUA.nil:
     case LUA.lightuserdata:
       return 'null';
     case LUA.boolean:
-      return lua._lua_toboolean(state, at) === 1 ? 'true' : 'false';
+      return lua.toboolean(state, at) === 1 ? 'true' : 'false';
     case LUA.number:
-      return writeNumber(lua._lua_tonumber(state, at));
+      return writeNumber(lua.tonumber(state, at));
     case LUA.string:
       return quote(module.textAt(state, at));
     case LUA.table:
@@ -56,11 +56,11 @@ export function writeJson(module: LuaModule, state: Pointer, at: number, depth =
 function writeTable(module: LuaModule, state: Pointer, at: number, depth: number): string {
   const { lua } = module;
   const fields: (readonly [key: string | number, json: string])[] = [];
-  lua._lua_pushnil(state);
-  while (lua._lua_next(state, at) !== 0) {
-    const top = lua._lua_gettop(state);
-    const isIndex = lua._lua_type(state, top - 1) === LUA.number;
-    const key = isIndex ? lua._lua_tonumber(state, top - 1) : module.textAt(state, top - 1);
+  lua.pushnil(state);
+  while (lua.next(state, at) !== 0) {
+    const top = lua.gettop(state);
+    const isIndex = lua.type(state, top - 1) === LUA.number;
+    const key = isIndex ? lua.tonumber(state, top - 1) : module.textAt(state, top - 1);
     fields.push([key, writeJson(module, state, top, depth + 1)]);
     module.pop(state);
   }

@@ -4,7 +4,12 @@ import { Options, rangeOf, readInteger } from './options.ts';
 
 const read = (database: Database, key: string): readonly string[] => database.get(key, 'list') ?? [];
 
-function pop(database: Database, key: string, count: string | undefined, take: (list: string[]) => string | undefined): Reply {
+function pop(
+  database: Database,
+  key: string,
+  count: string | undefined,
+  take: (list: string[]) => string | undefined,
+): Reply {
   if (database.get(key, 'list') === undefined) return null;
   return database.edit(key, 'list', (list) => {
     if (count === undefined) return take(list) ?? null;
@@ -47,7 +52,7 @@ export const LISTS: Commands = {
     list[index] = value;
     return OK;
   },
-  LINSERT: (database, key: string, where: string, pivot: string, value: string) => {
+  LINSERT: (database, key: string, ...[where = '', pivot = '', value = '']) => {
     const list = database.get(key, 'list');
     if (list === undefined) return 0;
     const at = list.indexOf(pivot);

@@ -14,7 +14,7 @@ function write(entries: readonly Scored[], given: readonly string[]): Reply {
   const options = new Options(given);
   const from = options.numberAfter('LIMIT') ?? 0;
   const count = options.numberAfter('LIMIT', 2) ?? -1;
-  const part = entries.slice(from, count < 0 ? undefined : from + count);
+  const part = from < 0 ? [] : entries.slice(from, count < 0 ? undefined : from + count);
   if (!options.has('WITHSCORES')) return part.map(({ member }) => member);
   return part.flatMap(({ member, score }) => [member, writeScore(score)]);
 }
@@ -86,23 +86,22 @@ export const SORTED_SETS: Commands = {
   ZCOUNT: (database, key: string, min: string, max: string) =>
     between(database, key, readBound(min), readBound(max)).length,
   ZLEXCOUNT: (database, key: string, min: string, max: string) => lexBetween(all(database, key), min, max).length,
-  ZRANGE: (database, key: string, from: string, to: string, ...given) => {
+  ZRANGE: (database, key: string, ...[from = '', to = '', ...given]) => {
     const options = new Options(given);
     const isReversed = options.has('REV');
     const [min, max] = isReversed ? [to, from] : [from, to];
     const ordered = (entries: readonly Scored[]): readonly Scored[] => (isReversed ? entries.toReversed() : entries);
-    if (options.has('BYSCORE'))
-      return write(ordered(between(database, key, readBound(min), readBound(max))), given);
+    if (options.has('BYSCORE')) return write(ordered(between(database, key, readBound(min), readBound(max))), given);
     if (options.has('BYLEX')) return write(ordered(lexBetween(all(database, key), min, max)), given);
     return write(rangeOf(ordered(all(database, key)), from, to), given);
   },
-  ZREVRANGE: (database, key: string, from: string, to: string, ...given) =>
+  ZREVRANGE: (database, key: string, ...[from = '', to = '', ...given]) =>
     write(rangeOf(all(database, key).toReversed(), from, to), given),
-  ZRANGEBYSCORE: (database, key: string, min: string, max: string, ...given) =>
+  ZRANGEBYSCORE: (database, key: string, ...[min = '', max = '', ...given]) =>
     write(between(database, key, readBound(min), readBound(max)), given),
-  ZREVRANGEBYSCORE: (database, key: string, max: string, min: string, ...given) =>
+  ZREVRANGEBYSCORE: (database, key: string, ...[max = '', min = '', ...given]) =>
     write(between(database, key, readBound(min), readBound(max)).toReversed(), given),
-  ZRANGEBYLEX: (database, key: string, min: string, max: string, ...given) =>
+  ZRANGEBYLEX: (database, key: string, ...[min = '', max = '', ...given]) =>
     write(lexBetween(all(database, key), min, max), given),
   ZREMRANGEBYSCORE: (database, key: string, min: string, max: string) =>
     remove(database, key, membersOf(between(database, key, readBound(min), readBound(max)))),
@@ -112,6 +111,12 @@ export const SORTED_SETS: Commands = {
   ZPOPMAX: (database, key: string, count = '1') => pop(database, key, readInteger(count), true),
   ZSCAN: (database, key: string, _cursor: string, ...given) => {
     const matches = readPattern(new Options(given).after('MATCH') ?? '*');
-    return ['0', write(all(database, key).filter(({ member }) => matches.test(member)), ['WITHSCORES'])];
+    return [
+      '0',
+      write(
+        all(database, key).filter(({ member }) => matches.test(member)),
+        ['WITHSCORES'],
+      ),
+    ];
   },
 };
