@@ -38,6 +38,15 @@ export function readParts({ content, parts = [] }: Pick<Message, 'content' | 'pa
   return hasText || content === '' ? read : [textPart(content), ...read];
 }
 
+/** Joins the texts of parts. Two texts that would run into each other are joined by a line break. */
+export function joinTexts(texts: readonly string[]): string {
+  return texts.reduce((before, after) => {
+    // Providers cut a sentence before its full stop. A word such as `.env` begins with one, too.
+    const isApart = before === '' || after === '' || /\s$/.test(before) || /^(?:\s|[.,;:!?)\]]+(?:\s|$))/.test(after);
+    return isApart ? before + after : `${before}\n${after}`;
+  }, '');
+}
+
 /**
  * Reads a part in turnfold's own format, one of OpenAI's two formats, or Anthropic's format. Written by hand, because a
  * message of 1 MB may have 300,000 parts. A union of schemas would try every format on each part, which takes a second.

@@ -4,6 +4,7 @@ import type { SettledContext } from '../domain/compaction/settle.ts';
 import type { Reason } from '../domain/compaction/thresholds.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { Message, WeighedMessage } from '../domain/message.ts';
+import { joinTexts } from '../domain/parts.ts';
 import { weighVersion } from '../domain/version.ts';
 import { arrangeRequest } from '../wire/arrange.ts';
 import type { SentPart } from '../wire/parts.ts';
@@ -190,7 +191,7 @@ function sentMessage(item: ArrangedItem, messages: readonly Message[]): Message 
 
 /** Joins the text parts of a message. A message with pictures also keeps its original parts. */
 function sentContent(parts: readonly SentPart[], original: Message | undefined): Pick<Message, 'content' | 'parts'> {
-  const content = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
+  const content = joinTexts(parts.map((part) => (part.kind === 'text' ? part.text : '')));
   const hasPictures = parts.some(({ kind }) => kind !== 'text');
   return hasPictures && original?.parts !== undefined ? { content, parts: original.parts } : { content };
 }

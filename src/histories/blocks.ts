@@ -1,7 +1,10 @@
 import { fieldError } from '../domain/errors.ts';
 import { isMapping } from '../domain/parse.ts';
+import { joinTexts } from '../domain/parts.ts';
 import { clipText } from '../domain/thrown.ts';
-import { joinTexts, type MessageDraft } from './message-draft.ts';
+import { readCitations } from './citations.ts';
+import { openDocument } from './documents.ts';
+import type { MessageDraft } from './message-draft.ts';
 import type { HistoryNotes } from './notes.ts';
 
 export type Block = Readonly<Record<string, unknown>>;
@@ -25,6 +28,10 @@ const READERS: Readonly<Record<string, BlockReader>> = {
   'text-plain': readText,
   refusal: ({ refusal, text }, { draft }) => draft.addText(textOf(refusal ?? text)),
   search_result: readSearchResult,
+  compaction: ({ content }, { draft, notes, at }) => {
+    notes.add('mapped', at, 'a summary of the provider is kept as a text');
+    draft.addText(textOf(content));
+  },
 
   thinking: readReasoning,
   redacted_thinking: readReasoning,
@@ -36,7 +43,7 @@ const READERS: Readonly<Record<string, BlockReader>> = {
   input_image: readMedia,
   file: readMedia,
   input_file: readMedia,
-  document: readMedia,
+  document: readDocument,
   media: readMedia,
   video: readMedia,
   video_url: readMedia,
@@ -50,6 +57,10 @@ const READERS: Readonly<Record<string, BlockReader>> = {
   tool_result: readToolResult,
   mcp_tool_result: readToolResult,
   tool_call: readToolCall,
+  server_tool_call: readToolCall,
+  invalid_tool_call: readToolCall,
+  server_tool_result: ({ tool_call_id: id, status, output }, { draft }) =>
+    draft.addResult({ id: idOf(id), isError: status === 'error', ...readContents(output) }),
 
   'tool-call': ({ toolCallId, toolName, input, args }, { draft }) =>
     draft.addCall({ id: idOf(toolCallId), name: textOf(toolName), arguments: writeArguments(input ?? args) }),
@@ -72,6 +83,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'tool-approval-request',
   'tool-approval-response',
   'container_upload',
+  'fallback',
   'compaction_trigger',
 ]);
 
@@ -104,17 +116,11 @@ export function holdsCallBlock(blocks: readonly unknown[]): boolean {
   );
 }
 
-function readText(block: Block, { draft, at }: BlockTarget): void {
+function readText(block: Block, { draft, notes, at }: BlockTarget): void {
   const text = textIn(block);
   if (text === undefined) throw fieldError('invalid_input', `${at}.text`, 'expected a string');
   draft.addText(text, block['type'] === 'text' && block['text'] === text ? block : undefined);
-  const citations = Array.isArray(block['citations']) ? block['citations'].filter(isMapping) : [];
-  for (const citation of citations) draft.addText(writeCitation(citation));
-}
-
-function writeCitation({ title, document_title, url, cited_text }: Block): string {
-  const source = [title ?? document_title, url].filter((part) => typeof part === 'string' && part !== '').join(', ');
-  return `[${source}${cited_text === undefined ? '' : `: "${textOf(cited_text)}"`}]`;
+  for (const field of ['citations', 'annotations']) readCitations(block[field], { draft, notes, at: `${at}.${field}` });
 }
 
 function readSearchResult({ title, source, content }: Block, { draft }: BlockTarget): void {
@@ -154,6 +160,10 @@ function parseJson(text: string): unknown {
 
 function readReasoning(block: Block, { draft }: BlockTarget): void {
   draft.addReasoning({ ...block });
+}
+
+function readDocument(block: Block, target: BlockTarget): void {
+  for (const inner of openDocument(block)) (inner['type'] === 'text' ? readText : readMedia)(inner, target);
 }
 
 function readMedia(block: Block, { draft }: BlockTarget): void {
@@ -208,13 +218,17 @@ export function readInvocation(invocation: Block, { draft }: Pick<BlockTarget, '
 
 /** A call of a UIMessage from version 5 on, with its result if it has one. */
 function readUiTool(block: Block, { draft }: BlockTarget): void {
-  const { type, toolName, toolCallId, state, input, rawInput, output, errorText } = block;
+  const { type, toolName, toolCallId, state, input, rawInput, output, errorText, approval } = block;
   const id = idOf(toolCallId);
   const name = typeof toolName === 'string' ? toolName : textOf(type).slice('tool-'.length);
   draft.addCall({ id, name, arguments: writeArguments(input ?? rawInput) });
   if (state === 'output-available') draft.addResult({ id, ...readContents(output) });
   if (state === 'output-error') draft.addResult({ id, isError: true, content: textOf(errorText) });
-  if (state === 'output-denied') draft.addResult({ id, isError: true, content: 'The call was denied.' });
+  const { approved, reason }: Block = isMapping(approval) ? approval : {};
+  if (state === 'output-denied' || (state === 'approval-responded' && approved === false)) {
+    const why = textOf(reason);
+    draft.addResult({ id, isError: true, content: `The call was denied${why === '' ? '.' : `: ${why}`}` });
+  }
 }
 
 export interface ReadContents {
@@ -227,8 +241,8 @@ export function readContents(value: unknown): ReadContents {
   if (value === undefined || value === null) return { content: '' };
   if (typeof value === 'string') return { content: value };
   if (!Array.isArray(value) || !value.every(isReadableBlock)) return { content: JSON.stringify(dropEncrypted(value)) };
-  const blocks = value as readonly Block[];
-  const content = blocks.reduce((text, block) => joinTexts(text, textIn(block) ?? ''), '');
+  const blocks = (value as readonly Block[]).flatMap(openDocument);
+  const content = joinTexts(blocks.map((block) => textIn(block) ?? ''));
   return blocks.some(({ type }) => type !== 'text') ? { content, parts: blocks } : { content };
 }
 
@@ -260,6 +274,8 @@ export function textOf(value: unknown): string {
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }
 
+/** Returns an id or a name as a text. Some programs number their calls. */
 export function idOf(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

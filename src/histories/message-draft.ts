@@ -1,4 +1,5 @@
 import type { Message } from '../domain/message.ts';
+import { joinTexts } from '../domain/parts.ts';
 import type { RawFormat, RawItem } from '../domain/raw-items.ts';
 import type { HistoryNotes } from './notes.ts';
 
@@ -15,9 +16,16 @@ export interface ReadingContext {
 export class CallNames {
   #count = 0;
   #open: { readonly id: string; readonly name: string }[] = [];
+  readonly #taken = new Set<string>();
+
+  /** Keeps an id of the history from being given to a call without one. */
+  take(id: string): void {
+    this.#taken.add(id);
+  }
 
   nameCall(name: string): string {
-    this.#count += 1;
+    do this.#count += 1;
+    while (this.#taken.has(`call_${this.#count}`));
     const id = `call_${this.#count}`;
     this.#open.push({ id, name });
     return id;
@@ -73,7 +81,7 @@ export class MessageDraft {
 
   addText(text: string, part?: unknown): void {
     this.#endStep();
-    this.#content = joinTexts(this.#content, text);
+    this.#content = joinTexts([this.#content, text]);
     if (text !== '') this.#parts.push(part ?? { type: 'text', text });
   }
 
@@ -90,7 +98,9 @@ export class MessageDraft {
   }
 
   addCall({ id, name, arguments: text }: DraftCall): void {
-    this.#calls.push({ id: id ?? this.#context.callNames.nameCall(name), name, arguments: text });
+    const { callNames } = this.#context;
+    if (id !== undefined) callNames.take(id);
+    this.#calls.push({ id: id ?? callNames.nameCall(name), name, arguments: text });
   }
 
   addResult({ id, name, content, parts, isError }: DraftResult): void {
@@ -139,10 +149,4 @@ export class MessageDraft {
     });
     [this.#content, this.#parts, this.#hasMedia, this.#calls, this.#items] = ['', [], false, [], []];
   }
-}
-
-/** Two texts that would run into each other are joined by a line break. */
-export function joinTexts(before: string, after: string): string {
-  const isApart = before === '' || after === '' || /\s$/.test(before) || /^[\s.,;:!?)\]]/.test(after);
-  return isApart ? before + after : `${before}\n${after}`;
 }

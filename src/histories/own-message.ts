@@ -12,7 +12,8 @@ export const IGNORED: ReadonlySet<string> = new Set(
     'id object index type created created_at createdAt timestamp date time status model logprobs weight loss_weight ' +
     'metadata usage usage_metadata response_metadata additional_kwargs example invalid_tool_calls ' +
     'provider_specific_fields providerOptions providerMetadata experimental_providerMetadata stop_reason ' +
-    'stop_sequence finish_reason finishReason cache_control stopReason phase artifact'
+    'stop_sequence stop_details finish_reason finishReason cache_control stopReason phase artifact container ' +
+    'context_management prefix'
   ).split(' '),
 );
 

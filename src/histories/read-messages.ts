@@ -3,6 +3,7 @@ import { fieldError } from '../domain/errors.ts';
 import { jsonSchema, MAX_CALLS, type Message, messageSchema } from '../domain/message.ts';
 import { isMapping, joinPath, parseInput } from '../domain/parse.ts';
 import { endsSlice, type Sliced } from '../domain/sliced.ts';
+import { OF_ANSWERS, openProviderFields, REASONING } from './answer-fields.ts';
 import {
   type Block,
   holdsCallBlock,
@@ -13,6 +14,7 @@ import {
   textOf,
   writeArguments,
 } from './blocks.ts';
+import { readCitations } from './citations.ts';
 import { CallNames, MessageDraft, type ReadingContext } from './message-draft.ts';
 import type { HistoryNotes } from './notes.ts';
 import { IGNORED, isFilled, isOwnMessage, MARKS, OWN_FIELDS, readOwnMessage } from './own-message.ts';
@@ -78,18 +80,17 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...(
     'role content parts name refusal annotations audio images tool_calls tool_call_id function_call tool_name ' +
     'toolInvocations experimental_attachments reasoning_content reasoning reasoning_details thinking isError ' +
-    'is_error'
+    'is_error thinking_blocks tool_plan citations'
   ).split(' '),
 ]);
 
 const NO_CONTENT = 'expected a string or a list of content parts';
 const UNKNOWN_KEY = 'turnfold does not know this key of a message. Remove the key';
 
-const REASONING = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking'] as const;
-
-function pickCalls({ tool_calls, function_call }: Block): Block {
-  return { ...(isFilled(tool_calls) && { tool_calls }), ...(isFilled(function_call) && { function_call }) };
-}
+/** Fields of a call that say nothing to a model. */
+const CALL_FIELDS: ReadonlySet<string> = new Set(
+  'id type index function custom name args arguments input error status requestor'.split(' '),
+);
 
 /** Reads one message of a format other than turnfold's own. */
 class ForeignMessage {
@@ -98,10 +99,7 @@ class ForeignMessage {
   readonly #context: ReadingContext;
 
   constructor(given: Block, at: string, context: ReadingContext) {
-    // Older versions of LangChain keep calls in the fields of the provider.
-    this.#given = isMapping(given['additional_kwargs'])
-      ? { ...pickCalls(given['additional_kwargs']), ...given }
-      : given;
+    this.#given = openProviderFields(given);
     this.#at = at;
     this.#context = context;
   }
@@ -111,7 +109,7 @@ class ForeignMessage {
     if (role === undefined) {
       throw fieldError('invalid_input', `${this.#at}.role`, 'expected system, developer, user, assistant or tool');
     }
-    this.#checkKeys();
+    this.#checkKeys(role);
     if (role === 'tool' && !this.#holdsResults()) return [this.#readResult()];
     const draft = new MessageDraft(
       role === 'tool' ? 'user' : role,
@@ -124,20 +122,20 @@ class ForeignMessage {
     return draft.finish(role !== 'tool');
   }
 
-  #checkKeys(): void {
+  #checkKeys(role: string): void {
     for (const [key, value] of Object.entries(this.#given)) {
       if (KNOWN.has(key) || IGNORED.has(key) || key.startsWith('_') || !isFilled(value)) continue;
       const isOwn = (OWN_FIELDS as readonly string[]).includes(key);
       const why = isOwn ? "the message mixes turnfold's format with another one, which has no such key" : UNKNOWN_KEY;
       throw fieldError('invalid_input', joinPath(this.#at, [key]), why);
     }
-    if (isFilled(this.#given['annotations'])) {
-      this.#context.notes.add(
-        'left_out',
-        `${this.#at}.annotations`,
-        'turnfold does not keep the annotations of a text',
+    const misplaced = role === 'assistant' ? undefined : OF_ANSWERS.find((key) => isFilled(this.#given[key]));
+    if (misplaced !== undefined)
+      throw fieldError(
+        'invalid_input',
+        joinPath(this.#at, [misplaced]),
+        'only a message of the assistant has this key',
       );
-    }
   }
 
   #blocks(): readonly unknown[] {
@@ -156,21 +154,32 @@ class ForeignMessage {
   }
 
   #readContent(draft: MessageDraft, role: string): void {
-    const { content, refusal, audio, name, images } = this.#given;
+    const { content, refusal, audio, images, tool_plan: plan } = this.#given;
+    const { notes } = this.#context;
     const blocks = this.#blocks();
-    if (typeof name === 'string' && name !== '' && role === 'user') {
-      this.#context.notes.add('mapped', `${this.#at}.name`, 'the name of the author stands before the text');
-      draft.addText(`${name}: `);
-    }
+    this.#readName(draft, role);
+    if (isFilled(plan)) draft.addText(textOf(plan));
     if (blocks.length > 0) {
       const at = Array.isArray(content) ? 'content' : 'parts';
-      const { notes } = this.#context;
+      if (typeof content === 'string' && !repeats(blocks, content)) draft.addText(content);
       blocks.forEach((block, index) => readBlock(block, { draft, notes, at: `${this.#at}.${at}[${index}]` }));
     } else if (!Array.isArray(content)) draft.addText(this.#readText(content, role));
+    for (const field of ['annotations', 'citations'])
+      readCitations(this.#given[field], { draft, notes, at: `${this.#at}.${field}` });
     if (isFilled(refusal)) draft.addText(textOf(refusal));
     if (isMapping(audio)) this.#readAudio(draft, audio);
     for (const image of Array.isArray(images) ? images : []) draft.addPart({ type: 'image', data: textOf(image) });
     this.#readAttachments(draft);
+  }
+
+  #readName(draft: MessageDraft, role: string): void {
+    const { name, content } = this.#given;
+    if (typeof name !== 'string' || name === '' || role === 'tool') return;
+    if (role === 'assistant' && !isFilled(content)) {
+      return this.#context.notes.add('left_out', `${this.#at}.name`, 'the name of the author of calls is left out');
+    }
+    this.#context.notes.add('mapped', `${this.#at}.name`, 'the name of the author stands before the text');
+    draft.addText(`${name}: `);
   }
 
   /** An answer with calls, or one that was aborted, may have no content. */
@@ -210,10 +219,15 @@ class ForeignMessage {
   }
 
   #readCalls(draft: MessageDraft): void {
-    const { tool_calls: calls, function_call: call, toolInvocations: invocations } = this.#given;
-    const at = `${this.#at}.tool_calls`;
-    const list = isFilled(calls) ? parseInput(boundedList(jsonSchema, MAX_CALLS), calls, at) : [];
-    list.forEach((given, index) => this.#readCall(draft, given, `${at}[${index}]`));
+    const { function_call: call, toolInvocations: invocations } = this.#given;
+    const calls = this.#listCalls('tool_calls');
+    calls.forEach((given, index) => this.#readCall(draft, given, `${this.#at}.tool_calls[${index}]`));
+    // LangChain has a call whose arguments are no JSON in this list, and maybe as the provider sent it.
+    const ids = new Set(calls.map((given) => (isMapping(given) ? given['id'] : undefined)));
+    this.#listCalls('invalid_tool_calls').forEach((given, index) => {
+      const isRead = isMapping(given) && given['id'] !== undefined && ids.has(given['id']);
+      if (!isRead) this.#readCall(draft, given, `${this.#at}.invalid_tool_calls[${index}]`);
+    });
     if (isMapping(call)) {
       this.#context.notes.add('mapped', `${this.#at}.function_call`, 'a function call is kept as a tool call');
       draft.addCall({
@@ -225,6 +239,11 @@ class ForeignMessage {
     for (const invocation of invocations.filter(isMapping)) readInvocation(invocation, { draft });
   }
 
+  #listCalls(field: string): readonly unknown[] {
+    const given = this.#given[field];
+    return isFilled(given) ? parseInput(boundedList(jsonSchema, MAX_CALLS), given, `${this.#at}.${field}`) : [];
+  }
+
   /** A call of OpenAI or Ollama has a function, a custom tool of OpenAI an input, a call of LangChain a name and `args`. */
   #readCall(draft: MessageDraft, given: unknown, at: string): void {
     if (!isMapping(given)) throw fieldError('invalid_input', at, 'expected a tool call');
@@ -232,6 +251,10 @@ class ForeignMessage {
     const { name, arguments: text, args, input } = isMapping(called) ? called : isMapping(custom) ? custom : given;
     if (typeof name !== 'string' || name === '')
       throw fieldError('invalid_input', `${at}.function.name`, 'expected the name of a tool');
+    for (const [key, value] of Object.entries(given)) {
+      if (CALL_FIELDS.has(key) || key.startsWith('_') || !isFilled(value)) continue;
+      this.#context.notes.add('left_out', joinPath(at, [key]), `the field ${key} of a call is left out`);
+    }
     const argumentsGiven = text === null ? null : (text ?? args ?? (isMapping(custom) ? { input } : input));
     draft.addCall({ id: idOf(id), name, arguments: this.#readArguments(argumentsGiven, `${at}.function.arguments`) });
   }
@@ -256,4 +279,10 @@ class ForeignMessage {
       ...((isError === true || is_error === true || status === 'error') && { isError: true }),
     };
   }
+}
+
+/** Returns true if the parts have the text, too, maybe in several pieces. */
+function repeats(blocks: readonly unknown[], text: string): boolean {
+  const pieces = blocks.map((block) => (isMapping(block) ? textOf(block['text']) : ''));
+  return pieces.join('').replaceAll(/\s/g, '').includes(text.replaceAll(/\s/g, ''));
 }

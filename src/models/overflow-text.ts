@@ -14,7 +14,7 @@ export function statesOutputCap(message: string): boolean {
 }
 
 const OUTPUT_CAP = /\bmax_(?:completion_|output_|new_)?tokens\b|\bmax(?:Output|Completion)?Tokens\b/;
-const ABOVE = /\b(?:above|at most|exceed\w*|maximum|too large|less than|no more than)\b|<=/i;
+const ABOVE = /\b(?:above|at most|between|range|exceed\w*|maximum|too large|less than|no more than)\b|<=/i;
 
 const SENTENCE_END = /[.!?;。！？]\s|[。！？]|\n/;
 
@@ -66,6 +66,9 @@ const READS_INPUT = /\b(?:prompt|input|context|messages?)\b|上下文|输入/i;
 const UNRELATED =
   /\bper[ -](?:min|minute|hour|day|second|month)|\b[TR]P[MD]\b|\brate\b|\bquota\b|\bcredits?\b|\bbilling\b|\bplan\b|\bafford\b|\bbalance\b|\b(?:api|access|auth\w*|bearer|invalid|expired|refresh|unexpected|special|stop|eos|bos)[ -]tokens?\b|\btokens? (?:expired|is invalid|is not valid)|\binput should\b|\bwait\b|\bretry\b|\bfield (?:\w+ )?(?:is )?too long/i;
 
+/** A bound of a setting alone: `max_tokens must be …`, but not `inputs + max_tokens must be …`. */
+const SETTING = /(?<!\+ ?)\bparameter\s+(?:must|should) be\b/;
+
 function isOther(sentence: string): boolean {
-  return UNRELATED.test(sentence) || (OUTPUT.test(sentence) && !READS_INPUT.test(sentence));
+  return UNRELATED.test(sentence) || SETTING.test(sentence) || (OUTPUT.test(sentence) && !READS_INPUT.test(sentence));
 }

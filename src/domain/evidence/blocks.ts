@@ -5,6 +5,8 @@ export interface Line {
   readonly start: number;
   readonly end: number;
   readonly text: string;
+  /** Place where the next line begins. */
+  readonly next: number;
 }
 
 /**
@@ -64,9 +66,14 @@ function cellsOf(row: string, separator: string): string[] {
     .map((cell) => cell.trim());
 }
 
+/** Returns true for an item of a list. */
+export function isItem(text: string): boolean {
+  return BULLET.test(text);
+}
+
 const BULLET = /^\s*(?:[-*•+]|\d{1,3}[.)])\s+\S/;
 const PAIR =
-  /^\s*(?:[-*•+]\s+)?["'`*]{0,3}([\p{L}_][\p{L}\p{N}_.()/-]{0,40}(?: [\p{L}\p{N}_.()/#-]{1,30}){0,3})["'`*]{0,3}\s?(?:[:：](?![:/])|=(?=[^=>\s(][^(]*$))/u;
+  /^\s*(?:[-*•+]\s+)?["'`*]{0,3}([\p{L}_][\p{L}\p{N}_.()/-]{0,40}(?: [\p{L}\p{N}_.()/#-]{1,30}){0,3})["'`*]{0,3}\s?(?:[:：](?![:/])|=(?=\s?[^=>\s(][^(]*$))/u;
 /** Code has pairs, too, but ends its lines so. */
 const CODE_END = /[;,{([\\]\s*$|\)\s*:\s*$/;
 const MIN_PAIRS = 0.7;

@@ -2,7 +2,7 @@ import { decodeString } from './decoded-string.ts';
 import { endOfString, type JsonNode } from './json-nodes.ts';
 import { type Field, type OuterText, type RecordReader, type TextRecord, WHOLE_CHARS } from './records.ts';
 
-/** An object of a list that holds no other is a row, and one record up to `WHOLE_CHARS`. Any other is one up to this length. */
+/** An object or a list in a list that holds no other is a row, and one record up to `WHOLE_CHARS`. Any other is one up to this length. */
 const NESTED_CHARS = 40;
 /** A longer string is a text of its own. */
 const STRING_CHARS = 160;
@@ -136,7 +136,7 @@ function isSmall(text: string, { kind, start, end, children }: JsonNode, isItem 
   if (kind === 'scalar') return true;
   if (kind === 'string')
     return chars <= STRING_CHARS && (chars <= LINED_CHARS || !text.slice(start, end).includes('\\n'));
-  const isRow = isItem && kind === 'object' && children.every((child) => child.children.length === 0);
+  const isRow = isItem && children.every((child) => child.children.length === 0);
   return (
     chars <= (isRow ? WHOLE_CHARS : NESTED_CHARS) && children.every((child) => isSmall(text, child, kind === 'list'))
   );

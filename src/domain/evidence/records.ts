@@ -36,6 +36,28 @@ export interface TextRecord {
 /** Objects and lines of at most so many characters are one record. */
 export const WHOLE_CHARS = 240;
 
+/** Characters within which a sentence names what it is about. */
+const SUBJECT_CHARS = 48;
+
+/**
+ * Returns how a sentence begins that names its subject by an identifier, without its number: `Invoice INV-` for `Invoice INV-8700 is
+ * paid`. Sentences of a paragraph that begin so are about other things, and own those behind them.
+ */
+function subjectOf(sentence: string): string | undefined {
+  const start = sentence.slice(0, SUBJECT_CHARS).trimStart();
+  const before = start.slice(0, Math.max(0, start.search(/\p{N}/u)));
+  return /\p{L}[_-]?$/u.test(before) ? before : undefined;
+}
+
+/** @returns the place of a sentence in the text that begins with the subject, or −1 */
+function findSubject(text: string, subject: string | undefined, from: number): number {
+  if (subject === undefined) return -1;
+  let at = text.indexOf(subject, from);
+  while (at > 0 && !/[.!?。！？]["'”’)\]]?\s*$/.test(text.slice(Math.max(0, at - 4), at)))
+    at = text.indexOf(subject, at + 1);
+  return at;
+}
+
 /** ASCII punctuation alone, such as `},`. */
 const EMPTY = /^[\s!-/:-@[-`{-~]*$/;
 
@@ -60,7 +82,7 @@ export class RecordReader {
   /** Record that owns the whole text. */
   readonly owner: TextRecord | undefined;
   readonly depth: number;
-  readonly #found: { records: TextRecord[]; count: number; lines: number };
+  readonly #found: { records: TextRecord[]; count: number; lines: number; last?: TextRecord };
   readonly #placeOf: (at: number) => number;
 
   constructor(text: string, outer?: OuterText) {
@@ -72,6 +94,11 @@ export class RecordReader {
       if (outer === undefined) return at;
       return outer.reader.#placeOf(outer.decoded === undefined ? at : (outer.decoded.places[at] as number));
     };
+  }
+
+  /** The record that was added last. */
+  get last(): TextRecord | undefined {
+    return this.#found.last;
   }
 
   nextLine(): number {
@@ -95,11 +122,30 @@ export class RecordReader {
     const line = this.nextLine();
     if (end - start <= most) return this.add({ start, end, owner, depth, line });
     let first: TextRecord | undefined;
-    for (const [from, to] of splitSentences(this.text, start, end)) {
-      const record = this.add({ start: from, end: to, owner: first ?? owner, depth, line });
+    let subject: TextRecord | undefined;
+    for (const [from, to] of this.#splitAtSubjects(start, end)) {
+      const named = subjectOf(this.text.slice(from, to));
+      const isSubject = named !== undefined && first !== undefined && named === subjectOf(first.text);
+      const record = this.add({ start: from, end: to, owner: isSubject ? owner : (subject ?? owner), depth, line });
       first ??= record;
+      if (isSubject || subject === undefined) subject = record ?? subject;
     }
     return first;
+  }
+
+  /** Sentences, of which a short one stays with the next unless that has a subject of its own. */
+  *#splitAtSubjects(start: number, end: number): Generator<readonly [number, number]> {
+    let subject: string | undefined;
+    for (const [from, to] of splitSentences(this.text, start, end)) {
+      const text = this.text.slice(from, to);
+      subject ??= from === start ? subjectOf(text) : undefined;
+      let at = 0;
+      for (let next = findSubject(text, subject, 1); next > 0; next = findSubject(text, subject, next + 1)) {
+        yield [from + at, from + next];
+        at = next;
+      }
+      yield [from + at, to];
+    }
   }
 
   /** Makes a record that others may name as their owner before `settle` adds it. */
@@ -112,6 +158,7 @@ export class RecordReader {
     record.index = this.#found.count;
     this.#found.count += 1;
     this.#found.records.push(record);
+    this.#found.last = record;
   }
 
   /** Returns the records found since the last call. */

@@ -7,7 +7,8 @@ const MAX_CHARS = 240;
 /** Characters before the first comma at which a long sentence may be split. */
 const MIN_PIECE_CHARS = 160;
 const COMMA = 44;
-const SENTENCE_END = /[.!?]["'”’)\]*]{0,3}(?=\s)|[。！？][”」）]?/g;
+/** The full stop behind an initial ends no sentence: `R. Oyelaran`. */
+const SENTENCE_END = /(?<!(?<![\p{L}\p{N}])\p{Lu}(?=\.))[.!?]["'”’)\]*]{0,3}(?=\s)|[。！？][”」）]?/gu;
 
 /** Start and end of each sentence of a text, or of each piece of a long sentence. */
 export function* splitSentences(text: string, start: number, end: number): Generator<readonly [number, number]> {

@@ -15,15 +15,17 @@ const LINES_A_CHUNK = 64;
 interface OpenLine {
   readonly indent: number;
   readonly record: TextRecord;
+  /** First line under a line that others repeat, such as `BEGIN:VEVENT`. It names what follows. */
+  name?: TextRecord | undefined;
 }
 
 /**
  * Finds the records of a structural summary: its lines. A result belongs to the call above it. A line without a mark belongs
- * to the next line above it that has a mark or less indentation.
+ * to the next line above it that has a mark or less indentation. If that line is repeated, it belongs to the first line under it.
  */
 export function* readSummaryLines(reader: RecordReader): Generator<void> {
   const { text } = reader;
-  const owners = new LineOwners();
+  const owners = new LineOwners(findRepeated(text));
   for (let start = 0, count = 1; start < text.length; count += 1) {
     const found = text.indexOf('\n', start);
     const end = found === -1 ? text.length : found;
@@ -37,15 +39,29 @@ export function* readSummaryLines(reader: RecordReader): Generator<void> {
 
 /** Finds the line of a summary to which each further line belongs. */
 class LineOwners {
+  readonly #repeated: ReadonlySet<string>;
   #call: TextRecord | undefined;
   #open: OpenLine[] = [];
+
+  constructor(repeated: ReadonlySet<string>) {
+    this.#repeated = repeated;
+  }
 
   /** @param add adds the record of the line */
   place(line: string, add: (owner: TextRecord | undefined) => TextRecord | undefined): void {
     const mark = MARK.exec(line)?.[0];
     const indent = mark === undefined ? line.search(/\S/) : -1;
     this.#open = mark === undefined ? closeLines(this.#open, indent) : [];
-    const record = add(mark === MARKS.result ? this.#call : this.#open.at(-1)?.record);
+    const above = this.#open.at(-1);
+    const record = add(mark === MARKS.result ? this.#call : ownerUnder(above));
+    if (above !== undefined && this.#repeated.has(bare(above.record.text))) above.name ??= record;
+    this.#openLine(mark, { indent, record });
+  }
+
+  #openLine(
+    mark: string | undefined,
+    { indent, record }: Omit<OpenLine, 'record'> & { record: TextRecord | undefined },
+  ): void {
     if (mark !== undefined && mark !== MARKS.result) this.#call = mark === MARKS.call ? record : undefined;
     if (record !== undefined && (mark !== undefined || this.#open.length > 0)) this.#open.push({ indent, record });
   }
@@ -55,4 +71,19 @@ class LineOwners {
 function closeLines(open: OpenLine[], indent: number): OpenLine[] {
   const last = open.findLastIndex((line, at) => at === 0 || line.indent < indent);
   return open.slice(0, last + 1);
+}
+
+function ownerUnder(line: OpenLine | undefined): TextRecord | undefined {
+  return line?.name ?? line?.record;
+}
+
+/** Finds lines that occur more than once, and so name nothing. */
+function findRepeated(text: string): ReadonlySet<string> {
+  const [once, repeated] = [new Set<string>(), new Set<string>()];
+  for (const line of text.split('\n').map(bare)) (once.has(line) ? repeated : once).add(line);
+  return repeated;
+}
+
+function bare(line: string): string {
+  return line.replace(MARK, '').replace(/ …$/, '').trim();
 }

@@ -1,7 +1,8 @@
-import { type BlockKind, decideKind, isHeading, type Line, PairOwners } from './blocks.ts';
+import { type BlockKind, decideKind, isHeading, isItem, type Line, PairOwners } from './blocks.ts';
 import { scanJson } from './json-nodes.ts';
 import { readJsonRecords } from './json-records.ts';
 import { type OuterText, RecordReader, type TextRecord, WHOLE_CHARS } from './records.ts';
+import { findRecordForm, isName, type RecordForm, shapeOf } from './repeated-records.ts';
 
 /** Lines that are judged and read at once. */
 const CHUNK_LINES = 48;
@@ -9,6 +10,10 @@ const CHUNK_LINES = 48;
 const MAX_ROW_CHARS = 1_000;
 /** Levels of strings in strings that are decoded. */
 const MAX_LEVELS = 3;
+/** Ends a line that a list follows, perhaps behind a blank line. */
+const LIST_LEAD = /[:：]\s*$/;
+/** Lines that are read to find the form of the records. */
+const FORM_LINES = 200;
 const JSON_START = /^\s*[[{]/;
 
 /** Place of a record among the others. */
@@ -25,26 +30,47 @@ export class TextReader {
   #at: number;
   /** No JSON starts before this place. */
   #noJsonBefore = 0;
+  /** End of a line of markup, which is read by its elements. */
+  #markupEnd = 0;
   #heading: TextRecord | undefined;
+  #isAfterBlank = false;
+  /** Line or sentence before a list. It may say that the items are forbidden. */
+  #listLead: TextRecord | undefined;
   /** Kind of a block of which more lines follow. */
   #continues: BlockKind | undefined;
   /** Names of the columns of a table. */
   #header: TextRecord | undefined;
   #pairs = new PairOwners();
+  readonly #form: RecordForm | undefined;
+  /** Line that says which record of the form is read: its name, or its first line until then. */
+  #record: { readonly line: TextRecord | undefined; readonly isNamed: boolean } | undefined;
 
   constructor(reader: RecordReader, { start = 0, level = 0 } = {}) {
     this.#reader = reader;
     this.#text = reader.text;
     this.#at = start;
     this.#level = level;
+    this.#form = findRecordForm([...this.#firstLines()]);
+  }
+
+  *#firstLines(): Generator<Line> {
+    for (let at = this.#at, count = 0; at < this.#text.length && count < FORM_LINES; ) {
+      const line = this.#lineAt(at);
+      at = line.next;
+      if (line.text.trim() === '') continue;
+      count += 1;
+      yield line;
+    }
   }
 
   *read(): Generator<void> {
     while (this.#at < this.#text.length) {
       const line = this.#lineAt(this.#at);
       if (line.text.trim() === '') {
-        this.#at = line.end + 1;
+        this.#at = line.next;
         this.#continues = undefined;
+        this.#isAfterBlank = true;
+        if (!LIST_LEAD.test(this.#listLead?.text ?? '')) this.#listLead = undefined;
         continue;
       }
       if (!this.#readJson(line) && !this.#readHeading(line)) this.#readChunk(line);
@@ -57,16 +83,20 @@ export class TextReader {
     return this.#heading === undefined ? { owner, depth } : { owner: this.#heading, depth: depth + 1 };
   }
 
+  /** A long line of markup has a line for each element. */
   #lineAt(start: number): Line {
     const found = this.#text.indexOf('\n', start);
     const end = found === -1 ? this.#text.length : found;
-    return { start, end, text: this.#text.slice(start, end) };
+    if (end - start > WHOLE_CHARS && isMarkup(this.#text.slice(start, start + WHOLE_CHARS))) this.#markupEnd = end;
+    const next = start < this.#markupEnd ? this.#text.indexOf('><', start) + 1 : 0;
+    if (next > 0 && next < end) return { start, end: next, next, text: this.#text.slice(start, next) };
+    return { start, end, next: end + 1, text: this.#text.slice(start, end) };
   }
 
   #readHeading(line: Line): boolean {
-    if (!isHeading(line, this.#lineAt(line.end + 1))) return false;
+    if (!isHeading(line, this.#lineAt(line.next))) return false;
     this.#heading = this.#reader.addLines(line, { owner: this.#reader.owner, depth: this.#reader.depth });
-    this.#at = line.end + 1;
+    this.#at = line.next;
     this.#continues = undefined;
     return true;
   }
@@ -87,7 +117,7 @@ export class TextReader {
     const rest = this.#lineAt(scan.root.end);
     if (scan.root.children.length === 0 || rest.text.trim() !== '') return false;
     readJsonRecords(this.#reader, scan.root, { place: place(), readText: (outer) => this.#readInner(outer) });
-    this.#at = rest.end + 1;
+    this.#at = rest.next;
     this.#continues = undefined;
     return true;
   }
@@ -101,20 +131,52 @@ export class TextReader {
 
   #readChunk(first: Line): void {
     const lines = [first];
-    let next = this.#lineAt(first.end + 1);
+    let next = this.#lineAt(first.next);
     while (lines.length < CHUNK_LINES && next.text.trim() !== '' && !JSON_START.test(next.text)) {
       lines.push(next);
-      next = this.#lineAt(next.end + 1);
+      next = this.#lineAt(next.next);
     }
     this.#at = next.start;
-    const kind = this.#continues ?? decideKind(lines);
+    const kind = this.#decideKind(lines);
     if (this.#continues === undefined) {
       this.#header = undefined;
       this.#pairs = new PairOwners();
     }
-    this.#continues = next.text.trim() === '' ? undefined : kind;
-    if (kind === 'prose') this.#reader.addLines({ start: first.start, end: (lines.at(-1) as Line).end }, this.#placed);
-    else for (const line of lines) this.#addLine(line, kind);
+    this.#continues = next.text.trim() === '' || kind === 'records' ? undefined : kind;
+    if (kind === 'records') for (const line of lines) this.#addToRecord(line);
+    else if (kind === 'prose') {
+      this.#reader.addLines({ start: first.start, end: (lines.at(-1) as Line).end }, this.#placed);
+      this.#listLead = this.#reader.last;
+    } else for (const line of lines) this.#addLine(line, kind);
+  }
+
+  #decideKind(lines: readonly Line[]): BlockKind | 'records' {
+    const kind = this.#continues ?? decideKind(lines);
+    if (this.#form === undefined || kind === 'rows') return kind;
+    return kind !== 'pairs' || this.#form.isNamedLater ? 'records' : kind;
+  }
+
+  /** A line belongs to the record whose form it has, or directly behind whose lines it stands. */
+  #addToRecord(line: Line): void {
+    const { owner, depth } = this.#placed;
+    const isAfterBlank = this.#isAfterBlank;
+    this.#isAfterBlank = false;
+    const form = this.#form as RecordForm;
+    const shape = shapeOf(line.text);
+    if (shape === form.head) {
+      const head = this.#reader.addLines(line, { owner, depth });
+      this.#record = { line: head, isNamed: !form.isNamedLater };
+      return;
+    }
+    if (isAfterBlank && !form.shapes.has(shape)) this.#record = undefined;
+    if (this.#record === undefined) {
+      this.#reader.addLines(line, { owner, depth });
+      return;
+    }
+    const { line: head, isNamed } = this.#record;
+    const added = this.#reader.addLines(line, { owner: head ?? owner, depth: depth + 1 });
+    if (!isNamed && added !== undefined && (head === undefined || isName(line.text)))
+      this.#record = { line: added, isNamed: true };
   }
 
   #addLine(line: Line, kind: BlockKind): void {
@@ -128,13 +190,31 @@ export class TextReader {
         break;
       }
       case 'pairs':
-        this.#pairs.place(line.text, (pair, levels) =>
-          this.#reader.addLines(line, { owner: pair ?? owner, depth: depth + levels }),
-        );
+        this.#addPair(line);
         break;
       default:
-        if (!this.#readTail(line)) this.#reader.addLines(line, kind === 'text' ? { owner, depth } : this.#reader);
+        if (!this.#readTail(line)) this.#addText(line, kind === 'text' ? { owner, depth } : this.#reader);
     }
+  }
+
+  /** An item of a list belongs to the line before the list. */
+  #addText(line: Line, placed: Placed): void {
+    const lead = isItem(line.text) ? this.#listLead : undefined;
+    this.#reader.addLines(line, lead === undefined ? placed : { owner: lead, depth: lead.depth + 1 });
+    if (!isItem(line.text)) this.#listLead = this.#reader.last;
+  }
+
+  #addPair(line: Line): void {
+    const { owner, depth } = this.#placed;
+    const isHead = this.#form?.head === shapeOf(line.text);
+    // The indentation of a list shows its records already.
+    if (isHead && !/^\s/.test(line.text)) this.#pairs = new PairOwners();
+    const around = isHead ? undefined : this.#record?.line;
+    this.#pairs.place(line.text, (pair, levels) => {
+      const added = this.#reader.addLines(line, { owner: pair ?? around ?? owner, depth: depth + levels });
+      if (isHead) this.#record = { line: added, isNamed: true };
+      return added;
+    });
   }
 
   /** Reads a long line that ends with JSON: `ERROR {"id": …}`. */
@@ -149,4 +229,9 @@ export class TextReader {
     if (isRead) this.#at = Math.max(next, this.#at);
     return isRead;
   }
+}
+
+/** Returns true for a line with several elements. */
+function isMarkup(line: string): boolean {
+  return line.trimStart().startsWith('<') && line.split('><').length > 2;
 }

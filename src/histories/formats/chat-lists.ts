@@ -1,5 +1,5 @@
 import { isMapping } from '../../domain/parse.ts';
-import { type Block, textOf } from '../blocks.ts';
+import type { Block } from '../blocks.ts';
 import type { ForeignMessages } from './foreign-messages.ts';
 import type { HistoryFormat } from './format.ts';
 import { listFormat, partTypes } from './message-lists.ts';
@@ -12,23 +12,6 @@ export const anthropic: HistoryFormat = listFormat({
   title: 'messages of Anthropic',
   recognizes: (messages, { system }) =>
     system !== undefined || partTypes(messages).some((type) => ANTHROPIC_PART.test(type)),
-});
-
-/** Fields that Cline and its forks add to messages of Anthropic. */
-const CLINE_FIELDS = ['ts', 'modelInfo', 'metrics', 'isSummary', 'condenseId', 'condenseParent'];
-
-/** The file `api_conversation_history.json` of Cline, Roo Code and Kilo Code. */
-export const cline: HistoryFormat = listFormat({
-  name: 'cline',
-  title: 'a task of Cline',
-  recognizes: (messages) => {
-    const [first] = messages;
-    if (first === undefined || first['role'] !== 'user' || !Array.isArray(first['content'])) return false;
-    return first['content'].some(
-      (part) => isMapping(part) && /<task>|<environment_details>/.test(textOf(part['text'])),
-    );
-  },
-  unwrap: (message) => Object.fromEntries(Object.entries(message).filter(([key]) => !CLINE_FIELDS.includes(key))),
 });
 
 const AI_SDK_PART = /^(?:tool-.+|step-start|dynamic-tool|source-(?:url|document)|data-.+)$/;
@@ -46,7 +29,7 @@ export const aiSdk: HistoryFormat = listFormat({
 const STEP_FIELDS: ReadonlySet<string> = new Set(
   (
     'agent action thought message_type is_demo tool_call_ids cache_control extra tags turn_idx cost ' +
-    'raw_data requestor error generation_time_seconds thinking_blocks execution_time state query ' +
+    'raw_data requestor error generation_time_seconds execution_time state query ' +
     'observation response is_audio channel recipient'
   ).split(' '),
 );
@@ -56,7 +39,7 @@ export const openaiChat: HistoryFormat = listFormat({
   name: 'openai-chat',
   title: 'messages of OpenAI Chat',
   recognizes: (messages) => messages.some(({ role }) => typeof role === 'string'),
-  unwrap: unwrapStep,
+  open: () => unwrapStep,
 });
 
 /**
@@ -68,6 +51,10 @@ export function isReadByLine({ messages, system }: Block, format: HistoryFormat 
   if (format !== openaiChat) return format === aiSdk || format === anthropic;
   const [...list] = Array.isArray(messages) ? messages.filter(isMapping) : [];
   return !list.some((message) => Object.keys(message).some((key) => STEP_FIELDS.has(key)));
+}
+
+function isOfSimulatedUser(calls: unknown): boolean {
+  return Array.isArray(calls) && calls.every((call) => isMapping(call) && call['requestor'] === 'user');
 }
 
 function unwrapStep(given: Block, at: string, { notes }: ForeignMessages): unknown {
@@ -82,11 +69,14 @@ function unwrapStep(given: Block, at: string, { notes }: ForeignMessages): unkno
     notes.add('left_out', at, 'results of the tools of a simulated user are left out');
     return undefined;
   }
-  for (const key of dropped.filter((name) => typeof given[name] !== 'object')) {
+  for (const key of dropped.filter((name) => given[name] !== null)) {
     notes.add('left_out', `${at}.${key}`, `the field ${key} was not sent to a model`);
   }
   const kept = Object.fromEntries(Object.entries(given).filter(([key]) => !STEP_FIELDS.has(key)));
-  if (role === 'user') delete kept['tool_calls'];
+  if (role === 'user' && isOfSimulatedUser(kept['tool_calls'])) {
+    notes.add('left_out', `${at}.tool_calls`, 'calls of the tools of a simulated user are left out');
+    delete kept['tool_calls'];
+  }
   const only: unknown = Array.isArray(ids) && ids.length === 1 ? (ids as readonly unknown[])[0] : undefined;
   const named: unknown = call ?? only ?? (requestor === undefined ? undefined : id);
   return {

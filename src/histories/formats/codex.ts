@@ -32,20 +32,66 @@ function isOldRollout([first, ...rest]: readonly FileRecord[]): boolean {
 
 function readRollout(records: readonly FileRecord[]): ForeignConversation {
   const messages = new ForeignMessages();
-  const reader = new ItemReader(messages.notes);
+  const items = new RolloutItems(messages);
   let id: unknown;
   for (const [index, { value, at }] of records.entries()) {
     const { type, payload, ...record } = isMapping(value) ? value : {};
     if (type === 'session_meta' && isMapping(payload)) {
       id ??= payload['id'];
       messages.leaveOut('facts about the session and its instructions', at);
-    } else if (type === 'response_item' && isMapping(payload)) reader.enter(payload, at);
-    else if (payload === undefined && type !== undefined) reader.enter(value, at);
+    } else if (isMapping(payload)) items.enterRecord(textOf(type), payload, at);
+    else if (payload === undefined && type !== undefined) items.add(value, at);
     else if (index === 0 && type === undefined) {
       id ??= record['id'];
       messages.leaveOut('facts about the session and its instructions', at);
     } else messages.leaveOut(`records of type ${textOf(type ?? record['record_type']) || 'unknown'}`, at);
   }
+  const reader = new ItemReader(messages.notes);
+  for (const { value, at } of items.list) reader.enter(value, at);
   for (const { message, at } of reader.finish()) messages.add(message, at);
   return messages.finish(id);
+}
+
+/** The items of a rollout, without those that the user took back. */
+class RolloutItems {
+  readonly list: FileRecord[] = [];
+  readonly #messages: ForeignMessages;
+  /** Indexes of the texts that users wrote, each the beginning of a turn. */
+  readonly #turns: number[] = [];
+
+  constructor(messages: ForeignMessages) {
+    this.#messages = messages;
+  }
+
+  add(value: unknown, at: string): void {
+    this.list.push({ value, at });
+  }
+
+  enterRecord(type: string, payload: Block, at: string): void {
+    if (type === 'response_item') return this.add(payload, at);
+    if (type === 'inter_agent_communication') return this.add({ ...payload, type: 'agent_message' }, at);
+    if (type === 'compacted') return this.#enterSummary(payload, at);
+    if (type === 'event_msg' && payload['type'] === 'thread_rolled_back') return this.#takeBack(payload['num_turns']);
+    if (type === 'event_msg' && payload['type'] === 'user_message') this.#beginTurn();
+    this.#messages.leaveOut(`records of type ${type}`, at);
+  }
+
+  /** The event of a text comes behind its item. Other messages of the role are facts that Codex adds. */
+  #beginTurn(): void {
+    const index = this.list.findLastIndex(({ value }) => isMapping(value) && value['role'] === 'user');
+    if (index > (this.#turns.at(-1) ?? -1)) this.#turns.push(index);
+  }
+
+  #takeBack(count: unknown): void {
+    const turns = this.#turns.splice(typeof count === 'number' ? -count : this.#turns.length);
+    for (const { at } of this.list.splice(turns[0] ?? this.list.length))
+      this.#messages.leaveOut('messages that were taken back', at);
+  }
+
+  /** A rollout that continues another one begins with the messages that a summary left. */
+  #enterSummary({ replacement_history: history }: Block, at: string): void {
+    if (this.list.length > 0 || !Array.isArray(history))
+      return this.#messages.leaveOut('summaries of messages that are in the file', at);
+    for (const [index, value] of history.entries()) this.add(value, `${at}.replacement_history[${index}]`);
+  }
 }

@@ -1,6 +1,7 @@
 import { aider } from './aider.ts';
-import { aiSdk, anthropic, cline, openaiChat } from './chat-lists.ts';
+import { aiSdk, anthropic, openaiChat } from './chat-lists.ts';
 import { claudeCode } from './claude-code.ts';
+import { cline } from './cline.ts';
 import { codex } from './codex.ts';
 import type { FileRecord, HistoryFormat } from './format.ts';
 import { gemini } from './gemini.ts';

@@ -1,6 +1,7 @@
 import { fieldError } from '../../domain/errors.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { type Block, textOf } from '../blocks.ts';
+import type { ForeignMessages } from './foreign-messages.ts';
 
 /**
  * Reads the parts of a content of Gemini as messages of Anthropic's form.
@@ -17,6 +18,11 @@ export function readGeminiParts(role: string, parts: unknown, at: string): unkno
       ? [{ role: role === 'model' ? 'assistant' : role, content: said }]
       : []),
   ];
+}
+
+/** Adds the messages of one place. */
+export function addAll(read: readonly unknown[], at: string, messages: ForeignMessages): void {
+  for (const message of read) messages.add(message, at);
 }
 
 function readPart(given: unknown, at: string): Block {

@@ -10,7 +10,7 @@ export const langchain: HistoryFormat = listFormat({
   title: 'messages of LangChain',
   recognizes: (messages) =>
     messages.some(({ role, lc, type }) => role === undefined && (lc !== undefined || isType(type))),
-  unwrap: unwrapLangchain,
+  open: () => unwrapLangchain,
 });
 
 function isType(type: unknown): boolean {
@@ -27,8 +27,8 @@ const ROLES: Readonly<Record<string, string>> = {
   function: 'function',
 };
 
-/** Fields of chunks and of calls that could not be parsed, which repeat other fields. */
-const REPEATED = ['tool_call_chunks', 'chunk_position', 'lc', 'id', 'type', 'additional_kwargs', 'response_metadata'];
+/** Fields of chunks and of dumps, which repeat other fields. */
+const REPEATED = ['tool_call_chunks', 'chunk_position', 'lc', 'id', 'type', 'response_metadata'];
 
 /** Returns a message of LangChain in a form that `readMessagesInSlices` reads. @returns undefined for a removal, after a note */
 export function unwrapLangchain(given: Block, at: string, messages: ForeignMessages): unknown {
@@ -36,15 +36,7 @@ export function unwrapLangchain(given: Block, at: string, messages: ForeignMessa
   if (kind === 'remove') return messages.leaveOut('removals of other messages', at);
   const role = ROLES[kind] ?? textOf(fields['role'] ?? given['role'] ?? kind);
   const kept = Object.fromEntries(Object.entries(fields).filter(([key]) => !REPEATED.includes(key)));
-  const calls = listCalls(fields);
-  const invalid = fields['invalid_tool_calls'];
-  const allCalls = [...calls, ...(Array.isArray(invalid) ? (invalid as unknown[]) : [])];
-  return {
-    ...kept,
-    role,
-    content: dropRepeatedCalls(fields['content'], allCalls),
-    ...(allCalls.length > 0 && { tool_calls: allCalls }),
-  };
+  return { ...kept, role, content: dropRepeatedCalls(fields) };
 }
 
 function openMessage(given: Block): { readonly kind: string; readonly fields: Block } {
@@ -61,23 +53,23 @@ function kindOf(name: string): string {
   return name.replace(/Message(?:Chunk)?$/, '').toLowerCase();
 }
 
-/** Old versions keep the calls of OpenAI only among other fields of the answer. */
-function listCalls({ tool_calls: calls, additional_kwargs: others }: Block): readonly unknown[] {
-  if (Array.isArray(calls) && calls.length > 0) return calls;
-  const old = isMapping(others) ? others['tool_calls'] : undefined;
-  if (Array.isArray(old)) return old;
-  const called = isMapping(others) ? others['function_call'] : undefined;
-  return isMapping(called) ? [{ function: called }] : [];
-}
-
-/** LangChain has a call twice: as the content block of the provider, and in `tool_calls`. */
-function dropRepeatedCalls(content: unknown, calls: readonly unknown[]): unknown {
+/** LangChain has a call twice: as the content block of the provider, and in `tool_calls` or `invalid_tool_calls`. */
+function dropRepeatedCalls({ content, ...fields }: Block): unknown {
   if (!Array.isArray(content)) return content;
-  const ids = new Set(calls.map((call) => (isMapping(call) ? call['id'] : undefined)));
+  const ids = new Set(
+    ['tool_calls', 'invalid_tool_calls'].flatMap((field) => {
+      const calls = fields[field];
+      return Array.isArray(calls) ? calls.filter(isMapping).map(({ id }) => id) : [];
+    }),
+  );
   return content.filter((block: unknown) => {
     if (!isMapping(block)) return true;
     const { type, id, call_id: call } = block;
     if (type === 'input_json_delta') return false;
-    return !(['tool_use', 'function_call', 'tool_call'].includes(textOf(type)) && (ids.has(id) || ids.has(call)));
+    return !(CALL_BLOCKS.has(textOf(type)) && (ids.has(id) || ids.has(call)));
   });
 }
+
+const CALL_BLOCKS: ReadonlySet<string> = new Set(
+  'tool_use function_call tool_call invalid_tool_call tool_call_chunk'.split(' '),
+);

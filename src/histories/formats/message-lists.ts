@@ -21,6 +21,7 @@ const PATHS: readonly (readonly string[])[] = [
   ['checkpoint', 'channel_values', 'messages'],
   ['traj'],
   ['history'],
+  ['outputs', 'messages'],
   ['input', 'messages'],
   ['conversation', 'messages'],
 ];
@@ -36,9 +37,9 @@ function findMessageLists(records: readonly FileRecord[]): MessageList[] {
   }
   const lists = entries.map(({ value, at }) => (isMapping(value) ? findIn(value, at) : undefined));
   const found = lists.filter((list) => list !== undefined);
-  if (found.length !== entries.length) return [];
   // The states of a graph are all states of one conversation, and the longest has its messages.
   const isGraph = entries.length > 1 && entries.every(({ value }) => isMapping(value) && isMapping(value['values']));
+  if (found.length !== entries.length && !(isGraph && found.length > 0)) return [];
   return isGraph ? [found.reduce((one, other) => (other.messages.length > one.messages.length ? other : one))] : found;
 }
 
@@ -66,13 +67,14 @@ function findIn(record: Block, at: string): MessageList | undefined {
   for (const path of PATHS) {
     const value = path.reduce<unknown>((inner, key) => (isMapping(inner) ? inner[key] : undefined), record);
     if (!Array.isArray(value) || value.length === 0 || !value.every(isMessage)) continue;
-    const { id, thread_id: thread, task_id: task, trial, instance_id: instance, system } = record;
+    const { id, thread_id: thread, task_id: task, trial, instance_id: instance, sessionId } = record;
+    const prompt = ['system', 'system_prompt'].find((key) => record[key] !== undefined);
     const tried = task === undefined || trial === undefined ? task : `${textOf(task)}-${textOf(trial)}`;
     return {
-      id: id ?? thread ?? instance ?? (tried === undefined ? undefined : textOf(tried)),
+      id: id ?? thread ?? instance ?? sessionId ?? (tried === undefined ? undefined : textOf(tried)),
       messages: value,
       at: placeIn(at, path.join('.')),
-      system: system === undefined ? undefined : { value: system, at: placeIn(at, 'system') },
+      system: prompt === undefined ? undefined : { value: record[prompt], at: placeIn(at, prompt) },
     };
   }
   return undefined;
@@ -84,12 +86,15 @@ export interface ListReading {
   readonly title: string;
   /** Decides by the messages of one list. */
   readonly recognizes: (messages: readonly Block[], list: MessageList) => boolean;
-  /** Returns the message in a form that `readMessagesInSlices` reads, or undefined after a note. */
-  readonly unwrap?: (message: Block, at: string, messages: ForeignMessages) => unknown;
+  /** Begins to read a list. Default: the messages need no change. */
+  readonly open?: (list: MessageList) => Unwrap;
 }
 
+/** Returns a message in a form that `readMessagesInSlices` reads, or undefined after a note. */
+type Unwrap = (message: Block, at: string, messages: ForeignMessages) => unknown;
+
 /** Makes a format of files that hold lists of messages. */
-export function listFormat({ name, title, recognizes, unwrap = (message) => message }: ListReading): HistoryFormat {
+export function listFormat({ name, title, recognizes, open }: ListReading): HistoryFormat {
   return {
     name,
     title,
@@ -98,6 +103,7 @@ export function listFormat({ name, title, recognizes, unwrap = (message) => mess
     read: (records) =>
       findMessageLists(records).map((list): ForeignConversation => {
         const messages = new ForeignMessages();
+        const unwrap = open?.(list) ?? ((message: Block) => message);
         if (list.system !== undefined) messages.add({ role: 'system', content: list.system.value }, list.system.at);
         list.messages.forEach((message, index) => {
           const at = `${list.at}[${index}]`;

@@ -21,13 +21,18 @@ function holdsSession({ info, messages }: Block): boolean {
 function readSession({ value, at }: FileRecord): ForeignConversation {
   const messages = new ForeignMessages();
   const { info, messages: given } = isMapping(value) ? value : {};
+  const { id, revert } = isMapping(info) ? info : {};
+  let isTakenBack = false;
   for (const [index, message] of (Array.isArray(given) ? given : []).entries()) {
     const place = placeIn(at, `messages[${index}]`);
-    if (isMapping(message) && isMapping(message['info']))
+    const own = isMapping(message) && isMapping(message['info']) ? message['info']['id'] : undefined;
+    isTakenBack ||= isMapping(revert) && own !== undefined && revert['messageID'] === own;
+    if (isTakenBack) messages.leaveOut('messages that were taken back', place);
+    else if (isMapping(message) && isMapping(message['info']))
       enterMessage(message['info'], message['parts'], place, messages);
     else messages.leaveOut('values that are no messages', place);
   }
-  return messages.finish(isMapping(info) ? info['id'] : undefined);
+  return messages.finish(id);
 }
 
 /** Parts that say how an answer was made. */
@@ -50,16 +55,31 @@ function enterMessage({ role, summary, error }: Block, parts: unknown, at: strin
 
 /** Names a part as the AI SDK does. */
 function readPart(type: string, part: Block): Block {
-  const { text, tool, callID, state, mime, url, filename, description, prompt } = part;
+  const { text, tool, callID, state, description, prompt } = part;
   if (type === 'text') return { type, text };
   if (type === 'reasoning')
     return { type, text, ...(part['metadata'] !== undefined && { metadata: part['metadata'] }) };
-  if (type === 'file') return { type, mediaType: mime, url, ...(filename !== undefined && { filename }) };
+  if (type === 'file') return readFile(part);
   if (type === 'subtask') return { type: 'text', text: textOf(prompt ?? description) };
   if (type !== 'tool' || !isMapping(state)) return part;
-  const { status, input, output, error } = state;
+  const { status, input, output, error, attachments } = state;
   const call = { type: 'dynamic-tool', toolName: tool, toolCallId: callID, input };
-  if (status === 'completed') return { ...call, state: 'output-available', output };
+  if (status === 'completed') {
+    const files = (Array.isArray(attachments) ? attachments : []).filter(isMapping).map(readAttachment);
+    const whole = files.length === 0 ? output : [{ type: 'text', text: textOf(output) }, ...files];
+    return { ...call, state: 'output-available', output: whole };
+  }
   if (status === 'error') return { ...call, state: 'output-error', errorText: error };
   return { ...call, state: 'input-available' };
+}
+
+function readFile({ mime, url, filename }: Block): Block {
+  return { type: 'file', mediaType: mime, url, ...(filename !== undefined && { filename }) };
+}
+
+/** The parts of a result are in turnfold's own form. */
+function readAttachment(part: Block): Block {
+  const { filename, ...file } = readFile(part);
+  const type = textOf(file['mediaType']).startsWith('image/') ? 'image' : 'file';
+  return { ...file, type, ...(filename !== undefined && { name: filename }) };
 }

@@ -13,7 +13,7 @@ export interface ItemCall {
 const OWN: ReadonlySet<string> = new Set(
   (
     'type id call_id status name output outputs results result error created_by pending_safety_checks ' +
-    'environment caller agent execution namespace server_label approval_request_id metadata ' +
+    'environment caller agent execution fingerprint namespace server_label approval_request_id metadata ' +
     'internal_chat_message_metadata_passthrough'
   ).split(' '),
 );
@@ -29,7 +29,7 @@ const RESULT_FIELDS: Readonly<Record<string, string>> = {
 
 /** Returns true for an item that is a call of any kind. */
 export function isCallItem(type: string): boolean {
-  return type.endsWith('_call');
+  return type.endsWith('_call') || type === 'program';
 }
 
 /** Returns true for a call whose result is in an item of its own. */
@@ -38,7 +38,7 @@ export function isOpenCall(type: string): boolean {
 }
 
 export function isResultItem(type: string): boolean {
-  return type.endsWith('_call_output') || type === 'tool_search_output';
+  return type.endsWith('_call_output') || type === 'tool_search_output' || type === 'program_output';
 }
 
 /** Reads the call of an item. A tool of the provider has the name of its item: `local_shell` for `local_shell_call`. */
@@ -50,7 +50,7 @@ export function readItemCall(type: string, item: Block): ItemCall {
 }
 
 function nameTool(type: string, { name, server_label: server, namespace }: Block): string {
-  if (typeof name !== 'string' || name === '') return type.slice(0, -'_call'.length);
+  if (typeof name !== 'string' || name === '') return type.replace(/_call$/, '');
   const owner = type === 'mcp_call' ? server : namespace;
   return typeof owner === 'string' && owner !== '' ? `${owner}.${name}` : name;
 }
@@ -88,7 +88,7 @@ function readOwnResult(type: string, item: Block, field: string): NonNullable<It
 
 /** Reads the output of a call. A shell has a list of outputs, and a computer a screenshot. */
 export function readItemOutput(item: Block): ReadContents & { readonly isError: boolean } {
-  const output = item['output'] ?? item['tools'];
+  const output = item['output'] ?? item['tools'] ?? item['result'];
   const isError = item['status'] === 'failed' || (isMapping(output) && output['success'] === false);
   if (!isMapping(output)) return { ...readContents(named(output)), isError };
   if (output['type'] === 'computer_screenshot') return { content: '', parts: [screenshotPart(output)], isError };

@@ -17,7 +17,6 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   context_compaction: 'encrypted summaries',
   compaction_trigger: 'requests for a compaction',
   ghost_snapshot: 'snapshots of files',
-  agent_message: 'messages between agents',
   additional_tools: 'lists of tools',
 };
 
@@ -50,6 +49,8 @@ interface OpenAnswer {
 export class ItemReader {
   readonly #context: ReadingContext;
   readonly #read: ItemMessage[] = [];
+  /** Calls that have no id of a call, without a result so far. */
+  readonly #unnamed: { readonly type: string; readonly id: string }[] = [];
   #draft: OpenAnswer | undefined;
 
   constructor(notes: HistoryNotes) {
@@ -63,6 +64,7 @@ export class ItemReader {
     const type = textOf(item['type'] ?? (item['role'] === undefined ? '' : 'message'));
     if (type === 'message') return this.#readMessage(item, at);
     if (type === 'reasoning') return this.#readReasoning(item, at);
+    if (type === 'agent_message') return this.#readAgentMessage(item, at);
     if (isCallItem(type)) return this.#readCall(type, item, at);
     if (isResultItem(type)) return this.#readOutput(item, at);
     const what = LEFT_OUT[type];
@@ -99,6 +101,24 @@ export class ItemReader {
     content.forEach((block, index) => readBlock(block, { draft, notes, at: `${at}.content[${index}]` }));
   }
 
+  /** A text that another agent sent. Some of these texts can be read by the provider only. */
+  #readAgentMessage({ author, content }: Block, at: string): void {
+    this.#endAnswer();
+    const { notes } = this.#context;
+    const draft = new MessageDraft('user', this.#context);
+    const blocks: readonly unknown[] = Array.isArray(content) ? content : [{ type: 'text', text: content }];
+    for (const [index, block] of blocks.entries()) {
+      const place = `${at}.content[${index}]`;
+      if (isMapping(block) && block['type'] === 'encrypted_content')
+        notes.add('left_out', place, 'encrypted messages of another agent are left out');
+      else readBlock(block, { draft, notes, at: place });
+    }
+    for (const message of draft.finish(false)) {
+      notes.add('mapped', at, 'a message of another agent is kept as a user message');
+      this.#read.push({ message: { ...message, content: `${textOf(author)}: ${message.content}` }, at });
+    }
+  }
+
   #readReasoning(item: Block, at: string): void {
     if (this.#draft?.hasText === true || this.#draft?.hasCalls === true) this.#endAnswer();
     this.#openAnswer(at).draft.addReasoning(item);
@@ -109,6 +129,7 @@ export class ItemReader {
     const answer = this.#openAnswer(at);
     const id = idOf(item['call_id']) ?? idOf(item['id']);
     const named = id ?? this.#context.callNames.nameCall(call.name);
+    if (idOf(item['call_id']) === undefined) this.#unnamed.push({ type: type.replace(/_call$/, ''), id: named });
     answer.draft.addCall({ ...call, id: named });
     answer.hasCalls = true;
     if (result === undefined) return;
@@ -118,9 +139,20 @@ export class ItemReader {
 
   #readOutput(item: Block, at: string): void {
     this.#endAnswer();
-    const id = idOf(item['call_id']) ?? idOf(item['id']) ?? this.#context.callNames.nameResult(undefined);
+    const id =
+      idOf(item['call_id']) ??
+      this.#nameResult(item) ??
+      idOf(item['id']) ??
+      this.#context.callNames.nameResult(undefined);
     if (id === undefined) throw fieldError('invalid_input', `${at}.call_id`, 'expected the id of a call');
     this.#addResult(id, readItemOutput(item), at);
+  }
+
+  /** A call that the provider ran itself, and its result, may have ids of their own only. */
+  #nameResult({ type: given }: Block): string | undefined {
+    const type = textOf(given).replace(/(?:_call)?_output$/, '');
+    const at = this.#unnamed.findIndex((call) => call.type === type);
+    return at < 0 ? undefined : this.#unnamed.splice(at, 1)[0]?.id;
   }
 
   #addResult(

@@ -4,6 +4,7 @@ import { boundedList } from '../../domain/bounded-schemas.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
+import { joinTexts } from '../../domain/parts.ts';
 import { readCallName } from '../front-end/call-names.ts';
 import type { AgUiMessage } from './events.ts';
 import { callOf, turnOf } from './message-names.ts';
@@ -112,10 +113,9 @@ export function readTurnName(id: string, at: string): string {
 export function readText(message: AgUiMessage, index: number): string {
   const content = parseInput(contentSchema, message['content'], `messages[${index}].content`);
   if (typeof content === 'string') return content;
-  return content
-    .map((part) => {
-      if (part.type === 'text' && typeof part['text'] === 'string') return part['text'];
-      throw fieldError('invalid_input', `messages[${index}].content`, `expected text, and got "${part.type}"`);
-    })
-    .join('');
+  const texts = content.map((part) => {
+    if (part.type === 'text' && typeof part['text'] === 'string') return part['text'];
+    throw fieldError('invalid_input', `messages[${index}].content`, `expected text, and got "${part.type}"`);
+  });
+  return joinTexts(texts);
 }

@@ -6,6 +6,7 @@ import { fieldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
+import { joinTexts } from '../../domain/parts.ts';
 import type { WaitingCall } from '../../domain/turn.ts';
 import { checkShownCall, readCallName } from '../front-end/call-names.ts';
 import type { KnownParts } from './chunks.ts';
@@ -138,7 +139,7 @@ function isTooLarge(message: ChatMessage): boolean {
 }
 
 function joinText({ parts }: ChatMessage): string {
-  return parts.map((part) => part.text ?? '').join('');
+  return joinTexts(parts.map((part) => part.text ?? ''));
 }
 
 /**

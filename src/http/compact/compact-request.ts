@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { boundedList } from '../../domain/bounded-schemas.ts';
 import type { Message } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
+import { joinTexts } from '../../domain/parts.ts';
 import { isOpenCall, isResultItem } from '../../histories/formats/responses-calls.ts';
 import { ItemReader } from '../../histories/formats/responses-items.ts';
 import { type HistoryNote, HistoryNotes } from '../../histories/notes.ts';
@@ -99,5 +100,5 @@ function openSummary(item: Item): unknown {
 /** Returns the text of an item. Pictures have none. */
 export function readText(content: Item['content']): string {
   if (typeof content === 'string') return content;
-  return (content ?? []).map(({ text }) => (typeof text === 'string' ? text : '')).join('');
+  return joinTexts((content ?? []).map(({ text }) => (typeof text === 'string' ? text : '')));
 }

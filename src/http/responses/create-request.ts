@@ -4,6 +4,7 @@ import { boundedList } from '../../domain/bounded-schemas.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
+import { joinTexts } from '../../domain/parts.ts';
 import { readCallName } from '../front-end/call-names.ts';
 import { type ResponseName, readResponseId } from './response-object.ts';
 
@@ -106,12 +107,12 @@ function readItems(items: readonly Item[], continues: boolean): Content {
   const newCalls = new Set(continues ? Object.keys(readAnswers(added)) : []);
   const last = placed.at(-1)?.item;
   if (continues && last !== undefined && isAnswer(last)) {
-    const input = joinTexts(added.filter(({ item }) => isUserMessage(item)));
+    const input = joinMessages(added.filter(({ item }) => isUserMessage(item)));
     const history = placed.slice(0, first);
     return { history, input: input === '' ? undefined : input, answers, newCalls, endsWithAnswers: true };
   }
   const end = placed.findLastIndex(({ item }) => !isUserMessage(item)) + 1;
-  const input = joinTexts(placed.slice(end));
+  const input = joinMessages(placed.slice(end));
   if (input === '') throw fieldError('invalid_input', 'input', 'expected a user message at the end');
   return { history: placed.slice(0, end), input, answers, newCalls, endsWithAnswers: false };
 }
@@ -120,7 +121,7 @@ function readAnswers(placed: readonly PlacedItem[]): Content['answers'] {
   return Object.fromEntries(placed.flatMap((one) => (isAnswer(one.item) ? [readAnswer(one)] : [])));
 }
 
-function joinTexts(placed: readonly PlacedItem[]): string {
+function joinMessages(placed: readonly PlacedItem[]): string {
   const texts = placed.map(({ item, at }) => readText(item.content, at));
   return texts.every((text) => text === '') ? '' : texts.join('\n\n');
 }
@@ -160,11 +161,10 @@ export function readMessage({ item, at }: PlacedItem): AppendInput['messages'] {
 
 function readText(content: Item['content'], at: string): string {
   if (content === undefined || typeof content === 'string') return content ?? '';
-  return content
-    .map((part) => {
-      const { type, text } = part as { type: string; text?: unknown };
-      if (typeof text === 'string') return text;
-      throw fieldError('invalid_input', at, `expected text, and got "${type}"`);
-    })
-    .join('');
+  const texts = content.map((part) => {
+    const { type, text } = part as { type: string; text?: unknown };
+    if (typeof text === 'string') return text;
+    throw fieldError('invalid_input', at, `expected text, and got "${type}"`);
+  });
+  return joinTexts(texts);
 }

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { chooseFragments } from '../../domain/evidence/coverage.ts';
 import type { Fragment } from '../../domain/evidence/ledger.ts';
+import { GAP } from '../../domain/evidence/record-lines.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Summarizer, SummaryAnswer } from '../../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
@@ -21,6 +22,8 @@ const MAX_TRIES = 5;
 const MIN_FILL = 0.96;
 /** Tokens of a mark before the first fragment of a message. */
 const MARK_TOKENS = 2;
+/** Tokens of a gap, with the blank before it and one to spare. */
+const GAP_TOKENS = 3;
 /** Share of the room for calls that changed something or failed, before all else. */
 const EFFECTS_SHARE = 0.2;
 
@@ -96,7 +99,17 @@ async function writeOneLine(
   const [best] = await runInTurns(choose(source, LONGEST_LINE_TOKENS), signal);
   const line = best ?? source.newest;
   const text = line < 0 ? '' : renderLines(showFragments(source, [line]));
-  return (await counter.clipStart(text, maxTokens - 1)).trimEnd();
+  const fitting = (await counter.clipStart(text, maxTokens - 1)).trimEnd();
+  if (fitting.length === text.trimEnd().length) return fitting;
+  return cutBetweenValues(await counter.clipStart(text, maxTokens - GAP_TOKENS));
+}
+
+/** Places between two values of a line. A part of a value would be another value. */
+const BETWEEN_VALUES = /[,;]|\s(?=[\w."'-]+\s?[:=])/g;
+
+function cutBetweenValues(text: string): string {
+  const last = [...text.matchAll(BETWEEN_VALUES)].at(-1)?.index ?? text.lastIndexOf(' ');
+  return `${(last > 0 ? text.slice(0, last) : text).trimEnd()} ${GAP}`;
 }
 
 function countExactly(counter: Counter, { ledger, tokens }: SummarySource, chosen: readonly number[]): void {

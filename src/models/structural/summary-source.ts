@@ -57,26 +57,48 @@ export function* readSource({
   const isOpen = new Uint8Array(fragments.length);
   const shown: number[] = [];
   let newest = -1;
-  for (const [index, { message, part, text }] of fragments.entries()) {
+  for (const [index, fragment] of fragments.entries()) {
+    const { message, part, text } = fragment;
     if (endsSlice(index)) yield;
     tokens[index] = estimateTokens(text) + 1;
-    const isShown = message < request.length || message >= firstKept || (part === 'user' && userTexts.includes(text));
+    const isShown =
+      message < request.length ||
+      message >= firstKept ||
+      (part === 'user' && isCopied(fragment, all[message], userTexts));
     if (message >= request.length && message < end && text.trim() !== '') newest = index;
     if (isShown) shown.push(index);
     else if (message < end && stale[index] === 0 && !(part === 'result' && superseded.has(message)) && !isFrame(text))
       isOpen[index] = 1;
   }
+  openOwners(fragments, shown, isOpen);
   return {
     ledger,
     messages: all,
     firstSeq: range.from - request.length,
     values,
     tokens,
-    shown,
+    shown: shown.filter((index) => isOpen[index] === 0),
     isOpen,
     newest,
     calls: findCalls(ledger, all),
   };
+}
+
+/** The owner of a record stands beside it, although the copy of a user's text has the owner, too. */
+function openOwners(fragments: readonly Fragment[], shown: readonly number[], isOpen: Uint8Array): void {
+  const copied = new Set(shown.filter((index) => (fragments[index] as Fragment).part === 'user'));
+  for (const [index, { part, owner }] of fragments.entries()) {
+    if (part !== 'user' || isOpen[index] === 0) continue;
+    for (let at = owner; at >= 0; at = (fragments[at] as Fragment).owner) if (copied.has(at)) isOpen[at] = 1;
+  }
+}
+
+/** Characters before a fragment that show whether a copy has this fragment, and not another with the same text. */
+const CONTEXT_CHARS = 60;
+
+function isCopied({ start, end }: Fragment, message: Message | undefined, userTexts: string): boolean {
+  const { content = '' } = message ?? {};
+  return userTexts.includes(content.slice(Math.max(0, start - CONTEXT_CHARS), end));
 }
 
 /** Calls of a source with their results. */

@@ -1,3 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { readRecords } from '../../domain/evidence/read-records.ts';
+import type { TextRecord } from '../../domain/evidence/records.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 
@@ -130,12 +133,73 @@ function render({ seq, text }: UserText): string {
   return `${seq}: ${text}`;
 }
 
-/** Keeps the start and the end. */
+/** Keeps the start and the end. The start takes the room that the end leaves. */
 async function clip(counter: TokenCounter, { seq, text }: UserText, maxTokens: number): Promise<string> {
   const room = maxTokens - counter.countSync(`${seq}: `) - GAP_TOKENS;
-  const start = await counter.clipStart(text, Math.ceil(room * START_SHARE));
-  const end = await counter.clipEnd(text.slice(start.length), room - Math.ceil(room * START_SHARE));
-  return `${seq}: ${start.trimEnd()} ${GAP} ${end.trimStart()}`;
+  const records = await readAll(text);
+  const first = await counter.clipStart(text, Math.ceil(room * START_SHARE));
+  const last = await counter.clipEnd(text.slice(first.length), room - Math.ceil(room * START_SHARE));
+  const end = cutEnd(text, records, { from: endOfStart(text, records, first.length), to: text.length - last.length });
+  const rest = await counter.clipStart(text.slice(0, text.length - last.length), room - (await counter.count(end)));
+  const start = text.slice(0, endOfStart(text, records, rest.length));
+  const gap = text.charAt(start.length) === '\n' ? `\n${GAP}\n` : ` ${GAP} `;
+  return `${seq}: ${start.trimEnd()}${gap}${end.trimStart()}`.trimEnd();
+}
+
+/** Records that are read between two turns of the event loop. */
+const RECORDS_A_TURN = 256;
+
+async function readAll(text: string): Promise<TextRecord[]> {
+  const records: TextRecord[] = [];
+  for (const record of readRecords({ part: 'user', text })) {
+    records.push(record);
+    if (records.length % RECORDS_A_TURN === 0) await nextTurn();
+  }
+  return records;
+}
+
+/** @returns the end of the last record before `limit`. A sentence may be cut between words, because its subject stands first */
+function endOfStart(text: string, records: readonly TextRecord[], limit: number): number {
+  const before = records.reduce((end, record) => (record.end <= limit ? Math.max(end, record.end) : end), 0);
+  const at = records.findIndex(({ start, end }) => start < limit && end > limit);
+  if (before > 0 && !isSentence(records, at)) return before;
+  const space = text.charAt(limit) === ' ' ? limit : text.lastIndexOf(' ', limit - 1);
+  return Math.max(before, isSentence(records, at) || !text.includes(',') ? space : text.lastIndexOf(',', limit - 1));
+}
+
+/** Returns true for a part of a line, and for a line that is all of the text. */
+function isSentence(records: readonly TextRecord[], at: number): boolean {
+  const { line, field } = records[at] ?? {};
+  if (field !== undefined || line === undefined) return false;
+  return records.length === 1 || [at - 1, at + 1].some((other) => records[other]?.line === line);
+}
+
+/** Place of the gap between two pieces of a text. */
+interface Gap {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Cuts the end of a text so that it begins with a record whose owner is shown, or with the owner of its first record. */
+function cutEnd(text: string, records: readonly TextRecord[], { from, to }: Gap): string {
+  const isFree = ({ owner }: TextRecord): boolean => owner === undefined || owner.end <= from;
+  const owned = records.find(({ start }) => start >= to);
+  // A long sentence may be cut. A part of another record would be a part of a value.
+  const last = records.length - 1;
+  if (owned === undefined)
+    return isSentence(records, last) && isFree(records[last] as TextRecord) ? text.slice(to) : '';
+  const free = records.find((record) => record.start >= to && isFree(record));
+  const end = free === undefined ? '' : text.slice(free.start);
+  const named = nameOwner(owned, text.slice(owned.start));
+  return end.length >= named.length / 2 ? end : named;
+}
+
+/** Writes the owner of a record before a text that begins with the record. @returns '' if the owner is longer than the text */
+function nameOwner({ owner }: TextRecord, text: string): string {
+  const owners: string[] = [];
+  for (let next = owner; next !== undefined; next = next.owner) owners.unshift(next.text.trim());
+  const named = owners.join(` ${GAP} `);
+  return named.length > text.length ? '' : `${named} ${GAP} ${text}`;
 }
 
 function describeLeft(count: number): string {

@@ -69,6 +69,38 @@ test('reads an exported session of opencode', () => {
   expect(outline(read?.messages ?? [])).toEqual(CALLED);
 });
 
+test('keeps the pictures of a result of opencode, and leaves out messages that were taken back', () => {
+  const attachments = [{ type: 'file', mime: 'image/png', url: 'data:image/png;base64,AA==' }];
+  const state = { status: 'completed', input: { path: 'a.png' }, output: 'Read.', attachments };
+  const user = (id: string, text: string): object => ({ info: { id, role: 'user' }, parts: [{ type: 'text', text }] });
+  const [read] = readDocument({
+    info: { id: 'ses_2', revert: { messageID: 'm3' } },
+    messages: [
+      user('m1', 'Look.'),
+      { info: { id: 'm2', role: 'assistant' }, parts: [{ type: 'tool', callID: 'c1', tool: 'read', state }] },
+      user('m3', 'Taken back.'),
+      user('m4', 'Taken back, too.'),
+    ],
+  });
+  expect(read?.messages.map(({ role, content }) => [role, content])).toEqual([
+    ['user', 'Look.'],
+    ['assistant', ''],
+    ['tool', 'Read.'],
+  ]);
+  expect(read?.messages[2]?.parts).toEqual([
+    { type: 'text', text: 'Read.' },
+    { type: 'image', mediaType: 'image/png', url: 'data:image/png;base64,AA==' },
+  ]);
+  expect(read?.notes).toEqual([
+    {
+      at: 'messages[2]',
+      kind: 'left_out',
+      what: 'messages that were taken back are not part of the conversation',
+      count: 2,
+    },
+  ]);
+});
+
 const GEMINI_CALL = { id: 'c1', name: 'bash', args: { command: 'ls' } };
 const RESPONSE = { functionResponse: { id: 'c1', name: 'bash', response: { output: 'a.ts' } } };
 const GEMINI_MESSAGES = [

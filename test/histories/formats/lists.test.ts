@@ -212,3 +212,52 @@ test('reads a ShareGPT file with a conversation per line', () => {
     ['b', ['system', 'user']],
   ]);
 });
+
+test('reads answers of Anthropic as they came, with the facts beside their content', () => {
+  const [read] = readDocument([
+    { role: 'user', content: 'Go on.' },
+    {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      content: [
+        { type: 'compaction', content: 'A summary.' },
+        { type: 'fallback', from: { model: 'm' }, to: { model: 'n' } },
+        { type: 'text', text: 'Done.' },
+      ],
+      stop_reason: 'end_turn',
+      stop_details: { type: 'x' },
+      container: { id: 'container_1' },
+      context_management: { applied_edits: [] },
+      usage: {},
+    },
+  ]);
+  expect(outline(read?.messages ?? [])).toEqual([
+    { role: 'user', content: 'Go on.' },
+    { role: 'assistant', content: 'A summary.\nDone.' },
+  ]);
+  expect(read?.notes).toMatchObject([
+    { at: '[1].content[0]', kind: 'mapped', what: 'a summary of the provider is kept as a text' },
+    { at: '[1].content[1]', kind: 'left_out' },
+  ]);
+});
+
+const HUMAN = { type: 'human', content: 'Hi' };
+const AI = { type: 'ai', content: 'Hello.', tool_calls: [] };
+
+test('reads the messages of a run of LangSmith, and of states of which the last has none', () => {
+  const [run] = readDocument({ id: 'run-1', inputs: { messages: [HUMAN] }, outputs: { messages: [HUMAN, AI] } });
+  const [states] = readDocument([
+    { values: { messages: [HUMAN] } },
+    { values: { messages: [HUMAN, AI] } },
+    { values: { __interrupt__: [] } },
+  ]);
+  for (const read of [run, states]) {
+    expect(read?.format).toBe('langchain');
+    expect(outline(read?.messages ?? [])).toEqual([
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: 'Hello.' },
+    ]);
+  }
+});

@@ -89,6 +89,105 @@ test('reads the items of a Codex rollout, and counts its other records by their 
   ]);
 });
 
+function item(payload: object): object {
+  return { type: 'response_item', payload };
+}
+
+function said(role: string, text: string): object {
+  return item({ type: 'message', role, content: [{ type: 'input_text', text }] });
+}
+
+function event(type: string, fields: object = {}): object {
+  return { type: 'event_msg', payload: { type, ...fields } };
+}
+
+test('leaves out the turns of a rollout that the user took back', () => {
+  const [read] = readLines(
+    { type: 'session_meta', payload: { id: 'r-2' } },
+    said('user', '<environment_context>'),
+    said('user', 'First.'),
+    event('user_message', { message: 'First.' }),
+    said('assistant', 'One.'),
+    said('user', '<environment_context>'),
+    said('user', 'Second.'),
+    event('user_message', { message: 'Second.' }),
+    item({ type: 'function_call', call_id: 'c1', name: 'read', arguments: '{}' }),
+    item({ type: 'function_call_output', call_id: 'c1', output: 'A' }),
+    event('thread_rolled_back', { num_turns: 1 }),
+    said('user', 'Third.'),
+    event('user_message', { message: 'Third.' }),
+  );
+  expect(outline(read?.messages ?? [])).toEqual([
+    { role: 'user', content: '<environment_context>' },
+    { role: 'user', content: 'First.' },
+    { role: 'assistant', content: 'One.' },
+    { role: 'user', content: '<environment_context>' },
+    { role: 'user', content: 'Third.' },
+  ]);
+  expect(read?.notes.at(-1)).toEqual({
+    at: 'line 7',
+    kind: 'left_out',
+    what: 'messages that were taken back are not part of the conversation',
+    count: 3,
+  });
+});
+
+test('keeps the texts that other agents sent, and leaves out those that only the provider can read', () => {
+  const [read] = readLines(
+    { type: 'session_meta', payload: { id: 'r-3' } },
+    item({
+      type: 'agent_message',
+      author: 'lead',
+      recipient: 'worker',
+      content: [
+        { type: 'input_text', text: 'Look at a.ts.' },
+        { type: 'encrypted_content', encrypted_content: 'xyz' },
+      ],
+    }),
+    {
+      type: 'inter_agent_communication',
+      payload: { author: 'lead', recipient: 'worker', content: 'And b.ts.' },
+    },
+    item({
+      type: 'agent_message',
+      author: 'lead',
+      content: [{ type: 'encrypted_content', encrypted_content: 'xyz' }],
+    }),
+    said('assistant', 'Done.'),
+  );
+  expect(outline(read?.messages ?? [])).toEqual([
+    { role: 'user', content: 'lead: Look at a.ts.' },
+    { role: 'user', content: 'lead: And b.ts.' },
+    { role: 'assistant', content: 'Done.' },
+  ]);
+  expect(read?.notes.slice(1)).toMatchObject([
+    { at: 'line 2.content[1]', kind: 'left_out', count: 2 },
+    { at: 'line 2', kind: 'mapped', what: 'a message of another agent is kept as a user message', count: 2 },
+  ]);
+});
+
+test('reads the messages that a summary stands for, if a rollout has no others', () => {
+  const compacted = (history: readonly object[]): object => ({
+    type: 'compacted',
+    payload: { message: 'S', replacement_history: history },
+  });
+  const kept = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Kept.' }] };
+  const meta = { type: 'session_meta', payload: { id: 'r-4' } };
+  const [fork] = readLines(meta, compacted([kept]), said('user', 'Next.'));
+  expect(outline(fork?.messages ?? [])).toEqual([
+    { role: 'user', content: 'Kept.' },
+    { role: 'user', content: 'Next.' },
+  ]);
+  const [whole] = readLines(meta, said('user', 'First.'), compacted([kept]), said('user', 'Next.'));
+  expect(outline(whole?.messages ?? [])).toEqual([
+    { role: 'user', content: 'First.' },
+    { role: 'user', content: 'Next.' },
+  ]);
+  expect(whole?.notes.at(-1)).toMatchObject({
+    what: 'summaries of messages that are in the file are not part of the conversation',
+  });
+});
+
 test('reads a rollout of an old version, whose items have no payload', () => {
   const [read] = readLines({ id: 'r-0', timestamp: 't', instructions: null }, { record_type: 'state' }, ...ITEMS);
   expect(read).toMatchObject({ format: 'codex', id: 'r-0' });
@@ -103,6 +202,45 @@ test('keeps an item of a call that is new, with all its fields as arguments', ()
   expect(outline(read?.messages ?? [])).toEqual([
     { role: 'assistant', content: '', calls: [['d1', 'drone', '{"height":3,"place":"yard"}']] },
     { role: 'tool', content: 'up', toolCallId: 'd1' },
+  ]);
+});
+
+test('pairs a call with its result, if neither has the id of a call', () => {
+  const search = { type: 'tool_search_call', call_id: null, execution: 'server', arguments: { paths: ['weather'] } };
+  const found = { type: 'tool_search_output', call_id: null, execution: 'server', tools: [{ name: 'weather' }] };
+  const [read] = readDocument([
+    { ...search, id: 'tsc_1' },
+    { ...found, id: 'tso_1' },
+    { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'weather', arguments: '{}' },
+    { type: 'function_call_output', id: 'fco_1', call_id: 'c1', output: '21' },
+  ]);
+  expect(read?.messages.map(({ role, toolCallId, toolCalls }) => [role, toolCallId ?? toolCalls?.[0]?.id])).toEqual([
+    ['assistant', 'tsc_1'],
+    ['tool', 'tsc_1'],
+    ['assistant', 'c1'],
+    ['tool', 'c1'],
+  ]);
+});
+
+test('reads a program of the model that calls tools, and its result', () => {
+  const caller = { type: 'program', caller_id: 'p1' };
+  const [read] = readDocument([
+    { type: 'program', id: 'cm_1', call_id: 'p1', code: 'await tools.stock()', fingerprint: 'xyz' },
+    { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'stock', arguments: '{}', caller },
+    { type: 'function_call_output', call_id: 'c1', output: '7', caller },
+    { type: 'program_output', id: 'po_1', call_id: 'p1', result: 'sum 7', status: 'completed' },
+  ]);
+  expect(outline(read?.messages ?? [])).toEqual([
+    {
+      role: 'assistant',
+      content: '',
+      calls: [
+        ['p1', 'program', '{"code":"await tools.stock()"}'],
+        ['c1', 'stock', '{}'],
+      ],
+    },
+    { role: 'tool', content: '7', toolCallId: 'c1' },
+    { role: 'tool', content: 'sum 7', toolCallId: 'p1' },
   ]);
 });
 

@@ -35,7 +35,7 @@ const rowOf = (cells: readonly string[], separator: string): string => cells.joi
 const asObject = (record: SourceRecord) => ({ id: record.id, ...record.fields });
 const note = 'The customer was called twice about the delivery, which was late because of the weather. '.repeat(3);
 
-export const FORMS: readonly RecordForm[] = [
+const SIMPLE: readonly RecordForm[] = [
   { name: 'compact JSON', write: (all) => JSON.stringify(all.map(asObject)) },
   {
     name: 'indented JSON',
@@ -169,6 +169,146 @@ export const FORMS: readonly RecordForm[] = [
   },
 ];
 
+/** Forms in which a line, a sentence or an element of each record repeats. */
+const REPEATED: readonly RecordForm[] = [
+  {
+    name: 'an INI file',
+    write: (all) =>
+      all
+        .map((one) => [`[invoice "${one.id}"]`, ...pairs(one).map((pair) => pair.join(' = '))].join('\n'))
+        .join('\n\n'),
+  },
+  {
+    name: 'TOML',
+    write: (all) =>
+      all
+        .map((one) =>
+          ['[[invoices]]', `id = "${one.id}"`, ...pairs(one).map(([key, value]) => `${key} = "${value}"`)].join('\n'),
+        )
+        .join('\n\n'),
+  },
+  {
+    name: 'rows of psql in columns',
+    write: (all) =>
+      all
+        .map((one, at) =>
+          [
+            `-[ RECORD ${at + 1} ]------`,
+            `id       | ${one.id}`,
+            ...pairs(one).map(([key, value]) => `${key.padEnd(9)}| ${value}`),
+          ].join('\n'),
+        )
+        .join('\n'),
+  },
+  {
+    name: 'rows of mysql in columns',
+    write: (all) =>
+      all
+        .map((one, at) =>
+          [
+            `******** ${at + 1}. row ********`,
+            `       id: ${one.id}`,
+            ...pairs(one).map(([key, value]) => `${key.padStart(9)}: ${value}`),
+          ].join('\n'),
+        )
+        .join('\n'),
+  },
+  {
+    name: 'a calendar',
+    write: (all) =>
+      all
+        .map((one) =>
+          ['BEGIN:VINVOICE', `UID:${one.id}`, ...pairs(one).map((pair) => pair.join(':')), 'END:VINVOICE'].join('\n'),
+        )
+        .join('\n'),
+  },
+  {
+    name: 'stack traces',
+    write: (all) =>
+      all
+        .map((one) =>
+          [`ERROR invoice ${one.id} failed`, ...pairs(one).map((pair) => `    at ${pair.join('=')}`)].join('\n'),
+        )
+        .join('\n'),
+  },
+  {
+    name: 'a tree',
+    write: (all) =>
+      `.\n${all.map((one) => [`├── ${one.id}`, ...pairs(one).map((pair) => `│   ├── ${pair.join('=')}`)].join('\n')).join('\n')}`,
+  },
+  {
+    name: 'prose in one paragraph',
+    write: (all) =>
+      all
+        .map((one) =>
+          [
+            `Invoice ${one.id} is in the list of this week.`,
+            ...pairs(one).map(([key, value]) => `Its ${key} is given as "${value}" in the books.`),
+          ].join(' '),
+        )
+        .join(' '),
+  },
+  {
+    name: 'prose without blank lines',
+    write: (all) =>
+      all
+        .map((one) =>
+          [
+            `Invoice ${one.id} is in the list of this week.`,
+            ...pairs(one).map(([key, value]) => `Its ${key} is given as "${value}" in the books.`),
+          ].join('\n'),
+        )
+        .join('\n'),
+  },
+  {
+    name: 'e-mails',
+    write: (all) =>
+      all
+        .map((one) =>
+          [
+            'From: clerk@x.example',
+            `Subject: ${one.id}`,
+            '',
+            'Dear all,',
+            '',
+            ...pairs(one).map(([key, value]) => `the ${key} is given as "${value}".\n`),
+          ].join('\n'),
+        )
+        .join('\n'),
+  },
+  {
+    name: 'a table of HTML over several lines',
+    write: (all) =>
+      `<table>\n${all.map((one) => ['<tr>', `  <td>${one.id}</td>`, ...pairs(one).map((pair) => `  <td>${pair.join(': ')}</td>`), '</tr>'].join('\n')).join('\n')}\n</table>`,
+  },
+  {
+    name: 'XML in one line',
+    write: (all) =>
+      `<invoices>${all
+        .map(
+          (one) =>
+            `<invoice><id>${one.id}</id>${pairs(one)
+              .map(([key, value]) => `<${key}>${value}</${key}>`)
+              .join('')}</invoice>`,
+        )
+        .join('')}</invoices>`,
+  },
+  {
+    name: 'XML with indentation',
+    write: (all) =>
+      `<invoices>\n${all.map((one) => [`  <invoice id="${one.id}">`, ...pairs(one).map(([key, value]) => `    <${key}>${value}</${key}>`), '  </invoice>'].join('\n')).join('\n')}\n</invoices>`,
+  },
+  {
+    name: 'blocks between rules',
+    write: (all) =>
+      all
+        .map((one) => [`Invoice ${one.id}`, ...pairs(one).map((pair) => pair.join(': '))].join('\n'))
+        .join('\n----------\n'),
+  },
+];
+
+export const FORMS: readonly RecordForm[] = [...SIMPLE, ...REPEATED];
+
 /** A field with its value, as a reader understands it: said of the identity that was named last. */
 export interface Statement {
   readonly id: string | undefined;
@@ -178,7 +318,7 @@ export interface Statement {
 
 const IDENTITY = /INV-\d{4}/;
 const TOKEN = new RegExp(
-  `(?<id>INV-\\d{4})|["'*]{0,2}(?<key>${KEYS.join('|')})["'*]{0,2}(?: is given as |\\s?[:=]\\s?)["']?(?<value>[A-Z]\\. [A-Z][a-z]+|on hold|[A-Za-z]+(?: [A-Z][a-z]+)?|\\d+)`,
+  `(?<id>INV-\\d{4})|["'*]{0,2}(?<key>${KEYS.join('|')})["'*]{0,2}(?: is given as |\\s?[:=]\\s?|\\s*(?<=^\\w+\\s*)\\| |>)["']?(?<value>[A-Z]\\. [A-Z][a-z]+|on hold|[A-Za-z]+(?: [A-Z][a-z]+)?|\\d+)`,
   'g',
 );
 

@@ -6,6 +6,7 @@ import { contextOfLog } from '../../../src/domain/context.ts';
 import { buildLog, type Message } from '../../../src/domain/message.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
+import { copyUserTexts } from '../../../src/workers/summarization/user-texts.ts';
 import { weighText } from '../../domain/passes.ts';
 import { ballast, type Fixture, openFixture, round, say, summary } from './sequence-messages.ts';
 import { anyRecords, FORMS, isTrue, readStatements, type SourceRecord } from './stated-fields.ts';
@@ -36,7 +37,7 @@ function messagesOf(text: string): Message[] {
   ];
 }
 
-describe.each(FORMS)('records in $name', ({ write }) => {
+describe.each(FORMS)('records in $name', ({ name, write }) => {
   test('a structural summary says of each record only what the source says of it', async () => {
     await fc.assert(
       fc.asyncProperty(anyRecords, anyBudget, async (records, maxTokens) => {
@@ -53,6 +54,41 @@ describe.each(FORMS)('records in $name', ({ write }) => {
         const first = await fixture.write({ messages: messagesOf(write(records)), maxTokens: 2 * maxTokens });
         const answer = await fixture.summarize({ messages: [summary(first), ballast(120)], maxTokens });
         expect(answer.status === 'written' ? findFalse(answer.text, records) : []).toEqual([]);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  // The form names a record behind its fields, so that the start of a cut record is nameless.
+  test.skipIf(name === 'nested JSON')(
+    'a clipped text of a user says of each record only what the source says of it',
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(anyRecords, anyBudget, async (records, maxTokens) => {
+          const messages: Message[] = [{ role: 'user', content: write(records) }];
+          const log = buildLog(messages.map((message) => ({ message, ...weighText(message) })));
+          const copied = (await copyUserTexts(fixture.counter, log, maxTokens)) ?? '';
+          // A value before the gap may be cut off, and so may the name of the only record that stays.
+          const said = findFalse(copied.replace(/^1: /m, ''), records).filter((one) => {
+            const { id, value } = JSON.parse(one) as { id?: string; value: string };
+            return id !== undefined && !copied.includes(`${value} …`) && !copied.includes(`${value}. …`);
+          });
+          expect(said, copied).toEqual([]);
+        }),
+        { numRuns: 15 },
+      );
+    },
+  );
+
+  test('a summary of a clipped text of a user says of each record only what the source says of it', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyRecords, anyBudget, async (records, maxTokens) => {
+        const messages: Message[] = [{ role: 'user', content: write(records) }, ballast(120)];
+        const log = buildLog(messages.map((message) => ({ message, ...weighText(message) })));
+        const userTexts = (await copyUserTexts(fixture.counter, log, maxTokens)) ?? '';
+        const answer = await fixture.summarize({ messages, maxTokens, userTexts });
+        const text = answer.status === 'written' ? answer.text.replaceAll(/^user \d+: (?:… )?/gm, '') : '';
+        expect(findFalse(text, records), text).toEqual([]);
       }),
       { numRuns: 15 },
     );
@@ -77,4 +113,24 @@ describe.each(FORMS)('records in $name', ({ write }) => {
 
 test('the properties above checked enough statements', () => {
   expect(stated).toBeGreaterThan(MIN_STATEMENTS);
+});
+
+describe.each([
+  ['in the same block', 'Never do any of these:\n'],
+  ['behind a blank line', 'Never do any of these:\n\n'],
+  ['in a sentence', 'I read your plan twice, and it is good. Even so, you must never do one of these things.\n'],
+  ['of a paragraph', `${'I read your plan twice, and it is good. '.repeat(8)}Even so, you must never do these:\n\n`],
+])('items of a list below a negation %s', (_where, head) => {
+  const items = Array.from({ length: 30 }, (_, at) => `- delete the table customers_${at} of shop_${at}`);
+  const text = `Hello.\n\n${head}${items.join('\n')}\n\nThanks.`;
+
+  test.each([40, 80, 160, 320])('stay with the negation at %i tokens', async (maxTokens) => {
+    const said: Message = { role: 'user', content: text };
+    const log = buildLog([{ message: said, ...weighText(said) }]);
+    const copied = (await copyUserTexts(fixture.counter, log, maxTokens)) ?? '';
+    const answer = await fixture.summarize({ messages: [said, ballast(120)], maxTokens, userTexts: copied });
+    const shown = [copied, answer.status === 'written' ? answer.text : ''];
+    const listed = shown.filter((one) => one.includes('- delete'));
+    expect(listed.filter((one) => !/never[\s\S]*- delete/i.test(one))).toEqual([]);
+  });
 });

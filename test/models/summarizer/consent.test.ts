@@ -155,17 +155,16 @@ it('a user’s message that stands before the summary is quoted again as a const
   expect((answer as { text: string }).text).not.toContain('## User requests');
 });
 
-it('a structural summary names the message of each line of a user, and shows where the line was cut', async () => {
+it('a structural summary names the message of a user, and shows the items of a list behind the words that say what they are', async () => {
   const said = `Please do none of this:\n\n${['delete order_17', 'delete order_18', 'delete order_19'].join('\n')}\n\nThanks.`;
   const messages: Message[] = [{ role: 'user', content: said }, say(prose(400)), say('I look at order_18.')];
   const summarizer = createStructuralSummarizer({ counter: await loadTokenCounter('o200k_base') });
   const signal = new AbortController().signal;
   const later = [say('Next is order_18.'), say('order_18 stays.')];
   const answer = await summarizer.summarize({ range: { from: 7, to: 9 }, messages, later, maxTokens: 100, signal });
-  const lines = (answer as { text: string }).text.split('\n').filter((line) => line.startsWith('user'));
-  expect(lines).not.toEqual([]);
-  for (const line of lines) expect(line).toMatch(/^user 7: /);
-  expect(lines.join('\n')).toMatch(/^user 7: … delete order_18 …$/m);
+  const { text } = answer as { text: string };
+  expect(text.match(/^user .*$/gm)).toEqual([expect.stringMatching(/^user 7: Please do none of this:/)]);
+  expect(text.indexOf('do none of this')).toBeLessThan(text.indexOf('delete order_18'));
 });
 
 const subject = fc.constantFrom(
