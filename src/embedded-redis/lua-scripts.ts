@@ -8,11 +8,13 @@ import { type Reply, ReplyError, Status } from './reply.ts';
 export type RunCommand = (name: string, args: string[]) => Reply;
 
 /** As Redis does: no libraries of files and processes, and no global variables besides those that are here. */
-const SANDBOX = `io, os, package, require, module, dofile, loadfile, print, newproxy = nil
-setmetatable(_G, {
-  __index = function(_, name) error('Script attempted to access nonexistent global variable \\'' .. tostring(name) .. '\\'', 2) end,
-  __newindex = function(_, name) error('Attempt to modify a readonly table', 2) end,
-})`;
+const SANDBOX = [
+  'io, os, package, require, module, dofile, loadfile, print, newproxy = nil',
+  'setmetatable(_G, {',
+  `__index = function(_, name) error("Script attempted to access nonexistent global variable '" .. tostring(name) .. "'", 2) end,`,
+  `__newindex = function() error('Attempt to modify a readonly table', 2) end`,
+  '})',
+].join('\n');
 
 let loading: Promise<LuaScripts> | undefined;
 
