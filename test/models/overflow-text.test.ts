@@ -51,6 +51,12 @@ it.each([
     'The parameter `max_tokens` specified in the request are not valid: integer above maximum value, expected a value <= 32768, but got 65536',
   ],
   ['fatal', 'max_output_tokens exceeds the limit of the model (8192)'],
+  ['fatal', 'Invalid max_tokens value, the valid range of max_tokens is [1, 8192]'],
+  ['fatal', 'Invalid value for maxOutputTokens: supported range is from 1 (inclusive) to 65537 (exclusive).'],
+  [
+    'fatal',
+    '`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window` for this model',
+  ],
   ['invalid', '`max_tokens` must be greater than `thinking.budget_tokens`'],
   ['invalid', 'thinking.enabled.budget_tokens: Input should be greater than or equal to 1024'],
   ['invalid', 'messages.3.content.0.text: cannot parse: "the prompt is too long, said the error"'],

@@ -46,7 +46,7 @@ const SUBJECT_CHARS = 48;
 function subjectOf(sentence: string): string | undefined {
   const start = sentence.slice(0, SUBJECT_CHARS).trimStart();
   const before = start.slice(0, Math.max(0, start.search(/\p{N}/u)));
-  return /\p{L}[_-]?$/u.test(before) ? before : undefined;
+  return /\p{L}[_-]$|\s\p{L}+$/u.test(before) ? before : undefined;
 }
 
 /** @returns the place of a sentence in the text that begins with the subject, or −1 */

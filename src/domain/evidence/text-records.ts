@@ -12,6 +12,13 @@ const MAX_ROW_CHARS = 1_000;
 const MAX_LEVELS = 3;
 /** Ends a line that a list follows, perhaps behind a blank line. */
 const LIST_LEAD = /[:：]\s*$/;
+const CODE = /[(){}[\]=<>;"`]/;
+
+/** Returns true for words before a colon. */
+function announces(text: string): boolean {
+  return text.length <= WHOLE_CHARS && LIST_LEAD.test(text) && /\S\s+\S/.test(text) && !CODE.test(text);
+}
+
 /** Lines that are read to find the form of the records. */
 const FORM_LINES = 200;
 const JSON_START = /^\s*[[{]/;
@@ -36,6 +43,7 @@ export class TextReader {
   #isAfterBlank = false;
   /** Line or sentence before a list. It may say that the items are forbidden. */
   #listLead: TextRecord | undefined;
+  #announces = false;
   /** Kind of a block of which more lines follow. */
   #continues: BlockKind | undefined;
   /** Names of the columns of a table. */
@@ -70,7 +78,9 @@ export class TextReader {
         this.#at = line.next;
         this.#continues = undefined;
         this.#isAfterBlank = true;
-        if (!LIST_LEAD.test(this.#listLead?.text ?? '')) this.#listLead = undefined;
+        // The lines that are announced may begin behind a blank line, and end with the next one.
+        const isLead = this.#reader.last === this.#listLead && LIST_LEAD.test(this.#listLead?.text ?? '');
+        if (!isLead) [this.#listLead, this.#announces] = [undefined, false];
         continue;
       }
       if (!this.#readJson(line) && !this.#readHeading(line)) this.#readChunk(line);
@@ -197,11 +207,13 @@ export class TextReader {
     }
   }
 
-  /** An item of a list belongs to the line before the list. */
+  /** An item of a list belongs to the line before the list, and so does a line below words such as `None of this:`. */
   #addText(line: Line, placed: Placed): void {
-    const lead = isItem(line.text) ? this.#listLead : undefined;
+    const lead = isItem(line.text) || this.#announces ? this.#listLead : undefined;
     this.#reader.addLines(line, lead === undefined ? placed : { owner: lead, depth: lead.depth + 1 });
-    if (!isItem(line.text)) this.#listLead = this.#reader.last;
+    if (lead !== undefined || isItem(line.text)) return;
+    this.#listLead = this.#reader.last;
+    this.#announces = announces(line.text);
   }
 
   #addPair(line: Line): void {

@@ -46,9 +46,10 @@ function fold(text: string): string {
 }
 
 /** A text that begins like a mark gets the mark of its own part, so that data cannot pose as another's words. */
-function markLine({ text, first }: RecordLine<ShownFragment>, continues: boolean): string {
+function markLine({ text: line, first }: RecordLine<ShownFragment>, continues: boolean): string {
   const { part, owner, status, person } = first;
-  if (continues && !MARK.test(text)) return text;
+  const text = line.trimStart();
+  if (continues && !MARK.test(text)) return line;
   // Only the start of a call names its tool.
   const mark = part === 'call' && owner >= 0 ? `${MARKS.call}${GAP} ` : (person?.mark ?? MARKS[part]);
   if (!continues && person?.isCutBefore === true) return `${mark}${GAP} ${text}`;

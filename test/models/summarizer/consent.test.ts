@@ -157,14 +157,12 @@ it('a user’s message that stands before the summary is quoted again as a const
 
 it('a structural summary names the message of a user, and shows the items of a list behind the words that say what they are', async () => {
   const said = `Please do none of this:\n\n${['delete order_17', 'delete order_18', 'delete order_19'].join('\n')}\n\nThanks.`;
-  const messages: Message[] = [{ role: 'user', content: said }, say(prose(400)), say('I look at order_18.')];
+  const messages: Message[] = [{ role: 'user', content: said }, say(prose(600)), say('I look at order_18.')];
   const summarizer = createStructuralSummarizer({ counter: await loadTokenCounter('o200k_base') });
   const signal = new AbortController().signal;
   const later = [say('Next is order_18.'), say('order_18 stays.')];
-  const answer = await summarizer.summarize({ range: { from: 7, to: 9 }, messages, later, maxTokens: 100, signal });
-  const { text } = answer as { text: string };
-  expect(text.match(/^user .*$/gm)).toEqual([expect.stringMatching(/^user 7: Please do none of this:/)]);
-  expect(text.indexOf('do none of this')).toBeLessThan(text.indexOf('delete order_18'));
+  const answer = await summarizer.summarize({ range: { from: 7, to: 9 }, messages, later, maxTokens: 130, signal });
+  expect((answer as { text: string }).text).toMatch(/^user 7: Please do none of this: …\n\s*delete order_18 …$/m);
 });
 
 const subject = fc.constantFrom(
