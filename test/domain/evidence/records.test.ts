@@ -18,6 +18,17 @@ const recordsOf = (text: string, isMarked = false): TextRecord[] => [
 ];
 const textsOf = (text: string, isMarked = false): string[] => recordsOf(text, isMarked).map((record) => record.text);
 
+/** Texts of the owners of each record, by its text. */
+function ownersOf(text: string): Map<string, string[]> {
+  return new Map(
+    recordsOf(text).map(({ text: line, owner }) => {
+      const owners: string[] = [];
+      for (let at = owner; at !== undefined; at = at.owner) owners.push(at.text);
+      return [line, owners];
+    }),
+  );
+}
+
 /** Texts of JSON, prose, tables and anything else, whole and cut. */
 const anyText = fc.oneof(
   fc.string({ maxLength: 400 }),
@@ -145,4 +156,65 @@ test.each([
   ['{1: 2}', 'has no key'],
 ])('a text that begins as JSON and %s is read: %s', (text) => {
   expect(textsOf(text).length).toBeGreaterThan(0);
+});
+
+test.each([
+  [
+    'named by a line behind the first one',
+    ['From alice', 'ref: A-1', 'total: 5', 'From bob', 'ref: A-2', 'total: 6', 'From carol', 'ref: A-3', 'total: 7'],
+    ['total: 7', ['From carol', 'ref: A-3']],
+  ],
+  [
+    'with equal first lines',
+    ['BEGIN', 'ref: A-1', 'total: 5', 'END', 'BEGIN', 'ref: A-2', 'total: 6', 'END', 'BEGIN', 'ref: A-3', 'total: 7'],
+    ['total: 7', ['ref: A-3']],
+  ],
+  [
+    'that end with lines of another kind',
+    ['Order 11', 'total: 5', 'Order 12', 'total: 6', 'Order 13', 'total: 7', 'That is all.'],
+    ['total: 7', ['Order 13']],
+  ],
+] as const)('a record of a repeated form %s owns its lines', (_name, lines, [line, owners]) => {
+  const found = ownersOf(lines.join('\n')).get(line) ?? [];
+  for (const owner of owners) expect(found).toContain(owner);
+});
+
+test.each([
+  ['code', 'const a1 = 1;\nconst b2 = 2;\nconst c3 = {\n};\nconst d4 = 4;'],
+  ['lines of one word', 'alpha1\nbeta2\ngamma3'],
+  ['first lines alone', 'Order 1\nOrder 2\nOrder 3\nOrder 4'],
+  ['one record', 'Order 1\ntotal: 5'],
+])('%s is no repeated form', (_name, text) => {
+  for (const owners of ownersOf(text).values()) expect(owners.length).toBeLessThan(2);
+});
+
+test('a long line of markup is read by its elements', () => {
+  const text = `<list>${Array.from({ length: 20 }, (_, at) => `<id>A-${at}</id><total>${at}</total>`).join('')}</list>`;
+  expect(textsOf(text).length).toBeGreaterThan(10);
+});
+
+test('several subjects in a line are records of their own', () => {
+  const said = Array.from({ length: 8 }, (_, at) => `Order A-${at} is paid by the clerk of the shop`).join(', and ');
+  expect(textsOf(`${said}.`).length).toBeGreaterThan(1);
+});
+
+test('a line in a summary without a mark belongs to the first line under a repeated one', () => {
+  const text = '← BEGIN:ORDER\n  UID:A-1\n  total:5\nBEGIN:ORDER\n  UID:A-2\n  total:6';
+  const [last] = recordsOf(text, true).slice(-1);
+  expect(last?.owner?.text.trim()).toBe('UID:A-2');
+});
+
+test.each([
+  ['Please do none of this:\n\ndelete order_17\ndelete order_18\n\nThanks a lot.', 'delete order_18'],
+  ['Never do any of these:\n- delete order_17\n- delete order_18\n\nThanks a lot.', '- delete order_18'],
+])('lines that words before a colon announce belong to these words: %s', (text, line) => {
+  const owners = ownersOf(text);
+  expect(owners.get(line)?.[0]).toMatch(/^(?:Please do none|Never do any)/);
+  expect(owners.get('Thanks a lot.')).toEqual([]);
+});
+
+test('a line that ends with JSON is read as words and fields, and JSON with words behind it as a line', () => {
+  const fields = { id: 'A-1', note: 'two\nlines', list: [1, 2, { of: 'x'.repeat(200) }] };
+  expect(textsOf(`ERROR in the shop ${JSON.stringify(fields)}`)).toContain('"id":"A-1"');
+  expect(textsOf('{"id": "A-1", "of": {"b": 1}} and more')).toEqual(['{"id": "A-1", "of": {"b": 1}} and more']);
 });
