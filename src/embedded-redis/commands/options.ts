@@ -52,10 +52,9 @@ export function wrongNumber(command: string): ReplyError {
 
 /** Reads a pattern of MATCH or KEYS: `*`, `?`, `[ab]` and `\` before a character. */
 export function readPattern(pattern: string): RegExp {
-  const source = pattern.replaceAll(/\\.|[*?]|\[[^\]]{0,64}\]|[.+^${}()|\\/]/gs, (part) => {
+  const source = pattern.replaceAll(/\\.|[*?.+^${}()|\\/]/gs, (part) => {
     if (part === '*') return '.*';
-    if (part === '?') return '.';
-    return part.length > 1 && !part.startsWith('\\') ? part : `\\${part.at(-1)}`;
+    return part === '?' ? '.' : `\\${part.at(-1)}`;
   });
   return new RegExp(`^${source}$`, 's');
 }
