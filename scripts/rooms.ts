@@ -11,8 +11,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   histories: ['domain'],
   tokens: ['domain'],
   redis: ['domain'],
+  'embedded-redis': [],
   workers: ['jobs', 'wire', 'tokens', 'domain'],
-  store: ['redis', 'jobs', 'wire', 'tokens', 'domain'],
+  store: ['redis', 'embedded-redis', 'jobs', 'wire', 'tokens', 'domain'],
   'memory-store': ['jobs', 'wire', 'tokens', 'domain'],
   queue: ['redis', 'jobs', 'wire', 'tokens', 'domain'],
   models: ['jobs', 'wire', 'tokens', 'domain'],
@@ -28,7 +29,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   inbox: ['client', 'jobs', 'domain'],
   reports: ['domain'],
   config: ['redis', 'domain', 'jobs', 'tokens'],
-  'local-redis': ['redis', 'domain'],
+  'local-redis': ['embedded-redis', 'redis', 'domain'],
   runtime: [
     'inbox',
     'workers',
@@ -49,7 +50,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   // The modules of `turnfold/ai-sdk` and `turnfold/mcp`, whose packages are optional.
   'ai-sdk': ['models', 'toolsets', 'domain'],
   mcp: ['toolsets', 'domain'],
-  testing: ['client', 'runtime', 'memory-store', 'workers', 'jobs', 'tokens', 'domain'],
+  testing: ['client', 'runtime', 'store', 'embedded-redis', 'workers', 'jobs', 'tokens', 'domain'],
   // `wire` for contexts in the formats of providers, `models` for the structural summarizer.
   http: ['client', 'histories', 'runtime', 'models', 'config', 'jobs', 'wire', 'tokens', 'domain'],
   // Runs without Redis and Node: a test checks which modules it loads.
@@ -78,7 +79,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 /** npm packages that only the listed rooms may import, so that the other rooms do not depend on them. */
 export const owners: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['queue'],
-  ioredis: ['redis', 'store', 'queue', 'local-redis'],
+  ioredis: ['redis', 'store', 'queue', 'local-redis', 'embedded-redis'],
+  msgpackr: ['embedded-redis'],
+  'wasmoon-lua5.1': ['embedded-redis'],
   openai: ['models'],
   '@anthropic-ai': ['models'],
   '@ai-sdk': ['models/ai-sdk', 'toolsets'],

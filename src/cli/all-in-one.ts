@@ -9,6 +9,7 @@ import { type ConversationRef, DEFAULT_TENANT } from '../domain/ids.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import { findActiveWork } from '../health/active-work.ts';
 import type { LocalRedis } from '../local-redis/local-redis.ts';
+import { SOURCES } from '../local-redis/local-redis.ts';
 import { provideRedis } from '../local-redis/provide-redis.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { startWorkers, type Workers } from '../runtime/start-workers.ts';
@@ -52,7 +53,9 @@ export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllIn
   const closers: (() => Promise<unknown>)[] = [];
   try {
     const wait: Wait = (open) => waitForConfigured({ config, output, signal: interrupted }, open);
-    const redis = await wait(() => provideRedis({ redisUrl, redisTls, log: output.note, signal: interrupted }));
+    const redis = await wait(() =>
+      provideRedis({ redisUrl, redisTls, sources: SOURCES, log: output.note, signal: interrupted }),
+    );
     closers.unshift(() => redis.stop());
     const location = { url: redis.url, tls: redisTls, prefix };
     if (redis.source === 'configured') await wait(() => checkExclusiveUse(location, parts.agents, queueShards));

@@ -1,5 +1,7 @@
-/** Ways to start a temporary Redis, in the order in which they are tried. */
-export const SOURCES = ['path', 'container', 'package'] as const;
+/** Ways to start a temporary Redis of its own process, in the order in which they are tried. */
+export const SERVERS = ['path', 'container', 'package'] as const;
+/** The last way always works. */
+export const SOURCES = [...SERVERS, 'in-process'] as const;
 export type Source = (typeof SOURCES)[number];
 
 export interface LocalRedis {

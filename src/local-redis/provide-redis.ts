@@ -6,10 +6,11 @@ import { useConfiguredRedis } from './configured-redis.ts';
 import { startInContainer } from './container.ts';
 import { startFromPackage } from './debian-package.ts';
 import { LocalRedisError, SourceUnavailableError } from './errors.ts';
+import { startInProcess } from './in-process.ts';
 import {
   DEFAULT_SERVER_ARGS,
   type LocalRedis,
-  SOURCES,
+  SERVERS,
   type Source,
   type SourceRequest,
   type StartSource,
@@ -26,6 +27,7 @@ const STARTERS: Readonly<Record<Source, StartSource>> = {
   path: startFromPath,
   container: startInContainer,
   package: startFromPackage,
+  'in-process': startInProcess,
 };
 
 export interface ProvideRedisOptions {
@@ -37,7 +39,7 @@ export interface ProvideRedisOptions {
    * because they may configure proxies.
    */
   readonly env?: NodeJS.ProcessEnv;
-  /** Ways to start a temporary Redis, in the order in which they are tried (default: all). */
+  /** Ways to start a temporary Redis, in the order in which they are tried (default: all servers). */
   readonly sources?: readonly Source[];
   /** Arguments of redis-server that override the defaults. */
   readonly serverArgs?: readonly string[];
@@ -60,7 +62,7 @@ export async function provideRedis(options: ProvideRedisOptions = {}): Promise<L
   options.signal?.throwIfAborted();
   const redis = options.redisUrl
     ? await useConfiguredRedis({ url: options.redisUrl, tls: options.redisTls })
-    : await startFirst(options.sources ?? SOURCES, completeRequest(options, log));
+    : await startFirst(options.sources ?? SERVERS, completeRequest(options, log));
   log(`using ${redis.description}`);
   return redis;
 }

@@ -7,12 +7,11 @@ import type { PolicyInput } from '../domain/policy.ts';
 import type { Clock, IdSource } from '../domain/ports/clock.ts';
 import { noTracing } from '../domain/ports/tracing.ts';
 import { createIdSource } from '../jobs/id-source.ts';
-import { MemoryDatabase } from '../memory-store/database.ts';
-import { type MemoryStore, openMemoryStore } from '../memory-store/open-memory-store.ts';
 import { readAgents } from '../runtime/agent-schema.ts';
 import { type LoadedAgents, prepareAgents } from '../runtime/agents.ts';
 import { createHandlers } from '../runtime/handlers.ts';
 import { createSummarizers } from '../runtime/summarizers.ts';
+import { type EmbeddedStore, openEmbeddedStore } from '../store/open-embedded-store.ts';
 import { loadTokenCounter } from '../tokens/token-counter.ts';
 import { Calibrations } from '../workers/calibrations.ts';
 import { Shutdown } from '../workers/shutdown.ts';
@@ -55,9 +54,10 @@ export async function openTestWorkers<const Agents extends readonly Agent[]>({
   const { agents: read, problems } = readAgents(agentsToTest);
   if (problems[0] !== undefined) throw problems[0];
   const agents = await prepareAgents(read, policy, () => 1);
-  const database = new MemoryDatabase();
-  const clock: Clock = { now: () => database.now() };
-  const store = openMemoryStore(database);
+  const { store, redis, close } = await openEmbeddedStore();
+  const clock: Clock = { now: () => redis.database.now() };
+  let aheadMs = 0;
+  redis.database.clock = () => Date.now() + aheadMs;
   const queue = new InProcessQueue();
   const shutdown = new Shutdown();
   const events: WorkerEvent[] = [];
@@ -82,19 +82,20 @@ export async function openTestWorkers<const Agents extends readonly Agent[]>({
     idle: () => queue.idle(),
     advance: async (ms) => {
       await queue.idle();
-      database.advance(ms);
+      aheadMs += ms;
       await sweeper.sweepOnce();
       await queue.idle();
     },
     close: async () => {
       shutdown.begin(0, systemTimers);
       await queue.close();
+      close();
     },
   };
 }
 
 interface TestClientParts {
-  readonly store: MemoryStore;
+  readonly store: EmbeddedStore['store'];
   readonly queue: InProcessQueue;
   readonly clock: Clock;
   readonly agents: LoadedAgents;

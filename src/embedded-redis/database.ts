@@ -1,0 +1,173 @@
+import { type Reply, ReplyError } from './reply.ts';
+import { SortedSet } from './sorted-set.ts';
+import { Stream } from './stream.ts';
+
+/** Values of Redis, by the name of their type. */
+interface Values {
+  string: string;
+  hash: Map<string, string>;
+  list: string[];
+  set: Set<string>;
+  zset: SortedSet;
+  stream: Stream;
+}
+
+type Type = keyof Values;
+type Value = { readonly [T in Type]: { readonly type: T; value: Values[T] } }[Type];
+/** Types whose keys disappear with their last element. */
+type Collection = 'hash' | 'list' | 'set' | 'zset';
+
+/** A command: the database and its arguments, as bytes. A missing argument is found before the call. */
+export type Command = (database: Database, ...args: string[]) => Reply;
+export type Commands = Readonly<Record<string, Command>>;
+
+const EMPTY: { readonly [T in Type]: () => Values[T] } = {
+  string: () => '',
+  hash: () => new Map(),
+  list: () => [],
+  set: () => new Set(),
+  zset: () => new SortedSet(),
+  stream: () => new Stream(),
+};
+
+/** Commands between two searches for expired keys that no command asks for. */
+const SEARCH_EVERY = 4_096;
+
+/** The keys of an in-process Redis. An expired key is gone for every command. */
+export class Database {
+  readonly #values = new Map<string, Value>();
+  /** Times in ms at which keys expire. */
+  readonly #ends = new Map<string, number>();
+  #reads = 0;
+  #scriptAt: number | undefined;
+  /** Returns the ms since the epoch. */
+  clock: () => number = Date.now;
+
+  now(): number {
+    return this.#scriptAt ?? this.clock();
+  }
+
+  /** Runs a script, during which no time passes. */
+  runScript<Result>(run: () => Result): Result {
+    this.#scriptAt = this.clock();
+    try {
+      return run();
+    } finally {
+      this.#scriptAt = undefined;
+    }
+  }
+
+  get size(): number {
+    return this.keys().length;
+  }
+
+  keys(): string[] {
+    this.#dropExpired();
+    return [...this.#values.keys()];
+  }
+
+  /** @throws ReplyError if the key holds a value of another type */
+  get<T extends Type>(key: string, type: T): Values[T] | undefined {
+    const found = this.#find(key);
+    if (found !== undefined && found.type !== type)
+      throw new ReplyError('WRONGTYPE Operation against a key holding the wrong kind of value');
+    return found?.value as Values[T] | undefined;
+  }
+
+  /** @returns the value of the key, a new and empty one if there is none */
+  make<T extends Type>(key: string, type: T): Values[T] {
+    const found = this.get(key, type);
+    if (found !== undefined) return found;
+    const value = EMPTY[type]();
+    this.#values.set(key, { type, value } as Value);
+    return value;
+  }
+
+  /** Changes a collection. A collection that is empty afterwards does not exist. */
+  edit<T extends Collection, Result>(key: string, type: T, change: (value: Values[T]) => Result): Result {
+    const value = this.make(key, type);
+    const result = change(value);
+    const size = Array.isArray(value) ? value.length : value.size;
+    if (size === 0) this.remove(key);
+    return result;
+  }
+
+  putString(key: string, value: string): void {
+    this.#values.set(key, { type: 'string', value });
+  }
+
+  typeOf(key: string): Type | undefined {
+    return this.#find(key)?.type;
+  }
+
+  remove(key: string): boolean {
+    const existed = this.#find(key) !== undefined;
+    this.#ends.delete(key);
+    this.#values.delete(key);
+    return existed;
+  }
+
+  /** Moves or copies a value with its time of expiry. @returns false if there is none */
+  transfer(from: string, to: string, { isCopy }: { readonly isCopy: boolean }): boolean {
+    const found = this.#find(from);
+    if (found === undefined) return false;
+    const end = this.#ends.get(from);
+    const value = isCopy ? copyOf(found) : found;
+    if (!isCopy) this.remove(from);
+    this.remove(to);
+    this.#values.set(to, value);
+    if (end !== undefined) this.#ends.set(to, end);
+    return true;
+  }
+
+  /** @returns the time of expiry, or undefined for a key that does not expire */
+  endOf(key: string): number | undefined {
+    return this.#ends.get(key);
+  }
+
+  /** @param at ms since the epoch. Undefined for never. @returns false if there is no such key */
+  expire(key: string, at: number | undefined): boolean {
+    if (this.#find(key) === undefined) return false;
+    if (at === undefined) return this.#ends.delete(key);
+    this.#ends.set(key, at);
+    return true;
+  }
+
+  clear(): void {
+    this.#values.clear();
+    this.#ends.clear();
+  }
+
+  #find(key: string): Value | undefined {
+    if ((this.#reads += 1) % SEARCH_EVERY === 0) this.#dropExpired();
+    const end = this.#ends.get(key);
+    if (end !== undefined && end <= this.now()) {
+      this.#ends.delete(key);
+      this.#values.delete(key);
+    }
+    return this.#values.get(key);
+  }
+
+  #dropExpired(): void {
+    const now = this.now();
+    for (const [key, end] of this.#ends) {
+      if (end > now) continue;
+      this.#ends.delete(key);
+      this.#values.delete(key);
+    }
+  }
+}
+
+function copyOf({ type, value }: Value): Value {
+  if (type === 'zset') {
+    const copy = new SortedSet();
+    for (const { member, score } of value.entries) copy.set(member, score);
+    return { type, value: copy };
+  }
+  if (type === 'stream') {
+    const copy = new Stream();
+    for (const { id, fields } of value.between('-', '+')) copy.add(id, fields, 0);
+    return { type, value: copy };
+  }
+  return { type, value: structuredClone(value) } as Value;
+}

@@ -1,0 +1,139 @@
+import type { Duplex } from 'node:stream';
+import { HASHES } from './commands/hashes.ts';
+import { KEYS } from './commands/keys.ts';
+import { LISTS } from './commands/lists.ts';
+import { wrongNumber } from './commands/options.ts';
+import { SETS } from './commands/sets.ts';
+import { SORTED_SETS } from './commands/sorted-sets.ts';
+import { STREAMS } from './commands/streams.ts';
+import { STRINGS } from './commands/strings.ts';
+import { type Command, Database } from './database.ts';
+import { LuaScripts } from './lua-scripts.ts';
+import { OK, type Reply, ReplyError, Status } from './reply.ts';
+import { Session } from './session.ts';
+
+const COMMANDS: ReadonlyMap<string, Command> = new Map(
+  [KEYS, STRINGS, HASHES, LISTS, SETS, SORTED_SETS, STREAMS].flatMap((table) => Object.entries(table)),
+);
+
+/** Redis whose commands and replies these are. */
+const VERSION = '7.2.0';
+
+/**
+ * A Redis in this process, which runs the scripts of the store in Lua 5.1. Its values live in memory, and end with the
+ * process.
+ */
+export class EmbeddedRedis {
+  readonly database = new Database();
+  readonly #sessions = new Set<Session>();
+  readonly #scripts: LuaScripts;
+  /** Hashes of the scripts that clients have sent. */
+  readonly #known = new Set<string>();
+  readonly #served: Readonly<Record<string, (args: string[]) => Reply>>;
+  #connections = 0;
+
+  private constructor(scripts: LuaScripts) {
+    this.#scripts = scripts;
+    this.#served = {
+      EVAL: ([script = '', ...args]) => this.#eval(this.#load(script), args),
+      EVALSHA: ([sha = '', ...args]) => this.#eval(sha.toLowerCase(), args),
+      SCRIPT: ([kind = '', ...args]) => this.#script(kind.toUpperCase(), args),
+      PUBLISH: ([channel = '', message = '']) => this.publish(channel, message),
+      PING: ([text]) => text ?? new Status('PONG'),
+      ECHO: ([text = '']) => text,
+      INFO: () => this.#info(),
+      CONFIG: ([kind = '', name = '']) => (kind.toUpperCase() === 'GET' ? configOf(name) : OK),
+      SELECT: ([number]) => {
+        if (number !== '0') throw new ReplyError('ERR DB index is out of range');
+        return OK;
+      },
+    };
+  }
+
+  static async open(): Promise<EmbeddedRedis> {
+    return new EmbeddedRedis(await LuaScripts.load());
+  }
+
+  /** Answers the requests of a connection. */
+  serve(stream: Duplex): void {
+    this.#connections += 1;
+    const session = new Session(
+      stream,
+      {
+        run: (name, args) => this.run(name, args),
+        publish: (channel, message) => this.publish(channel, message),
+        hasRun: () => {
+          for (const one of this.#sessions) one.retry();
+        },
+      },
+      this.#connections,
+    );
+    this.#sessions.add(session);
+    stream.once('close', () => this.#sessions.delete(session));
+  }
+
+  /**
+   * Runs one command.
+   * @param args bytes, as latin1
+   * @throws ReplyError
+   */
+  run(word: string, args: string[]): Reply {
+    const name = word.toUpperCase();
+    const served = this.#served[name];
+    if (served !== undefined) return served(args);
+    const command = COMMANDS.get(name);
+    if (command === undefined) throw new ReplyError(`ERR unknown command '${word}'`);
+    if (args.length < command.length - 1) throw wrongNumber(name);
+    return command(this.database, ...args);
+  }
+
+  /** @returns the number of connections that the message went to */
+  publish(channel: string, message: string): number {
+    return [...this.#sessions].filter((session) => session.receive(channel, message)).length;
+  }
+
+  #load(script: string): string {
+    const sha = this.#scripts.compile(script);
+    this.#known.add(sha);
+    return sha;
+  }
+
+  #eval(sha: string, [count = '0', ...args]: string[]): Reply {
+    if (!this.#known.has(sha)) throw new ReplyError('NOSCRIPT No matching script. Please use EVAL.');
+    const keys = args.splice(0, Number(count));
+    return this.database.runScript(() =>
+      this.#scripts.run(sha, { keys, args, run: (name, given) => this.run(name, given) }),
+    );
+  }
+
+  #script(kind: string, args: readonly string[]): Reply {
+    if (kind === 'LOAD') return this.#load(args[0] ?? '');
+    if (kind === 'EXISTS') return args.map((sha) => Number(this.#known.has(sha.toLowerCase())));
+    this.#known.clear();
+    return OK;
+  }
+
+  #info(): string {
+    const facts = {
+      redis_version: VERSION,
+      redis_mode: 'standalone',
+      role: 'master',
+      loading: 0,
+      aof_enabled: 0,
+      maxmemory_policy: 'noeviction',
+      maxmemory: 0,
+      used_memory: process.memoryUsage.rss(),
+      evicted_keys: 0,
+      connected_clients: this.#sessions.size,
+    };
+    return `${Object.entries(facts)
+      .map(([name, value]) => `${name}:${value}`)
+      .join('\r\n')}\r\n`;
+  }
+}
+
+function configOf(name: string): Reply {
+  const settings: Readonly<Record<string, string>> = { 'maxmemory-policy': 'noeviction', appendonly: 'no' };
+  const value = settings[name.toLowerCase()];
+  return value === undefined ? [] : [name, value];
+}

@@ -1,0 +1,191 @@
+import type { Duplex } from 'node:stream';
+import { encodeReply, OK, type Reply, ReplyError } from './reply.ts';
+import { RequestReader } from './request-reader.ts';
+
+/** The server, as a session needs it. */
+export interface SessionServer {
+  /** @throws ReplyError */
+  readonly run: (name: string, args: string[]) => Reply;
+  readonly publish: (channel: string, message: string) => number;
+  /** Runs what waits for other commands, after each command. */
+  readonly hasRun: () => void;
+}
+
+interface Waiting {
+  readonly attempt: () => Reply;
+  readonly timer: NodeJS.Timeout | undefined;
+}
+
+/** Commands that wait: the command that answers at once, and the place of the time limit. */
+const BLOCKING: Readonly<Record<string, string>> = { BZPOPMIN: 'ZPOPMIN', BLPOP: 'LPOP', BRPOP: 'RPOP' };
+
+/** One connection: its requests are answered in their order. */
+export class Session {
+  readonly #stream: Duplex;
+  readonly #server: SessionServer;
+  readonly #reader = new RequestReader();
+  readonly #channels = new Set<string>();
+  readonly #own: Readonly<Record<string, (args: string[]) => Reply | undefined>>;
+  /** Requests behind a command that waits. */
+  readonly #later: string[][] = [];
+  #queued: string[][] | undefined;
+  #waiting: Waiting | undefined;
+  name = '';
+
+  constructor(stream: Duplex, server: SessionServer, id: number) {
+    this.#stream = stream;
+    this.#server = server;
+    this.#own = {
+      SUBSCRIBE: (names) => this.#subscribe(names),
+      UNSUBSCRIBE: (names) => this.#unsubscribe(names),
+      MULTI: () => ((this.#queued = []), OK),
+      DISCARD: () => ((this.#queued = undefined), OK),
+      EXEC: () => this.#exec(),
+      CLIENT: ([kind = '', name = '']) => this.#client(kind.toUpperCase(), name, id),
+      QUIT: () => (queueMicrotask(() => stream.end()), OK),
+    };
+    stream.on('data', (bytes: Buffer) => this.#take(bytes));
+    stream.on('error', () => stream.destroy());
+    stream.on('close', () => this.#clearWaiting());
+  }
+
+  /** Sends a message of a channel that the client has subscribed to. */
+  receive(channel: string, message: string): boolean {
+    if (!this.#channels.has(channel)) return false;
+    this.#send(['message', channel, message]);
+    return true;
+  }
+
+  /** Tries the command that waits once more. */
+  retry(): void {
+    const waiting = this.#waiting;
+    if (waiting === undefined) return;
+    const reply = attempt(waiting.attempt);
+    if (reply !== null) this.#endWaiting(reply);
+  }
+
+  #take(bytes: Buffer): void {
+    try {
+      for (const request of this.#reader.read(bytes)) {
+        if (this.#waiting === undefined) this.#answer(request);
+        else this.#later.push(request);
+      }
+    } catch (error) {
+      this.#stream.destroy(error as Error);
+    }
+  }
+
+  #answer([word = '', ...args]: string[]): void {
+    const name = word.toUpperCase();
+    const reply = attempt(() => this.#run(name, args));
+    if (reply !== undefined) this.#send(reply);
+    this.#server.hasRun();
+  }
+
+  /** @returns undefined if the reply comes later, or is sent already */
+  #run(name: string, args: string[]): Reply | undefined {
+    const own = this.#own[name];
+    if (this.#queued !== undefined && own === undefined) {
+      this.#queued.push([name, ...args]);
+      return 'QUEUED';
+    }
+    if (own !== undefined) return own(args);
+    if (name in BLOCKING) return this.#wait(name, args);
+    if (name === 'XREAD' && args.some((word) => word.toUpperCase() === 'BLOCK')) return this.#waitForEntries(args);
+    return this.#server.run(name, args);
+  }
+
+  #exec(): Reply {
+    const queued = this.#queued;
+    this.#queued = undefined;
+    if (queued === undefined) throw new ReplyError('ERR EXEC without MULTI');
+    return queued.map(([name = '', ...args]) => attempt(() => this.#server.run(name, args)) as Reply);
+  }
+
+  #wait(name: string, args: string[]): Reply | undefined {
+    const keys = args.slice(0, -1);
+    const popped = BLOCKING[name] as string;
+    return this.#waitFor(1_000 * Number(args.at(-1)), () => {
+      for (const key of keys) {
+        const found = this.#server.run(popped, [key]);
+        if (typeof found === 'string') return [key, found];
+        if (typeof found === 'object' && found !== null && 'length' in found && found.length > 0)
+          return [key, ...found];
+      }
+      return null;
+    });
+  }
+
+  #waitForEntries(args: string[]): Reply | undefined {
+    const at = args.findIndex((word) => word.toUpperCase() === 'BLOCK');
+    const rest = [...args.slice(0, at), ...args.slice(at + 2)];
+    const streams = rest.findIndex((word) => word.toUpperCase() === 'STREAMS');
+    const count = (rest.length - streams - 1) / 2;
+    // `$` is the newest entry at the time of the call.
+    const fixed = rest.map((word, index) => {
+      return word === '$' && index > streams + count ? this.#newestOf(rest[index - count] as string) : word;
+    });
+    return this.#waitFor(Number(args[at + 1]), () => this.#server.run('XREAD', fixed));
+  }
+
+  #newestOf(stream: string): string {
+    const [newest] = this.#server.run('XREVRANGE', [stream, '+', '-', 'COUNT', '1']) as Reply[][];
+    return (newest?.[0] as string | undefined) ?? '0-0';
+  }
+
+  /** @param ms 0 for no limit */
+  #waitFor(ms: number, run: () => Reply): Reply | undefined {
+    const reply = run();
+    if (reply !== null) return reply;
+    const timer = ms === 0 ? undefined : setTimeout(() => this.#endWaiting(null), ms);
+    this.#waiting = { attempt: run, timer };
+    return undefined;
+  }
+
+  #endWaiting(reply: Reply | ReplyError): void {
+    this.#clearWaiting();
+    this.#send(reply);
+    for (let next = this.#later.shift(); next !== undefined && this.#waiting === undefined; next = this.#later.shift())
+      this.#answer(next);
+  }
+
+  #clearWaiting(): void {
+    clearTimeout(this.#waiting?.timer);
+    this.#waiting = undefined;
+  }
+
+  #subscribe(names: readonly string[]): undefined {
+    for (const name of names) {
+      this.#channels.add(name);
+      this.#send(['subscribe', name, this.#channels.size]);
+    }
+  }
+
+  #unsubscribe(names: readonly string[]): undefined {
+    for (const name of names.length === 0 ? [...this.#channels] : names) {
+      this.#channels.delete(name);
+      this.#send(['unsubscribe', name, this.#channels.size]);
+    }
+  }
+
+  #client(kind: string, name: string, id: number): Reply {
+    if (kind === 'SETNAME') this.name = name;
+    if (kind === 'GETNAME') return this.name;
+    if (kind === 'ID') return id;
+    if (kind === 'LIST') return `id=${id} addr=in-process name=${this.name}\n`;
+    return OK;
+  }
+
+  #send(reply: Reply | ReplyError): void {
+    if (this.#stream.writable) this.#stream.write(encodeReply(reply), 'latin1');
+  }
+}
+
+function attempt<Result>(run: () => Result): Result | ReplyError {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof ReplyError) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,31 @@
+import type { Store } from '../domain/ports/store.ts';
+import type { StreamNotices } from '../domain/ports/turn-streams.ts';
+import { connectEmbedded } from '../embedded-redis/connect-embedded.ts';
+import { EmbeddedRedis } from '../embedded-redis/server.ts';
+import { Subscriber } from '../redis/subscriber.ts';
+import { Keyspace } from './keys.ts';
+import { openStore } from './open-store.ts';
+import { openStreamNotices } from './streams.ts';
+
+/** The store of one process, whose values end with it. */
+export interface EmbeddedStore {
+  readonly store: Store & StreamNotices;
+  readonly redis: EmbeddedRedis;
+  readonly close: () => void;
+}
+
+/** Opens a store over a Redis in this process, which runs the same scripts as any other. */
+export async function openEmbeddedStore(): Promise<EmbeddedStore> {
+  const redis = await EmbeddedRedis.open();
+  const connection = connectEmbedded(redis);
+  const subscriber = new Subscriber(connection);
+  const keyspace = new Keyspace(1);
+  return {
+    store: { ...openStore(connection, keyspace), ...openStreamNotices(subscriber, keyspace) },
+    redis,
+    close: () => {
+      subscriber.close();
+      connection.disconnect();
+    },
+  };
+}
