@@ -41,7 +41,7 @@ const FORGOTTEN: readonly Question[] = [
   ['Why did it forget the constant?', 'coding_miniswe', 'evicting', /\b[A-Z]+_[A-Z_]+\b/g],
   ['Why did it forget the module?', 'coding_miniswe', 'masking', /\b\w+\.py\b/g],
   ['Why did it forget the variable of the environment?', 'chat_aider', 'collapsing', /\b[A-Z]+_[A-Z_]+\b/g],
-  ['Why did it forget the page of the manual?', 'chat_aider', 'collapsing', /https:\/\/[\w./-]+\w/g],
+  ['Why did it forget the file of the program?', 'chat_aider', 'collapsing', /\b[\w-]+\.(?:py|md|js|txt|html)\b/g],
 ];
 
 const KNOWN: readonly Question[] = [
