@@ -61,7 +61,6 @@ export class EmbeddedRedis {
       stream,
       {
         run: (name, args) => this.run(name, args),
-        publish: (channel, message) => this.publish(channel, message),
         hasRun: () => {
           for (const one of this.#sessions) one.retry();
         },

@@ -1,12 +1,11 @@
 import type { Duplex } from 'node:stream';
-import { encodeReply, OK, type Reply, ReplyError } from './reply.ts';
+import { encodeReply, OK, type Reply, ReplyError, Status } from './reply.ts';
 import { RequestReader } from './request-reader.ts';
 
 /** The server, as a session needs it. */
 export interface SessionServer {
   /** @throws ReplyError */
   readonly run: (name: string, args: string[]) => Reply;
-  readonly publish: (channel: string, message: string) => number;
   /** Runs what waits for other commands, after each command. */
   readonly hasRun: () => void;
 }
@@ -16,7 +15,8 @@ interface Waiting {
   readonly timer: NodeJS.Timeout | undefined;
 }
 
-/** Commands that wait: the command that answers at once, and the place of the time limit. */
+const QUEUED = new Status('QUEUED');
+/** Commands that wait, with the commands that answer at once. */
 const BLOCKING: Readonly<Record<string, string>> = { BZPOPMIN: 'ZPOPMIN', BLPOP: 'LPOP', BRPOP: 'RPOP' };
 
 /** One connection: its requests are answered in their order. */
@@ -49,7 +49,7 @@ export class Session {
     stream.on('close', () => this.#clearWaiting());
   }
 
-  /** Sends a message of a channel that the client has subscribed to. */
+  /** Sends a message, if the client has subscribed to its channel. */
   receive(channel: string, message: string): boolean {
     if (!this.#channels.has(channel)) return false;
     this.#send(['message', channel, message]);
@@ -87,7 +87,7 @@ export class Session {
     const own = this.#own[name];
     if (this.#queued !== undefined && own === undefined) {
       this.#queued.push([name, ...args]);
-      return 'QUEUED';
+      return QUEUED;
     }
     if (own !== undefined) return own(args);
     if (name in BLOCKING) return this.#wait(name, args);

@@ -17,10 +17,6 @@ export class Stream {
     return this.#entries.length;
   }
 
-  get lastId(): string {
-    return this.#last.join('-');
-  }
-
   /** @param given `*`, `<ms>-*` or a whole id */
   add(given: string, fields: readonly string[], now: number): string {
     const next = this.#nextId(given, now);

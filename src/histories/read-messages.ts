@@ -87,7 +87,7 @@ const KNOWN: ReadonlySet<string> = new Set([
 const NO_CONTENT = 'expected a string or a list of content parts';
 const UNKNOWN_KEY = 'turnfold does not know this key of a message. Remove the key';
 
-/** Fields of a call that say nothing to a model. */
+/** Fields of a call without meaning for a model. */
 const CALL_FIELDS: ReadonlySet<string> = new Set(
   'id type index function custom name args arguments input error status requestor'.split(' '),
 );

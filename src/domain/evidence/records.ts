@@ -40,8 +40,8 @@ export const WHOLE_CHARS = 240;
 const SUBJECT_CHARS = 48;
 
 /**
- * Returns how a sentence begins that names its subject by an identifier, without its number: `Invoice INV-` for `Invoice INV-8700 is
- * paid`. Sentences of a paragraph that begin so are about other things, and own those behind them.
+ * Returns the words before the number in the subject of a sentence: `Invoice INV-` for `Invoice INV-8700 is paid`. In a paragraph,
+ * each sentence with this beginning starts another subject, and owns the sentences behind it.
  */
 function subjectOf(sentence: string): string | undefined {
   const start = sentence.slice(0, SUBJECT_CHARS).trimStart();

@@ -24,7 +24,7 @@ const MIN_RECURRENT = 0.7;
 const MAX_CODE = 0.25;
 /** Share of records without further lines, such as the names of columns. */
 const MAX_EMPTY = 0.2;
-/** Characters of a line that are read to find its form. */
+/** Only the first characters of a line decide its form. */
 const MAX_CHARS = 200;
 const CODE_ENDS: ReadonlySet<string> = new Set(';{}([\\');
 const CODE_START = /^\s*(?:import|export|const|let|var|function|class|def|return|if|for|while)\b/;

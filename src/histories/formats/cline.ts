@@ -32,7 +32,7 @@ const CLINE_FIELDS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Beginning of a text that answers a call, with the name of its tool. Older versions have the result in the next blocks. */
+/** A text with this beginning answers a call, and names the tool. In older versions, the next blocks have the result. */
 const ANSWER = /^(?:\[(\w+)(?!\w)[^\n]*\] Result:|Tool \[(\w+)\] was not executed)/;
 const DETAILS = '<environment_details>';
 

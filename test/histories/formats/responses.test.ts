@@ -101,7 +101,7 @@ function event(type: string, fields: object = {}): object {
   return { type: 'event_msg', payload: { type, ...fields } };
 }
 
-test('leaves out the turns of a rollout that the user took back', () => {
+test('a rollout loses the turns that its user took back', () => {
   const [read] = readLines(
     { type: 'session_meta', payload: { id: 'r-2' } },
     said('user', '<environment_context>'),
