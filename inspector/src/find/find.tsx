@@ -57,8 +57,8 @@ function Hits({ conversation, word, versions, search: { hits, searched, isDone, 
     <>
       <p class="hint" role="status">
         {isDone
-          ? `${exactNumber(hits.length)} ${hits.length === 1 ? 'hit' : 'hits'}, ${searched} of ${versions} versions searched`
-          : `Searching, ${searched} of ${versions} versions so far…`}
+          ? `${exactNumber(hits.length)} ${hits.length === 1 ? 'hit' : 'hits'} for “${word}”, ${searched} of ${versions} versions searched`
+          : `Searching for “${word}”, ${searched} of ${versions} versions so far…`}
       </p>
       {error !== undefined && error.status !== 401 && <ErrorNote error={error} onRetry={retry} />}
       {isDone && error === undefined && hits.length === 0 && (

@@ -44,7 +44,7 @@ export function useFind(conversation: string, word: string, versions: readonly n
             searched: before.searched + 1,
           }));
         }
-        setProgress((before) => ({ ...before, isDone: true }));
+        if (!signal.aborted) setProgress((before) => ({ ...before, isDone: true }));
       } catch (error) {
         if (signal.aborted) return;
         // Reports that are still in flight have no reader.
