@@ -1,19 +1,21 @@
 import { writeFile } from 'node:fs/promises';
 import type { BudgetDivision } from '../../domain/compaction/division.ts';
-import { explainPlan } from '../../domain/compaction/explain.ts';
+import { type ExplainedPlan, explainPlan } from '../../domain/compaction/explain.ts';
 import type { PassPlan } from '../../domain/compaction/plan.ts';
+import { isTurnfoldError } from '../../domain/errors.ts';
 import { resolveLimits } from '../../domain/limits.ts';
 import { buildLog, type LogEntry, type Message, type WeighedMessage, type Weight } from '../../domain/message.ts';
 import type { Policy } from '../../domain/policy.ts';
-import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { SeqRange } from '../../domain/version.ts';
-import { weighConversation } from '../../evaluation/offline-agent.ts';
-import { bytesOfMessage, countMessage, countMessageSync } from '../../tokens/message-tokens.ts';
-import { loadTokenCounter } from '../../tokens/token-counter.ts';
+import { compactConversation } from '../../evaluation/compact.ts';
+import type { SummarizerChain } from '../../evaluation/evaluated-passes.ts';
+import { createOfflineSummarizers, type EvaluatedAgent, weighConversation } from '../../evaluation/offline-agent.ts';
+import { bytesOfMessage, countMessageSync } from '../../tokens/message-tokens.ts';
 import { eachConversation, type FileOptions } from '../conversation-file.ts';
 import { checkWritable } from '../files.ts';
 import { writeResult } from '../output.ts';
 import { completeAlone, readPolicyFile } from '../policy-file.ts';
+import { prepareTrial } from '../prepare-trial.ts';
 import type { CommandContext } from '../run-command.ts';
 import type { PlanLine } from './plan/plan-line.ts';
 import { type MessageSize, type PlannedConversation, reportPlans } from './plan/report.ts';
@@ -28,17 +30,15 @@ export interface PlanOptions extends FileOptions {
 export async function planFile({ output }: CommandContext, path: string, options: PlanOptions): Promise<number> {
   const { policy: policyPath, json, html } = options;
   if (html !== undefined) await checkWritable(html);
-  const policy = completeAlone(await readPolicyFile(policyPath, output));
-  const counter = await loadTokenCounter('o200k_base');
-  const weigh = async (message: Message): Promise<WeighedMessage> => ({
-    message,
-    tokens: await countMessage(counter, message),
-    bytes: bytesOfMessage(message),
-  });
+  const source = await readPolicyFile(policyPath, output);
+  const policy = completeAlone(source);
+  const prepared = await prepareTrial({ ...source, policy: { ...source.policy, summarizer: 'structural' } }, {});
+  const planner = { policy, prepared, summarizers: await createOfflineSummarizers() };
   const reported: PlannedConversation[] = [];
   const exitCode = await eachConversation({ path, output, options }, async ({ id, messages: given, notes }) => {
-    const entries = buildLog(await weighConversation(given, { weigh }));
-    const planned = planConversation(id, entries, { policy, counter });
+    const weighed = await weighConversation(given, prepared);
+    const entries = buildLog(weighed);
+    const planned = { id, ...(await planConversation(entries, weighed, planner)) };
     if (html !== undefined) reported.push({ planned, sizes: listSizes(entries) });
     writeResult(output, json, { ...planned, ...(notes.length > 0 && { notes }) }, describePlan(planned));
   });
@@ -50,18 +50,43 @@ function listSizes(entries: readonly LogEntry[]): MessageSize[] {
   return entries.map(({ message: { role }, tokens, total }) => ({ role, tokens, total: total.tokens }));
 }
 
-function planConversation(
-  id: string,
+interface Planner {
+  readonly policy: Policy;
+  readonly prepared: EvaluatedAgent;
+  readonly summarizers: SummarizerChain;
+}
+
+/**
+ * Plans by the thresholds of the policy. A plan is shown only if a manual compaction succeeds: otherwise it is `infeasible`.
+ * If only a manual compaction fits the budget, because it may shorten protected messages, that one is planned.
+ */
+async function planConversation(
   entries: readonly LogEntry[],
-  { policy, counter }: { readonly policy: Policy; readonly counter: TokenCounter },
-): PlanLine {
+  weighed: readonly WeighedMessage[],
+  { policy, prepared, summarizers }: Planner,
+): Promise<Omit<PlanLine, 'id'>> {
   const weigh = (message: Message): Weight => ({
-    tokens: countMessageSync(counter, message),
+    tokens: countMessageSync(prepared.counter, message),
     bytes: bytesOfMessage(message),
   });
-  const { plan, messages, turns, protectedPositions } = explainPlan(entries, policy, weigh);
+  const byThresholds = explainPlan(entries, policy, weigh);
+  if (byThresholds.plan.kind === 'none') return describe(byThresholds, entries);
+  try {
+    await compactConversation(weighed, prepared, summarizers);
+  } catch (error) {
+    if (!isTurnfoldError(error, 'budget_infeasible') && !isTurnfoldError(error, 'invalid_context')) throw error;
+    const nothing = { kind: 'infeasible', sequences: [], evict: [], prefixTokens: 0 } as const;
+    return { ...describe(byThresholds, entries), ...nothing, why: error.message };
+  }
+  if (byThresholds.plan.kind !== 'infeasible') return describe(byThresholds, entries);
+  return describe(explainPlan(entries, policy, weigh, 'manual'), entries);
+}
+
+function describe(
+  { plan, messages, turns, protectedPositions }: ExplainedPlan,
+  entries: readonly LogEntry[],
+): Omit<PlanLine, 'id'> {
   return {
-    id,
     kind: plan.kind,
     reasons: plan.reasons,
     tokens: plan.tokens,
@@ -92,7 +117,9 @@ function describePlan(plan: PlanLine): string {
   const size = `${plan.tokens} tokens, ${plan.messages} messages, turns: ${plan.turns}`;
   const why = plan.reasons.length === 0 ? 'no reason' : plan.reasons.join(', ');
   const what = ranges.length === 0 ? '' : `  messages ${ranges.join(', ')}`;
-  return `${plan.kind.padEnd(KIND_WIDTH)}  ${plan.id}  (${why}; ${size})${what}${describeDivision(plan.division)}${describePrefix(plan)}`;
+  const figures = `${describeDivision(plan.division)}${describePrefix(plan)}`;
+  const refusal = plan.why === undefined ? '' : `\n${' '.repeat(KIND_WIDTH)}  ${plan.why}`;
+  return `${plan.kind.padEnd(KIND_WIDTH)}  ${plan.id}  (${why}; ${size})${what}${figures}${refusal}`;
 }
 
 function describePrefix({ kind, prefixTokens, tokens }: PlanLine): string {

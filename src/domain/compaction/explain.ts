@@ -21,20 +21,30 @@ export interface ExplainedPlan {
   readonly protectedPositions: readonly number[];
 }
 
-/** Explains a plan over a whole log without compaction and without a model. Ratios of the window are off. */
-export function explainPlan(entries: readonly LogEntry[], policy: Policy, weigh: Weigh): ExplainedPlan {
+/**
+ * Explains a plan over a whole log without compaction and without a model. Ratios of the window are off.
+ * @param requested a reason in addition to the thresholds that the log reaches
+ */
+export function explainPlan(
+  entries: readonly LogEntry[],
+  policy: Policy,
+  weigh: Weigh,
+  requested?: 'manual',
+): ExplainedPlan {
   const context = contextOfLog(entries, START_VERSION);
-  return runToEnd(
-    explainPlanInSlices({ context, policy, weigh, limits: resolveLimits(policy), overhead: NO_OVERHEAD }),
-  );
+  const request = { context, policy, weigh, limits: resolveLimits(policy), overhead: NO_OVERHEAD };
+  return runToEnd(explainPlanInSlices({ ...request, ...(requested && { requested }) }));
 }
 
 /** A context, and the policy and limits under which its compaction is planned. */
-export type ExplainRequest = Omit<PlanRequest, 'reasons' | 'firstUserSeq'>;
+export interface ExplainRequest extends Omit<PlanRequest, 'reasons' | 'firstUserSeq'> {
+  /** A reason in addition to the thresholds. */
+  readonly requested?: 'manual';
+}
 
 /** Plans the compaction of a context by its thresholds. Messages and turns are counted from the start of the context. */
 export function* explainPlanInSlices(given: ExplainRequest): Sliced<ExplainedPlan> {
-  const { context, policy, limits } = given;
+  const { context, policy, limits, requested } = given;
   const { items } = context;
   const firstUserSeq = items.find((item) => item.message.role === 'user')?.from;
   const turns = items.filter((item) => item.message.role === 'user').length;
@@ -45,6 +55,7 @@ export function* explainPlanInSlices(given: ExplainRequest): Sliced<ExplainedPla
     turns,
     hasTurnEnded: last?.role === 'assistant' && last.toolCalls === undefined,
   });
+  if (requested !== undefined) reasons.push(requested);
   const request = { ...given, reasons, ...(firstUserSeq !== undefined && { firstUserSeq }) };
   const { plan, tokensAfter, layout } = yield* planWithSize(request);
   const protectedPositions = items.flatMap((_, position) =>

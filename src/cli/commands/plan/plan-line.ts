@@ -19,4 +19,6 @@ export interface PlanLine {
   readonly protected: readonly number[];
   /** Tokens of the messages before the first change. Providers can read these from their caches. */
   readonly prefixTokens: number;
+  /** Why no compaction of these messages can be sent, for the kind `infeasible`. */
+  readonly why?: string;
 }
