@@ -75,7 +75,14 @@ async function withRecall(bench: BenchPoint, maxTokens: number): Promise<readonl
   const compacted = await compactOnce({}, bench.point.source, maxTokens - limit);
   if (compacted === undefined) return undefined;
   const { messages, conversation } = compacted;
-  const place = { conversation: conversation.ref, contexts: conversation.store, state: conversation.state };
+  const { version } = conversation.context;
+  const contexts = {
+    ...conversation.readers,
+    listVersions: async () => [version],
+    readVersion: async () => version,
+    readText: async () => undefined,
+  };
+  const place = { conversation: conversation.ref, contexts, state: conversation.state };
   const query = requestOf(bench).slice(0, MAX_QUERY_CHARS).trim();
   if (query === '') return messages;
   const tool = new Recall(counter, ANSWER_TOKENS, new LineIndexes()).open(place);

@@ -50,8 +50,8 @@ async function openCompaction(options: CheckedOptions): Promise<Compaction> {
   const structural = await createOfflineSummarizers(counts);
   const own = options.summarize === undefined ? [] : [callerSummarizer(options.summarize, errors)];
   const passes = new EvaluatedPasses(prepared, (policy, agent) => [...own, ...structural(policy, agent)]);
-  for (const message of weighed) await passes.conversation.append(message);
-  if (known.record !== undefined) await passes.conversation.restore(known.record);
+  for (const message of weighed) passes.conversation.append(message);
+  if (known.record !== undefined) passes.conversation.restore(known.record);
   return new Compaction({ options, kind, entries, hashes, weighed, notes, prepared, passes, errors });
 }
 

@@ -57,7 +57,7 @@ export async function compactConversation(
 ): Promise<CompactedConversation> {
   const passes = new EvaluatedPasses(prepared, summarizers);
   const { conversation } = passes;
-  for (const message of weighed) await conversation.append(message);
+  for (const message of weighed) conversation.append(message);
   const before = weighSent(conversation.context.items);
   const outcome = await passes.run(['manual']);
   if (outcome.kind === 'infeasible') throw infeasibleError(outcome.details);

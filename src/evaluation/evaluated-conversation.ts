@@ -1,12 +1,19 @@
-import { buildContext, type Context, type ContextItem } from '../domain/context.ts';
-import type { ConversationState } from '../domain/conversation.ts';
+import { buildContext, type Context, type ContextItem, type ContextSource, rangesToRead } from '../domain/context.ts';
+import { type ConversationState, NO_BACKOFF } from '../domain/conversation.ts';
 import type { ConversationRef } from '../domain/ids.ts';
-import { type LogEntry, NO_WEIGHT, type WeighedMessage } from '../domain/message.ts';
-import type { Store } from '../domain/ports/store.ts';
-import { START_VERSION, type Summary, shownKeys, type Version, weighVersion } from '../domain/version.ts';
-import { toConversationState } from '../memory-store/conversation-state.ts';
-import { type MemoryConversation, MemoryDatabase } from '../memory-store/database.ts';
-import { openMemoryStore } from '../memory-store/open-memory-store.ts';
+import { addWeights, type LogEntry, NO_WEIGHT, type WeighedMessage } from '../domain/message.ts';
+import type { ContextReader } from '../domain/ports/context-store.ts';
+import type { SummaryRecord } from '../domain/ports/summary-store.ts';
+import {
+  type SeqRange,
+  START_VERSION,
+  type Summary,
+  shownKeys,
+  type Version,
+  weighVersion,
+} from '../domain/version.ts';
+
+type Readers = Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem'>;
 
 /** The results of the compaction passes of a conversation, without its messages. */
 export interface ContextRecord extends Pick<ConversationState, 'passed' | 'backoff'> {
@@ -16,30 +23,35 @@ export interface ContextRecord extends Pick<ConversationState, 'passed' | 'backo
 }
 
 /**
- * A recorded conversation in a memory store, with its live context. Each appended message also becomes an item of the
- * context.
+ * A recorded conversation with its live context, as a store would have it. Each appended message also becomes an item of
+ * the context.
  */
 export class EvaluatedConversation {
   readonly ref: ConversationRef = { tenant: '_', id: 'evaluated' };
-  readonly store: Store;
-  readonly #record: MemoryConversation;
+  /** Summaries that passes have written, by the keys of their ranges. */
+  readonly written = new Map<string, SummaryRecord>();
+  readonly #agent: string;
+  readonly #log: LogEntry[] = [];
+  #record: ContextRecord = {
+    version: START_VERSION,
+    summaries: {},
+    passed: { head: 0, turns: 0 },
+    backoff: NO_BACKOFF,
+  };
   #items: ContextItem[] = [];
+  #turns = 0;
   #firstUserSeq: number | undefined;
 
   constructor(agent: string) {
-    // The store does not copy values, because no code here changes a message. With copies of every context, a replay
-    // took twice as long.
-    const database = new MemoryDatabase(undefined, (value) => value);
-    this.store = openMemoryStore(database);
-    this.#record = database.open(this.ref, agent);
+    this.#agent = agent;
   }
 
   get head(): number {
-    return this.#record.log.length;
+    return this.#log.length;
   }
 
   get last(): LogEntry | undefined {
-    return this.#record.log.at(-1);
+    return this.#log.at(-1);
   }
 
   get firstUserSeq(): number | undefined {
@@ -47,55 +59,84 @@ export class EvaluatedConversation {
   }
 
   get state(): ConversationState {
-    return toConversationState(this.#record);
+    const { version, passed, backoff } = this.#record;
+    const { number, baseTotal } = version;
+    const headTotal = this.last?.total ?? NO_WEIGHT;
+    return {
+      agent: this.#agent,
+      incarnation: this.ref.id,
+      head: this.head,
+      turns: this.#turns,
+      openCalls: [],
+      size: { version: number, weight: weighVersion(version), baseTotal, headTotal },
+      passed,
+      backoff,
+    };
   }
 
-  /** The live context. Appended messages are added to its list of items. `refresh` replaces the list. */
+  /** The live context. Appended messages are added to its list of items. A new version replaces the list. */
   get context(): Context {
-    const { version, versions } = this.#record;
-    return { version: versions.get(version) ?? START_VERSION, head: this.head, items: this.#items };
+    return { version: this.#record.version, head: this.head, items: this.#items };
   }
 
-  async append(weighed: WeighedMessage): Promise<void> {
+  get source(): ContextSource {
+    const { version, summaries } = this.#record;
+    const entries = this.#readLog(rangesToRead(version, this.head));
+    return { version, head: this.head, entries, summaries: new Map(Object.entries(summaries)) };
+  }
+
+  /** Reads the conversation as workers read one from the store. */
+  get readers(): Readers {
+    return {
+      readConversation: async () => this.state,
+      readContext: async () => this.source,
+      readLog: async (_, ranges) => this.#readLog(ranges),
+      readSystem: async () => undefined,
+    };
+  }
+
+  append({ message, tokens, bytes }: WeighedMessage): void {
     const seq = this.head + 1;
-    const { message, tokens, bytes } = weighed;
-    await this.store.append({
-      conversation: this.ref,
-      operation: `append-${seq}`,
-      agent: this.#record.agent,
-      expectedHead: seq - 1,
-      messages: [weighed],
-      opens: [],
-      closes: [],
-    });
+    const total = addWeights(this.last?.total ?? NO_WEIGHT, { tokens, bytes });
+    this.#log.push({ seq, message, tokens, bytes, total, at: 0 });
     this.#items.push({ from: seq, to: seq, message, tokens, bytes });
-    if (message.role === 'user') this.#firstUserSeq ??= seq;
+    if (message.role !== 'user') return;
+    this.#turns += 1;
+    this.#firstUserSeq ??= seq;
   }
 
   /** Returns what the passes so far have left. A later conversation with the same messages can continue from there. */
   get record(): ContextRecord {
-    const { passed, backoff, summaries } = this.#record;
-    const { version } = this.context;
-    const shown = shownKeys(version).flatMap((key) => {
-      const summary = summaries.get(key);
-      return summary === undefined ? [] : [[key, summary] as const];
-    });
-    return { version, summaries: Object.fromEntries(shown), passed, backoff };
+    return this.#record;
   }
 
   /** Continues from the record of an earlier conversation, whose messages up to `version.base` were the same. */
-  async restore({ version, summaries, passed, backoff }: ContextRecord): Promise<void> {
-    const baseTotal = this.#record.log[version.base - 1]?.total ?? NO_WEIGHT;
-    if (version.number > 0) this.#record.versions.set(version.number, { ...version, baseTotal });
-    for (const [key, summary] of Object.entries(summaries)) this.#record.summaries.set(key, summary);
-    const { number, base } = version;
-    Object.assign(this.#record, { version: number, weight: weighVersion(version), base, baseTotal, passed, backoff });
-    await this.refresh();
+  restore(record: ContextRecord): void {
+    const { version } = record;
+    const baseTotal = this.#log[version.base - 1]?.total ?? NO_WEIGHT;
+    this.#record = { ...record, version: { ...version, baseTotal } };
+    this.#items = [...buildContext(this.source).items];
   }
 
-  /** Builds the context again after a compaction pass has committed a new version. */
-  async refresh(): Promise<void> {
-    const source = await this.store.readContext(this.ref);
-    if (source !== undefined) this.#items = [...buildContext(source).items];
+  /** Ends a pass without a version. */
+  endPass(backoff: ConversationState['backoff'], { isCounted }: { readonly isCounted: boolean }): void {
+    const passed = isCounted ? { head: this.head, turns: this.#turns } : this.#record.passed;
+    this.#record = { ...this.#record, backoff, passed };
+  }
+
+  /** Ends a pass with a version. @param texts summaries of the version and others, by their keys */
+  commit(version: Version, texts: ReadonlyMap<string, Summary>, backoff: ConversationState['backoff']): void {
+    const known = this.#record.summaries;
+    const summaries = Object.fromEntries(
+      shownKeys(version).flatMap((key) => {
+        const summary = texts.get(key) ?? known[key];
+        return summary === undefined ? [] : [[key, summary] as const];
+      }),
+    );
+    this.restore({ version, summaries, backoff, passed: { head: this.head, turns: this.#turns } });
+  }
+
+  #readLog(ranges: readonly SeqRange[]): LogEntry[] {
+    return ranges.flatMap(({ from, to }) => this.#log.slice(from - 1, to));
   }
 }

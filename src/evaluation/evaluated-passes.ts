@@ -1,122 +1,97 @@
-import type { BudgetInfeasible } from '../domain/compaction/budget.ts';
-import type { SettledContext } from '../domain/compaction/settle.ts';
+import type { PassPlan } from '../domain/compaction/plan.ts';
 import type { Reason } from '../domain/compaction/thresholds.ts';
-import type { ConversationState } from '../domain/conversation.ts';
-import type { WorkerEvent } from '../domain/events.ts';
-import { noTracing } from '../domain/ports/tracing.ts';
-import { createPassHandler } from '../workers/compaction/pass-delivery.ts';
-import type { CompactionPorts } from '../workers/compaction/ports.ts';
-import { recountContext } from '../workers/compaction/recount.ts';
-import type { Refusal } from '../workers/compaction/settle-sendable.ts';
-import type { TrialOutcome } from '../workers/compaction/trial-pass.ts';
+import { isCounted } from '../domain/pass.ts';
+import type { Version } from '../domain/version.ts';
+import { backoffAfter } from '../workers/compaction/backoff-after.ts';
+import { buildVersion } from '../workers/compaction/build-version.ts';
+import type { AcceptedSummaries } from '../workers/compaction/sequence-summaries.ts';
+import { type TrialOutcome, tryPass } from '../workers/compaction/trial-pass.ts';
+import { summarizeInTrial } from '../workers/compaction/trial-summaries.ts';
 import type { PreparedAgent } from '../workers/prepared-agent.ts';
-import { Shutdown } from '../workers/shutdown.ts';
 import type { SummarizationPorts } from '../workers/summarization/ports.ts';
-import { createSummarizationHandler } from '../workers/summarization/summarization-delivery.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { EvaluatedConversation } from './evaluated-conversation.ts';
 
 export type SummarizerChain = SummarizationPorts['summarizers'];
 
-interface PassReport {
-  ended?: Extract<WorkerEvent, { type: 'pass_ended' }>;
-  settled?: SettledContext;
-  refusal?: Refusal;
-}
+type MadeVersion = Extract<TrialOutcome, { kind: 'version' }>;
 
-/** Runs compaction passes of one conversation with the handlers of the workers, over a memory store. */
+/** Runs compaction passes of one conversation in memory. They decide, summarize and settle as those of workers do. */
 export class EvaluatedPasses {
   readonly conversation: EvaluatedConversation;
-  readonly #ports: SummarizationPorts & Omit<CompactionPorts, 'shadow'>;
+  readonly #prepared: PreparedAgent;
+  readonly #summarizers: SummarizerChain;
   #ids = 0;
 
   constructor(prepared: PreparedAgent, summarizers: SummarizerChain) {
     this.conversation = new EvaluatedConversation(prepared.agent.name);
-    const { store } = this.conversation;
-    const agent = approveReviews(prepared);
-    this.#ports = {
-      passes: store,
-      contexts: store,
-      summaries: store,
-      summarizers,
-      // If a compaction pass is requested while another one ends, the next `run` delivers it.
-      wakes: { wake: async () => undefined },
-      agents: { find: () => agent },
-      clock: { now: () => Date.now() },
-      ids: { next: () => this.#nextId() },
-      owners: { next: () => this.#nextId() },
-      timers: systemTimers,
-      onEvent: () => undefined,
-      tracing: noTracing,
-      shutdown: new Shutdown(),
-    };
+    this.#prepared = approveReviews(prepared);
+    this.#summarizers = summarizers;
   }
 
   /** Requests one compaction pass and runs it to its end. Its summarization jobs run one after the other. */
   async run(requested: readonly Reason[]): Promise<TrialOutcome> {
-    const { ref: conversation, store, state } = this.conversation;
-    const report: PassReport = {};
-    const deliver = createPassHandler({
-      ...this.#ports,
-      onEvent: (event) => collect(report, event),
-      shadow: {
-        measure: async ({ settled }) => {
-          if (settled !== undefined) report.settled = settled;
-        },
+    const { conversation } = this;
+    const prepared = this.#prepared;
+    const { state, source, context, firstUserSeq } = conversation;
+    let texts: AcceptedSummaries['texts'] = new Map();
+    const outcome = await tryPass({
+      prepared,
+      state,
+      source,
+      context,
+      firstUserSeq,
+      requested,
+      complete: async (plan) => {
+        const accepted = await this.#summarize(plan);
+        texts = accepted.texts;
+        return accepted;
       },
     });
-    const summarize = createSummarizationHandler(this.#ports);
-    const job = this.#nextId();
-    await store.requestPass({ conversation, reasons: requested, passId: this.#nextId(), wake: job });
-    let delivered = await deliver({ conversation, job, haveChildrenEnded: false });
-    while (delivered.status === 'parked') {
-      for (const { child: _child, ...task } of delivered.children) {
-        await summarize({ task, requestedAt: this.#ports.clock.now(), isLastAttempt: true });
-      }
-      delivered = await deliver({ conversation, job, haveChildrenEnded: true });
+    const snapshot = { state, prepared };
+    if (outcome.kind === 'version') {
+      const version = this.#buildVersion(outcome, texts);
+      const end = { kind: 'committed', version: version.number } as const;
+      conversation.commit(version, texts, backoffAfter(snapshot, end, version));
+    } else {
+      const end = outcome.kind === 'refused' ? ({ kind: 'failed', code: 'invalid_context' } as const) : outcome;
+      conversation.endPass(backoffAfter(snapshot, end), { isCounted: isCounted(end.kind) });
     }
-    return await this.#conclude(report, requested, state);
+    return outcome;
   }
 
-  async #conclude(
-    { ended, settled, refusal }: PassReport,
-    requested: readonly Reason[],
-    before: ConversationState,
-  ): Promise<TrialOutcome> {
-    if (ended === undefined) throw new Error('the compaction pass did not reach its end. This is a bug in turnfold');
-    const { outcome, reasons } = ended;
-    switch (outcome) {
-      case 'no_reason':
-      case 'thinking':
-      case 'none':
-      case 'no_gain':
-        return { kind: outcome, reasons };
-      case 'infeasible':
-        return { kind: outcome, details: await this.#explainInfeasible(requested, before), reasons };
-      default:
-        if (outcome === 'committed' && settled !== undefined) {
-          await this.conversation.refresh();
-          return { kind: 'version', settled, reasons };
-        }
-        if (refusal !== undefined) return { kind: 'refused', refusal, reasons };
-        throw new Error(`the compaction pass ended as ${outcome}${ended.code === undefined ? '' : `: ${ended.code}`}`);
-    }
+  async #summarize(plan: PassPlan): Promise<AcceptedSummaries> {
+    const { ref, readers, written } = this.conversation;
+    const trial = {
+      conversation: ref,
+      prepared: this.#prepared,
+      contexts: readers,
+      summarizers: this.#summarizers,
+      written,
+      clock: { now: () => Date.now() },
+      ids: { next: () => this.#nextId() },
+      timers: systemTimers,
+      onEvent: () => undefined,
+    };
+    return await summarizeInTrial(trial, plan);
   }
 
-  /**
-   * Computes the sizes of the parts that the compaction pass had to keep. Uses the conversation's state before the
-   * pass, because the end of the pass has started a backoff.
-   */
-  async #explainInfeasible(reasons: readonly Reason[], before: ConversationState): Promise<BudgetInfeasible> {
-    const { contexts, summaries, agents } = this.#ports;
-    const { ref } = this.conversation;
-    const asBefore = { ...contexts, readConversation: async () => before };
-    const recount = await recountContext({ contexts: asBefore, summaries, agents }, ref, { reasons });
-    if (recount.status !== 'too_large')
-      throw new Error(
-        'the compaction pass was infeasible, but a second computation finds that it fits. This is a bug in turnfold',
-      );
-    return recount.details;
+  #buildVersion({ settled, reasons }: MadeVersion, texts: AcceptedSummaries['texts']): Version {
+    const { head, last, context } = this.conversation;
+    if (last === undefined) throw new Error('a version was made of an empty log. This is a bug in turnfold');
+    const { hashes, overhead } = this.#prepared;
+    return buildVersion({
+      head,
+      settled,
+      reasons,
+      live: context.version,
+      summaries: new Map([...texts].filter(([key]) => settled.summaryKeys.includes(key))),
+      hashes,
+      baseTotal: last.total,
+      overheadBytes: overhead.bytes,
+      durationMs: 0,
+      now: 0,
+    });
   }
 
   #nextId(): string {
@@ -129,9 +104,4 @@ export class EvaluatedPasses {
 function approveReviews(prepared: PreparedAgent): PreparedAgent {
   const { policy } = prepared;
   return policy.mode === 'review' ? { ...prepared, policy: { ...policy, mode: 'auto' } } : prepared;
-}
-
-function collect(report: PassReport, event: WorkerEvent): void {
-  if (event.type === 'pass_ended') report.ended = event;
-  if (event.type === 'version_refused') report.refusal = { codes: event.codes, message: event.message };
 }

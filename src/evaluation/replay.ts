@@ -87,11 +87,11 @@ export class Replay {
   async add(weighed: WeighedMessage): Promise<void> {
     const { conversation } = this.#passes;
     const { role, toolCalls } = weighed.message;
-    if (role !== 'assistant') return await this.#append(weighed);
+    if (role !== 'assistant') return this.#append(weighed);
     const asked = await this.#startAnswer(weighed);
     // A compaction pass for which no turn waits runs beside the model call, so the pass does not see the answer.
     if (asked.length > 0) await this.#pass(asked);
-    await this.#append(weighed);
+    this.#append(weighed);
     if (toolCalls !== undefined) return;
     const { reasons } = decideTurnEnd(this.#prepared, conversation.state);
     if (reasons.length > 0) await this.#pass(['turn_end']);
@@ -125,8 +125,8 @@ export class Replay {
     };
   }
 
-  async #append(weighed: WeighedMessage): Promise<void> {
-    await this.#passes.conversation.append(weighed);
+  #append(weighed: WeighedMessage): void {
+    this.#passes.conversation.append(weighed);
     if (weighed.message.role === 'user') this.#turn += 1;
     this.#check.observe(weighed.message);
   }

@@ -21,7 +21,7 @@ async function open(tokenThreshold: number) {
   const policy = { maxTokens: 200, tokenThreshold, retentionWindow: 0 };
   const prepared = await prepareOfflineAgent(policy, { usableTokens: 10_000 });
   const passes = new EvaluatedPasses(prepared, await createOfflineSummarizers());
-  for (const weighed of await weighConversation(LOOP, prepared)) await passes.conversation.append(weighed);
+  for (const weighed of await weighConversation(LOOP, prepared)) passes.conversation.append(weighed);
   return passes;
 }
 

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readJsonLines, runTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
 import { calls, result, says, system } from './talks.ts';

@@ -1,14 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
-import type { PassPlan } from '../../src/domain/compaction/plan.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import type { EvictionStrategy } from '../../src/domain/eviction-strategy.ts';
 import { adoptMessages } from '../../src/domain/history.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
-import type { Store } from '../../src/domain/ports/store.ts';
-import type { SeqRange } from '../../src/domain/version.ts';
 import { EvaluatedPasses } from '../../src/evaluation/evaluated-passes.ts';
 import { SCRIPTED_PROFILE, scriptedModel } from '../../src/models/scripted.ts';
 import type { BpeTokenCounter } from '../../src/tokens/token-counter.ts';
@@ -119,18 +116,21 @@ export async function play(scenario: Scenario, counter: BpeTokenCounter): Promis
   const passes = new EvaluatedPasses(prepared, () => openChain(scenario.summarizer, scenario.isBacked, counter));
   const messages = adopt(scenario.chunks);
   if (messages === undefined) return undefined;
-  const seen = watchStore(passes.conversation.store);
   const outcomes: TrialOutcome[] = [];
   const versions: SeenPass[] = [];
   const breaches: string[] = [];
   for (const [index, given] of messages.entries()) {
-    for (const message of given) await passes.conversation.append(await prepared.weigh(message));
+    for (const message of given) passes.conversation.append(await prepared.weigh(message));
     const before = { ...passes.conversation.context, items: [...passes.conversation.context.items] };
     const requested = scenario.reasons[index] ?? [];
+    const known = new Set(passes.conversation.written.keys());
     const outcome = await passes.run(requested);
     outcomes.push(outcome);
     const { context: after, firstUserSeq } = passes.conversation;
-    const end = { prepared, before, outcome, requested, firstUserSeq, ...seen.take() };
+    const written = [...passes.conversation.written].flatMap(([key, record]) =>
+      known.has(key) || record.status === 'refused' ? [] : [record.summary.covers],
+    );
+    const end = { prepared, before, outcome, requested, firstUserSeq, written };
     const broken = findEndBreaches(end);
     if (outcome.kind === 'version') {
       const pass = { ...end, outcome, after: { ...after, items: [...after.items] } };
@@ -140,30 +140,6 @@ export async function play(scenario: Scenario, counter: BpeTokenCounter): Promis
     breaches.push(...broken.map((name) => `${index}: ${name}`));
   }
   return { outcomes, versions, breaches };
-}
-
-/** Records the plan of each compaction pass and the summaries that were accepted for it. */
-function watchStore(store: Store): { take(): Pick<SeenPass, 'plan' | 'written'> } {
-  const unwatched = { ...store };
-  let plan: PassPlan | undefined;
-  let written: SeqRange[] = [];
-  Object.assign(store, {
-    recordPlan: (lease, recorded) => {
-      plan = recorded;
-      return unwatched.recordPlan(lease, recorded);
-    },
-    recordSummary: (lease, record) => {
-      if (record.status === 'accepted') written.push(record.summary.covers);
-      return unwatched.recordSummary(lease, record);
-    },
-  } satisfies Pick<Store, 'recordPlan' | 'recordSummary'>);
-  return {
-    take() {
-      const taken = { plan, written };
-      [plan, written] = [undefined, []];
-      return taken;
-    },
-  };
 }
 
 /** Runs a scenario twice, each time from an empty conversation, and compares the results. */

@@ -1,5 +1,4 @@
 import { PLACEHOLDER, requestTokens } from '../../src/domain/compaction/budget.ts';
-import type { PassPlan } from '../../src/domain/compaction/plan.ts';
 import { hasTokenReason, type Reason } from '../../src/domain/compaction/thresholds.ts';
 import { type Context, type ContextItem, weighItems } from '../../src/domain/context.ts';
 import { type Limits, limitsAfterOverflow } from '../../src/domain/limits.ts';
@@ -20,8 +19,6 @@ export interface SeenEnd<Outcome extends TrialOutcome = TrialOutcome> {
   readonly firstUserSeq: number | undefined;
   /** Ranges of the summaries that were written and accepted for this pass. */
   readonly written: readonly SeqRange[];
-  /** Absent if the pass planned no summary. */
-  readonly plan: PassPlan | undefined;
 }
 
 /** A compaction pass that made a version, with the context after it. */

@@ -1,4 +1,3 @@
-import { backOffAppends, nextBackoff } from '../../domain/compaction/backoff.ts';
 import type { PassPlan } from '../../domain/compaction/plan.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
@@ -8,9 +7,9 @@ import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
 import type { PassFallback } from '../../domain/pass-events.ts';
 import { idleTtlOf, type Policy } from '../../domain/policy.ts';
 import type { ClaimedPass, PassEnd, PassEndResult } from '../../domain/ports/pass-store.ts';
-import { contextSize, NO_OVERHEAD, type SizeRecord } from '../../domain/size.ts';
 import type { Summary, Version } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
+import { backoffAfter } from './backoff-after.ts';
 import { buildVersion } from './build-version.ts';
 import type { PassSnapshot } from './pass-snapshot.ts';
 import type { Evaluated, Facts, PassState } from './pass-states.ts';
@@ -171,22 +170,8 @@ function describeEnd(
   { state, requested, prepared }: PassSnapshot,
   version?: Version,
 ): PassEnd {
-  const { policy, limits, overhead } = prepared;
-  // A new version has no provider's count yet, so its size is turnfold's own count.
-  const size = version === undefined ? state.size : sizeOf(version);
-  const { tokens } = contextSize(size, overhead);
-  const { tokens: messageTokens } = contextSize(size, NO_OVERHEAD);
-  const { calibration } = overhead;
-  const { hardTokens } = limits;
-  const softTokens = Math.min(...[limits.tokenThreshold, limits.ratioTokens].filter((limit) => limit !== undefined));
-  const next = nextBackoff(state.backoff, outcome, { tokens, stepTokens: policy.minSequenceTokens, softTokens });
-  const backoff = backOffAppends(next, { tokens, messageTokens, calibration, hardTokens });
-  return { outcome, backoff, wakeTurn: ports.ids.next(), seenReasons: requested, ...idleTtlOf(policy) };
-}
-
-/** Size of a version without the messages behind it. */
-function sizeOf({ number, weight, baseTotal }: Version): SizeRecord {
-  return { version: number, weight, baseTotal, headTotal: baseTotal };
+  const backoff = backoffAfter({ state, prepared }, outcome, version);
+  return { outcome, backoff, wakeTurn: ports.ids.next(), seenReasons: requested, ...idleTtlOf(prepared.policy) };
 }
 
 interface Ending {

@@ -47,7 +47,9 @@ export async function tryPass(trial: TrialRequest): Promise<TrialOutcome> {
   if (planned.status === 'thinking') return { kind: 'thinking', reasons };
   const { plan } = planned;
   if (plan.infeasible !== undefined) return { kind: 'infeasible', details: plan.infeasible, reasons };
-  if (plan.kind === 'none' || plan.kind === 'infeasible') return { kind: 'none', reasons };
+  if (plan.kind === 'none' || plan.kind === 'infeasible') {
+    return { kind: plan.explained.includes('no_gain') ? 'no_gain' : 'none', reasons };
+  }
   const accepted = await trial.complete(plan);
   const settled = await settleContext({ ...input, plan, accepted }, { isUnchecked: trial.isUnchecked === true });
   if (settled.kind === 'version') return { kind: 'version', settled, reasons };

@@ -6,7 +6,7 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 import { Shutdown } from '../shutdown.ts';
 import type { SummarizationPorts } from '../summarization/ports.ts';
 import { createSummarizationHandler } from '../summarization/summarization-delivery.ts';
-import { type AcceptedSummaries, readAccepted, sequenceKey, summaryPolicy } from './sequence-summaries.ts';
+import { type AcceptedSummaries, findRecords, readAccepted, sequenceKey, summaryPolicy } from './sequence-summaries.ts';
 
 /** Every trial has one compaction pass, which always has this id. */
 const TRIAL_PASS = 'trial';
@@ -15,16 +15,18 @@ export interface TrialPorts
   extends Pick<SummarizationPorts, 'contexts' | 'summarizers' | 'clock' | 'ids' | 'timers' | 'onEvent'> {
   readonly conversation: ConversationRef;
   readonly prepared: PreparedAgent;
+  /** Summaries of earlier trials, by the keys of their ranges. Receives the new ones. */
+  readonly written?: Map<string, SummaryRecord>;
 }
 
 /**
- * Writes the summaries of a plan, one after the other, with the same handler as workers. Keeps the summaries in memory.
+ * Writes the missing summaries of a plan, one after the other, with the same handler as workers. Keeps the summaries in
+ * memory.
  */
 export async function summarizeInTrial(
-  { conversation, prepared, contexts, ...ports }: TrialPorts,
+  { conversation, prepared, contexts, written = new Map(), ...ports }: TrialPorts,
   plan: PassPlan,
 ): Promise<AcceptedSummaries> {
-  const records = new Map<string, SummaryRecord>();
   const state = await contexts.readConversation(conversation);
   const policy = state === undefined ? prepared.policy : summaryPolicy(prepared.policy, state);
   const handle = createSummarizationHandler({
@@ -32,17 +34,19 @@ export async function summarizeInTrial(
     // The handler writes a summary only if its compaction pass is open, so the conversation's open pass is replaced by
     // that of the trial.
     contexts: { ...contexts, readConversation: async () => state && { ...state, passId: TRIAL_PASS } },
-    summaries: keepInMemory(records),
+    summaries: keepInMemory(written),
     agents: { find: () => prepared },
     owners: ports.ids,
     tracing: noTracing,
     shutdown: new Shutdown(),
   });
-  for (const sequence of plan.sequences) {
+  const readSummaries = async (_: unknown, keys: readonly string[]) => keys.map((key) => written.get(key));
+  const known = await findRecords({ readSummaries }, conversation, plan.sequences, policy);
+  for (const [index, sequence] of plan.sequences.entries()) {
+    if (known[index] !== undefined) continue;
     const task = { conversation, passId: TRIAL_PASS, sequence, hash: sequenceKey(sequence, policy) };
     await handle({ task, requestedAt: ports.clock.now(), isLastAttempt: true });
   }
-  const readSummaries = async (_: unknown, keys: readonly string[]) => keys.map((key) => records.get(key));
   return await readAccepted({ readSummaries }, conversation, plan, policy);
 }
 
