@@ -4,7 +4,7 @@ import type { ConversationRef } from '../../src/domain/ids.ts';
 import { bindReadContext } from '../../src/store/contexts.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { claimPass, commitOf, makeConversation, summaryOf } from './pass-samples.ts';
-import { openMemoryStoreHarness, openRedisStoreHarness } from './store-harness.ts';
+import { openEmbeddedStoreHarness, openRedisStoreHarness } from './store-harness.ts';
 import { HEAD, Story, steps } from './text-operations.ts';
 
 const suite = openSuiteRedis();
@@ -12,7 +12,7 @@ const redis = openRedisStoreHarness(() => suite);
 afterAll(() => redis.close());
 
 describe.each([
-  ['memory', openMemoryStoreHarness(), 300],
+  ['the in-process Redis', openEmbeddedStoreHarness(), 300],
   ['Redis', redis, 120],
 ] as const)('summary texts in %s', (_, harness, numRuns) => {
   test('after any sequence of commits, restores, rollbacks and forks, exactly the summary texts that kept versions show are stored', {

@@ -3,13 +3,16 @@ import { afterAll, expect, test } from 'vitest';
 import { operations, type Side } from './pass-operations.ts';
 import { appendOf } from './pass-samples.ts';
 import { newConversation } from './samples.ts';
-import { openMemoryStoreHarness, openRedisStoreHarness, type StoreHarness } from './store-harness.ts';
+import { openEmbeddedStoreHarness, openRedisStoreHarness, type StoreHarness } from './store-harness.ts';
 
-const memory = openMemoryStoreHarness();
+const embedded = openEmbeddedStoreHarness();
 const redis = openRedisStoreHarness();
-afterAll(() => redis.close());
+afterAll(async () => {
+  await embedded.close();
+  await redis.close();
+});
 
-test('the memory store behaves like the Redis store under any sequence of operations on a compaction pass', {
+test('the in-process Redis answers like a server under any sequence of operations on a compaction pass', {
   timeout: 120_000,
 }, async () => {
   const run = fc.assert(
@@ -21,7 +24,7 @@ test('the memory store behaves like the Redis store under any sequence of operat
         await harness.store.packLog(conversation);
         return { harness, conversation, passes: {}, proposals: [], count: 0 };
       };
-      const setup = async () => ({ model: await start(memory), real: await start(redis) });
+      const setup = async () => ({ model: await start(embedded), real: await start(redis) });
       await fc.asyncModelRun(setup, commands);
     }),
     { numRuns: 40 },

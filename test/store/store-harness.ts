@@ -1,17 +1,14 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { Store } from '../../src/domain/ports/store.ts';
-import { MemoryDatabase } from '../../src/memory-store/database.ts';
-import { emit } from '../../src/memory-store/mailbox.ts';
-import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
-import type { MemoryTurn } from '../../src/memory-store/turn-record.ts';
+import { connectEmbedded } from '../../src/embedded-redis/connect-embedded.ts';
+import { EmbeddedRedis } from '../../src/embedded-redis/server.ts';
 import { idleMember, type Keyspace, readyMember, scheduledMember } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Observation } from './observation.ts';
-import { observeMemory } from './observe-memory.ts';
 import { listTurnKeys, observeRedis } from './observe-redis.ts';
-import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
-import { age, restConversation } from './rest-conversation.ts';
+import { openSuiteRedis, SuiteKeyspace, type SuiteRedis } from './open-redis.ts';
+import { restConversation } from './rest-conversation.ts';
 
 /** A member of `ready` or `idle`: a mailbox, a pass, an idle conversation, or a scheduled turn. */
 export type Entry = 't' | 'p' | 'r' | { readonly scheduled: string };
@@ -64,79 +61,16 @@ export interface StoreHarness {
   readonly close: () => Promise<void>;
 }
 
-export function openMemoryStoreHarness(): StoreHarness {
-  const db = new MemoryDatabase();
-  return {
-    store: openMemoryStore(db),
-    shards: [0],
-    lapseLease: async (of, ref) => {
-      const record = of === 'turn' ? db.find(ref) : db.find(ref)?.pass;
-      if (record?.leaseUntil !== undefined) record.leaseUntil = 1;
-    },
-    endParking: async (ref) => {
-      const pass = db.find(ref)?.pass;
-      if (pass?.parked !== undefined) pass.parked = { ...pass.parked, untilMs: 1 };
-    },
-    expireProposal: async (ref) => {
-      const pass = db.find(ref)?.pass;
-      if (pass?.review !== undefined) pass.review = { ...pass.review, expiresAt: 1 };
-      if (pass?.parked !== undefined) pass.parked = { ...pass.parked, untilMs: 1 };
-    },
-    passDeadline: async (ref, turn) => endMemoryWait(db.find(ref)?.turnRecords.get(turn)),
-    passDueTime: async (ref, turn) => {
-      const record = db.find(ref)?.turnRecords.get(turn);
-      if (record !== undefined) Object.assign(record, { dueAt: 1 });
-    },
-    makeOverdue: async (ref, entry, ms) => {
-      db.ready.set(memberOf(ref, entry), db.now() - ms);
-    },
-    endIdleTtl: async (ref) => {
-      const conversation = db.find(ref);
-      if (conversation?.ttl !== undefined) conversation.ttl = { ms: 0, ends: 1 };
-      db.ready.set(memberOf(ref, 'r'), 1);
-    },
-    rest: async (ref) => {
-      const log = db.find(ref)?.log;
-      Object.assign(db.find(ref) ?? {}, { createdAt: 1 });
-      const last = log?.pop();
-      if (last !== undefined) log?.push(age(last));
-      db.unpacked.set(`${ref.tenant}|${ref.id}`, 1);
-    },
-    packableIn: async (ref) => {
-      const at = db.unpacked.get(`${ref.tenant}|${ref.id}`);
-      return at === undefined ? undefined : at - db.now();
-    },
-    allowSweep: async () => db.lastSweepMsByShard.clear(),
-    abandonFork: async (ref) => {
-      const conversation = db.find(ref);
-      if (conversation?.fork !== undefined) conversation.fork = { ...conversation.fork, until: 1 };
-    },
-    expireSummary: async (ref, hash) => {
-      const summary = db.find(ref)?.summaryRecords.get(hash);
-      if (summary !== undefined) summary.until = 1;
-    },
-    dueIn: async (ref, entry) => {
-      const dueAt = db.ready.get(memberOf(ref, entry));
-      return dueAt === undefined ? undefined : dueAt - db.now();
-    },
-    events: async (ref) => (db.find(ref)?.events ?? []).map(({ type, fields }) => ({ type, ...fields })),
-    addEvents: async (ref, events) => {
-      const conversation = db.find(ref);
-      if (conversation === undefined) throw new Error('in memory events lie with their conversation');
-      for (const { type, ...fields } of events) emit(db, conversation, type, fields);
-    },
-    trimEvents: async (ref, count) => {
-      const events = db.find(ref)?.events;
-      events?.splice(0, events.length - count);
-    },
-    markGone: async (ref) => db.markGone(ref),
-    turnClockBack: async (_, ms) => db.advance(-ms),
-    observe: async (ref) => observeMemory(db, ref),
-    makeDeliveriesDue: async () => {
-      for (const [name, entry] of db.outbox) db.outbox.set(name, { ...entry, dueAt: 1 });
-    },
-    close: async () => {},
+const embedded = await EmbeddedRedis.open();
+
+/** Opens the store over the Redis of this process, which runs the same scripts. */
+export function openEmbeddedStoreHarness(): StoreHarness {
+  const redis = connectEmbedded(embedded);
+  const close = async (): Promise<void> => {
+    redis.disconnect();
+    embedded.database.clear();
   };
+  return openRedisStoreHarness(() => ({ redis, keyspace: new SuiteKeyspace(), close }));
 }
 
 export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): StoreHarness {
@@ -235,13 +169,6 @@ async function endWait(redis: Redis, key: string): Promise<void> {
   const [until = null, calls = null] = await redis.hmget(key, 'waitUntil', 'waitCalls');
   if (until === null) return;
   await redis.hset(key, 'waitUntil', 1, 'waitCalls', (calls ?? '').replaceAll(` ${until}`, ' 1'));
-}
-
-function endMemoryWait(record: MemoryTurn | undefined): void {
-  const { waiting } = record ?? {};
-  if (record === undefined || waiting === undefined) return;
-  const calls = waiting.calls.map((call) => (call.until === waiting.until ? { ...call, until: 1 } : call));
-  record.waiting = { ...waiting, until: 1, calls };
 }
 
 /** Moves a time into the past, if the record has that field. */

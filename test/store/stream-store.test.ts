@@ -1,9 +1,8 @@
 import { afterAll, expect, test, vi } from 'vitest';
 import { STREAM_LIMITS } from '../../src/domain/ports/turn-streams.ts';
-import { MemoryDatabase } from '../../src/memory-store/database.ts';
-import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { Subscriber } from '../../src/redis/subscriber.ts';
 import { ExistingKeys } from '../../src/store/existing-keys.ts';
+import { openEmbeddedStore } from '../../src/store/open-embedded-store.ts';
 import { openStreamNotices } from '../../src/store/streams.ts';
 import { describeBothStores } from './contract/store.ts';
 import { batchOf, countNotices, piecesOf, textAt } from './contract/streams.ts';
@@ -49,9 +48,10 @@ test('a reader on Redis is notified of pieces, steps and the end of its turn', a
   expect(await countNotices(store, openStreamNotices(subscriber, keyspace))).toEqual([1, 2, 3, 4]);
 });
 
-test('a reader in memory is notified of pieces, steps and the end of its turn', async () => {
-  const memory = openMemoryStore(new MemoryDatabase());
-  expect(await countNotices(memory, memory)).toEqual([1, 2, 3, 4]);
+test('a reader in the same process is notified of pieces, steps and the end of its turn', async () => {
+  const { store: own, close } = await openEmbeddedStore();
+  expect(await countNotices(own, own)).toEqual([1, 2, 3, 4]);
+  close();
 });
 
 test('the stream of an unsettled turn has no TTL, and Redis removes it five minutes after the turn is settled', async () => {
@@ -64,19 +64,19 @@ test('the stream of an unsettled turn has no TTL, and Redis removes it five minu
   expect(ttl).toBeLessThanOrEqual(STREAM_LIMITS.keptMs);
 });
 
-test('a stream in memory is removed five minutes after the turn is settled', async () => {
-  const db = new MemoryDatabase();
-  const memory = openMemoryStore(db);
+test('a stream is removed at the end of its TTL', async () => {
+  const { store: own, redis: server, close } = await openEmbeddedStore();
   const conversation = newConversation();
-  const { lease } = await acceptAndClaim(memory, conversation, 't1');
-  await memory.followTurn(conversation, 't1');
-  await memory.appendPieces(lease, batchOf(lease, [textAt('a')]));
-  await memory.recordStep(lease, textStep('model-1', 1));
-  await memory.settle(lease, { state: 'completed', answerSeq: 2 }, 'wake');
-  const read = () => memory.readStream({ conversation, turn: 't1', after: '0-0', afterSeq: 0 });
+  const { lease } = await acceptAndClaim(own, conversation, 't1');
+  await own.followTurn(conversation, 't1');
+  await own.appendPieces(lease, batchOf(lease, [textAt('a')]));
+  await own.recordStep(lease, textStep('model-1', 1));
+  await own.settle(lease, { state: 'completed', answerSeq: 2 }, 'wake');
+  const read = () => own.readStream({ conversation, turn: 't1', after: '0-0', afterSeq: 0 });
   expect(piecesOf(await read())).toHaveLength(1);
-  db.advance(STREAM_LIMITS.keptMs);
+  server.database.clock = () => Date.now() + STREAM_LIMITS.keptMs;
   expect(piecesOf(await read())).toHaveLength(0);
+  close();
 });
 
 test('a stream keeps at most two megabytes of pieces, and drops the oldest', async () => {

@@ -2,14 +2,17 @@ import * as fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { appendOf } from './pass-samples.ts';
 import { newConversation, turnFor } from './samples.ts';
-import { openMemoryStoreHarness, openRedisStoreHarness, type StoreHarness } from './store-harness.ts';
+import { openEmbeddedStoreHarness, openRedisStoreHarness, type StoreHarness } from './store-harness.ts';
 import { operations, Side } from './turn-operations.ts';
 
-const memory = openMemoryStoreHarness();
+const embedded = openEmbeddedStoreHarness();
 const redis = openRedisStoreHarness();
-afterAll(() => redis.close());
+afterAll(async () => {
+  await embedded.close();
+  await redis.close();
+});
 
-test('any sequence of turn operations by two workers keeps the invariants, and the memory store behaves like the Redis store', {
+test('any sequence of turn operations by two workers keeps the invariants, and the in-process Redis answers like a server', {
   timeout: 120_000,
 }, async () => {
   const run = fc.assert(
@@ -22,7 +25,7 @@ test('any sequence of turn operations by two workers keeps the invariants, and t
         for (const turn of ['turn.0', 'turn.1']) await harness.store.accept(turnFor(conversation, turn));
         return new Side(harness, conversation);
       };
-      const setup = async () => ({ model: await start(memory), real: await start(redis) });
+      const setup = async () => ({ model: await start(embedded), real: await start(redis) });
       await fc.asyncModelRun(setup, commands);
     }),
     { numRuns: 50 },

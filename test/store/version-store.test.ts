@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import type { VersionStore } from '../../src/domain/ports/version-store.ts';
 import { FORK_LEASE_MS } from '../../src/domain/ports/version-store.ts';
-import { MemoryDatabase } from '../../src/memory-store/database.ts';
-import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
+import { openEmbeddedStore } from '../../src/store/open-embedded-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { describeBothStores } from './contract/store.ts';
 import { openSuiteRedis } from './open-redis.ts';
@@ -26,15 +25,17 @@ async function beginFork(store: VersionStore) {
 }
 
 test('a fork counts as abandoned when its lease time has passed since the last copied batch', async () => {
-  const db = new MemoryDatabase(() => 1_000_000);
-  const store = openMemoryStore(db);
+  const { store, redis, close } = await openEmbeddedStore();
+  let now = 1_000_000;
+  redis.database.clock = () => now;
   const fork = await beginFork(store);
   for (const isAbandoned of [false, true]) {
-    db.advance(FORK_LEASE_MS - 1);
+    now += FORK_LEASE_MS - 1;
     await store.copyToFork(fork, 'op', EMPTY);
-    db.advance(FORK_LEASE_MS - (isAbandoned ? 0 : 1));
+    now += FORK_LEASE_MS - (isAbandoned ? 0 : 1);
     expect(await store.accept(turnFor(fork, 't1'))).toEqual({ status: 'forking', isAbandoned });
   }
+  close();
 });
 
 test('each copied batch renews the lease of a fork by Redis’s clock, not the worker’s', async () => {

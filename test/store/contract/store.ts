@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe } from 'vitest';
-import { openMemoryStoreHarness, openRedisStoreHarness, type StoreHarness } from '../store-harness.ts';
+import { openEmbeddedStoreHarness, openRedisStoreHarness, type StoreHarness } from '../store-harness.ts';
 import { describeAccessKeyStore } from './access-key-store.ts';
 import { describeCalibrationStore } from './calibration-store.ts';
 import { describeContextStore } from './context-store.ts';
@@ -85,8 +85,8 @@ export function describeStore(room: keyof typeof SUITES, name: string, open: () 
   });
 }
 
-/** Runs the contract against the memory store and against Redis. */
+/** Runs the contract against the Redis in this process, and against a server. */
 export function describeBothStores(room: keyof typeof SUITES): void {
-  describeStore(room, 'memory', openMemoryStoreHarness);
+  describeStore(room, 'the in-process Redis', openEmbeddedStoreHarness);
   describeStore(room, 'Redis', openRedisStoreHarness);
 }
