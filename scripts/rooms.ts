@@ -21,7 +21,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   webhooks: ['domain'],
   telemetry: ['jobs', 'wire', 'tokens', 'domain'],
   health: ['redis', 'store', 'queue', 'models', 'telemetry', 'config', 'jobs', 'wire', 'tokens', 'domain'],
-  evaluation: ['workers', 'memory-store', 'models', 'jobs', 'wire', 'tokens', 'domain'],
+  evaluation: ['workers', 'models', 'jobs', 'wire', 'tokens', 'domain'],
   // `redis` for the options of an address, and for recognizing errors that a client must not retry.
   // The module of `turnfold/compact`. A test checks which packages it loads.
   compact: ['evaluation', 'histories', 'workers', 'wire', 'domain'],
