@@ -43,7 +43,7 @@ export class DeliveredMessage {
     return { ...this.#counts, hash: this.#resumed ?? joinHashes(this.#hashes) };
   }
 
-  /** Compares what was delivered with the beginning of a message. `short`: the message ends before. */
+  /** Compares a message with what was delivered of it. `short`: the recorded message is shorter. */
   compare(message: KnownMessage): 'same' | 'other' | 'short' {
     const hashes = this.#hash(message);
     if (hashes === undefined) return 'short';

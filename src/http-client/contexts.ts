@@ -225,8 +225,8 @@ export async function forkConversation(
   if (target.tenant !== undefined && target.tenant !== named) {
     throw fieldError(
       'access_denied',
-      'tenant',
-      'a key reaches one tenant, so a copy stays in the tenant of its source',
+      'to.tenant',
+      `a fork stays in the tenant of its source, ${JSON.stringify(named)}. Got ${JSON.stringify(target.tenant)}`,
     );
   }
   const call = callOf({ ...source, tenant: named }, 'POST', 'fork');

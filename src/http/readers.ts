@@ -80,7 +80,9 @@ export class ServerReaders {
 
   /** Ends all readers. */
   close(): void {
-    this.#closing.abort(new HttpProblem('server_stopping', 'the server stops. Connect again', { retryAfter: 1 }));
+    this.#closing.abort(
+      new HttpProblem('server_stopping', 'the server is shutting down. Retry after 1 s', { retryAfter: 1 }),
+    );
   }
 }
 

@@ -4,6 +4,6 @@ import type { OpenTurn } from '../../src/client/index.ts';
 
 const scheduled = (dueAt: number): OpenTurn => ({ turn: 't1', state: 'scheduled', acceptedAt: 1, dueAt });
 
-test('a scheduled turn is listed with when it is due', () => {
+test('lists a scheduled turn with its due time', () => {
   expect(describeOpen(scheduled(86_400_000))).toMatch(/ {2}for 1970-01-02T00:00:00\.000Z$/);
 });

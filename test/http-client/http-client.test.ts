@@ -56,14 +56,22 @@ describe('the tenant of a client over HTTP', () => {
     await expect(fixture.client.describe('c1')).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test.each<[string, (client: HttpClient) => Promise<unknown>]>([
-    ['a write', (client) => client.enqueueTurn({ tenant: '_', conversation: 'c9', agent, input: 'x' })],
-    ['a read', (client) => client.describe({ tenant: 'other', conversation: 'c1' })],
-    ['a list', (client) => client.conversations({ tenant: 'other' })],
-    ['a stream', (client) => client.events({ tenant: 'other', conversation: 'c1' })[Symbol.asyncIterator]().next()],
-    ['a copy', (client) => client.fork({ tenant: 'acme', conversation: 'c1' }, { tenant: 'other', conversation: 'x' })],
-  ])('%s that names another tenant than that of the key is refused with access_denied', async (_, call) => {
-    await expect(call(connect('acme-key'))).rejects.toMatchObject({ code: 'access_denied', field: 'tenant' });
+  test.each<[string, string, (client: HttpClient) => Promise<unknown>]>([
+    ['a write', 'tenant', (client) => client.enqueueTurn({ tenant: '_', conversation: 'c9', agent, input: 'x' })],
+    ['a read', 'tenant', (client) => client.describe({ tenant: 'other', conversation: 'c1' })],
+    ['a list', 'tenant', (client) => client.conversations({ tenant: 'other' })],
+    [
+      'a stream',
+      'tenant',
+      (client) => client.events({ tenant: 'other', conversation: 'c1' })[Symbol.asyncIterator]().next(),
+    ],
+    [
+      'a copy',
+      'to.tenant',
+      (client) => client.fork({ tenant: 'acme', conversation: 'c1' }, { tenant: 'other', conversation: 'x' }),
+    ],
+  ])('%s that names another tenant than that of the key is refused with access_denied', async (_, field, call) => {
+    await expect(call(connect('acme-key'))).rejects.toMatchObject({ code: 'access_denied', field });
   });
 });
 

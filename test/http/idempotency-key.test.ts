@@ -135,7 +135,7 @@ test('a refused write leaves its key free for a corrected body', async () => {
   expect((await http.call('POST', path, { body: right, headers })).body).toEqual({ from: 1, to: 1 });
 });
 
-test('one key counts for each route and conversation of its own', async () => {
+test('an idempotency key counts only for its route and conversation', async () => {
   const headers = { 'idempotency-key': 'shared' };
   const body = { agent: 'talker', messages: [message] };
   for (const conversation of ['one', 'two']) {

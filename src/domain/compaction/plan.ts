@@ -72,7 +72,7 @@ export type PassPlan = z.infer<typeof passPlanSchema>;
  * 2. Drops and masks alone reach the budget: `trim`.
  * 3. Some sequences are large enough: `summarize` them. If a soft pass would save less than `minGain`: `trim` or `none`. If a
  *    hard pass would miss its budget with the summaries: `evict`.
- * 4. A run waits until more is new: `trim` or `none`.
+ * 4. An existing summary is not rewritten until enough new messages follow it: `trim` or `none`.
  * 5. Groups can be evicted or clipped: `evict`.
  * 6. Nothing can be removed: `infeasible` above the budget, else `none`.
  */

@@ -9,7 +9,8 @@ export interface Tail {
 }
 
 /**
- * Finds the newest groups that fit `maxTokens` together. Fixed groups cost nothing here, because they are paid already.
+ * Finds the newest groups that fit `maxTokens` together. Fixed groups are not counted, because
+ * the budget was reduced by them before.
  * @param mayRelaxFloor false: the retention window belongs to the tail, however large it is
  */
 export function findTail(

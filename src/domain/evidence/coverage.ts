@@ -71,8 +71,8 @@ class Choice {
   /** Last weighing that counted each term. */
   readonly #seenIn: Uint32Array;
   #round = 0;
-  /** 1 for a message that has a fragment already. */
-  readonly #isOpen: Uint8Array;
+  /** 1 once a fragment of the message was chosen. */
+  readonly #isRepresented: Uint8Array;
 
   constructor(request: CoverageRequest) {
     const { ledger, maxTokens, shown } = request;
@@ -81,7 +81,7 @@ class Choice {
     this.#isTaken = new Uint8Array(ledger.fragments.length);
     this.#isCovered = new Uint8Array(ledger.terms.length);
     this.#seenIn = new Uint32Array(ledger.terms.length);
-    this.#isOpen = new Uint8Array(ledger.messages);
+    this.#isRepresented = new Uint8Array(ledger.messages);
     for (const index of shown) this.#cover(index);
   }
 
@@ -144,13 +144,13 @@ class Choice {
   #cover(index: number): void {
     const { terms, message } = this.#fragment(index);
     for (const term of terms) this.#isCovered[term] = 1;
-    this.#isOpen[message] = 1;
+    this.#isRepresented[message] = 1;
     this.#isTaken[index] = 1;
   }
 
   #costOf(index: number): number {
-    const isOpen = this.#isOpen[this.#fragment(index).message] === 1;
-    return (this.#request.tokens[index] as number) + (isOpen ? 0 : this.#request.headTokens);
+    const isRepresented = this.#isRepresented[this.#fragment(index).message] === 1;
+    return (this.#request.tokens[index] as number) + (isRepresented ? 0 : this.#request.headTokens);
   }
 
   #fragment(index: number): Fragment {

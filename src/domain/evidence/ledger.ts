@@ -55,7 +55,7 @@ export interface Ledger {
 
 /** Characters that are read between two yields: about 5 ms of distinct Chinese, the slowest text. */
 const SLICE_CHARS = 8_192;
-/** A part costs as much as so many characters, whatever its length. */
+/** Fixed cost of a part, in characters. */
 const PART_CHARS = 32;
 
 /**

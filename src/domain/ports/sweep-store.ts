@@ -50,7 +50,7 @@ export type SweepDecision =
    */
   | {
       readonly status: 'lapsed';
-      /** True if a worker had begun, and its lease has lapsed. False if no worker has begun. */
+      /** True if a worker had claimed the work, and its lease lapsed. */
       readonly hadWorker: boolean;
       readonly recordedWake?: string;
     }

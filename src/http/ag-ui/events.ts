@@ -25,7 +25,7 @@ type Mode = 'text' | 'reasoning';
 /** The table from the parts of a turn to events. One instance for each run. The run is over once `isDone` is true. */
 export class EventTable {
   readonly #options: EventOptions;
-  /** Messages that the front-end has once it has applied all events but those of the open step. */
+  /** Messages of all finished steps, as the front-end shows them. */
   readonly #messages: AgUiMessage[];
   readonly #open = new Set<Mode>();
   /** Calls of the open step that began, with the number of characters sent of their arguments. */
@@ -89,7 +89,7 @@ export class EventTable {
     return [...this.#finishStep(), { type: 'RUN_ERROR', code, message }];
   }
 
-  /** Messages that the front-end has once it has applied all events. */
+  /** Messages as the front-end shows them after all events. */
   get messages(): readonly AgUiMessage[] {
     return this.#messages;
   }

@@ -112,7 +112,7 @@ export class ResponseTable {
   #addPiece(mode: Mode, step: number, delta: string): ResponseEvent[] {
     const events = this.#enterStep(step);
     const hasText = this.#output.slice(this.#kept).some(({ type }) => type === 'message');
-    // Reasoning behind text has no place, because an item that is done cannot grow.
+    // Reasoning that arrives after text is dropped: a finished item cannot be reopened.
     if (mode === 'reasoning' && (this.#open?.mode === 'text' || hasText)) return events;
     if (this.#open?.mode !== mode) events.push(...this.#closeItem(), ...this.#openItem(mode));
     const open = this.#open;
