@@ -43,6 +43,15 @@ export class Database {
   /** Returns the ms since the epoch. */
   clock: () => number = Date.now;
 
+  /** Copies all keys. */
+  copy(clock = this.clock): Database {
+    const copy = new Database();
+    copy.clock = clock;
+    for (const [key, value] of this.#values) copy.#values.set(key, copyOf(value));
+    for (const [key, end] of this.#ends) copy.#ends.set(key, end);
+    return copy;
+  }
+
   now(): number {
     return this.#scriptAt ?? this.clock();
   }
@@ -158,16 +167,25 @@ export class Database {
   }
 }
 
-function copyOf({ type, value }: Value): Value {
-  if (type === 'zset') {
-    const copy = new SortedSet();
-    for (const { member, score } of value.entries) copy.set(member, score);
-    return { type, value: copy };
+function copyOf(one: Value): Value {
+  switch (one.type) {
+    case 'string':
+      return one;
+    case 'hash':
+      return { type: one.type, value: new Map(one.value) };
+    case 'list':
+      return { type: one.type, value: [...one.value] };
+    case 'set':
+      return { type: one.type, value: new Set(one.value) };
+    case 'zset': {
+      const copy = new SortedSet();
+      for (const { member, score } of one.value.entries) copy.set(member, score);
+      return { type: one.type, value: copy };
+    }
+    case 'stream': {
+      const copy = new Stream();
+      for (const { id, fields } of one.value.between('-', '+')) copy.add(id, fields, 0);
+      return { type: one.type, value: copy };
+    }
   }
-  if (type === 'stream') {
-    const copy = new Stream();
-    for (const { id, fields } of value.between('-', '+')) copy.add(id, fields, 0);
-    return { type, value: copy };
-  }
-  return { type, value: structuredClone(value) } as Value;
 }
