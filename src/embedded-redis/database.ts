@@ -167,25 +167,23 @@ export class Database {
   }
 }
 
-function copyOf(one: Value): Value {
-  switch (one.type) {
-    case 'string':
-      return one;
-    case 'hash':
-      return { type: one.type, value: new Map(one.value) };
-    case 'list':
-      return { type: one.type, value: [...one.value] };
-    case 'set':
-      return { type: one.type, value: new Set(one.value) };
-    case 'zset': {
-      const copy = new SortedSet();
-      for (const { member, score } of one.value.entries) copy.set(member, score);
-      return { type: one.type, value: copy };
-    }
-    case 'stream': {
-      const copy = new Stream();
-      for (const { id, fields } of one.value.between('-', '+')) copy.add(id, fields, 0);
-      return { type: one.type, value: copy };
-    }
-  }
+const COPY: { readonly [T in Type]: (value: Values[T]) => Values[T] } = {
+  string: (text) => text,
+  hash: (fields) => new Map(fields),
+  list: (values) => [...values],
+  set: (members) => new Set(members),
+  zset: ({ entries }) => {
+    const copy = new SortedSet();
+    for (const { member, score } of entries) copy.set(member, score);
+    return copy;
+  },
+  stream: (entries) => {
+    const copy = new Stream();
+    for (const { id, fields } of entries.between('-', '+')) copy.add(id, fields, 0);
+    return copy;
+  },
+};
+
+function copyOf<T extends Type>({ type, value }: { readonly type: T; readonly value: Values[T] }): Value {
+  return { type, value: COPY[type](value) } as Value;
 }

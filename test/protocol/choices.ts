@@ -150,8 +150,9 @@ export class Choices {
 
   #lapse(): Choice[] {
     const { db, clock } = this.#world;
+    if (!this.#has('lapses')) return [];
     const isOwned = listConversations(db).some(({ owner, pass }) => (owner ?? pass?.owner) !== undefined);
-    if (!isOwned || !this.#has('lapses')) return [];
+    if (!isOwned) return [];
     const happen = async (): Promise<void> => clock.moveTo(clock.now() + LAPSE_MS);
     return [this.#paid({ name: 'lapse', fault: 'lapses', happen })];
   }

@@ -51,9 +51,9 @@ function describeKey(db: Database, key: string, moment: Moment): unknown {
     // The order of turns is the order in which they were accepted. Other names in the index are those of keys.
     case 'ix':
       return [key, [...(db.get(key, 'hash')?.keys() ?? [])].filter((name) => name.startsWith('t:'))];
-    // The value counts removed keys.
     case 'gone':
-      return [key];
+      // The value counts removed keys. That of an expiry names the call that ended it.
+      return key.endsWith(':expiry') ? [key, db.get(key, 'string')] : [key];
     default:
       return [key, listFields(db, key).flatMap((field) => describeField(field, moment.isKnown)), lasts];
   }
