@@ -67,7 +67,7 @@ function listSettlements(db: Database, key: string): unknown {
 
 function describeField([name, value]: readonly [string, unknown], isKnown: Moment['isKnown']): unknown[] {
   if (name === 'firstOwner') return [];
-  if (name === 'epoch' || name === 'settledBy') return [[name, `${ID_MARK}e${value}`]];
+  if (name === 'epoch' || name === 'settledBy') return [[name, `${ID_MARK}e${String(value)}`]];
   return [[name, name === 'wake' && !isKnown(String(value)) ? '' : value]];
 }
 

@@ -97,9 +97,14 @@ export function readConversation(db: Database, ref: ConversationRef): StoredConv
   if (record.isEmpty) return undefined;
   const state = decodeConversation(record);
   const names = [...(db.get(keyOf('ix'), 'hash')?.keys() ?? [])];
-  const named = (prefix: string): string[] =>
-    names.flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length)] : []));
-  const turns = named('t:').map((turn) => readTurn(turn, readHash(db, KEYSPACE.turn(ref, turn)), state.head));
+  const keysOf = (prefix: string, keyNamed: (name: string) => string): NamedKey[] =>
+    names
+      .filter((name) => name.startsWith(prefix))
+      .map((name) => name.slice(prefix.length))
+      .map((name) => [name, keyNamed(name)]);
+  const turns = keysOf('t:', (turn) => KEYSPACE.turn(ref, turn));
+  const summaries = keysOf('sum:', (hash) => KEYSPACE.summary(ref, hash));
+  const decisions = keysOf('op:review:', (operation) => KEYSPACE.decision(ref, operation));
   return {
     ref,
     state,
@@ -107,7 +112,7 @@ export function readConversation(db: Database, ref: ConversationRef): StoredConv
     owner: record.text('owner'),
     leaseUntil: record.count('lease'),
     fork: readFork(record),
-    mailbox: db.get(keyOf('mb'), 'list') ?? [],
+    mailbox: [...(db.get(keyOf('mb'), 'list') ?? [])],
     log: readLog(db, keyOf('log')),
     versions: new Map(
       readHash(db, keyOf('ver'))
@@ -119,22 +124,28 @@ export function readConversation(db: Database, ref: ConversationRef): StoredConv
         .withPrefix('k:')
         .map(([key, text]) => [key, JSON.parse(text) as Summary]),
     ),
-    turnRecords: new Map(turns.map((turn) => [turn.turn, turn])),
+    turnRecords: new Map(turns.map(([turn, key]) => [turn, readTurn(turn, readHash(db, key), state.head)])),
     pass: readPass(readHash(db, keyOf('pass'))),
     events: readEvents(db, keyOf('ev')),
-    summaryRecords: new Map(
-      named('sum:').flatMap((hash) => {
-        const text = db.get(KEYSPACE.summary(ref, hash), 'string');
-        return text === undefined ? [] : [[hash, readSummary(textOf(text))]];
-      }),
-    ),
-    decisions: new Map(
-      named('op:review:').flatMap((operation) => {
-        const text = db.get(KEYSPACE.decision(ref, operation), 'string');
-        return text === undefined ? [] : [[operation, withoutPayloadHash(textOf(text))]];
-      }),
-    ),
+    summaryRecords: readTexts(db, summaries, readSummary),
+    decisions: readTexts(db, decisions, withoutPayloadHash),
   };
+}
+
+type NamedKey = readonly [name: string, key: string];
+
+/** Leaves out keys that have expired. */
+function readTexts<Value>(
+  db: Database,
+  keys: readonly NamedKey[],
+  read: (text: string) => Value,
+): ReadonlyMap<string, Value> {
+  return new Map(
+    keys.flatMap(([name, key]) => {
+      const text = db.get(key, 'string');
+      return text === undefined ? [] : [[name, read(textOf(text))] as const];
+    }),
+  );
 }
 
 function readHash(db: Database, key: string): RecordFields {
