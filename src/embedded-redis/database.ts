@@ -43,6 +43,15 @@ export class Database {
   /** Returns the ms since the epoch. */
   clock: () => number = Date.now;
 
+  /** Copies all keys. */
+  copy(clock = this.clock): Database {
+    const copy = new Database();
+    copy.clock = clock;
+    for (const [key, value] of this.#values) copy.#values.set(key, copyOf(value));
+    for (const [key, end] of this.#ends) copy.#ends.set(key, end);
+    return copy;
+  }
+
   now(): number {
     return this.#scriptAt ?? this.clock();
   }
@@ -158,16 +167,23 @@ export class Database {
   }
 }
 
-function copyOf({ type, value }: Value): Value {
-  if (type === 'zset') {
+const COPY: { readonly [T in Type]: (value: Values[T]) => Values[T] } = {
+  string: (text) => text,
+  hash: (fields) => new Map(fields),
+  list: (values) => [...values],
+  set: (members) => new Set(members),
+  zset: ({ entries }) => {
     const copy = new SortedSet();
-    for (const { member, score } of value.entries) copy.set(member, score);
-    return { type, value: copy };
-  }
-  if (type === 'stream') {
+    for (const { member, score } of entries) copy.set(member, score);
+    return copy;
+  },
+  stream: (entries) => {
     const copy = new Stream();
-    for (const { id, fields } of value.between('-', '+')) copy.add(id, fields, 0);
-    return { type, value: copy };
-  }
-  return { type, value: structuredClone(value) } as Value;
+    for (const { id, fields } of entries.between('-', '+')) copy.add(id, fields, 0);
+    return copy;
+  },
+};
+
+function copyOf<T extends Type>({ type, value }: { readonly type: T; readonly value: Values[T] }): Value {
+  return { type, value: COPY[type](value) } as Value;
 }

@@ -24,7 +24,8 @@ const VERSION = '7.2.0';
  * process.
  */
 export class EmbeddedRedis {
-  readonly database = new Database();
+  /** The present keys, which others may replace between two commands. */
+  database = new Database();
   readonly #sessions = new Set<Session>();
   readonly #scripts: LuaScripts;
   /** Hashes of the scripts that clients have sent. */

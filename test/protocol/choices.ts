@@ -1,6 +1,7 @@
 import { type HeldCall, nameCall } from './held-calls.ts';
 import { watch } from './invariants.ts';
 import { listOwners, textOfDatabase } from './snapshot.ts';
+import { listConversations, readDueTimes } from './stored-conversation.ts';
 import { ID_MARK } from './templates.ts';
 import { openProcess, type World } from './world.ts';
 
@@ -136,7 +137,7 @@ export class Choices {
   #sweep(): Choice[] {
     const { db, clock, working } = this.#world;
     const isSweeping = [...working].some(({ process, origin }) => !process.isDead && origin.kind === 'sweep');
-    const isDue = [...db.ready.values()].some((at) => at <= clock.now());
+    const isDue = [...readDueTimes(db).values()].some((at) => at <= clock.now());
     if (isSweeping || !isDue || this.#sweptAt + SWEEP_MS > clock.now()) return [];
     const happen = async (): Promise<void> => {
       this.#sweptAt = clock.now();
@@ -149,8 +150,9 @@ export class Choices {
 
   #lapse(): Choice[] {
     const { db, clock } = this.#world;
-    const isOwned = [...db.conversations.values()].some(({ owner, pass }) => (owner ?? pass?.owner) !== undefined);
-    if (!isOwned || !this.#has('lapses')) return [];
+    if (!this.#has('lapses')) return [];
+    const isOwned = listConversations(db).some(({ owner, pass }) => (owner ?? pass?.owner) !== undefined);
+    if (!isOwned) return [];
     const happen = async (): Promise<void> => clock.moveTo(clock.now() + LAPSE_MS);
     return [this.#paid({ name: 'lapse', fault: 'lapses', happen })];
   }
@@ -172,7 +174,7 @@ export class Choices {
   /** Moves the clock to the next moment at which something is due. */
   #waitOn(): Choice[] {
     const { clock, jobs, db } = this.#world;
-    const due = [...db.ready.values()].map((at) => Math.max(at, this.#sweptAt + SWEEP_MS));
+    const due = [...readDueTimes(db).values()].map((at) => Math.max(at, this.#sweptAt + SWEEP_MS));
     const times = [...due, jobs.nextDueAt].filter((at) => at !== undefined);
     if (times.length === 0) return [];
     const happen = async (): Promise<void> => clock.moveTo(Math.max(clock.now() + 1, Math.min(...times)));

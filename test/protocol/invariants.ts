@@ -1,10 +1,11 @@
 import type { PassLease } from '../../src/domain/ports/pass-store.ts';
 import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
 import { isSettled, type TurnState } from '../../src/domain/turn.ts';
-import type { MemoryConversation, MemoryDatabase } from '../../src/memory-store/database.ts';
+import type { Database } from '../../src/embedded-redis/database.ts';
 import { readyMember, scheduledMember } from '../../src/store/keys.ts';
 import type { HeldCall } from './held-calls.ts';
 import { textOfDatabase } from './snapshot.ts';
+import { listConversations, readConversation, readDueTimes, type StoredConversation } from './stored-conversation.ts';
 
 /** The sweeper pushes a `ready` entry out by at most this time, in ms, if the conversation has no owner. */
 const LAST_PUSH_MS = 60_000;
@@ -30,6 +31,9 @@ const FENCED_BY_PASS: ReadonlySet<string> = new Set([
   'commitVersion',
 ]);
 
+/** Times at which the sweeper inspects entries, by their members. */
+type DueTimes = ReadonlyMap<string, number>;
+
 /** A broken invariant of docs/invariants.md. */
 class Broken extends Error {
   constructor(invariant: string, what: string) {
@@ -49,25 +53,27 @@ interface Before {
 const NOTHING: Before = { epoch: 0, states: new Map(), head: undefined, logged: 0, keptBy: undefined };
 
 /** Runs one call, and compares the state before with the state after. @throws if the call broke an invariant */
-export async function watch<T>(db: MemoryDatabase, call: HeldCall, act: () => Promise<T>): Promise<T> {
+export async function watch<T>(db: Database, call: HeldCall, act: () => Promise<T>): Promise<T> {
   const whole = isOutdated(db, call) ? textOfDatabase(db) : undefined;
-  const before = new Map([...db.conversations].map(([name, conversation]) => [name, snapshotOf(conversation)]));
+  const before = new Map(listConversations(db).map((conversation) => [conversation.ref.id, snapshotOf(conversation)]));
   const reply = await act();
   if (whole !== undefined && whole !== textOfDatabase(db)) {
     throw new Broken('I4', `${call.operation} with a lost lease changed the store`);
   }
-  for (const [name, { keptBy }] of before) {
-    if (keptBy === undefined || db.conversations.has(name)) continue;
+  const after = new Map(listConversations(db).map((conversation) => [conversation.ref.id, conversation]));
+  for (const [id, { keptBy }] of before) {
+    if (keptBy === undefined || after.has(id)) continue;
     throw new Broken(keptBy, `${call.operation} removed a ${keptBy === 'I2' ? 'turn' : 'pass'} that is in flight`);
   }
-  for (const [name, conversation] of db.conversations) {
-    checkStep(call, { before: before.get(name) ?? NOTHING, conversation, reply });
-    checkState(db, conversation);
+  const due = readDueTimes(db);
+  for (const [id, conversation] of after) {
+    checkStep(call, { before: before.get(id) ?? NOTHING, conversation, reply });
+    checkState(conversation, due, db.now());
   }
   return reply;
 }
 
-function snapshotOf({ epoch, mailbox, turnRecords, log, pass }: MemoryConversation): Before {
+function snapshotOf({ epoch, mailbox, turnRecords, log, pass }: StoredConversation): Before {
   const states = new Map([...turnRecords].map(([turn, { state }]) => [turn, state]));
   const hasTurn = [...states.values()].some((state) => !isSettled(state));
   const keptBy = hasTurn ? 'I2' : pass && 'I6';
@@ -75,21 +81,21 @@ function snapshotOf({ epoch, mailbox, turnRecords, log, pass }: MemoryConversati
 }
 
 /** True for a write whose lease is no longer valid. */
-function isOutdated(db: MemoryDatabase, { room, operation, args }: HeldCall): boolean {
+function isOutdated(db: Database, { room, operation, args }: HeldCall): boolean {
   if (room === 'turns' && FENCED_BY_EPOCH.has(operation)) {
     const lease = args[0] as TurnLease;
-    const { epoch, owner, mailbox = [] } = db.find(lease.conversation) ?? {};
+    const { epoch, owner, mailbox = [] } = readConversation(db, lease.conversation) ?? {};
     return lease.epoch !== epoch || lease.owner !== owner || lease.turn !== mailbox[0];
   }
   if (room !== 'passes' || !FENCED_BY_PASS.has(operation)) return false;
   const lease = args[0] as PassLease;
-  const { pass } = db.find(lease.conversation) ?? {};
+  const { pass } = readConversation(db, lease.conversation) ?? {};
   return lease.passId !== pass?.passId || lease.owner !== pass.owner;
 }
 
 interface Step {
   readonly before: Before;
-  readonly conversation: MemoryConversation;
+  readonly conversation: StoredConversation;
   readonly reply: unknown;
 }
 
@@ -110,14 +116,16 @@ function checkStep({ operation }: HeldCall, { before, conversation, reply }: Ste
 }
 
 /** Checks what must be true after every script. */
-function checkState(db: MemoryDatabase, conversation: MemoryConversation): void {
+function checkState(conversation: StoredConversation, due: DueTimes, now: number): void {
   checkCounts(conversation);
-  checkTurns(db, conversation);
+  checkTurns(conversation, due);
   checkAnswers(conversation);
-  checkReady(db, conversation);
+  checkReady(conversation, due, now + LAST_PUSH_MS);
 }
 
-function checkCounts({ log, turns, openCalls, versions, version, events }: MemoryConversation): void {
+function checkCounts({ log, state, versions, events }: StoredConversation): void {
+  const { turns } = state;
+  const { version } = state.size;
   if (log.some(({ seq }, index) => seq !== index + 1)) throw new Broken('I1', 'seqs are not contiguous');
   if (turns !== log.filter(({ message }) => message.role === 'user').length) throw new Broken('I1', 'turns miscounted');
   let tokens = 0;
@@ -128,20 +136,20 @@ function checkCounts({ log, turns, openCalls, versions, version, events }: Memor
   const made = log.flatMap(({ message }) => (message.toolCalls ?? []).map(({ id }) => id));
   const answered = log.flatMap(({ message }) => (message.toolCallId === undefined ? [] : [message.toolCallId]));
   if (new Set(answered).size !== answered.length) throw new Broken('I5', 'a call was answered twice');
-  const open = made.filter((id) => !answered.includes(id));
-  if (open.join() !== [...openCalls.keys()].join())
-    throw new Broken('I1', `open calls in the log: ${open.join()}, in the record: ${[...openCalls.keys()].join()}`);
+  const open = made.filter((id) => !answered.includes(id)).join();
+  const recorded = state.openCalls.map(({ id }) => id).join();
+  if (open !== recorded) throw new Broken('I1', `open calls in the log: ${open}, in the record: ${recorded}`);
   if (version !== versions.size)
     throw new Broken('I4', `${versions.size} versions, but the live version is ${version}`);
   const settled = events.filter(({ type }) => type === 'turn_settled').map(({ fields }) => fields['turn']);
   if (new Set(settled).size !== settled.length) throw new Broken('I2', 'a turn was settled twice');
 }
 
-function checkTurns(db: MemoryDatabase, { ref, mailbox, turnRecords, owner }: MemoryConversation): void {
+function checkTurns({ ref, mailbox, turnRecords, owner }: StoredConversation, due: DueTimes): void {
   if (new Set(mailbox).size !== mailbox.length) throw new Broken('I2', 'a turn is in the mailbox twice');
   for (const { turn, state, steeredInto = turn } of turnRecords.values()) {
     const isIn = mailbox.includes(turn);
-    const isScheduled = db.ready.has(scheduledMember(ref, turn));
+    const isScheduled = due.has(scheduledMember(ref, turn));
     if (isIn !== (state === 'queued' || state === 'running' || state === 'waiting')) {
       throw new Broken('I2', `${turn} is ${state} and ${isIn ? '' : 'not '}in the mailbox`);
     }
@@ -152,7 +160,7 @@ function checkTurns(db: MemoryDatabase, { ref, mailbox, turnRecords, owner }: Me
 }
 
 /** A final answer is in the log if and only if its turn is settled. */
-function checkAnswers({ log, turnRecords }: MemoryConversation): void {
+function checkAnswers({ log, turnRecords }: StoredConversation): void {
   for (const { turn, state, answerSeq = 0, steeredInto = turn } of turnRecords.values()) {
     const answer = log[answerSeq - 1];
     if (state === 'completed' && (answer?.turn !== steeredInto || answer.message.role !== 'assistant')) {
@@ -165,20 +173,20 @@ function checkAnswers({ log, turnRecords }: MemoryConversation): void {
   }
 }
 
-function checkReady(db: MemoryDatabase, conversation: MemoryConversation): void {
+/** @param latest time to which a sweep may have put off an entry */
+function checkReady(conversation: StoredConversation, times: DueTimes, latest: number): void {
   const { ref, mailbox, pass, leaseUntil = 0, turnRecords } = conversation;
-  const latest = db.now() + LAST_PUSH_MS;
-  const due = db.ready.get(readyMember('t', ref));
+  const due = times.get(readyMember('t', ref));
   if (mailbox.length > 0) {
     if (due === undefined) throw new Broken('I3', 'the mailbox has turns and no t| entry');
     const { waiting } = turnRecords.get(mailbox[0] ?? '') ?? {};
     if (due > Math.max(latest, leaseUntil, waiting?.until ?? 0))
       throw new Broken('I3', 'the t| entry of a mailbox is due too late');
   }
-  const passDue = db.ready.get(readyMember('p', ref));
+  const passDue = times.get(readyMember('p', ref));
   if (pass === undefined) return;
   if (passDue === undefined) throw new Broken('I6', 'a pass has no p| entry');
-  const { leaseUntil: ownedUntil = 0, parked } = pass;
-  if (passDue > Math.max(latest, ownedUntil, parked?.untilMs ?? 0))
+  const { leaseUntil: ownedUntil = 0, parkedUntil = 0 } = pass;
+  if (passDue > Math.max(latest, ownedUntil, parkedUntil))
     throw new Broken('I6', 'the p| entry of a pass is due too late');
 }

@@ -3,6 +3,7 @@ import { isTurnfoldError, TurnfoldError } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { type HeldCall, type Process, settle } from './held-calls.ts';
 import { textOfDatabase } from './snapshot.ts';
+import { readDueTimes } from './stored-conversation.ts';
 import { openProcess, World, type WorldOptions } from './world.ts';
 
 /** Resolves once the condition is true. */
@@ -199,7 +200,7 @@ class Runner {
       this.#world.deliver(this.#workers, job);
       return true;
     }
-    const isDue = [...db.ready.values()].some((at) => at <= clock.now());
+    const isDue = [...readDueTimes(db).values()].some((at) => at <= clock.now());
     if (!isDue || this.#sweptAt + 1_000 > clock.now()) return false;
     this.#sweptAt = clock.now();
     this.#sweeps += 1;
@@ -214,7 +215,7 @@ class Runner {
     for (const { process, origin } of working) {
       if (!process.isDead && origin.kind === 'job') jobs.extendLock(origin.job);
     }
-    const due = [...db.ready.values()].map((at) => Math.max(at, this.#sweptAt + 1_000));
+    const due = [...readDueTimes(db).values()].map((at) => Math.max(at, this.#sweptAt + 1_000));
     const times = [clock.nextTimerAt, jobs.nextDueAt, ...due].filter((at) => at !== undefined);
     if (times.length === 0) return false;
     const next = Math.min(...times);

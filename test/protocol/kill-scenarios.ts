@@ -4,7 +4,6 @@ import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import type { Summarizer } from '../../src/domain/ports/summarizer.ts';
 import type { WaitKind } from '../../src/domain/turn.ts';
-import type { MemoryPass } from '../../src/memory-store/pass-record.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
 import {
   answer,
@@ -21,6 +20,7 @@ import {
 } from './clients.ts';
 import type { WorldClock } from './clock.ts';
 import type { KillScenario, Until } from './kill-run.ts';
+import { readConversation, type StoredPass } from './stored-conversation.ts';
 import { brief, halfDown, LONG, SMALL, summarizing, TOOLS } from './surroundings.ts';
 import { ref, type World } from './world.ts';
 
@@ -66,22 +66,22 @@ function once(isTrue: (world: World) => boolean, ...steps: readonly Client[]) {
 /** True once the first turn waits for this, or is settled because of a fault. */
 function waitsFor(kind: WaitKind): (world: World) => boolean {
   return ({ db }) => {
-    const turn = db.find(ref)?.turnRecords.get('t1');
+    const turn = readConversation(db, ref)?.turnRecords.get('t1');
     return turn?.state === 'waiting' ? turn.waiting?.for === kind : turn?.settledAt !== undefined;
   };
 }
 
 /** True once the pass is in this state, or has ended because of a fault. */
-function passIs(isTrue: (pass: MemoryPass) => boolean): (world: World) => boolean {
+function passIs(isTrue: (pass: StoredPass) => boolean): (world: World) => boolean {
   return ({ db }) => {
-    const { pass, version = 0, events = [] } = db.find(ref) ?? {};
-    const isOver = version > 0 || events.some(({ type }) => type === 'pass_ended');
+    const { pass, state, events = [] } = readConversation(db, ref) ?? {};
+    const isOver = (state?.size.version ?? 0) > 0 || events.some(({ type }) => type === 'pass_ended');
     return isOver || (pass !== undefined && isTrue(pass));
   };
 }
 
 const two = inTurn(enqueue('t1'), enqueue('t2'));
-const isProposed = passIs(({ review }) => review !== undefined);
+const isReviewed = passIs(({ isProposed }) => isProposed);
 const pass = compact('token_threshold');
 
 const approveStale: Client = async (ports) => {
@@ -145,7 +145,10 @@ export const KILL_SCENARIOS: readonly KillScenario[] = [
   {
     name: 'a cancel while the model works on the turn',
     options: { surround: calling(), modelMs: MODEL_MS },
-    clients: [two, once(({ db }) => db.find(ref)?.turnRecords.get('t1')?.inputSeq !== undefined, cancel('t1'))],
+    clients: [
+      two,
+      once(({ db }) => readConversation(db, ref)?.turnRecords.get('t1')?.inputSeq !== undefined, cancel('t1')),
+    ],
   },
   {
     name: 'a turn with a lost wake',
@@ -157,13 +160,13 @@ export const KILL_SCENARIOS: readonly KillScenario[] = [
     name: 'an approved proposal',
     options: { surround: compacting(brief, { mode: 'review' }) },
     before: talk(LONG),
-    clients: [pass, once(isProposed, approve())],
+    clients: [pass, once(isReviewed, approve())],
   },
   {
     name: 'a proposal that a restore makes stale',
     options: { surround: compacting(brief, { mode: 'review' }) },
     before: talk(LONG),
-    clients: [pass, once(isProposed, restoreAll, approveStale)],
+    clients: [pass, once(isReviewed, restoreAll, approveStale)],
   },
   {
     name: 'a fork during a pass of the original',
@@ -180,7 +183,7 @@ export const KILL_SCENARIOS: readonly KillScenario[] = [
     clients: [
       pass,
       once(
-        passIs(({ parked }) => parked !== undefined),
+        passIs(({ parkedUntil }) => parkedUntil !== undefined),
         restoreAll,
       ),
     ],

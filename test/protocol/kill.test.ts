@@ -3,6 +3,7 @@ import { Random } from '../setup/random.ts';
 import { CALL_FAULTS, type CallFault, type KillRun, type KillScenario, runWithFaults } from './kill-run.ts';
 import { KILL_SCENARIOS } from './kill-scenarios.ts';
 import { normalize, normalizeOutcome } from './normal-form.ts';
+import { readDueTimes } from './stored-conversation.ts';
 import type { World } from './world.ts';
 
 const PAIRS = 60;
@@ -35,7 +36,7 @@ describe.each(KILL_SCENARIOS)('$name', (scenario) => {
   ] as const)(`the scenario ${name} ends in the same state if %s any one store call`, async (_, fault, form) => {
     const whole = await runWithFaults(scenario);
     expect(whole.calls.length).toBeGreaterThan(10);
-    expect(whole.world.db.ready.size).toBe(0);
+    expect(readDueTimes(whole.world.db).size).toBe(0);
     for (let number = 1; number <= whole.calls.length; number += 1) {
       const { faults } = await expectSameEnd(scenario, whole, { faults: new Map([[number, fault]]), form });
       if (fault === 'before' || fault === 'after') expect(faults).toBe(1);

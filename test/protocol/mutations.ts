@@ -1,10 +1,10 @@
 import type { PassLease } from '../../src/domain/ports/pass-store.ts';
 import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
-import type { MemoryConversation, MemoryDatabase } from '../../src/memory-store/database.ts';
-import { appendToLog } from '../../src/memory-store/log.ts';
+import type { Database } from '../../src/embedded-redis/database.ts';
 import { readyMember } from '../../src/store/keys.ts';
 import type { Faults } from './choices.ts';
 import type { Mutate } from './shared.ts';
+import { KEYSPACE, readConversation } from './stored-conversation.ts';
 import { ref } from './world.ts';
 
 /** A store with one defect, and a scenario in which the named invariant must notice the defect. */
@@ -18,20 +18,33 @@ export interface Mutation {
   readonly mutate: Mutate;
 }
 
-function presentTurn(db: MemoryDatabase, lease: TurnLease): TurnLease {
-  const { epoch = 0, owner = '', mailbox = [] } = db.find(ref) ?? {};
+const RECORD = KEYSPACE.key(ref, 'c');
+const MAILBOX = KEYSPACE.key(ref, 'mb');
+
+function removeReady(db: Database, kind: 't' | 'p'): void {
+  db.edit(KEYSPACE.ready(0), 'zset', (ready) => ready.delete(readyMember(kind, ref)));
+}
+
+function repeatLastEntry(db: Database): void {
+  const log = db.make(KEYSPACE.key(ref, 'log'), 'hash');
+  log.set(String(log.size + 1), log.get(String(log.size)) ?? '');
+  db.make(RECORD, 'hash').set('head', String(log.size));
+}
+
+function presentTurn(db: Database, lease: TurnLease): TurnLease {
+  const { epoch = 0, owner = '', mailbox = [] } = readConversation(db, ref) ?? {};
   return { ...lease, epoch, owner, turn: mailbox[0] ?? lease.turn };
 }
 
-function presentPass(db: MemoryDatabase, lease: PassLease): PassLease {
-  const { pass } = db.find(ref) ?? {};
+function presentPass(db: Database, lease: PassLease): PassLease {
+  const { pass } = readConversation(db, ref) ?? {};
   return { ...lease, passId: pass?.passId ?? lease.passId, owner: pass?.owner ?? lease.owner };
 }
 
 type Operation = 'accept' | 'claim' | 'requestPass' | 'lapseLeases';
 
 /** Changes the database after each call of one operation. */
-function after(operation: Operation, change: (db: MemoryDatabase) => unknown): Mutate {
+function after(operation: Operation, change: (db: Database) => unknown): Mutate {
   return (store, db) => ({
     ...store,
     [operation]: async (...args: unknown[]) => {
@@ -47,10 +60,9 @@ function keeping(operation: 'claim' | 'cancel', field: 'turns' | 'epoch'): Mutat
   return (store, db) => ({
     ...store,
     [operation]: async (...args: unknown[]) => {
-      const before = db.find(ref)?.[field] ?? 0;
+      const before = db.get(RECORD, 'hash')?.get(field) ?? '0';
       const result = (await Reflect.apply(store[operation], store, args)) as unknown;
-      const conversation: MemoryConversation | undefined = db.find(ref);
-      if (conversation !== undefined) conversation[field] = before;
+      db.get(RECORD, 'hash')?.set(field, before);
       return result;
     },
   });
@@ -76,7 +88,7 @@ export const MUTATIONS: readonly Mutation[] = [
       ...store,
       settle: async (lease, settlement, wake) => {
         const result = await store.settle(lease, settlement, wake);
-        if (result.status === 'settled') db.find(ref)?.mailbox.unshift(lease.turn);
+        if (result.status === 'settled') db.make(MAILBOX, 'list').unshift(lease.turn);
         return result;
       },
     }),
@@ -85,13 +97,13 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'that removes the ready entry at the claim',
     invariant: 'I3',
     scenario: 'two producers',
-    mutate: after('claim', (db) => db.ready.delete(readyMember('t', ref))),
+    mutate: after('claim', (db) => removeReady(db, 't')),
   },
   {
     name: 'without a ready entry for the first turn of a mailbox',
     invariant: 'I3',
     scenario: 'two producers',
-    mutate: after('accept', (db) => db.find(ref)?.mailbox.length === 1 && db.ready.delete(readyMember('t', ref))),
+    mutate: after('accept', (db) => db.get(MAILBOX, 'list')?.length === 1 && removeReady(db, 't')),
   },
   {
     name: 'that appends a repeated step again',
@@ -101,7 +113,7 @@ export const MUTATIONS: readonly Mutation[] = [
     mutate: (store, db) => ({
       ...store,
       recordStep: (lease, outcome) => {
-        db.find(ref)?.turnRecords.get(lease.turn)?.steps.delete(outcome.key);
+        db.get(KEYSPACE.turn(ref, lease.turn), 'hash')?.delete(`s:${outcome.key}`);
         const { expectedHead: _, ...rest } = outcome;
         return store.recordStep(lease, rest);
       },
@@ -116,10 +128,7 @@ export const MUTATIONS: readonly Mutation[] = [
       ...store,
       settle: async (lease, settlement, wake) => {
         const result = await store.settle(lease, settlement, wake);
-        const conversation = db.find(ref);
-        if (result.status === 'known' && conversation !== undefined && settlement.step !== undefined) {
-          appendToLog(conversation, settlement.step.messages, db.now(), lease.turn);
-        }
+        if (result.status === 'known' && settlement.step !== undefined) repeatLastEntry(db);
         return result;
       },
     }),
@@ -173,14 +182,14 @@ export const MUTATIONS: readonly Mutation[] = [
     invariant: 'I3',
     scenario: 'two producers',
     faults: { gone: 1, all: 1 },
-    mutate: after('lapseLeases', (db) => db.ready.delete(readyMember('t', ref))),
+    mutate: after('lapseLeases', (db) => removeReady(db, 't')),
   },
   {
     name: 'that removes the ready entry of a pass whose worker is gone',
     invariant: 'I6',
     scenario: 'a restore and a pass',
     faults: { gone: 1, all: 1 },
-    mutate: after('lapseLeases', (db) => db.ready.delete(readyMember('p', ref))),
+    mutate: after('lapseLeases', (db) => removeReady(db, 'p')),
   },
   {
     name: 'that does not count turns in the claim script',
@@ -209,7 +218,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'without a ready entry for a pass',
     invariant: 'I6',
     scenario: 'hard pass',
-    mutate: after('requestPass', (db) => db.ready.delete(readyMember('p', ref))),
+    mutate: after('requestPass', (db) => removeReady(db, 'p')),
   },
   {
     name: 'that erases without checking again that the conversation is idle',

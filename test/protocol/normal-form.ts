@@ -1,31 +1,34 @@
 import type { Message } from '../../src/domain/message.ts';
-import { operationId } from '../../src/domain/operation.ts';
-import type { MemoryTurn } from '../../src/memory-store/turn-record.ts';
 import { toText } from './snapshot.ts';
+import {
+  listConversations,
+  readConversation,
+  readDueTimes,
+  type StoredSummary,
+  type StoredTurn,
+} from './stored-conversation.ts';
 import { ref, type World } from './world.ts';
 
 /** Everything that a run leaves behind, except ids, times, epochs and attempts. Two runs that differ in these alone are equal. */
 export function normalize({ db, jobs }: World) {
-  const found = db.find(ref);
+  const found = readConversation(db, ref);
   if (found === undefined) throw new Error('nothing was written');
-  const { log, versions, summaries, version, pass, passed, backoff, mailbox, turnRecords, openCalls, summaryRecords } =
-    found;
-  const copies = [...db.conversations.values()].filter((one) => one !== found);
+  const { log, versions, summaries, state, pass, mailbox, turnRecords, summaryRecords } = found;
+  const copies = listConversations(db).filter((one) => one.ref.id !== ref.id);
   return {
     log: sortRounds(log.map(({ message }) => message)),
     weights: log.at(-1)?.total,
     turns: [...turnRecords.values()].map(normalizeTurn),
     versions: [...versions.values()].map((one) => ({ ...one, at: 0, durationMs: 0 })),
     summaryTexts: [...summaries],
-    summaries: new Map([...summaryRecords].map(([hash, one]) => [hash, one.kind === 'record' ? one.record : one.kind])),
-    // The name of an operation has a hash of its input, which holds ids.
-    decisions: [...found.decisions].map(([operation, decision]) => [operationId(operation), decision]),
+    summaries: new Map([...summaryRecords].map(([hash, one]) => [hash, isClaim(one) ? 'claim' : one])),
+    decisions: found.decisions,
     copies: copies.map((copy) => ({ log: copy.log.map(({ message }) => message), isOpen: copy.fork?.isOpen })),
     settled: found.events.filter(({ type }) => type === 'turn_settled').map(({ fields }) => fields),
-    left: { pass, mailbox, openCalls: [...openCalls], ready: [...db.ready], jobs: jobs.all.map(({ id }) => id) },
-    version,
-    passed,
-    backoff,
+    left: { pass, mailbox, openCalls: state.openCalls, ready: readDueTimes(db), jobs: jobs.all.map(({ id }) => id) },
+    version: state.size.version,
+    passed: state.passed,
+    backoff: state.backoff,
   };
 }
 
@@ -45,7 +48,11 @@ export function normalizeOutcome(world: World): unknown {
   };
 }
 
-function normalizeTurn({ turn, state, inputSeq, answerSeq, failure, usage, requestTokens, steps, end }: MemoryTurn) {
+function isClaim(one: StoredSummary): boolean {
+  return typeof one !== 'string' && one.owner !== undefined;
+}
+
+function normalizeTurn({ turn, state, inputSeq, answerSeq, failure, usage, requestTokens, steps, end }: StoredTurn) {
   const done = [...steps].flatMap(([key, one]) => (one.status === 'done' && one.seqs ? [key] : [])).toSorted();
   return { turn, state, inputSeq, answerSeq, failure, usage, requestTokens, end, done };
 }

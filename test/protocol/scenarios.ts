@@ -17,6 +17,7 @@ import { NO_TIMERS } from './clock.ts';
 import { type Exploration, playOut } from './explore.ts';
 import type { Mutate } from './shared.ts';
 import { toText } from './snapshot.ts';
+import { listConversations, readConversation, readDueTimes } from './stored-conversation.ts';
 import { brief, halfDown, LONG, SMALL, say, summarizing, TOOLS } from './surroundings.ts';
 import { ref, type Surroundings, World } from './world.ts';
 
@@ -72,7 +73,7 @@ const reading = () => ({
 
 /** Each turn's message is in the log once. A turn that steered another one has its answer. */
 function checkSteered({ db }: World): void {
-  const { log = [], turnRecords } = db.find(ref) ?? {};
+  const { log = [], turnRecords } = readConversation(db, ref) ?? {};
   for (const { turn, steeredInto, answerSeq } of turnRecords?.values() ?? []) {
     const inputs = log.filter((entry) => entry.turn === turn && entry.message.role === 'user');
     if (inputs.length !== 1) throw new Error(`the message of ${turn} is ${inputs.length} times in the log`);
@@ -83,10 +84,10 @@ function checkSteered({ db }: World): void {
 
 /** The context shows nothing of a turn that was rolled back. */
 function checkUndone({ db }: World): void {
-  const { log = [], versions, version = 0, undo, turnRecords } = db.find(ref) ?? {};
-  if (undo !== undefined && undo.length > 0) throw new Error('messages are left to undo');
+  const { log = [], versions, state, turnRecords } = readConversation(db, ref) ?? {};
+  if (state?.undo !== undefined) throw new Error('messages are left to undo');
   if (turnRecords?.get('t1')?.state !== 'canceled') return;
-  const evicted = versions?.get(version)?.segments.filter(({ kind }) => kind === 'evicted') ?? [];
+  const evicted = versions?.get(state?.size.version ?? 0)?.segments.filter(({ kind }) => kind === 'evicted') ?? [];
   for (const { seq, turn } of log) {
     const isEvicted = evicted.some(({ from, to }) => from <= seq && seq <= to);
     if (isEvicted !== (turn === 't1')) throw new Error(`message ${seq} of ${turn} is ${isEvicted ? 'not ' : ''}shown`);
@@ -95,14 +96,14 @@ function checkUndone({ db }: World): void {
 
 /** The conversation is erased at the end. `watch` checks that no turn or pass was erased with it. */
 function checkErased({ db }: World): void {
-  if (db.conversations.size > 0) throw new Error('the idle conversation was not erased');
+  if (listConversations(db).length > 0) throw new Error('the idle conversation was not erased');
 }
 
 /** A finished copy has the log and the version of its original. */
 function checkCopy({ db }: World): void {
-  const [original, copy] = [db.find(ref), db.find(COPY)];
+  const [original, copy] = [readConversation(db, ref), readConversation(db, COPY)];
   if (copy?.fork === undefined || copy.fork.isOpen) return;
-  const { plan } = copy.fork;
+  const plan = copy.fork;
   if (copy.log.length !== plan.head) throw new Error(`the copy has ${copy.log.length} messages, not ${plan.head}`);
   const wanted = plan.version === 0 ? [] : original?.versions.get(plan.version)?.segments;
   const segments = copy.versions.get(1)?.segments ?? [];
@@ -247,14 +248,14 @@ export function exploreScenario(scenario: Scenario, bounds: Bounds, mutate?: Mut
 }
 
 function checkRest({ db, jobs }: World): void {
-  const passes = [...db.conversations.values()].filter(({ pass }) => pass !== undefined);
-  const left = { ready: db.ready.size, jobs: jobs.all.length, passes: passes.length };
+  const passes = listConversations(db).filter(({ pass }) => pass !== undefined);
+  const left = { ready: readDueTimes(db).size, jobs: jobs.all.length, passes: passes.length };
   if (Object.values(left).some((count) => count > 0)) throw new Error(`work is left: ${JSON.stringify(left)}`);
 }
 
 /** Every turn is settled in an allowed state, and turns are settled in the order of their acceptance. */
 function checkOutcome({ db }: World, ends: Readonly<Record<string, readonly string[]>>): void {
-  const { turnRecords, events } = db.find(ref) ?? {};
+  const { turnRecords, events } = readConversation(db, ref) ?? {};
   if (turnRecords === undefined) return;
   for (const { turn, state, failure } of turnRecords.values()) {
     if (!isSettled(state)) throw new Error(`${turn} remains ${state}`);

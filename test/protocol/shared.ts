@@ -1,45 +1,58 @@
 import type { Store } from '../../src/domain/ports/store.ts';
 import type { TokenCounter } from '../../src/domain/ports/token-counter.ts';
-import { type MemoryConversation, MemoryDatabase } from '../../src/memory-store/database.ts';
-import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
+import { Database } from '../../src/embedded-redis/database.ts';
+import { EmbeddedRedis } from '../../src/embedded-redis/server.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { connectDirectly } from './direct-connection.ts';
 import { MemoryJobs } from './memory-jobs.ts';
+import { KEYSPACE } from './stored-conversation.ts';
 
 /** The stores and queues that all actors of a world share. */
 export interface Shared {
-  readonly db: MemoryDatabase;
+  readonly db: Database;
   readonly jobs: MemoryJobs;
   readonly store: Store;
 }
 
 /** Breaks a store, to prove that the invariants notice. */
-export type Mutate = (store: Store, db: MemoryDatabase) => Store;
+export type Mutate = (store: Store, db: Database) => Store;
 
-export function openShared(clock: { now(): number }, mutate: Mutate = (store) => store): Shared {
-  const db = new MemoryDatabase(() => clock.now());
-  return { db, jobs: new MemoryJobs(clock), store: mutate(openMemoryStore(db), db) };
+/** One Redis runs the scripts of all worlds, because a store takes milliseconds to open. A world owns its keys alone. */
+const redis = await EmbeddedRedis.open();
+const store = openStore(connectDirectly(redis), KEYSPACE);
+
+export function openShared(clock: { now(): number }, mutate?: Mutate): Shared {
+  const db = new Database();
+  db.clock = () => clock.now();
+  return share(db, new MemoryJobs(clock), mutate);
 }
 
 export function copyShared({ db, jobs }: Shared, clock: { now(): number }, mutate?: Mutate): Shared {
-  const copy = openShared(clock, mutate);
-  for (const [name, conversation] of db.conversations) copy.db.conversations.set(name, copyConversation(conversation));
-  for (const kind of ['gone', 'ready', 'sweeps'] as const) for (const [key, at] of db[kind]) copy.db[kind].set(key, at);
-  for (const [name, expiry] of db.expiries) copy.db.expiries.set(name, expiry);
-  for (const [shard, at] of db.lastSweepMsByShard) copy.db.lastSweepMsByShard.set(shard, at);
-  copy.jobs.adopt(jobs);
-  return copy;
+  const copy = new MemoryJobs(clock);
+  copy.adopt(jobs);
+  return share(
+    db.copy(() => clock.now()),
+    copy,
+    mutate,
+  );
 }
 
-/** Entries, versions, texts and events are immutable, so only their lists are copied. */
-function copyConversation(conversation: MemoryConversation): MemoryConversation {
-  const { log, versions, summaries, texts, events, ...changing } = conversation;
-  const lists = {
-    log: [...log],
-    versions: new Map(versions),
-    summaries: new Map(summaries),
-    texts: new Map(texts),
-    events: [...events],
-  };
-  return { ...conversation, ...structuredClone(changing), ...lists };
+function share(db: Database, jobs: MemoryJobs, mutate: Mutate = (unchanged) => unchanged): Shared {
+  return { db, jobs, store: mutate(openOver(db), db) };
+}
+
+/** The store over the keys of one world. The operations of different worlds must not overlap. */
+function openOver(db: Database): Store {
+  return new Proxy(store, {
+    get: (target, name) => {
+      const found: unknown = Reflect.get(target, name);
+      if (typeof found !== 'function') return found;
+      return (...args: unknown[]): unknown => {
+        redis.database = db;
+        return Reflect.apply(found, target, args);
+      };
+    },
+  });
 }
 
 /** Counts one token per word. The real counter yields to the event loop by the clock, which would make runs differ. */

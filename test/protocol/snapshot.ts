@@ -1,4 +1,5 @@
-import type { MemoryDatabase } from '../../src/memory-store/database.ts';
+import type { Database } from '../../src/embedded-redis/database.ts';
+import { listConversations } from './stored-conversation.ts';
 import { ID_MARK } from './templates.ts';
 
 /** JSON with maps and sets as lists. Equal values give equal texts. */
@@ -38,21 +39,39 @@ export function toEssence(value: unknown, isKnown: (wake: string) => boolean = (
 }
 
 /** Lists the owners of turns, passes and summaries. */
-export function listOwners(db: MemoryDatabase): string[] {
-  const owners = [...db.conversations.values()].flatMap(({ owner, pass, summaryRecords }) => [
+export function listOwners(db: Database): string[] {
+  const owners = listConversations(db).flatMap(({ owner, pass, summaryRecords }) => [
     owner,
     pass?.owner,
-    ...[...summaryRecords.values()].map((record) => (record.kind === 'claim' ? record.owner : undefined)),
+    ...[...summaryRecords.values()].map((record) => (typeof record === 'string' ? undefined : record.owner)),
   ]);
   return owners.filter((owner) => owner !== undefined);
 }
 
 /** The whole content of the stores, as text. */
-export function textOfDatabase(db: MemoryDatabase): string {
-  const { conversations, gone, ready, sweeps, lastSweepMsByShard } = db;
-  return toText([conversations, gone, sortEntries(ready), sortEntries(sweeps), lastSweepMsByShard]);
+export function textOfDatabase(db: Database): string {
+  return toText(
+    db
+      .keys()
+      .toSorted()
+      .map((key) => [key, listFields(db, key), db.endOf(key)]),
+  );
 }
 
-export function sortEntries(map: ReadonlyMap<string, number>): (readonly [string, number])[] {
-  return [...map].toSorted(([a], [b]) => (a < b ? -1 : 1));
+/** The value of a key, as a list. The order in which fields were written makes no difference. */
+export function listFields(db: Database, key: string): readonly (readonly [string, unknown])[] {
+  switch (db.typeOf(key)) {
+    case 'hash':
+      return [...(db.get(key, 'hash') ?? [])].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    case 'zset':
+      return (db.get(key, 'zset')?.entries ?? []).map(({ member, score }) => [member, score]);
+    case 'stream':
+      return (db.get(key, 'stream')?.between('-', '+') ?? []).map(({ id, fields }) => [id, fields]);
+    case 'list':
+      return (db.get(key, 'list') ?? []).map((value) => [value, '']);
+    case 'set':
+      return [...(db.get(key, 'set') ?? [])].toSorted().map((value) => [value, '']);
+    default:
+      return [['', db.get(key, 'string')]];
+  }
 }

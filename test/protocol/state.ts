@@ -1,14 +1,11 @@
 import { ownerPrefix } from '../../src/domain/ids.ts';
-import type { MemoryConversation, MemoryDatabase } from '../../src/memory-store/database.ts';
+import type { Database } from '../../src/embedded-redis/database.ts';
 import type { Choices } from './choices.ts';
 import type { Actor } from './held-calls.ts';
 import { type StoredJob, tokenOf } from './memory-jobs.ts';
-import { listOwners, sortEntries, toEssence, toText } from './snapshot.ts';
-import { hashText, joinTemplates, Renaming, type Template, toTemplate } from './templates.ts';
+import { listFields, listOwners, toEssence, toText } from './snapshot.ts';
+import { hashText, ID_MARK, joinTemplates, Renaming, type Template, toTemplate } from './templates.ts';
 import type { World } from './world.ts';
-
-/** The sweeper runs once a second, so a longer time since its last run makes no difference. */
-const SWEEP_MS = 1_000;
 
 /**
  * Describes a state: the stores, the queues, and all replies to each actor at work. Two states with equal texts continue in the
@@ -28,29 +25,50 @@ export function describeState(world: World, choices: Choices): string {
 }
 
 function describeStore({ db, clock }: World, isKnown: (wake: string) => boolean): string {
-  const now = clock.now();
-  const due = [...db.ready].toSorted(([, a], [, b]) => a - b).filter(([, at]) => at <= now);
-  const sweptMs = [...db.lastSweepMsByShard].map(([shard, at]) => [shard, Math.min(now - at, SWEEP_MS)]);
-  const whole = [
-    [...db.conversations.values()].map(withoutHistory),
-    sortEntries(db.ready),
-    due.map(([member]) => member),
-    sortEntries(db.sweeps),
-    sweptMs,
-  ];
-  return toEssence(whole, isKnown);
+  const keys = db.keys().toSorted();
+  return toText(keys.map((key) => describeKey(db, key, { now: clock.now(), isKnown })).filter(Boolean));
+}
+
+/** Kinds of keys that no decision depends on: sums, and the list of packing, which begins after an hour. */
+const ONLY_SHOWN = /:(usage|unpacked|conversations)$/;
+const KIND = /^\{[^}]+\}:(?:[^:]+:)?([a-z]+)/;
+/** An end that is further away makes no difference to a search of minutes. */
+const NEAR_MS = 600_000;
+
+interface Moment {
+  readonly now: number;
+  readonly isKnown: (wake: string) => boolean;
+}
+
+function describeKey(db: Database, key: string, moment: Moment): unknown {
+  if (ONLY_SHOWN.test(key)) return undefined;
+  const [, kind] = KIND.exec(key) ?? [];
+  const end = db.endOf(key) ?? 0;
+  const lasts = end - moment.now < NEAR_MS ? end : 0;
+  switch (kind) {
+    case 'ev':
+      return [key, listSettlements(db, key)];
+    // The order of turns is the order in which they were accepted. Other names in the index are those of keys.
+    case 'ix':
+      return [key, [...(db.get(key, 'hash')?.keys() ?? [])].filter((name) => name.startsWith('t:'))];
+    case 'gone':
+      // The value counts removed keys. That of an expiry names the call that ended it.
+      return key.endsWith(':expiry') ? [key, db.get(key, 'string')] : [key];
+    default:
+      return [key, listFields(db, key).flatMap((field) => describeField(field, moment.isKnown)), lasts];
+  }
 }
 
 /** Only the settlements among the events matter, because the final check reads them. */
-function withoutHistory({ events, turnRecords, pass, ...conversation }: MemoryConversation): unknown {
-  const settled = events.filter(({ type }) => type === 'turn_settled').map(({ fields }) => fields);
-  const turns = [...turnRecords].map(([turn, record]) => [turn, sortFields(record)]);
-  return [sortFields(conversation), turns, pass && sortFields(pass), settled];
+function listSettlements(db: Database, key: string): unknown {
+  const events = db.get(key, 'stream')?.between('-', '+') ?? [];
+  return events.map(({ fields }) => fields).filter(([, type]) => type === 'turn_settled');
 }
 
-/** The order in which fields were written makes no difference. */
-function sortFields(record: object): unknown {
-  return Object.fromEntries(Object.entries(record).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+function describeField([name, value]: readonly [string, unknown], isKnown: Moment['isKnown']): unknown[] {
+  if (name === 'firstOwner') return [];
+  if (name === 'epoch' || name === 'settledBy') return [[name, `${ID_MARK}e${String(value)}`]];
+  return [[name, name === 'wake' && !isKnown(String(value)) ? '' : value]];
 }
 
 function describeJob(job: StoredJob): Template {
@@ -61,7 +79,7 @@ function describeJob(job: StoredJob): Template {
 }
 
 /** The owners of a worker. Names are numbered again, so the worker's own name would not show whose leases end. */
-function ownersOf(db: MemoryDatabase, [worker]: readonly unknown[]): string[] {
+function ownersOf(db: Database, [worker]: readonly unknown[]): string[] {
   return listOwners(db)
     .filter((owner) => owner.startsWith(ownerPrefix(String(worker))))
     .toSorted();

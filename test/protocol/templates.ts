@@ -12,8 +12,9 @@ export interface Template {
 
 /** Prefix of every id that a world creates. */
 export const ID_MARK = '_i';
-/** Ids of a world, ids of summarization jobs (a hash of such ids), and times in ms since epoch. */
-const NAMES = /_i[\w./-]+|\bs-[0-9a-f]{16,64}\b|\b1[67]\d{11}\b/g;
+/** Ids of a world, ids of summarization jobs (a hash of such ids), incarnations (`sec.micros`), and times in ms since epoch. */
+const NAMES = /_i[\w./-]+|\bs-[0-9a-f]{16,64}\b|\b1[67]\d{8}\.\d+\b|\b1[67]\d{11}\b/g;
+const IS_TIME = /^\d+$/;
 
 export function toTemplate(text: string): Template {
   const names: string[] = [];
@@ -57,7 +58,7 @@ export class Renaming {
   }
 
   #rename(name: string): string {
-    if (!name.startsWith(ID_MARK) && !name.startsWith('s-')) {
+    if (IS_TIME.test(name)) {
       const ms = Number(name) - this.#now;
       return ms > 0 ? `+${ms}` : 'past';
     }

@@ -76,7 +76,7 @@ export interface SavedWorld {
 
 /**
  * The whole system in one process, with a clock that only the test moves. The workers, the queue deliveries and the client
- * functions are real. The stores and queues are in memory. Every call between them is held until the test releases the call.
+ * functions are real. The stores run the shipped scripts on a Redis in this process, and the queues are in memory. Every call between them is held until the test releases the call.
  */
 export class World {
   readonly clock: WorldClock;
