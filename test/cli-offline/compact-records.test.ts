@@ -6,7 +6,7 @@ import { calls, result, says, user } from './talks.ts';
 
 interface Line {
   readonly messages: readonly Message[];
-  readonly report: { readonly tokensAfter: number };
+  readonly report: { readonly tokensBefore: number; readonly tokensAfter: number };
 }
 
 async function compact(messages: readonly unknown[], policy: string): Promise<Line> {
@@ -69,6 +69,22 @@ test('a context fills at least 70 % of its budget with results that say the same
   const line = await compact(messages, 'token_threshold: 1000\nmax_tokens: 800');
   expect(line.report.tokensAfter).toBeGreaterThanOrEqual(560);
   expect(summaryOf(line)).toMatch(/Hotel(?: Annex)?: pets are (?:not )?allowed, (?:eight|twenty) minutes on foot/);
+});
+
+test.each([1.1, 1.25, 1.4])('a table of %d times its budget fills at least 70 %% of that budget', async (excess) => {
+  const rows = Array.from({ length: 60 }, (_, at) => `INV-${1_000 + at},Customer ${at},${(at * 37) % 900}.50,open`);
+  const messages = [
+    user('List the invoices.'),
+    calls('c1'),
+    result('c1', rows.join('\n')),
+    says('Here they are.'),
+    user('Thanks. Which one is overdue?'),
+  ];
+  const whole = await compact(messages, 'token_threshold: 9000\nmax_tokens: 8000');
+  const budget = Math.floor(whole.report.tokensBefore / excess);
+  const { report } = await compact(messages, `token_threshold: ${budget}\nmax_tokens: ${budget}`);
+  expect(report.tokensAfter / budget).toBeGreaterThanOrEqual(0.7);
+  expect(report.tokensAfter).toBeLessThanOrEqual(budget);
 });
 
 const script = (at: number): string => `sed -n '1,200p' truck${at}.ts`;

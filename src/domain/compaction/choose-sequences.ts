@@ -5,7 +5,13 @@ import { type BudgetDivision, divideBudget } from './division.ts';
 import type { Layout } from './layout.ts';
 import { measureAll, measureBeside, measureRoom } from './material.ts';
 import { findSequences } from './sequences.ts';
-import { type CappedSequence, capBetweenUsers, capFolds, maxSummaryTokens } from './summary-caps.ts';
+import {
+  type CappedSequence,
+  capBetweenUsers,
+  capFolds,
+  maxSummaryTokens,
+  SHARE_WITHIN_BUDGET,
+} from './summary-caps.ts';
 import { findTail } from './tail.ts';
 import { hasHardReason, hasTokenReason } from './thresholds.ts';
 
@@ -41,7 +47,8 @@ function* chooseAll({ policy, reasons }: PlanRequest, layout: Layout): Sliced<Ch
  * messages in place while they fit their part and every summary gets its least. Else one summary takes users, too.
  */
 function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): Sliced<ChosenSequences> {
-  const { policy, reasons } = request;
+  const { reasons } = request;
+  const policy = { ...request.policy, sourceShare: SHARE_WITHIN_BUDGET };
   const isHard = hasHardReason(reasons);
   const room = measureRoom(layout, request, budget);
   const whole = divideBudget(room, policy, measureAll(layout, policy, isHard));

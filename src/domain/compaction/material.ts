@@ -3,7 +3,7 @@ import { type Budget, TOKEN_BYTES } from './budget.ts';
 import type { Material } from './division.ts';
 import { isFixed, type Layout } from './layout.ts';
 import type { Run } from './sequences.ts';
-import { maxSummaryTokens, minSummaryTokens } from './summary-caps.ts';
+import { type CapRules, maxSummaryTokens, minSummaryTokens } from './summary-caps.ts';
 import type { Tail } from './tail.ts';
 import { hasHardReason } from './thresholds.ts';
 
@@ -55,7 +55,7 @@ function roomOf(budget: number, taken: number): number {
 }
 
 /** Measures what each part of a division could use, before the tail is known: the tail could use everything. */
-export function measureAll({ groups, groupWeights, protections }: Layout, policy: Policy, isHard: boolean): Material {
+export function measureAll({ groups, groupWeights, protections }: Layout, policy: CapRules, isHard: boolean): Material {
   let [tokens, newTokens, userTokens, floor] = [0, 0, 0, 0];
   groupWeights.forEach((weight, group) => {
     const protection = protections[group];
@@ -73,7 +73,7 @@ export function measureAll({ groups, groupWeights, protections }: Layout, policy
 /** Measures what each part could use after the tail is found and the sequences before it are known. */
 export function measureBeside(
   { items, groupOf, protections }: Layout,
-  policy: Policy,
+  policy: CapRules,
   { tail, sequences }: { readonly tail: Tail; readonly sequences: readonly Run[] },
 ): Material {
   let [users, kept, next] = [0, 0, 0];

@@ -5,6 +5,11 @@ import type { Run } from './sequences.ts';
 
 /** Share of its source that a summary may have. A larger one would save too little. */
 const MAX_SOURCE_SHARE = 0.5;
+/**
+ * The same share within a budget, which bounds the summaries anyway. With half, a table of 1.1 times its budget filled only half
+ * of the budget.
+ */
+export const SHARE_WITHIN_BUDGET = 0.75;
 /** Tokens of the tags around a summary. The policy's cap is for the text inside. */
 const TAG_TOKENS = 36;
 /** Cap of a summary by a model if the policy sets none. Models seldom write more, and every token is paid for. */
@@ -24,15 +29,21 @@ export interface CappedSequence extends SeqRange {
 
 type Source = Pick<Run, 'tokens' | 'newTokens' | 'userTokens'>;
 
+/** What caps of summaries follow from. */
+export interface CapRules extends Pick<Policy, 'summarizer' | 'budgetShares'> {
+  /** Share of its source that a summary may have. */
+  readonly sourceShare?: number;
+}
+
 /**
  * Tokens that a summary may have besides the words of users, however large the budget is. An old summary in the source
  * counts in full, because it is short already.
  */
 export function maxSummaryTokens(
   { tokens, newTokens, userTokens }: Source,
-  { summarizer }: Pick<Policy, 'summarizer'>,
+  { summarizer, sourceShare = MAX_SOURCE_SHARE }: CapRules,
 ): number {
-  const share = tokens - newTokens + Math.floor((newTokens - userTokens) * MAX_SOURCE_SHARE);
+  const share = tokens - newTokens + Math.floor((newTokens - userTokens) * sourceShare);
   if (summarizer === 'structural') return share;
   const cap = typeof summarizer === 'string' ? undefined : summarizer.maxTokens;
   return Math.min(share, (cap ?? MODEL_CAP_TOKENS) + TAG_TOKENS);
@@ -43,12 +54,10 @@ export function minSummaryTokens(maxTokens: number): number {
   return Math.min(LEAST_TOKENS, maxTokens);
 }
 
-type Shares = Pick<Policy, 'summarizer' | 'budgetShares'>;
-
 /** Divides the part of the summaries among sequences between user messages, which stay in place. */
 export function capBetweenUsers(
   runs: readonly Run[],
-  policy: Shares,
+  policy: CapRules,
   { summaries }: Pick<BudgetDivision, 'summaries'>,
 ): CappedSequence[] {
   return capFolds(runs, policy, { summaries, users: 0 });
@@ -60,7 +69,7 @@ export function capBetweenUsers(
  */
 export function capFolds(
   runs: readonly Run[],
-  policy: Shares,
+  policy: CapRules,
   { summaries, users }: Pick<BudgetDivision, 'summaries' | 'users'>,
 ): CappedSequence[] {
   const texts = divide(
@@ -86,6 +95,6 @@ function divide(most: readonly number[], tokens: number): number[] {
 }
 
 /** Share of the users' words in a summary that holds them. */
-function usersShareOf({ budgetShares: { users, summaries } }: Shares): number {
+function usersShareOf({ budgetShares: { users, summaries } }: CapRules): number {
   return users === 0 ? 0 : users / (users + summaries);
 }
