@@ -254,15 +254,20 @@ async function* piecesOf(...pieces: readonly string[]): AsyncGenerator<string> {
 /** Delivers a turn, and reads it after each batch of pieces and at its end, as a client does. */
 async function readTurn(world: Fixture): Promise<Omit<TurnPart, 'id'>[]> {
   await world.accept('t1', 'hello');
-  await world.streams.followTurn(ref, 't1');
+  await world.store.followTurn(ref, 't1');
   const assembler = new PartAssembler();
   const parts: TurnPart[] = [];
   const read = async (): Promise<void> => {
-    const page = await world.streams.readStream({ conversation: ref, turn: 't1', ...assembler.place });
+    const page = await world.store.readStream({ conversation: ref, turn: 't1', ...assembler.place });
     if (page !== undefined) parts.push(...assembler.read(page).parts);
   };
   const reads: Promise<void>[] = [];
-  const stop = world.streams.listen(ref, 't1', () => void reads.push(read()));
+  const { promise: isSubscribed, resolve: subscribe } = Promise.withResolvers<void>();
+  const stop = world.store.listen(ref, 't1', () => {
+    reads.push(read());
+    subscribe();
+  });
+  await isSubscribed;
   await world.deliver();
   stop();
   await Promise.all(reads);
