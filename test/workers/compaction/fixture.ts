@@ -30,7 +30,7 @@ import { createSummarizationHandler } from '../../../src/workers/summarization/s
 import { createSweeper, type Sweeper, type SweeperPorts } from '../../../src/workers/sweeper/sweeper.ts';
 import { createTurnHandler } from '../../../src/workers/turn/turn-delivery.ts';
 import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
-import { type StoredConversation, TestDatabase } from '../test-database.ts';
+import { TestDatabase } from '../../store/test-database.ts';
 import { ManualTimers } from '../turn/manual-timers.ts';
 import { type Child, MemoryQueue } from './memory-queue.ts';
 
@@ -243,33 +243,27 @@ export class Fixture {
     await this.store.endPass(claim.pass.lease, end);
   }
 
-  /** Writes a live context version directly, without a compaction pass. */
-  async writeVersion(...segments: readonly Segment[]): Promise<void> {
-    const { log, size } = await this.#read();
+  /** Writes a live context version directly, without a compaction pass. Its segments are written as `raw 1-1`. */
+  async writeVersion(...texts: readonly string[]): Promise<void> {
+    const found = await this.db.find(ref);
+    if (found === undefined) throw new Error('no conversation');
+    const { log, size } = found;
+    const segments = texts.map((text): Segment => {
+      const [, kind, from, to] = /^(raw|evicted) (\d+)-(\d+)$/.exec(text) ?? [];
+      const range = { from: Number(from), to: Number(to) };
+      return kind === 'raw'
+        ? { kind, ...range, weight: log.slice(range.from - 1, range.to).reduce(addWeights, NO_WEIGHT) }
+        : { kind: 'evicted', ...range, weight: NO_WEIGHT };
+    });
     const number = size.version + 1;
     const base = segments.at(-1)?.to ?? 0;
-    const weight = segments.reduce((sum, segment) => addWeights(sum, segment.weight), NO_WEIGHT);
+    const weight = segments.map((segment) => segment.weight).reduce(addWeights, NO_WEIGHT);
     const baseTotal = log[base - 1]?.total ?? NO_WEIGHT;
-    const version: Version = {
-      ...START_VERSION,
-      number,
-      parent: number - 1,
-      base,
-      baseTotal,
-      weight,
-      segments: [...segments],
-    };
+    const version: Version = { ...START_VERSION, number, parent: number - 1, base, baseTotal, weight, segments };
     const { keyspace } = this.db;
     const sizes = [weight.tokens, weight.bytes, base, baseTotal.tokens, baseTotal.bytes];
     this.db.run('HSET', keyspace.key(ref, 'ver'), number, JSON.stringify(version));
     this.db.run('HSET', keyspace.key(ref, 'c'), 'version', number, 'liveSize', sizes.join(' '));
-  }
-
-  /** A segment that keeps or evicts log entries. */
-  async segment(kind: 'raw' | 'evicted', from: number, to: number): Promise<Segment> {
-    const entries = (await this.#read()).log.slice(from - 1, to);
-    const weight = kind === 'evicted' ? NO_WEIGHT : entries.reduce((sum, entry) => addWeights(sum, entry), NO_WEIGHT);
-    return { kind, from, to, weight };
   }
 
   async readVersion(): Promise<Version | undefined> {
@@ -281,12 +275,6 @@ export class Fixture {
   async readSegments(): Promise<string[]> {
     const { segments = [] } = (await this.readVersion()) ?? {};
     return segments.map(({ kind, from, to }) => `${kind} ${from}-${to}`);
-  }
-
-  async #read(): Promise<StoredConversation> {
-    const found = await this.db.find(ref);
-    if (found === undefined) throw new Error('no conversation');
-    return found;
   }
 
   eventsOf<Type extends WorkerEvent['type']>(type: Type): Extract<WorkerEvent, { type: Type }>[] {

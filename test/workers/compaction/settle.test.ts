@@ -321,7 +321,7 @@ it('a compaction pass keeps its plan if another context version goes live that l
   const world = await openPass();
   for (const child of await world.fanOut()) await world.summarize(child);
   await world.append('u20 a20');
-  await world.writeVersion(await world.segment('evicted', 1, 1), await world.segment('raw', 2, 17));
+  await world.writeVersion('evicted 1-1', 'raw 2-17');
   await world.deliver('job1', true);
   // A new plan would cover messages up to the end of the log.
   expect(await world.readVersion()).toMatchObject({ number: 2, parent: 1, base: 17, archived: 10, explained: [] });
@@ -331,11 +331,7 @@ it('a compaction pass keeps its plan if another context version goes live that l
 it('a compaction pass plans again if another context version goes live that evicted a planned range', async () => {
   const world = await openPass();
   for (const child of await world.fanOut()) await world.summarize(child);
-  await world.writeVersion(
-    await world.segment('raw', 1, 1),
-    await world.segment('evicted', 2, 4),
-    await world.segment('raw', 5, 17),
-  );
+  await world.writeVersion('raw 1-1', 'evicted 2-4', 'raw 5-17');
   await world.deliver('job1', true);
   expect(await world.readVersion()).toMatchObject({ number: 2, parent: 1, archived: 8 });
   expect((await world.readSegments()).slice(0, 4)).toEqual(['raw 1-1', 'evicted 2-4', 'summary 5-6', 'raw 7-7']);
@@ -346,11 +342,7 @@ it('a compaction pass that plans again adds summarization jobs only for the miss
   const world = await openPass({ policy: SIX_SUMMARIES, summarizers: [summarizer] });
   for (const child of await world.fanOut()) await world.summarize(child);
   await world.append('a20 a580 u20 a20');
-  await world.writeVersion(
-    await world.segment('raw', 1, 1),
-    await world.segment('evicted', 2, 4),
-    await world.segment('raw', 5, 17),
-  );
+  await world.writeVersion('raw 1-1', 'evicted 2-4', 'raw 5-17');
   const again = await world.deliver('job1', true);
   expect(again).toMatchObject({ status: 'parked', children: [{ sequence: { from: 17, to: 19 } }] });
   for (const child of again.status === 'parked' ? again.children : []) await world.summarize(child);
@@ -365,7 +357,7 @@ it('a compaction pass that plans again in each delivery uses only the existing s
   const moveOn = async (evicted: number): Promise<void> => {
     await world.append('a20 a580 u20 a20');
     const { head = 0 } = (await world.store.readConversation(ref)) ?? {};
-    await world.writeVersion(await world.segment('evicted', 1, evicted), await world.segment('raw', evicted + 1, head));
+    await world.writeVersion(`evicted 1-${evicted}`, `raw ${evicted + 1}-${head}`);
   };
   for (const child of await world.fanOut()) await world.summarize(child);
   await moveOn(4);
@@ -382,15 +374,13 @@ it('a compaction pass plans again if another context version goes live that cove
   const world = await openPass();
   for (const child of await world.fanOut()) await world.summarize(child);
   await world.append('u20 a20');
-  await world.writeVersion(await world.segment('raw', 1, 19));
+  await world.writeVersion('raw 1-19');
   await world.deliver('job1', true);
   expect(await world.readVersion()).toMatchObject({ number: 2, base: 19, archived: 10 });
 });
 
 it('a compaction pass plans again if another context version goes live just before its commit', async () => {
-  const change = once(
-    async () => await world.writeVersion(await world.segment('evicted', 1, 1), await world.segment('raw', 2, 17)),
-  );
+  const change = once(async () => await world.writeVersion('evicted 1-1', 'raw 2-17'));
   const world: Fixture = await openPass({ wrap: before('passes', 'commitVersion', change) });
   await world.runPass();
   expect(await world.readVersion()).toMatchObject({ number: 2, parent: 1, archived: 10 });
@@ -401,7 +391,7 @@ it('a compaction pass fails with code conflict after it has planned again five t
   let tries = 0;
   const change = async (): Promise<void> => {
     tries += 1;
-    await world.writeVersion(await world.segment('raw', 1, 17));
+    await world.writeVersion('raw 1-17');
   };
   const world: Fixture = await openPass({ wrap: before('passes', 'commitVersion', change) });
   await world.runPass();

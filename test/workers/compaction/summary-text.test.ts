@@ -33,7 +33,7 @@ async function openRestored(options: FixtureOptions = {}) {
   await world.append('u20 a20 a580 u20 a20');
   await world.request('manual');
   await world.runPass();
-  await world.writeVersion(await world.segment('raw', 1, 5));
+  await world.writeVersion('raw 1-5');
   await world.timers.advance(PASS_LIMITS.summaryTtlMs + 1_000);
   return { world, summarizer };
 }
@@ -80,7 +80,7 @@ it('two context versions share one stored text if both summarize the same range 
   for (let pass = 1; pass <= 2; pass += 1) {
     await world.request('manual');
     await world.runPass(`job${pass}`);
-    await world.writeVersion(await world.segment('raw', 1, 5));
+    await world.writeVersion('raw 1-5');
   }
   expect((await world.db.find(ref))?.texts.summaries.size).toBe(1);
 });

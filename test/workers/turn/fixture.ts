@@ -21,7 +21,7 @@ import { Shutdown } from '../../../src/workers/shutdown.ts';
 import { SoloLock } from '../../../src/workers/solo-lock.ts';
 import { TurnDelivery } from '../../../src/workers/turn/turn-delivery.ts';
 import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
-import { TestDatabase } from '../test-database.ts';
+import { TestDatabase } from '../../store/test-database.ts';
 import { ManualTimers, settleTasks } from './manual-timers.ts';
 
 export const ref: ConversationRef = { tenant: '_', id: 'talk' };

@@ -3,7 +3,7 @@ import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { readQuery } from '../../../src/domain/recall/recall-query.ts';
 import type { SeqRange } from '../../../src/domain/version.ts';
 import { LineIndexes } from '../../../src/workers/turn/line-indexes.ts';
-import { TestDatabase } from '../test-database.ts';
+import { TestDatabase } from '../../store/test-database.ts';
 
 const { signal } = new AbortController();
 

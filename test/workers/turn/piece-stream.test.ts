@@ -261,16 +261,17 @@ async function readTurn(world: Fixture): Promise<Omit<TurnPart, 'id'>[]> {
     const page = await world.store.readStream({ conversation: ref, turn: 't1', ...assembler.place });
     if (page !== undefined) parts.push(...assembler.read(page).parts);
   };
-  const reads: Promise<void>[] = [];
   const { promise: isSubscribed, resolve: subscribe } = Promise.withResolvers<void>();
+  // A read begins where the one before it has ended.
+  let reads = Promise.resolve();
   const stop = world.store.listen(ref, 't1', () => {
-    reads.push(read());
+    reads = reads.then(read);
     subscribe();
   });
   await isSubscribed;
   await world.deliver();
   stop();
-  await Promise.all(reads);
+  await reads;
   await read();
   return [...parts, ...assembler.end()].map(({ id: _, ...part }) => part);
 }

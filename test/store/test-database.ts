@@ -50,16 +50,16 @@ export interface StoredConversation extends ConversationState {
 export class TestDatabase {
   readonly keyspace = new Keyspace(1);
   readonly store: EmbeddedStore['store'];
-  readonly #redis: EmbeddedStore['redis'];
+  readonly redis: EmbeddedStore['redis'];
   #aheadMs = 0;
 
   private constructor({ store, redis }: EmbeddedStore, clock: Clock) {
     this.store = store;
-    this.#redis = redis;
+    this.redis = redis;
     redis.database.clock = () => clock.now() + this.#aheadMs;
   }
 
-  static async open(clock: Clock): Promise<TestDatabase> {
+  static async open(clock: Clock = { now: Date.now }): Promise<TestDatabase> {
     const db = new TestDatabase(await openEmbeddedStore(), clock);
     // Later calls are answered without I/O, once the connection is open.
     await db.store.readCalibrations();
@@ -67,7 +67,7 @@ export class TestDatabase {
   }
 
   now(): number {
-    return this.#redis.database.now();
+    return this.redis.database.now();
   }
 
   /** Moves the clock of the store ahead of the clock of its workers. */
@@ -77,15 +77,10 @@ export class TestDatabase {
 
   /** Runs a command that no operation of the store runs. */
   run(command: string, ...args: readonly (string | number)[]): unknown {
-    return this.#redis.run(
+    return this.redis.run(
       command,
       args.map((arg) => Buffer.from(String(arg)).toString('latin1')),
     );
-  }
-
-  /** The names of all keys. */
-  get keys(): readonly string[] {
-    return this.#redis.database.keys();
   }
 
   /** Reads a hash. Empty if there is none. */
@@ -95,15 +90,17 @@ export class TestDatabase {
 
   /** Entries that the sweeper inspects, with the times at which it does. */
   get ready(): ReadonlyMap<string, number> {
-    const found = pairs(this.run('ZRANGE', this.keyspace.ready(0), 0, -1, 'WITHSCORES'));
+    const found = [this.keyspace.ready(0), this.keyspace.idle(0)].flatMap((key) =>
+      pairs(this.run('ZRANGE', key, 0, -1, 'WITHSCORES')),
+    );
     return new Map(found.map(([member, at]) => [member, Number(at)]));
   }
 
   /** All keys with their values. */
   dump(): ReadonlyMap<string, unknown> {
     return new Map(
-      this.keys.map((key) => {
-        const [command, ...args] = READS[this.#redis.database.typeOf(key) ?? 'string'];
+      this.redis.database.keys().map((key) => {
+        const [command, ...args] = READS[this.redis.database.typeOf(key) ?? 'string'];
         return [key, this.run(command, key, ...args)];
       }),
     );
@@ -125,7 +122,9 @@ export class TestDatabase {
       wake,
       ...('passId' in pass && { pass: readPass(pass) }),
       mailbox: texts(this.run('LRANGE', this.keyspace.key(ref, 'mb'), 0, -1)),
-      summaries: this.keys.flatMap((key) => (key.startsWith(prefix) ? [key.slice(prefix.length)] : [])),
+      summaries: this.redis.database
+        .keys()
+        .flatMap((key) => (key.startsWith(prefix) ? [key.slice(prefix.length)] : [])),
     };
   }
 }
