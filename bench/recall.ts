@@ -1,5 +1,5 @@
 /**
- * Measures a call of the recall tool in a conversation of 10,000 messages, in a Redis of this process and in Redis, packed or not:
+ * Measures a call of the recall tool in a conversation of 10,000 messages, over an in-process Redis and over Redis, packed or not:
  * `node bench/recall.ts [--json]`. The first call builds the index of the conversation. Target for later calls: at most 10 ms
  * (median), with one new message before each.
  */

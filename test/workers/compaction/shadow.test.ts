@@ -4,7 +4,7 @@ import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
 import { prepareShadow } from '../../../src/runtime/agents.ts';
 import { createShadow } from '../../../src/workers/compaction/shadow.ts';
-import { type AllPorts, brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref } from './fixture.ts';
+import { type AllPorts, brief, FIVE_SEQUENCES, Fixture, type FixtureOptions } from './fixture.ts';
 
 const EVICTING: PolicyInput = {
   tokenThreshold: 1_500,
