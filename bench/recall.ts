@@ -1,5 +1,5 @@
 /**
- * Measures a call of the recall tool in a conversation of 10,000 messages, over the memory store and over Redis, packed or not:
+ * Measures a call of the recall tool in a conversation of 10,000 messages, over an in-process Redis and over Redis, packed or not:
  * `node bench/recall.ts [--json]`. The first call builds the index of the conversation. Target for later calls: at most 10 ms
  * (median), with one new message before each.
  */
@@ -7,11 +7,10 @@ import type { ToolContext } from '../src/domain/agent.ts';
 import type { ConversationRef } from '../src/domain/ids.ts';
 import type { Message, WeighedMessage } from '../src/domain/message.ts';
 import type { ContextStore } from '../src/domain/ports/context-store.ts';
-import { openMemoryContextStore } from '../src/memory-store/context-store.ts';
-import { MemoryDatabase } from '../src/memory-store/database.ts';
 import { openConnection } from '../src/redis/connection.ts';
 import { openContextStore } from '../src/store/contexts.ts';
 import { Keyspace } from '../src/store/keys.ts';
+import { openEmbeddedStore } from '../src/store/open-embedded-store.ts';
 import { openPackStore } from '../src/store/pack-store.ts';
 import { loadTokenCounter } from '../src/tokens/token-counter.ts';
 import { LineIndexes } from '../src/workers/turn/line-indexes.ts';
@@ -164,7 +163,7 @@ async function packAll(): Promise<undefined> {
 
 try {
   const rows = [
-    await measure('memory store', openMemoryContextStore(new MemoryDatabase(() => Date.now()))),
+    await measure('Redis in this process', (await openEmbeddedStore()).store),
     await measure('Redis', openContextStore(redis, keyspace)),
   ];
   await openContextStore(redis, keyspace).erase(conversation);

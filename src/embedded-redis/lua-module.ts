@@ -101,7 +101,9 @@ export class LuaModule {
     const bytes = this.#memory.HEAPU32[this.#length >> 2] as number;
     const { HEAPU8 } = this.#memory;
     if (bytes > COPIED_BY_HAND) return Buffer.from(HEAPU8.buffer, place, bytes).toString('latin1');
-    return String.fromCharCode(...HEAPU8.subarray(place, place + bytes));
+    let text = '';
+    for (let index = 0; index < bytes; index += 1) text += String.fromCharCode(HEAPU8[place + index] as number);
+    return text;
   }
 
   pop(state: Pointer): void {

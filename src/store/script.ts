@@ -136,11 +136,18 @@ export function encodePairs(pairs: readonly (readonly [string, string])[]): (str
   return [pairs.length, ...pairs.flat()];
 }
 
+/** Scripts that have been loaded, by path. A process that opens many stores, as tests do, reads each file once. */
+const loaded = new Map<string, string>();
+
 /**
  * Loads a Lua file and replaces each `@include` by the included file. An include inside a block runs only if the block does.
  * Redis runs all definitions of a script at each call: about a microsecond for each function.
  */
 export function readLua(path: string): string {
-  const text = readFileSync(new URL(`./lua/${path}`, import.meta.url), 'utf8');
-  return text.replace(/^ *-- @include (\S+)$/gm, (_, part: string) => readLua(`shared/${part}.lua`));
+  const known = loaded.get(path);
+  if (known !== undefined) return known;
+  const file = readFileSync(new URL(`./lua/${path}`, import.meta.url), 'utf8');
+  const text = file.replace(/^ *-- @include (\S+)$/gm, (_, part: string) => readLua(`shared/${part}.lua`));
+  loaded.set(path, text);
+  return text;
 }

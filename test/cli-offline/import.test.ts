@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { importFile } from '../../src/cli/commands/transfer.ts';
-import { MemoryDatabase } from '../../src/memory-store/database.ts';
-import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
+import { openEmbeddedStore } from '../../src/store/open-embedded-store.ts';
 import { collectOutput, writeTemporary } from '../cli/run-turnfold.ts';
 import { createMemoryClient } from '../client/memory-client.ts';
 import { nestDeeply } from '../fakes/hostile-values.ts';
@@ -30,7 +29,7 @@ test.each<[string, object, string]>([
       { id: 'good', messages: many },
       { id: 'bad', messages: [...many, wrong] },
     ]);
-    const store = openMemoryStore(new MemoryDatabase(() => Date.now()));
+    const { store } = await openEmbeddedStore();
     const { output, printed } = collectOutput();
     const context = { client: createMemoryClient(store), output, wordError };
     expect(await importFile(context, path, { agent: 'a', tenant: '_' })).toBe(1);
@@ -42,7 +41,7 @@ test.each<[string, object, string]>([
 
 test('import reports a file that holds no conversations once, not line by line', async () => {
   const path = await writeTemporary('package.json', '{\n  "name": "x",\n  "version": "1"\n}\n');
-  const store = openMemoryStore(new MemoryDatabase(() => Date.now()));
+  const { store } = await openEmbeddedStore();
   const { output, printed } = collectOutput();
   const context = { client: createMemoryClient(store), output, wordError };
   const imported = importFile(context, path, { agent: 'a', tenant: '_' });

@@ -1,17 +1,25 @@
 import { describe, expect, test } from 'vitest';
 import { type AccessKeys, createAccessKeys } from '../../src/client/access-keys.ts';
 import { KEY_CACHE_MS } from '../../src/client/authentication.ts';
-import { openMemoryAccessKeyStore } from '../../src/memory-store/access-key-store.ts';
-import { MemoryDatabase } from '../../src/memory-store/database.ts';
+import { TestDatabase } from '../store/test-database.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Keys of a store in memory, with clocks that the test moves, and counts of the calls of the store. */
+/** Keys of a store in this process, with clocks that the test moves, and counts of the calls of the store. */
 class Fixture {
-  readonly #db = new MemoryDatabase();
-  readonly store = openMemoryAccessKeyStore(this.#db);
+  readonly #db: TestDatabase;
+  readonly store: TestDatabase['store'];
   readonly calls = { reads: 0, uses: 0 };
   #elapsedMs = 0;
+
+  private constructor(db: TestDatabase) {
+    this.#db = db;
+    this.store = db.store;
+  }
+
+  static async open(): Promise<Fixture> {
+    return new Fixture(await TestDatabase.open());
+  }
 
   /** The keys as one process sees them. */
   openProcess(): AccessKeys {
@@ -42,7 +50,7 @@ class Fixture {
 
 describe('authenticate', () => {
   test('a token is granted in the tenant of its key, with the scopes of its key (I19)', async () => {
-    const keys = new Fixture().openProcess();
+    const keys = (await Fixture.open()).openProcess();
     const one = await keys.create({ tenant: 'one', scopes: ['answer', 'read', 'read'] });
     const two = await keys.create({ tenant: 'two', scopes: ['admin'] });
     const { id } = one.key;
@@ -63,19 +71,19 @@ describe('authenticate', () => {
     `Bearer tfk_${'0'.repeat(16)}_${'a'.repeat(43)}`,
     '\0'.repeat(64),
   ])('the text %j is refused as malformed, without a read from the store', async (token) => {
-    const fixture = new Fixture();
+    const fixture = await Fixture.open();
     expect(await fixture.openProcess().authenticate(token)).toEqual({ status: 'refused', why: 'malformed' });
     expect(fixture.calls.reads).toBe(0);
   });
 
   test('a token of an unknown key is refused', async () => {
-    const keys = new Fixture().openProcess();
+    const keys = (await Fixture.open()).openProcess();
     const token = `tfk_${'0'.repeat(16)}_${'a'.repeat(43)}`;
     expect(await keys.authenticate(token)).toEqual({ status: 'refused', why: 'unknown' });
   });
 
   test('a token is granted from memory for two seconds, and its use is recorded once a minute', async () => {
-    const fixture = new Fixture();
+    const fixture = await Fixture.open();
     const keys = fixture.openProcess();
     const { token } = await keys.create({ tenant: 'one', scopes: ['read'] });
     for (let request = 0; request < 1_000; request += 1) await keys.authenticate(token);
@@ -88,7 +96,7 @@ describe('authenticate', () => {
   });
 
   test('another process refuses a revoked key as soon as it has remembered the key for two seconds', async () => {
-    const fixture = new Fixture();
+    const fixture = await Fixture.open();
     const [keys, other] = [fixture.openProcess(), fixture.openProcess()];
     const { key, token } = await keys.create({ tenant: 'one', scopes: ['read'] });
     await other.authenticate(token);
@@ -100,7 +108,7 @@ describe('authenticate', () => {
   });
 
   test('an expired key is refused at its expiry, even by a process that remembers the key', async () => {
-    const fixture = new Fixture();
+    const fixture = await Fixture.open();
     const keys = fixture.openProcess();
     const { token } = await keys.create({ tenant: 'one', scopes: ['read'], expiresInMs: 4_500 });
     expect(await keys.authenticate(token)).toMatchObject({ status: 'granted' });
@@ -109,7 +117,7 @@ describe('authenticate', () => {
   });
 
   test('a new secret is granted at once, and the secret before it until the grace period ends', async () => {
-    const fixture = new Fixture();
+    const fixture = await Fixture.open();
     const keys = fixture.openProcess();
     const { key, token } = await keys.create({ tenant: 'one', scopes: ['read'] });
     await keys.authenticate(token);
@@ -123,7 +131,7 @@ describe('authenticate', () => {
   });
 
   test('a second rotation refuses the first secret at once', async () => {
-    const keys = new Fixture().openProcess();
+    const keys = (await Fixture.open()).openProcess();
     const { key, token } = await keys.create({ tenant: 'one', scopes: ['read'] });
     const second = await keys.rotate(key.id);
     await keys.rotate(key.id);
@@ -134,7 +142,7 @@ describe('authenticate', () => {
 
 describe('management of access keys', () => {
   test('no stored or listed value of an access key contains its secret', async () => {
-    const fixture = new Fixture();
+    const fixture = await Fixture.open();
     const keys = fixture.openProcess();
     const { key, token } = await keys.create({ tenant: 'one', name: 'billing', scopes: ['read'] });
     const secret = token.slice(-43);
@@ -144,7 +152,7 @@ describe('management of access keys', () => {
   });
 
   test('keys are listed with their states, of all tenants or one', async () => {
-    const fixture = new Fixture();
+    const fixture = await Fixture.open();
     const keys = fixture.openProcess();
     await keys.create({ tenant: 'a', scopes: ['read'], expiresInMs: 1_000 });
     const { key } = await keys.create({ tenant: 'b', scopes: ['read'] });
@@ -159,7 +167,7 @@ describe('management of access keys', () => {
   });
 
   test('invalid input is refused with the name of its field', async () => {
-    const keys = new Fixture().openProcess();
+    const keys = (await Fixture.open()).openProcess();
     const { key } = await keys.create({ tenant: 'one', scopes: ['read'] });
     await keys.revoke(key.id);
     const unknown = '0'.repeat(16);

@@ -3,8 +3,7 @@ import type { TurnfoldClient } from '../../src/client/client.ts';
 import { importConversation } from '../../src/client/import.ts';
 import type { InputPart } from '../../src/client/input-parts.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { MemoryDatabase } from '../../src/memory-store/database.ts';
-import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
+import { openEmbeddedStore } from '../../src/store/open-embedded-store.ts';
 import { JPEG_PIXEL, PIXEL, SHORT_PDF } from '../fakes/contents.ts';
 import { createMemoryClient } from './memory-client.ts';
 
@@ -38,13 +37,13 @@ const BAD: readonly (readonly [what: string, part: InputPart, why: RegExp])[] = 
   ['a reference with a broken media type', { type: 'image', reference: 'k', mediaType: 'png' }, /media type/],
 ];
 
-function open() {
-  const store = openMemoryStore(new MemoryDatabase(() => Date.now()));
+async function open() {
+  const { store } = await openEmbeddedStore();
   return { store, client: createMemoryClient(store) };
 }
 
 async function expectRefused(call: (client: TurnfoldClient) => Promise<unknown>, field: string, why: RegExp) {
-  const { store, client } = open();
+  const { store, client } = await open();
   await expect(call(client)).rejects.toMatchObject({
     code: 'invalid_input',
     field,
@@ -68,7 +67,7 @@ test.each(BAD)('a turn, an append and an import refuse %s, and name its field', 
     'messages[1].parts[1]',
     why,
   );
-  const { client } = open();
+  const { client } = await open();
   const [refused, enqueued] = await client.enqueueTurns([
     { ...target, input: 'x', parts: [part] },
     { ...target, input: 'x', parts: [FINE] },
@@ -87,6 +86,6 @@ test.each<[string, InputPart]>([
   ['a text file', file(Buffer.from('a;b').toString('base64'), 'text/csv')],
   ['a reference', { type: 'file', reference: 'file:///k', mediaType: 'application/pdf' }],
 ])('a turn takes %s', async (_, part) => {
-  const { client } = open();
+  const { client } = await open();
   expect(await client.enqueueTurn({ ...target, input: 'x', parts: [part] })).toMatchObject({ isNew: true });
 });

@@ -1,25 +1,35 @@
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
+import { type LogEntry, NO_WEIGHT } from '../../src/domain/message.ts';
 import type { ContextStore } from '../../src/domain/ports/context-store.ts';
 import type { VersionStore } from '../../src/domain/ports/version-store.ts';
-import { MemoryDatabase } from '../../src/memory-store/database.ts';
-import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { claimPass, endOf } from '../store/pass-samples.ts';
+import { TestDatabase } from '../store/test-database.ts';
 import { createMemoryClient } from './memory-client.ts';
 
 const MESSAGES = 450;
 const TTL_MS = 1_000;
 const messages = Array.from({ length: MESSAGES }, (_, at) => ({ role: 'user' as const, content: `message ${at}` }));
 
+/** Leaves only these first entries of a log of user messages. */
+function cutLog(db: TestDatabase, conversation: ConversationRef, kept: readonly LogEntry[]): void {
+  const { keyspace } = db;
+  const { tokens, bytes } = kept.at(-1)?.total ?? NO_WEIGHT;
+  const sums = ['headTokens', tokens, 'headBytes', bytes, 'turns', kept.length];
+  db.run('HSET', keyspace.key(conversation, 'c'), 'head', kept.length, ...sums);
+  const lost = Array.from({ length: MESSAGES - kept.length }, (_, at) => kept.length + at + 1);
+  db.run('HDEL', keyspace.key(conversation, 'log'), ...lost);
+}
+
 test('a fork that lost copied batches in a Redis failover copies them again before it accepts turns', async () => {
-  const db = new MemoryDatabase();
-  const store = openMemoryStore(db);
+  const db = await TestDatabase.open();
+  const { store } = db;
   const ends: number[] = [];
   const endFork: VersionStore['endFork'] = async (conversation, ...rest) => {
-    const { log = [] } = db.find(conversation) ?? {};
+    const { log = [] } = (await db.find(conversation)) ?? {};
     ends.push(log.length);
     // The replica that takes over lacks the last two batches.
-    if (ends.length === 1) log.splice(100);
+    if (ends.length === 1) cutLog(db, conversation, log.slice(0, 100));
     return await store.endFork(conversation, ...rest);
   };
   const client = createMemoryClient(store, { versions: { ...store, endFork } });
@@ -30,8 +40,8 @@ test('a fork that lost copied batches in a Redis failover copies them again befo
 });
 
 test('fork does not let the source conversation expire during the copy, even if its idle TTL is shorter', async () => {
-  const db = new MemoryDatabase();
-  const store = openMemoryStore(db);
+  const db = await TestDatabase.open();
+  const { store } = db;
   const source = { tenant: '_', id: 'source' };
   const sweeps: string[] = [];
   /** Each read of the source takes 60 % of its idle TTL and is followed by a sweep. */

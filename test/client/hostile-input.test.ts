@@ -3,15 +3,13 @@ import type { TurnfoldClient } from '../../src/client/client.ts';
 import type { CallAnswer } from '../../src/client/input.ts';
 import { isTurnfoldError, type TurnfoldError } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { MemoryDatabase } from '../../src/memory-store/database.ts';
-import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
+import { openEmbeddedStore } from '../../src/store/open-embedded-store.ts';
 import { HOSTILE_JSON, hostileProxy } from '../fakes/hostile-values.ts';
 import { createMemoryClient } from './memory-client.ts';
 
 /** Error of a refused call. The store must stay empty. */
 async function refusalOf(call: (client: TurnfoldClient) => Promise<unknown>): Promise<TurnfoldError> {
-  const db = new MemoryDatabase(() => Date.now());
-  const store = openMemoryStore(db);
+  const { store } = await openEmbeddedStore();
   const client = createMemoryClient(store);
   const error: unknown = await call(client).then(
     () => new Error('it was not refused'),

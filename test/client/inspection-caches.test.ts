@@ -5,8 +5,7 @@ import { keepLastEvidence } from '../../src/domain/compaction/context-evidence.t
 import type { ContextItem } from '../../src/domain/context.ts';
 import type { ContextStore } from '../../src/domain/ports/context-store.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
-import { MemoryDatabase } from '../../src/memory-store/database.ts';
-import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
+import { openEmbeddedStore } from '../../src/store/open-embedded-store.ts';
 import { eventLoopShare } from '../../src/tokens/event-loop-share.ts';
 import { claimPass, commitOf } from '../store/pass-samples.ts';
 import { createMemoryClient } from './memory-client.ts';
@@ -15,8 +14,8 @@ const agent = 'guide';
 const conversation = 'c';
 
 /** Opens a client that counts its reads of the store. */
-function openCounted(change: (store: ContextStore) => Partial<ContextStore> = () => ({})) {
-  const store = openMemoryStore(new MemoryDatabase());
+async function openCounted(change: (store: ContextStore) => Partial<ContextStore> = () => ({})) {
+  const { store } = await openEmbeddedStore();
   const reads: string[] = [];
   const counted: ContextStore = {
     ...store,
@@ -41,7 +40,7 @@ function say(word: string, count = 6) {
 }
 
 test('a conversation that another client erased and created again shows its own texts, even of the same size', async () => {
-  const { store, client } = openCounted();
+  const { store, client } = await openCounted();
   const other = createMemoryClient(store);
   const startsOf = async () => {
     const { categories } = await client.breakdown(conversation);
@@ -56,7 +55,7 @@ test('a conversation that another client erased and created again shows its own 
 });
 
 test('calls at the same time share one read of the context, and the last one needs none', async () => {
-  const { client, reads } = openCounted();
+  const { client, reads } = await openCounted();
   await client.append({ conversation, agent, messages: say('red') });
   await Promise.all([client.breakdown(conversation), client.plan(conversation)]);
   expect(reads).toEqual(['context']);
@@ -68,7 +67,7 @@ test('an erase forgets the context, also one that is read during the erase', asy
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   const { promise: isReading, resolve: begin } = Promise.withResolvers<void>();
   let isHeld = true;
-  const { client, store, reads } = openCounted((inner) => ({
+  const { client, store, reads } = await openCounted((inner) => ({
     readContext: async (...given) => {
       const source = await inner.readContext(...given);
       begin();
@@ -101,7 +100,7 @@ test('an erase forgets the context, also one that is read during the erase', asy
 });
 
 test('reports with several search texts read the summaries of a version once', async () => {
-  const { client, store, reads } = openCounted();
+  const { client, store, reads } = await openCounted();
   await client.append({ conversation, agent, messages: say('red', 8) });
   const { lease } = await claimPass(store, { tenant: '_', id: conversation });
   expect(await store.commitVersion(lease, commitOf(0, 4))).toEqual({ status: 'ended' });
@@ -111,7 +110,7 @@ test('reports with several search texts read the summaries of a version once', a
 
 test('a breakdown parses the thinking of each message once, and only that of new messages later', async () => {
   let parsed = 0;
-  const { client } = openCounted((inner) => ({
+  const { client } = await openCounted((inner) => ({
     readContext: async (...given) => {
       const source = await inner.readContext(...given);
       const entries = source?.entries.map((entry) => {

@@ -4,9 +4,9 @@ import { PartAssembler } from '../../src/client/part-assembler.ts';
 import { positionSchema } from '../../src/client/stream-position.ts';
 import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
 import type { Piece } from '../../src/domain/ports/turn-streams.ts';
-import { MemoryDatabase } from '../../src/memory-store/database.ts';
-import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
+import { TURN_LIMITS } from '../../src/domain/turn.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, textStep } from '../store/samples.ts';
+import { TestDatabase } from '../store/test-database.ts';
 import { messagesOf, ReadTurn } from './read-parts.ts';
 
 const READERS = 3;
@@ -29,10 +29,10 @@ const operation = fc.oneof(
 );
 type Operation = typeof operation extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** A followed turn, its worker and its readers, over the store in memory. */
+/** A followed turn, its worker and its readers. */
 class World {
-  readonly db = new MemoryDatabase();
-  readonly store = openMemoryStore(this.db);
+  readonly db: TestDatabase;
+  readonly store: TestDatabase['store'];
   readonly ref = newConversation();
   readonly readers = Array.from({ length: READERS }, () => ({ held: new ReadTurn(), assembler: new PartAssembler() }));
   #lease: TurnLease | undefined;
@@ -43,6 +43,11 @@ class World {
   #written = '';
   #isLost = false;
   #isRepeated = false;
+
+  constructor(db: TestDatabase) {
+    this.db = db;
+    this.store = db.store;
+  }
 
   async open(): Promise<void> {
     this.#lease = (await acceptAndClaim(this.store, this.ref, 't1')).lease;
@@ -70,10 +75,9 @@ class World {
       case 'record':
         return await this.#record(step.as);
       case 'trim':
-        this.#conversation.streams.get('t1')?.entries.splice(0, step.count);
-        return;
+        return this.#trim(step.count);
       case 'expire':
-        this.#conversation.streams.delete('t1');
+        this.db.run('DEL', this.#stream);
         return;
       case 'read':
         return await this.read(step.reader);
@@ -106,14 +110,12 @@ class World {
     }
   }
 
-  get expected(): object[] {
-    return messagesOf(this.#conversation.log, 't1');
+  async readExpected(): Promise<object[]> {
+    return messagesOf((await this.db.find(this.ref))?.log ?? [], 't1');
   }
 
-  get #conversation() {
-    const conversation = this.db.find(this.ref);
-    if (conversation === undefined) throw new Error('the conversation does not exist');
-    return conversation;
+  get #stream(): string {
+    return this.db.keyspace.stream(this.ref, 't1');
   }
 
   get #owner(): TurnLease {
@@ -138,8 +140,14 @@ class World {
     await this.store.appendPieces(lease, { ...call, pieces });
   }
 
+  /** Drops the oldest entries of the stream. */
+  #trim(count: number): void {
+    const length = Number(this.db.run('XLEN', this.#stream));
+    this.db.run('XTRIM', this.#stream, 'MAXLEN', Math.max(0, length - count));
+  }
+
   async #takeOver(): Promise<void> {
-    this.#conversation.leaseUntil = 1;
+    this.db.advance(TURN_LIMITS.leaseMs + 1);
     this.#frozen = this.#owner;
     this.#lease = (await claimHead(this.store, this.ref)).lease;
     this.#attempt = 1;
@@ -182,13 +190,15 @@ class World {
 }
 
 test('readers of a turn end with the messages of the log, whatever order pieces, losses, trims, restarts and resumptions have', async () => {
+  const db = await TestDatabase.open();
   await fc.assert(
     fc.asyncProperty(fc.array(operation, { maxLength: 60 }), fc.boolean(), async (operations, isCanceled) => {
-      const world = new World();
+      const world = new World(db);
       await world.open();
       for (const step of operations) await world.run(step);
       await world.settle(isCanceled);
-      for (const { held } of world.readers) expect(held.messages).toEqual(world.expected);
+      const expected = await world.readExpected();
+      for (const { held } of world.readers) expect(held.messages).toEqual(expected);
     }),
     { numRuns: 1_000 },
   );

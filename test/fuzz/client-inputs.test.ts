@@ -1,10 +1,8 @@
-import { inspect } from 'node:util';
 import { type Arbitrary, array, constantFrom, integer, record, string, tuple } from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TurnfoldClient } from '../../src/client/client.ts';
-import { MemoryDatabase } from '../../src/memory-store/database.ts';
-import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { createMemoryClient } from '../client/memory-client.ts';
+import { TestDatabase } from '../store/test-database.ts';
 import { badValue, codedError, spoiled, tryBatch } from './cases.ts';
 
 const TIMEOUT_MS = 600_000;
@@ -62,14 +60,14 @@ async function call(client: TurnfoldClient, method: string, given: unknown): Pro
   return (await Reflect.apply(client[method as keyof TurnfoldClient], client, given as unknown[])) as unknown;
 }
 
-function openWorld() {
-  const db = new MemoryDatabase(() => 1_700_000_000_000);
-  const client = createMemoryClient(openMemoryStore(db));
+async function openWorld() {
+  const db = await TestDatabase.open({ now: () => 1_700_000_000_000 });
+  const client = createMemoryClient(db.store);
   let served = 0;
   return {
     client,
-    shown: () => inspect(db, { depth: 12, maxArrayLength: null, maxStringLength: 1_000 }),
-    clear: () => db.conversations.clear(),
+    dump: () => db.dump(),
+    clear: () => db.redis.database.clear(),
     serveNeighbour: async () => {
       served += 1;
       const neighbour = { conversation: 'neighbour', agent: 'a' };
@@ -83,14 +81,14 @@ function openWorld() {
 test.each(Object.entries(ARGUMENTS))(
   'client.%s succeeds or fails with a coded error for any arguments, and a failed call writes nothing',
   async (method, valid) => {
-    const world = openWorld();
+    const world = await openWorld();
     await tryBatch({
       cases: 700,
       input: spoiled(valid),
       run: async (given) => {
-        const before = world.shown();
+        const before = world.dump();
         const refused = await codedError(() => call(world.client, method, given));
-        if (refused !== undefined) expect(world.shown()).toBe(before);
+        if (refused !== undefined) expect(world.dump()).toEqual(before);
         world.clear();
       },
       serveNeighbour: world.serveNeighbour,
@@ -103,16 +101,16 @@ test.each(Object.entries(ARGUMENTS))(
 test(
   'methods of the client accept any value as a conversation name: they fail with a coded error and write nothing',
   async () => {
-    const world = openWorld();
+    const world = await openWorld();
     await tryBatch({
       cases: 1_000,
       input: badValue(),
       run: async (name) => {
-        const before = world.shown();
+        const before = world.dump();
         for (const method of ['describe', 'log', 'versions', 'compact', 'proposal', 'cancel'] as const) {
           await codedError(() => call(world.client, method, [name, 't1']));
         }
-        expect(world.shown()).toBe(before);
+        expect(world.dump()).toEqual(before);
       },
       serveNeighbour: world.serveNeighbour,
     });

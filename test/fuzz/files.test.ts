@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises';
-import { inspect } from 'node:util';
 import { type Arbitrary, array, constantFrom, integer, record, string, tuple, uint8Array } from 'fast-check';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -13,11 +12,10 @@ import { readPolicyFile } from '../../src/cli/policy-file.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { readPolicy } from '../../src/domain/policy-input.ts';
 import { readConversationLine } from '../../src/histories/conversation-line.ts';
-import { MemoryDatabase } from '../../src/memory-store/database.ts';
-import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { readAgents } from '../../src/runtime/agent-schema.ts';
 import { examineAgents } from '../../src/runtime/agents.ts';
+import { openEmbeddedStore } from '../../src/store/open-embedded-store.ts';
 import { writeTemporary } from '../cli/run-turnfold.ts';
 import { createMemoryClient } from '../client/memory-client.ts';
 import { badJson, badValue, codedError, keep, type Make, spoiled, tryBatch } from './cases.ts';
@@ -122,11 +120,11 @@ test(
 test(
   'turnfold import writes a conversation whole or not at all',
   async () => {
+    const { store, redis } = await openEmbeddedStore();
     const run = async (line: string): Promise<void> => {
       const path = await writeTemporary('file.jsonl', line.replaceAll('\n', ' '));
-      const db = new MemoryDatabase(() => 1_700_000_000_000);
       const { output, said } = openTest();
-      const context = { client: createMemoryClient(openMemoryStore(db)), output, wordError: (error: unknown) => error };
+      const context = { client: createMemoryClient(store), output, wordError: (error: unknown) => error };
       const imported = importFile(context, path, { agent: 'a', tenant: '_' });
       // A file of another kind is refused as a whole.
       const code = await imported.catch((error: unknown) => {
@@ -134,7 +132,8 @@ test(
         throw error;
       });
       expect(said()).not.toMatch(ACTS);
-      if (code !== 0) expect(inspect(db.conversations)).toBe('Map(0) {}');
+      if (code !== 0) expect(redis.database.keys()).toEqual([]);
+      redis.database.clear();
     };
     await tryBatch({ cases: 600, input: badLine(), run, serveNeighbour });
   },

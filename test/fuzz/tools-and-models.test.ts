@@ -33,7 +33,7 @@ async function answer(model: Model, tools: readonly Tool[] = []) {
   expect(world.eventsOf('turn_claimed'), 'one delivery').toHaveLength(1);
   expect(world.eventsOf('worker_failed'), 'nothing failed unseen').toEqual([]);
   const view = await world.view('t1');
-  expect(JSON.stringify(world.log).length, 'the log is bounded').toBeLessThan(4_000_000);
+  expect(JSON.stringify(await world.readLog()).length, 'the log is bounded').toBeLessThan(4_000_000);
   expect(JSON.stringify(view?.failure ?? {}).length, 'the failure is bounded').toBeLessThan(100_000);
   return { world, view };
 }
@@ -55,7 +55,7 @@ test(
       const { world, view } = await answer(callOnce(), [toolOf(act)]);
       expect(view).toMatchObject({ state: 'completed' });
       expect(runs).toBe(1);
-      expect(world.log.find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
+      expect((await world.readLog()).find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
     };
     await tryBatch({ cases: 1_200, input: badValue(), run, serveNeighbour });
   },

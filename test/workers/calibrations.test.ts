@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import { calibrationRatio } from '../../src/domain/size.ts';
-import { openMemoryCalibrationStore } from '../../src/memory-store/calibration-store.ts';
+import { openEmbeddedStore } from '../../src/store/open-embedded-store.ts';
 import { Calibrations } from '../../src/workers/calibrations.ts';
 import { ManualTimers } from './turn/manual-timers.ts';
 
-function open() {
+async function open() {
   const timers = new ManualTimers();
   const events: WorkerEvent[] = [];
-  const store = openMemoryCalibrationStore();
+  const { store } = await openEmbeddedStore();
   const make = () => new Calibrations({ clock: timers, timers, onEvent: (event) => events.push(event) });
   return { timers, events, store, calibrations: make(), other: make() };
 }
@@ -31,7 +31,7 @@ it('a request with few or no tokens gives no calibration ratio (provider count d
 });
 
 it('a model’s calibration factor is 1 at first, and after the model’s first answer it is the ratio of that answer', async () => {
-  const { store, calibrations } = open();
+  const { store, calibrations } = await open();
   await calibrations.start(store);
   expect(calibrations.factorOf('m')).toBe(1);
   await calibrations.observe('m', 1_200, 1_000);
@@ -40,7 +40,7 @@ it('a model’s calibration factor is 1 at first, and after the model’s first 
 });
 
 it('the calibration factor of a model chain is the largest factor of its models', async () => {
-  const { store, calibrations } = open();
+  const { store, calibrations } = await open();
   await calibrations.start(store);
   expect(calibrations.factorOf('m|n')).toBe(1);
   expect(calibrations.factorOf('m|n', 1.6), 'with an initial factor').toBe(1.6);
@@ -54,7 +54,7 @@ it('the calibration factor of a model chain is the largest factor of its models'
 });
 
 it('a new calibration factor reaches running workers within seconds and starting workers at once', async () => {
-  const { store, timers, calibrations, other } = open();
+  const { store, timers, calibrations, other } = await open();
   await Promise.all([calibrations.start(store), other.start(store)]);
   await calibrations.observe('m', 1_200, 1_000);
   expect(other.factorOf('m')).toBe(1);
@@ -63,7 +63,7 @@ it('a new calibration factor reaches running workers within seconds and starting
 });
 
 it('a worker records at most one calibration ratio per second and model', async () => {
-  const { store, timers, calibrations } = open();
+  const { store, timers, calibrations } = await open();
   await calibrations.start(store);
   for (const provider of [1_200, 1_400, 1_600]) await calibrations.observe('m', provider, 1_000);
   await calibrations.observe('n', 900, 1_000);
@@ -77,7 +77,7 @@ it('a worker records at most one calibration ratio per second and model', async 
 });
 
 it('a worker that cannot read calibration factors from the store keeps the last factors and reports the failure', async () => {
-  const { store, timers, events, calibrations } = open();
+  const { store, timers, events, calibrations } = await open();
   await calibrations.start(store);
   await calibrations.observe('m', 1_200, 1_000);
   store.observeCalibration = () => Promise.reject(new Error('away'));
@@ -88,7 +88,7 @@ it('a worker that cannot read calibration factors from the store keeps the last 
 });
 
 it('a stopped worker reads no more calibration factors from the store', async () => {
-  const { store, timers, calibrations } = open();
+  const { store, timers, calibrations } = await open();
   await calibrations.start(store);
   calibrations.stop();
   await calibrations.observe('m', 1_200, 1_000);
@@ -98,7 +98,7 @@ it('a stopped worker reads no more calibration factors from the store', async ()
 });
 
 it('one odd report moves a calibration factor by at most a quarter, and several reports move it to their ratio', async () => {
-  const { store, timers, calibrations } = open();
+  const { store, timers, calibrations } = await open();
   await calibrations.start(store);
   await calibrations.observe('m', 4_000, 1_000);
   expect(calibrations.factorOf('m')).toBe(1.25);

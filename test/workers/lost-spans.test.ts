@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../src/domain/agent.ts';
 import type { Model } from '../../src/domain/model.ts';
+import { TURN_LIMITS } from '../../src/domain/turn.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { createTraces } from '../../src/telemetry/traces.ts';
 import { Fixture, ref } from './turn/fixture.ts';
@@ -50,11 +51,6 @@ function listErrors(): [name: string, error: unknown][] {
   });
 }
 
-const takeOver = (world: Fixture): void => {
-  const conversation = world.db.find(ref);
-  if (conversation !== undefined) conversation.leaseUntil = 0;
-};
-
 test.each<[string, string, Model, string[]]>([
   ['canceled', 'a model call', scriptedModel({ decide: never }), ['chat scripted']],
   ['canceled', 'a tool call', callOf('hang'), ['chat scripted', 'execute_tool hang']],
@@ -69,7 +65,7 @@ test.each<[string, string, Model, string[]]>([
     await settleTasks();
     if (why === 'canceled') await world.store.cancel(ref, 't1', 'w');
     else {
-      takeOver(world);
+      world.db.advance(TURN_LIMITS.leaseMs + 1);
       await world.store.claim(ref, 'another', 'w');
     }
     await world.timers.advance(2_000);

@@ -22,12 +22,8 @@ it('a compaction pass adds one summarization job per sequence of messages, under
   const world = await openPass();
   const children = await world.fanOut();
   expect(children.map(({ sequence }) => withoutCaps(sequence))).toEqual(SEQUENCES);
-  expect(children).toMatchObject(
-    SEQUENCES.map(() => ({
-      conversation: ref,
-      passId: world.db.find(ref)?.pass?.passId,
-    })),
-  );
+  const { passId } = (await world.store.readConversation(ref)) ?? {};
+  expect(children).toMatchObject(SEQUENCES.map(() => ({ conversation: ref, passId })));
   for (const { sequence, hash } of children) expect(hash).toBe(sequenceKey(sequence, world.agent.policy));
   expect(new Set(children.map(({ child }) => child)).size).toBe(5);
   expect(world.eventsOf('pass_fanned_out')).toMatchObject([{ jobs: 5, sequences: 5 }]);
@@ -43,7 +39,7 @@ it('a compaction pass records its plan before it adds summarization jobs', async
       summaries: {
         ...ports.summaries,
         readSummaries: async () => {
-          const { plan } = world.db.find(ref)?.pass ?? {};
+          const { plan } = (await world.db.find(ref))?.pass ?? {};
           expect(plan).toMatchObject({ kind: 'summarize', sequences: SEQUENCES });
           return death.happen();
         },
@@ -62,14 +58,14 @@ it('a compaction pass records its plan before it adds summarization jobs', async
 it('while a compaction pass waits for summaries, no worker has its lease, and only the parent job of its summarization jobs may claim it', async () => {
   const world = await openPass();
   await world.fanOut('job1');
-  const { pass } = world.db.find(ref) ?? {};
+  const { pass } = (await world.db.find(ref)) ?? {};
   const parked = { job: 'job1', untilMs: world.db.now() + PASS_LIMITS.parkMs };
   expect(pass).toMatchObject({ owner: undefined, leaseUntil: undefined, parked });
   expect(world.db.ready.get('p|_|talk')).toBe(parked.untilMs);
   expect(world.timers.pending, 'no heartbeat behind it').toBe(0);
 
   expect(await world.deliver('job2')).toEqual({ status: 'done' });
-  expect(world.db.find(ref)?.pass).toBe(pass);
+  expect((await world.db.find(ref))?.pass).toEqual(pass);
   expect(world.eventsOf('pass_ended')).toEqual([]);
   await world.deliver('job1', true);
   expect(world.eventsOf('pass_ended')).toHaveLength(1);
@@ -94,7 +90,7 @@ it('a compaction pass ends in its first delivery if an earlier pass left all the
   await world.store.takeOverPass(ref, 'o', 'p2');
   world.db.advance(PASS_LIMITS.leaseMs + 1);
   expect(await world.deliver('job2')).toEqual({ status: 'done' });
-  expect(world.version).toMatchObject({ strategy: 'summarize', archived: 10 });
+  expect(await world.readVersion()).toMatchObject({ strategy: 'summarize', archived: 10 });
 });
 
 it('a compaction pass at its third attempt uses only existing summaries and adds no summarization jobs', async () => {
@@ -105,8 +101,8 @@ it('a compaction pass at its third attempt uses only existing summaries and adds
   expect(await world.fanOut('job2')).toHaveLength(4);
   world.db.advance(PASS_LIMITS.parkMs + 1);
   expect(await world.deliver('job3')).toEqual({ status: 'done' });
-  expect(world.segments).toContain('summary 2-3');
-  expect(world.db.find(ref)?.pass).toBeUndefined();
+  expect(await world.readSegments()).toContain('summary 2-3');
+  expect((await world.db.find(ref))?.pass).toBeUndefined();
 });
 
 it('a compaction pass renews its lease while it works', async () => {
@@ -139,8 +135,13 @@ it('a compaction pass that needs no summaries evicts messages in its first deliv
   await world.append(FIVE_SEQUENCES);
   await world.request('token_threshold');
   expect(await world.deliver()).toEqual({ status: 'done' });
-  expect(world.version).toMatchObject({ strategy: 'evict', cause: 'pass', parent: 0, reasons: ['token_threshold'] });
-  expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_100);
+  expect(await world.readVersion()).toMatchObject({
+    strategy: 'evict',
+    cause: 'pass',
+    parent: 0,
+    reasons: ['token_threshold'],
+  });
+  expect((await world.readVersion())?.tokensAfter).toBeLessThanOrEqual(1_100);
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', strategy: 'evict', sequences: 0 }]);
 });
 
@@ -151,8 +152,12 @@ it('a compaction pass whose reasons no longer hold ends as no_reason, starts a b
   expect(await world.deliver()).toEqual({ status: 'done' });
   const ended = world.eventsOf('pass_ended');
   expect(ended).toMatchObject([{ outcome: 'no_reason', strategy: 'none', reasons: [], sequences: 0 }]);
-  const { pass, version, backoff, passed } = world.db.find(ref) ?? {};
-  expect({ pass, version, passed }).toEqual({ pass: undefined, version: 0, passed: { head: 0, turns: 0 } });
+  const { pass, size, backoff, passed } = (await world.db.find(ref)) ?? {};
+  expect({ pass, version: size?.version, passed }).toEqual({
+    pass: undefined,
+    version: 0,
+    passed: { head: 0, turns: 0 },
+  });
   // Tokens: 24 + 2 × 304 + 24 + 24 for messages, 3 for the system prompt, 3 for framing. The backoff adds one smallest
   // sequence.
   const shut = { nothingBelowTokens: 686 + 256, appendsBelowMessageTokens: 683 + 256 };
@@ -165,7 +170,7 @@ it('a compaction pass that can remove no messages ends with outcome none, starts
   await world.request('turn_threshold');
   await world.deliver();
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'none', reasons: ['turn_threshold'] }]);
-  const { backoff, passed } = world.db.find(ref) ?? {};
+  const { backoff, passed } = (await world.db.find(ref)) ?? {};
   expect(backoff).toMatchObject({ nothingBelowTokens: 3 * 24 + 6 + 256 });
   expect(passed).toEqual({ head: 3, turns: 2 });
 });
@@ -189,7 +194,7 @@ it('a compaction pass that a caller requested compacts the context in mode manua
   await world.append(FIVE_SEQUENCES);
   await world.request('manual');
   await world.runPass();
-  expect(world.version).toMatchObject({ strategy: 'summarize', reasons: ['manual'] });
+  expect(await world.readVersion()).toMatchObject({ strategy: 'summarize', reasons: ['manual'] });
 });
 
 it('a compaction pass ends as infeasible if every message is protected from removal', async () => {
@@ -198,7 +203,7 @@ it('a compaction pass ends as infeasible if every message is protected from remo
   await world.request('manual');
   await world.deliver();
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'infeasible' }]);
-  expect(world.db.find(ref)?.pass).toBeUndefined();
+  expect((await world.db.find(ref))?.pass).toBeUndefined();
 });
 
 it('a worker does nothing at the wake of a compaction pass that has ended or whose conversation is erased', async () => {
@@ -217,6 +222,6 @@ it('a worker fails a compaction pass whose agent it does not know', async () => 
   await world.request('token_threshold');
   expect(await world.deliver()).toEqual({ status: 'done' });
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'failed', code: 'unknown_agent' }]);
-  expect(world.db.find(ref)?.pass).toBeUndefined();
-  expect(world.version).toBeUndefined();
+  expect((await world.db.find(ref))?.pass).toBeUndefined();
+  expect(await world.readVersion()).toBeUndefined();
 });

@@ -35,15 +35,12 @@ class Fed {
     this.#appended += 1;
     const content = words(MESSAGE_TOKENS - 4);
     await this.#client.append({ conversation: 'talk', agent: 'guide', messages: [{ role, content }] });
-    return (await this.#client.describe('talk')).passId === undefined ? undefined : this.tokens;
+    return (await this.#client.describe('talk')).passId === undefined ? undefined : await this.readTokens();
   }
 
-  get tokens(): number {
-    const conversation = this.world.db.find(ref);
-    if (conversation === undefined) return 0;
-    const { version, weight, baseTotal, log } = conversation;
-    const headTotal = log.at(-1)?.total ?? weight;
-    return contextSize({ version, weight, baseTotal, headTotal }, this.world.agent.overhead).tokens;
+  async readTokens(): Promise<number> {
+    const conversation = await this.world.store.readConversation(ref);
+    return conversation === undefined ? 0 : contextSize(conversation.size, this.world.agent.overhead).tokens;
   }
 
   async runPass(): Promise<void> {
@@ -73,13 +70,11 @@ describe.each([0, 2_000, 4_000])('a conversation of appended messages, with %d t
 
   it(`with ${pinned} tokens of pinned texts, appended messages request a compaction pass at the hard limit in spite of any backoff`, async () => {
     const fed = await Fed.open({ ...policy, thresholdRatio: 0.92 });
-    while (fed.tokens < 7_000) if ((await fed.append()) !== undefined) await fed.runPass();
-    const conversation = fed.world.db.find(ref);
-    if (conversation === undefined) throw new Error('no conversation');
+    while ((await fed.readTokens()) < 7_000) if ((await fed.append()) !== undefined) await fed.runPass();
     // A backoff, as it is after three passes without gain.
-    conversation.backoff = { nothingBelowTokens: 0, gainlessPasses: 3, noGainBelowTokens: 9_900 };
+    await fed.world.leaveBackoff({ nothingBelowTokens: 0, gainlessPasses: 3, noGainBelowTokens: 9_900 });
     const looks: number[] = [];
-    while (fed.world.version === undefined && fed.tokens < 9_900) {
+    while ((await fed.world.readVersion()) === undefined && (await fed.readTokens()) < 9_900) {
       const tokens = await fed.append();
       if (tokens !== undefined) {
         looks.push(tokens);

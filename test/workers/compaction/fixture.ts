@@ -1,4 +1,5 @@
 import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
+import type { Backoff } from '../../../src/domain/conversation.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { addWeights, type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
@@ -16,8 +17,6 @@ import type { Summarizer, SummaryRequest } from '../../../src/domain/ports/summa
 import { noTracing } from '../../../src/domain/ports/tracing.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
-import { MemoryDatabase } from '../../../src/memory-store/database.ts';
-import { openMemoryStore } from '../../../src/memory-store/open-memory-store.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { createPassHandler, takeOverPass } from '../../../src/workers/compaction/pass-delivery.ts';
@@ -31,6 +30,7 @@ import { createSummarizationHandler } from '../../../src/workers/summarization/s
 import { createSweeper, type Sweeper, type SweeperPorts } from '../../../src/workers/sweeper/sweeper.ts';
 import { createTurnHandler } from '../../../src/workers/turn/turn-delivery.ts';
 import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
+import { TestDatabase } from '../../store/test-database.ts';
 import { ManualTimers } from '../turn/manual-timers.ts';
 import { type Child, MemoryQueue } from './memory-queue.ts';
 
@@ -74,13 +74,13 @@ export function brief(id = 'brief'): Summarizer & { readonly requests: SummaryRe
 }
 
 /**
- * All workers, over stores in memory. The test controls time, queue, summarizers and events. By default, a pass is due
+ * All workers, over a store in this process. The test controls time, queue, summarizers and events. By default, a pass is due
  * from 1,500 tokens. It compacts to 1,100 tokens and keeps the last two messages.
  */
 export class Fixture {
-  readonly timers = new ManualTimers();
-  readonly db = new MemoryDatabase(() => this.timers.now());
-  readonly store = openMemoryStore(this.db);
+  readonly timers: ManualTimers;
+  readonly db: TestDatabase;
+  readonly store: TestDatabase['store'];
   readonly queue = new MemoryQueue();
   readonly events: WorkerEvent[] = [];
   readonly shutdown = new Shutdown();
@@ -95,8 +95,12 @@ export class Fixture {
   readonly policies: Policy[] = [];
   #ids = 0;
 
-  private constructor(agent: PreparedAgent, { summarizers = [brief()], wrap = (ports) => ports }: FixtureOptions) {
-    const { store, timers } = this;
+  private constructor(agent: PreparedAgent, options: FixtureOptions, timers: ManualTimers, db: TestDatabase) {
+    const { summarizers = [brief()], wrap = (ports) => ports } = options;
+    const { store } = db;
+    this.timers = timers;
+    this.db = db;
+    this.store = store;
     this.agent = agent;
     this.summarizers = summarizers;
     this.ports = wrap({
@@ -136,7 +140,9 @@ export class Fixture {
     const { profile = { windowTokens: 100_000 }, model = scriptedModel({ profile, decide: () => ({}) }) } = options;
     const policy = { tokenThreshold: 1_500, maxTokens: 1_100, retentionWindow: 2, ...options.policy };
     const agent = { name: 'guide', system: 'You guide.', model, tools: [], policy };
-    return new Fixture(await prepareAgent(agent, {}, { loadCounter: loadTokenCounter }), options);
+    const prepared = await prepareAgent(agent, {}, { loadCounter: loadTokenCounter });
+    const timers = new ManualTimers();
+    return new Fixture(prepared, options, timers, await TestDatabase.open(timers));
   }
 
   nextId(): string {
@@ -155,7 +161,7 @@ export class Fixture {
       conversation: ref,
       operation: this.nextId(),
       agent,
-      expectedHead: this.db.find(ref)?.log.length ?? 0,
+      expectedHead: (await this.store.readConversation(ref))?.head ?? 0,
       messages: await Promise.all(messages.map((message) => this.agent.weigh(message))),
       opens: [],
       closes: [],
@@ -184,7 +190,7 @@ export class Fixture {
     if (claim.status !== 'claimed') throw new Error(`not claimed: ${claim.status}`);
     await this.request(...reasons);
     const waitMs = TURN_LIMITS.compactionWaitMs;
-    const { passId } = this.db.find(ref)?.pass ?? {};
+    const { passId } = (await this.store.readConversation(ref)) ?? {};
     await this.store.suspend(claim.turn.lease, { for: 'compaction', step: 'model-1', waitMs, calls: [], passId });
     this.queue.clear();
   }
@@ -228,42 +234,47 @@ export class Fixture {
     await this.deliver(job, true);
   }
 
-  /** Writes a live context version directly, without a compaction pass. */
-  writeVersion(segments: readonly Segment[]): void {
-    const conversation = this.db.find(ref);
-    if (conversation === undefined) throw new Error('no conversation');
-    const number = conversation.version + 1;
+  /** Ends a compaction pass that leaves this backoff. */
+  async leaveBackoff(backoff: Backoff): Promise<void> {
+    await this.store.requestPass({ conversation: ref, reasons: ['manual'], passId: 'idle', wake: this.nextId() });
+    const claim = await this.store.claimPass(ref, 'owner', 'job', this.nextId());
+    if (claim.status !== 'claimed') throw new Error(`not claimed: ${claim.status}`);
+    const end = { outcome: { kind: 'none' }, backoff, wakeTurn: this.nextId() } as const;
+    await this.store.endPass(claim.pass.lease, end);
+  }
+
+  /** Writes a live context version directly, without a compaction pass. Its segments are written as `raw 1-1`. */
+  async writeVersion(...texts: readonly string[]): Promise<void> {
+    const found = await this.db.find(ref);
+    if (found === undefined) throw new Error('no conversation');
+    const { log, size } = found;
+    const segments = texts.map((text): Segment => {
+      const [, kind, from, to] = /^(raw|evicted) (\d+)-(\d+)$/.exec(text) ?? [];
+      const range = { from: Number(from), to: Number(to) };
+      return kind === 'raw'
+        ? { kind, ...range, weight: log.slice(range.from - 1, range.to).reduce(addWeights, NO_WEIGHT) }
+        : { kind: 'evicted', ...range, weight: NO_WEIGHT };
+    });
+    const number = size.version + 1;
     const base = segments.at(-1)?.to ?? 0;
-    const weight = segments.reduce((sum, segment) => addWeights(sum, segment.weight), NO_WEIGHT);
-    const baseTotal = conversation.log[base - 1]?.total ?? NO_WEIGHT;
-    const version: Version = {
-      ...START_VERSION,
-      number,
-      parent: number - 1,
-      base,
-      baseTotal,
-      weight,
-      segments: [...segments],
-    };
-    conversation.versions.set(number, version);
-    Object.assign(conversation, { version: number, base, baseTotal, weight });
+    const weight = segments.map((segment) => segment.weight).reduce(addWeights, NO_WEIGHT);
+    const baseTotal = log[base - 1]?.total ?? NO_WEIGHT;
+    const version: Version = { ...START_VERSION, number, parent: number - 1, base, baseTotal, weight, segments };
+    const { keyspace } = this.db;
+    const sizes = [weight.tokens, weight.bytes, base, baseTotal.tokens, baseTotal.bytes];
+    this.db.run('HSET', keyspace.key(ref, 'ver'), number, JSON.stringify(version));
+    this.db.run('HSET', keyspace.key(ref, 'c'), 'version', number, 'liveSize', sizes.join(' '));
   }
 
-  /** A segment that keeps or evicts log entries. */
-  segment(kind: 'raw' | 'evicted', from: number, to: number): Segment {
-    const entries = (this.db.find(ref)?.log ?? []).slice(from - 1, to);
-    const weight = kind === 'evicted' ? NO_WEIGHT : entries.reduce((sum, entry) => addWeights(sum, entry), NO_WEIGHT);
-    return { kind, from, to, weight };
-  }
-
-  get version(): Version | undefined {
-    const conversation = this.db.find(ref);
-    return conversation?.versions.get(conversation.version);
+  async readVersion(): Promise<Version | undefined> {
+    const found = await this.db.find(ref);
+    return found?.versions.get(found.size.version);
   }
 
   /** The segments of the live context version in short form, such as `raw 1-1`. */
-  get segments(): string[] {
-    return (this.version?.segments ?? []).map(({ kind, from, to }) => `${kind} ${from}-${to}`);
+  async readSegments(): Promise<string[]> {
+    const { segments = [] } = (await this.readVersion()) ?? {};
+    return segments.map(({ kind, from, to }) => `${kind} ${from}-${to}`);
   }
 
   eventsOf<Type extends WorkerEvent['type']>(type: Type): Extract<WorkerEvent, { type: Type }>[] {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { PLACEHOLDER } from '../../../src/domain/compaction/budget.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import type { Verdict } from '../../../src/domain/proposal.ts';
+import { encodeLogEntry } from '../../../src/store/log.ts';
 import { hashSegments } from '../../../src/workers/content-hash.ts';
 import { bindPort, isCrash, WorkerDeath } from '../worker-death.ts';
 import { type AllPorts, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from './fixture.ts';
@@ -21,7 +22,7 @@ async function propose({
 }
 
 async function appendMessages(world: Fixture, messages: readonly Message[]): Promise<void> {
-  const head = world.db.find(ref)?.log.length ?? 0;
+  const { head = 0 } = (await world.store.readConversation(ref)) ?? {};
   const weighed = await Promise.all(messages.map((message) => world.agent.weigh(message)));
   const append = { conversation: ref, operation: world.nextId(), agent: 'guide', expectedHead: head };
   await world.store.append({ ...append, messages: weighed, opens: [], closes: [] });
@@ -55,7 +56,7 @@ const approve = (world: Fixture, edits: Readonly<Record<string, string>> = {}, o
 
 it('a compaction pass in mode review proposes its new context with all texts instead of committing it, and waits without a lease', async () => {
   const world = await propose();
-  expect(world.version).toBeUndefined();
+  expect(await world.readVersion()).toBeUndefined();
   expect(world.eventsOf('pass_ended')).toEqual([]);
   expect(world.eventsOf('pass_proposed')).toMatchObject([
     { reasons: ['token_threshold'], strategy: 'summarize', sequences: 5, archived: 10 },
@@ -76,7 +77,7 @@ it('a compaction pass in mode review commits the proposed text after its approva
   const proposal = (await world.store.readProposal(ref))?.proposal;
   await world.append('u20 a20');
   expect(await approve(world)).toEqual({ status: 'approved', version: 1 });
-  const { version } = world;
+  const version = await world.readVersion();
   expect(version).toMatchObject({ ...proposal?.version, at: version?.at, durationMs: version?.durationMs });
   expect(version?.base).toBe(17);
   const source = await world.store.readContext(ref);
@@ -98,7 +99,7 @@ it('an approval with an edited summary commits the edited text under its own key
   const [edited] = [...(source?.summaries ?? [])].find(([, { covers }]) => covers.from === 5) ?? [];
   expect(Object.keys(proposal?.summaries ?? {})).not.toContain(edited);
   expect(texts.filter(({ text: kept }) => kept.startsWith('what happened'))).toHaveLength(4);
-  const { version } = world;
+  const version = await world.readVersion();
   const grown = (version?.weight.tokens ?? 0) - (proposed?.weight.tokens ?? 0);
   expect(grown).toBeGreaterThan(35);
   expect(version?.tokensAfter).toBe((proposed?.tokensAfter ?? 0) + grown);
@@ -119,7 +120,7 @@ it.each([
     refusal: { code: 'invalid_input', field },
   });
   expect(world.eventsOf('approval_refused')).toMatchObject([{ code: 'invalid_input', field }]);
-  expect(world.version).toBeUndefined();
+  expect(await world.readVersion()).toBeUndefined();
   expect(await proposalOf(world)).toBe(id);
   expect(await approve(world, {}, 'op2')).toEqual({ status: 'approved', version: 1 });
 });
@@ -145,7 +146,7 @@ it('an approval counts the placeholder before a context that starts with an answ
   const message = refused?.status === 'refused' ? refused.refusal.message : '';
   const excess = Number(/exceeds maxTokens by (\d+) tokens/.exec(message)?.[1]);
   expect(await approve(world, { '3-4': words(900 - excess) }, 'op2')).toEqual({ status: 'approved', version: 1 });
-  const { version } = world;
+  const version = await world.readVersion();
   expect(version?.tokensBefore).toBe(proposed?.tokensBefore);
   expect(version?.tokensAfter).toBe(1_000);
   const sum = (version?.segments ?? []).reduce((tokens, { weight }) => tokens + weight.tokens, 0);
@@ -177,7 +178,7 @@ it('a proposal expires when the sweeper wakes its compaction pass at the expiry 
   expect(await world.sweeper.sweepOnce()).toBe(1);
   await world.deliver('job9');
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'expired' }]);
-  expect(world.version).toBeUndefined();
+  expect(await world.readVersion()).toBeUndefined();
   expect(await world.store.readProposal(ref)).toBeUndefined();
   await world.request('token_threshold');
   await world.runPass('job10');
@@ -285,26 +286,27 @@ it('an approval is refused while the model thinks between tool calls, because an
 it('an approval is refused if the provider has refused the proposed segments meanwhile', async () => {
   const world = await propose();
   const segments = hashSegments((await world.store.readProposal(ref))?.proposal.version.segments ?? []);
-  Object.assign(world.db.find(ref) ?? {}, { quarantine: { version: 0, segments } });
+  world.db.run('HSET', world.db.keyspace.key(ref, 'c'), 'quarantine', `0 ${segments}`);
   expect(await approve(world)).toMatchObject({
     status: 'refused',
     refusal: { code: 'proposal_stale', field: 'proposal' },
   });
-  expect(world.version).toBeUndefined();
+  expect(await world.readVersion()).toBeUndefined();
 });
 
 it('a worker refuses an approval if the proposed version with the newer messages breaks the format rules of the provider', async () => {
   const world = await propose();
-  const pinned = (await world.store.readProposal(ref))?.proposal;
-  const review = world.db.find(ref)?.pass?.review;
-  if (review === undefined || pinned === undefined) throw new Error('no proposal');
+  const { proposal } = (await world.store.readProposal(ref)) ?? {};
+  const [first] = (await world.db.find(ref))?.log ?? [];
+  if (proposal === undefined || first === undefined) throw new Error('no proposal');
   // A message is pinned after the proposal was made.
-  const [first] = world.db.find(ref)?.log ?? [];
-  if (first !== undefined) Object.assign(first.message, { pinned: true });
+  const pinned = encodeLogEntry({ ...first, message: { ...first.message, pinned: true } });
+  world.db.run('HSET', world.db.keyspace.key(ref, 'log'), first.seq, pinned);
   const evicted = { kind: 'evicted', from: 1, to: 1, weight: { tokens: 0, bytes: 0 } } as const;
-  Object.assign(review.proposal.version.segments, { 0: evicted });
+  Object.assign(proposal.version.segments, { 0: evicted });
+  world.db.run('HSET', world.db.keyspace.key(ref, 'pass'), 'proposal', JSON.stringify(proposal));
   expect(await approve(world)).toMatchObject({ status: 'refused', refusal: { code: 'proposal_stale' } });
-  expect(world.version).toBeUndefined();
+  expect(await world.readVersion()).toBeUndefined();
 });
 
 it('a second worker carries out an approval after the first worker died', async () => {
@@ -329,7 +331,7 @@ it('a compaction pass in mode review that only evicts messages proposes the evic
   const waiting = await world.store.readProposal(ref);
   expect(waiting?.proposal).toMatchObject({ summaries: {}, version: { strategy: 'evict' } });
   expect(await approve(world)).toEqual({ status: 'approved', version: 1 });
-  expect(world.version?.segments).toEqual(waiting?.proposal.version.segments);
+  expect((await world.readVersion())?.segments).toEqual(waiting?.proposal.version.segments);
 });
 
 it('a worker answers a person’s decision on a proposal even if the worker no longer knows the agent', async () => {

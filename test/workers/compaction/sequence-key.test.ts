@@ -62,5 +62,5 @@ test('a compaction pass that plans again with nearly the same caps pays for no s
   await world.deliver('job1', true);
   expect(children.length).toBeGreaterThan(1);
   expect(summarizer.requests).toHaveLength(children.length);
-  expect(world.version).toMatchObject({ strategy: 'summarize', base: 18 });
+  expect(await world.readVersion()).toMatchObject({ strategy: 'summarize', base: 18 });
 });

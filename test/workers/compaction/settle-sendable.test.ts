@@ -89,7 +89,7 @@ async function commitVersion(policy: PolicyInput = { summarizer: { models: ['bri
 
 /** Rolls back version 1, which is the live context version. */
 async function refuseVersion(world: Fixture) {
-  const refused = world.version;
+  const refused = await world.readVersion();
   await world.accept('t1', 'go on');
   const claim = await world.store.claim(ref, world.nextId(), world.nextId());
   if (refused === undefined || claim.status !== 'claimed') throw new Error('nothing to roll back');
@@ -115,7 +115,7 @@ it('after the provider refused a compacted context, the next compaction pass wri
   world.policies.length = 0;
   await world.request('token_threshold');
   await world.runPass('job2');
-  expect(world.version).toMatchObject({ number: 3, parent: 2, cause: 'pass', strategy: 'summarize' });
+  expect(await world.readVersion()).toMatchObject({ number: 3, parent: 2, cause: 'pass', strategy: 'summarize' });
   expect(new Set(world.policies.map((policy) => policy.summarizer))).toEqual(new Set(['structural']));
   expect(summarizer.requests, 'nothing of the refused version is used again').toHaveLength(10);
 });
@@ -124,9 +124,9 @@ it('a compaction pass uses no summaries if the provider refused the context with
   const { world } = await rollBack({});
   await world.request('token_threshold');
   await world.runPass('job2');
-  expect(world.version).toMatchObject({ number: 3, cause: 'pass', explained: ['summaries_missing'] });
-  expect(world.segments.filter((segment) => segment.startsWith('summary'))).toEqual([]);
-  expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_100);
+  expect(await world.readVersion()).toMatchObject({ number: 3, cause: 'pass', explained: ['summaries_missing'] });
+  expect((await world.readSegments()).filter((segment) => segment.startsWith('summary'))).toEqual([]);
+  expect((await world.readVersion())?.tokensAfter).toBeLessThanOrEqual(1_100);
   expect(world.eventsOf('version_refused')).toMatchObject([{ by: 'check', version: 3, codes: ['quarantined'] }]);
 });
 
@@ -140,9 +140,9 @@ it('after a rollback, a compaction pass uses no summaries if the text written wi
   world.summarizers = [{ id: 'brief', summarize: again }];
   await world.request('token_threshold');
   await world.runPass('job2');
-  expect(world.version).toMatchObject({ number: 3, cause: 'pass', explained: ['summaries_missing'] });
-  expect(world.segments.filter((segment) => segment.startsWith('summary'))).toEqual([]);
-  expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_100);
+  expect(await world.readVersion()).toMatchObject({ number: 3, cause: 'pass', explained: ['summaries_missing'] });
+  expect((await world.readSegments()).filter((segment) => segment.startsWith('summary'))).toEqual([]);
+  expect((await world.readVersion())?.tokensAfter).toBeLessThanOrEqual(1_100);
   expect(world.eventsOf('version_refused')).toMatchObject([{ codes: ['quarantined'] }]);
 });
 
@@ -154,7 +154,7 @@ it('after a rollback, the first compaction pass runs without models, and the sec
   await world.append(FIVE_SEQUENCES);
   await world.request('token_threshold');
   await world.runPass('job3');
-  expect(world.version).toMatchObject({ number: 4 });
+  expect(await world.readVersion()).toMatchObject({ number: 4 });
   expect(world.policies.map((policy) => policy.summarizer)).not.toContain('structural');
 });
 
@@ -176,8 +176,8 @@ it('a compaction pass that plans again after a rollback writes new summaries for
   for (const child of again.status === 'parked' ? again.children : []) await world.summarize(child);
   expect(new Set(world.policies.map((policy) => policy.summarizer))).toEqual(new Set(['structural']));
   await world.deliver('job2', true);
-  expect(world.version).toMatchObject({ number: 3, strategy: 'summarize', explained: [] });
-  expect(world.segments.filter((segment) => segment.startsWith('evicted'))).toEqual([]);
+  expect(await world.readVersion()).toMatchObject({ number: 3, strategy: 'summarize', explained: [] });
+  expect((await world.readSegments()).filter((segment) => segment.startsWith('evicted'))).toEqual([]);
 });
 
 it('a compaction pass plans again if a rollback happens while it builds the new context', async () => {
@@ -196,7 +196,7 @@ it('a compaction pass plans again if a rollback happens while it builds the new 
   expect(again).toMatchObject({ status: 'parked' });
   for (const child of again.status === 'parked' ? again.children : []) await world.summarize(child);
   await world.deliver('job2', true);
-  expect(world.version).toMatchObject({ number: 3, strategy: 'summarize', explained: [] });
+  expect(await world.readVersion()).toMatchObject({ number: 3, strategy: 'summarize', explained: [] });
 });
 
 it('a summarization job from before a rollback does not record text written without a model under the key of a model’s summary', async () => {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
+import { FIRST_POSITION } from '../../../src/domain/ports/event-store.ts';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import { takeOverPass } from '../../../src/workers/compaction/pass-delivery.ts';
@@ -55,7 +56,7 @@ async function restoreStart(world: Fixture): Promise<void> {
     conversation: ref,
     operation: world.nextId(),
     expectedVersion: 0,
-    expectedHead: world.db.find(ref)?.log.length ?? 0,
+    expectedHead: (await world.store.readConversation(ref))?.head ?? 0,
     version: { ...START_VERSION, number: 1, cause: 'restore' },
     backoff: NO_BACKOFF,
     keepsNewer: true,
@@ -72,7 +73,7 @@ it('a compaction pass whose summarization jobs have ended replaces every sequenc
   for (const child of children) await world.summarize(child);
   await world.timers.advance(1_500);
   await world.deliver('job1', true);
-  expect(world.segments).toEqual([
+  expect(await world.readSegments()).toEqual([
     'raw 1-1',
     'summary 2-3',
     'raw 4-4',
@@ -85,7 +86,7 @@ it('a compaction pass whose summarization jobs have ended replaces every sequenc
     'summary 14-15',
     'raw 16-17',
   ]);
-  const { version } = world;
+  const version = await world.readVersion();
   expect(version).toMatchObject({
     number: 1,
     parent: 0,
@@ -119,9 +120,14 @@ it('a compaction pass whose summarization jobs have ended replaces every sequenc
   ]);
   // Tokens: 5 × (24 + 608) + 24 + 24 for messages, and 6 for system prompt and framing.
   expect(version?.tokensBefore).toBe(3_214);
-  expect(world.db.find(ref)?.events.at(-2)).toMatchObject({
+  const { events } = await world.store.readEvents({ conversation: ref, after: FIRST_POSITION, limit: 100 });
+  expect(events.at(-2)).toMatchObject({
     type: 'version_committed',
-    fields: { version: '1', reasons: 'token_threshold', strategy: 'summarize', archived: '10', model: 'brief' },
+    version: 1,
+    reasons: ['token_threshold'],
+    strategy: 'summarize',
+    archived: 10,
+    model: 'brief',
   });
 });
 
@@ -131,7 +137,7 @@ it('a compaction pass reports a duration of 0 if the worker’s clock is behind 
   await world.append(FIVE_SEQUENCES);
   await world.request('token_threshold');
   await world.runPass();
-  expect(world.version).toMatchObject({ durationMs: 0 });
+  expect(await world.readVersion()).toMatchObject({ durationMs: 0 });
   expect(world.eventsOf('pass_ended')).toMatchObject([{ durationMs: 0 }]);
 });
 
@@ -143,8 +149,8 @@ it('a compaction pass uses the other four summaries if the third of five failed'
     await world.summarize(child);
   }
   await world.deliver('job1', true);
-  expect(world.version).toMatchObject({ archived: 8, explained: ['summaries_missing'] });
-  expect(world.segments).toContain('raw 7-10');
+  expect(await world.readVersion()).toMatchObject({ archived: 8, explained: ['summaries_missing'] });
+  expect(await world.readSegments()).toContain('raw 7-10');
   const figures = { sequences: 5, archived: 8, fallbacks: ['summaries_missing'] };
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', ...figures }]);
 });
@@ -157,12 +163,12 @@ it.each([
   async (_, summarizers) => {
     const world = await openPass({ summarizers });
     await world.runPass();
-    expect(world.version).toMatchObject({ explained: ['summaries_missing'] });
-    expect(world.segments.filter((segment) => segment.startsWith('summary'))).toEqual([]);
+    expect(await world.readVersion()).toMatchObject({ explained: ['summaries_missing'] });
+    expect((await world.readSegments()).filter((segment) => segment.startsWith('summary'))).toEqual([]);
     expect(world.eventsOf('pass_ended')).toMatchObject([
       { fallbacks: [expect.stringMatching(/^(evicted|summaries_missing)$/)] },
     ]);
-    expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_100);
+    expect((await world.readVersion())?.tokensAfter).toBeLessThanOrEqual(1_100);
   },
 );
 
@@ -172,8 +178,8 @@ it('a compaction pass leaves the context unchanged if all its summaries failed a
   await world.request('turn_threshold');
   await world.runPass();
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'none', sequences: 2, reasons: ['turn_threshold'] }]);
-  expect(world.version).toBeUndefined();
-  expect(world.db.find(ref)?.log).toHaveLength(8);
+  expect(await world.readVersion()).toBeUndefined();
+  expect((await world.db.find(ref))?.log).toHaveLength(8);
 });
 
 it('a compaction pass adds no second summarization job for a refused summary', async () => {
@@ -191,9 +197,12 @@ it('a compaction pass keeps the retention window whole, and shortens it only if 
   await world.append('a800 u20');
   await world.request('manual');
   await world.deliver('job1', true);
-  expect(world.version).toMatchObject({ reasons: ['token_threshold', 'manual'], explained: ['summaries_missing'] });
-  expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_400);
-  const kept = world.version?.segments.filter(({ kind, to }) => kind === 'raw' && to >= 12) ?? [];
+  expect(await world.readVersion()).toMatchObject({
+    reasons: ['token_threshold', 'manual'],
+    explained: ['summaries_missing'],
+  });
+  expect((await world.readVersion())?.tokensAfter).toBeLessThanOrEqual(1_400);
+  const kept = (await world.readVersion())?.segments.filter(({ kind, to }) => kind === 'raw' && to >= 12) ?? [];
   const keptMessages = kept.reduce((sum, { from, to }) => sum + to - Math.max(from, 12) + 1, 0);
   expect(keptMessages, 'of the eight in the retention window').toBeLessThan(8);
 
@@ -201,8 +210,8 @@ it('a compaction pass keeps the retention window whole, and shortens it only if 
   for (const child of await soft.fanOut()) await soft.summarize(child);
   await soft.append('a800 u20');
   await soft.deliver('job1', true);
-  expect(soft.version).toMatchObject({ floorRelaxed: false });
-  expect(soft.segments.at(-1)).toBe('raw 10-17');
+  expect(await soft.readVersion()).toMatchObject({ floorRelaxed: false });
+  expect((await soft.readSegments()).at(-1)).toBe('raw 10-17');
 });
 
 it('after a provider refused a request as too long, the compaction pass removes at least half of its size, even if turnfold counted less', async () => {
@@ -213,7 +222,7 @@ it('after a provider refused a request as too long, the compaction pass removes 
   await world.append('u20 a300 a300 u20 a300 a300 u20 a20');
   await world.request('overflow');
   await world.runPass();
-  const { tokensBefore = 0, tokensAfter = 0 } = world.version ?? {};
+  const { tokensBefore = 0, tokensAfter = 0 } = (await world.readVersion()) ?? {};
   expect(tokensBefore).toBeGreaterThan(1_200);
   expect(tokensAfter).toBeLessThanOrEqual(tokensBefore / 2);
 });
@@ -226,14 +235,14 @@ it('after a provider refused a request as too long, the compaction pass uses tha
   await grown.requestOverflow(600);
   await grown.append('u20 a900 u20');
   await grown.runPass();
-  expect(grown.version?.tokensBefore).toBeGreaterThan(2_000);
-  expect(grown.version?.tokensAfter).toBeLessThanOrEqual(300);
+  expect((await grown.readVersion())?.tokensBefore).toBeGreaterThan(2_000);
+  expect((await grown.readVersion())?.tokensAfter).toBeLessThanOrEqual(300);
 
   const shrunk = await open();
   await shrunk.append(talk);
   await shrunk.requestOverflow(8_000);
   await shrunk.runPass();
-  expect(shrunk.version, 'half of the refused size is more than the context').toBeUndefined();
+  expect(await shrunk.readVersion(), 'half of the refused size is more than the context').toBeUndefined();
 });
 
 it('messages that are appended while a compaction pass runs follow the compacted part of the new context unchanged', async () => {
@@ -242,11 +251,11 @@ it('messages that are appended while a compaction pass runs follow the compacted
   await world.append('u30 a40 u50');
   for (const child of children) await world.summarize(child);
   await world.deliver('job1', true);
-  expect(world.version).toMatchObject({ base: 17, measuredAt: { head: 17 }, archived: 10 });
+  expect(await world.readVersion()).toMatchObject({ base: 17, measuredAt: { head: 17 }, archived: 10 });
   const source = await world.store.readContext(ref);
   expect(source?.head).toBe(20);
   expect(source?.entries.slice(-3).map(({ seq }) => seq)).toEqual([18, 19, 20]);
-  expect(world.db.find(ref)?.passed, 'appended messages count from here').toEqual({ head: 20, turns: 8 });
+  expect((await world.db.find(ref))?.passed, 'appended messages count from here').toEqual({ head: 20, turns: 8 });
 });
 
 it('a compaction pass with an added reason for which a turn waits also compacts the messages appended during the pass', async () => {
@@ -256,8 +265,8 @@ it('a compaction pass with an added reason for which a turn waits also compacts 
   await world.request('manual');
   for (const child of children) await world.summarize(child);
   await world.deliver('job1', true);
-  expect(world.version).toMatchObject({ base: 21, measuredAt: { head: 21 } });
-  expect(world.version?.tokensAfter).toBeLessThanOrEqual(900);
+  expect(await world.readVersion()).toMatchObject({ base: 21, measuredAt: { head: 21 } });
+  expect((await world.readVersion())?.tokensAfter).toBeLessThanOrEqual(900);
 });
 
 it('a compaction pass adds its own summarization jobs if those of its queue job belong to a pass that was taken over', async () => {
@@ -278,13 +287,13 @@ it('a compaction pass requests another pass if the messages appended during it m
   for (const child of children) await world.summarize(child);
   world.queue.clear();
   await world.deliver('job1', true);
-  const { pass } = world.db.find(ref) ?? {};
+  const { pass } = (await world.db.find(ref)) ?? {};
   expect(pass?.reasons).toEqual(['token_threshold']);
   expect(world.queue.wakes).toEqual([{ kind: 'pass', wake: pass?.wake }]);
   expect(world.eventsOf('pass_requested')).toMatchObject([{ passId: pass?.passId, isJoined: false }]);
   await world.runPass('job2');
-  expect(world.version).toMatchObject({ number: 2, base: 34 });
-  expect(world.db.find(ref)?.pass, 'and no third one').toBeUndefined();
+  expect(await world.readVersion()).toMatchObject({ number: 2, base: 34 });
+  expect((await world.db.find(ref))?.pass, 'and no third one').toBeUndefined();
 });
 
 it('a compaction pass that ends without a reason requests another pass if messages appended after its evaluation meet a threshold', async () => {
@@ -294,8 +303,8 @@ it('a compaction pass that ends without a reason requests another pass if messag
   await world.request();
   await world.deliver();
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_reason' }]);
-  expect(world.db.find(ref)?.backoff.nothingBelowTokens, 'shut for what it saw').toBe(686 + 256);
-  expect(world.db.find(ref)?.pass?.reasons).toEqual(['token_threshold']);
+  expect((await world.db.find(ref))?.backoff.nothingBelowTokens, 'shut for what it saw').toBe(686 + 256);
+  expect((await world.db.find(ref))?.pass?.reasons).toEqual(['token_threshold']);
 });
 
 it('a compaction pass requests no further pass if the messages appended during it meet no threshold', async () => {
@@ -304,7 +313,7 @@ it('a compaction pass requests no further pass if the messages appended during i
   await world.append('u20 a20');
   for (const child of children) await world.summarize(child);
   await world.deliver('job1', true);
-  expect(world.db.find(ref)?.pass).toBeUndefined();
+  expect((await world.db.find(ref))?.pass).toBeUndefined();
   expect(world.eventsOf('pass_requested')).toEqual([]);
 });
 
@@ -312,20 +321,20 @@ it('a compaction pass keeps its plan if another context version goes live that l
   const world = await openPass();
   for (const child of await world.fanOut()) await world.summarize(child);
   await world.append('u20 a20');
-  world.writeVersion([world.segment('evicted', 1, 1), world.segment('raw', 2, 17)]);
+  await world.writeVersion('evicted 1-1', 'raw 2-17');
   await world.deliver('job1', true);
   // A new plan would cover messages up to the end of the log.
-  expect(world.version).toMatchObject({ number: 2, parent: 1, base: 17, archived: 10, explained: [] });
-  expect(world.segments.slice(0, 3)).toEqual(['evicted 1-1', 'summary 2-3', 'raw 4-4']);
+  expect(await world.readVersion()).toMatchObject({ number: 2, parent: 1, base: 17, archived: 10, explained: [] });
+  expect((await world.readSegments()).slice(0, 3)).toEqual(['evicted 1-1', 'summary 2-3', 'raw 4-4']);
 });
 
 it('a compaction pass plans again if another context version goes live that evicted a planned range', async () => {
   const world = await openPass();
   for (const child of await world.fanOut()) await world.summarize(child);
-  world.writeVersion([world.segment('raw', 1, 1), world.segment('evicted', 2, 4), world.segment('raw', 5, 17)]);
+  await world.writeVersion('raw 1-1', 'evicted 2-4', 'raw 5-17');
   await world.deliver('job1', true);
-  expect(world.version).toMatchObject({ number: 2, parent: 1, archived: 8 });
-  expect(world.segments.slice(0, 4)).toEqual(['raw 1-1', 'evicted 2-4', 'summary 5-6', 'raw 7-7']);
+  expect(await world.readVersion()).toMatchObject({ number: 2, parent: 1, archived: 8 });
+  expect((await world.readSegments()).slice(0, 4)).toEqual(['raw 1-1', 'evicted 2-4', 'summary 5-6', 'raw 7-7']);
 });
 
 it('a compaction pass that plans again adds summarization jobs only for the missing summaries of its new plan', async () => {
@@ -333,12 +342,12 @@ it('a compaction pass that plans again adds summarization jobs only for the miss
   const world = await openPass({ policy: SIX_SUMMARIES, summarizers: [summarizer] });
   for (const child of await world.fanOut()) await world.summarize(child);
   await world.append('a20 a580 u20 a20');
-  world.writeVersion([world.segment('raw', 1, 1), world.segment('evicted', 2, 4), world.segment('raw', 5, 17)]);
+  await world.writeVersion('raw 1-1', 'evicted 2-4', 'raw 5-17');
   const again = await world.deliver('job1', true);
   expect(again).toMatchObject({ status: 'parked', children: [{ sequence: { from: 17, to: 19 } }] });
   for (const child of again.status === 'parked' ? again.children : []) await world.summarize(child);
   await world.deliver('job1', true);
-  expect(world.version).toMatchObject({ number: 2, base: 21, explained: [] });
+  expect(await world.readVersion()).toMatchObject({ number: 2, base: 21, explained: [] });
   expect(summarizer.requests.map(({ range }) => range.from)).toEqual([2, 5, 8, 11, 14, 17]);
 });
 
@@ -347,8 +356,8 @@ it('a compaction pass that plans again in each delivery uses only the existing s
   const world = await openPass({ policy: SIX_SUMMARIES, summarizers: [summarizer] });
   const moveOn = async (evicted: number): Promise<void> => {
     await world.append('a20 a580 u20 a20');
-    const { length: head } = world.db.find(ref)?.log ?? [];
-    world.writeVersion([world.segment('evicted', 1, evicted), world.segment('raw', evicted + 1, head)]);
+    const { head = 0 } = (await world.store.readConversation(ref)) ?? {};
+    await world.writeVersion(`evicted 1-${evicted}`, `raw ${evicted + 1}-${head}`);
   };
   for (const child of await world.fanOut()) await world.summarize(child);
   await moveOn(4);
@@ -357,7 +366,7 @@ it('a compaction pass that plans again in each delivery uses only the existing s
   await moveOn(7);
   expect(await world.deliver('job1', true)).toEqual({ status: 'done' });
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', strategy: 'summarize' }]);
-  expect(world.segments).toEqual(expect.arrayContaining(['summary 8-9', 'summary 14-15', 'summary 17-19']));
+  expect(await world.readSegments()).toEqual(expect.arrayContaining(['summary 8-9', 'summary 14-15', 'summary 17-19']));
   expect(summarizer.requests.map(({ range }) => range.from)).toEqual([2, 5, 8, 11, 14, 17]);
 });
 
@@ -365,30 +374,30 @@ it('a compaction pass plans again if another context version goes live that cove
   const world = await openPass();
   for (const child of await world.fanOut()) await world.summarize(child);
   await world.append('u20 a20');
-  world.writeVersion([world.segment('raw', 1, 19)]);
+  await world.writeVersion('raw 1-19');
   await world.deliver('job1', true);
-  expect(world.version).toMatchObject({ number: 2, base: 19, archived: 10 });
+  expect(await world.readVersion()).toMatchObject({ number: 2, base: 19, archived: 10 });
 });
 
 it('a compaction pass plans again if another context version goes live just before its commit', async () => {
-  const change = once(() => world.writeVersion([world.segment('evicted', 1, 1), world.segment('raw', 2, 17)]));
+  const change = once(async () => await world.writeVersion('evicted 1-1', 'raw 2-17'));
   const world: Fixture = await openPass({ wrap: before('passes', 'commitVersion', change) });
   await world.runPass();
-  expect(world.version).toMatchObject({ number: 2, parent: 1, archived: 10 });
+  expect(await world.readVersion()).toMatchObject({ number: 2, parent: 1, archived: 10 });
   expect(world.eventsOf('pass_ended')).toHaveLength(1);
 });
 
 it('a compaction pass fails with code conflict after it has planned again five times', async () => {
   let tries = 0;
-  const change = (): void => {
+  const change = async (): Promise<void> => {
     tries += 1;
-    world.writeVersion([world.segment('raw', 1, 17)]);
+    await world.writeVersion('raw 1-17');
   };
   const world: Fixture = await openPass({ wrap: before('passes', 'commitVersion', change) });
   await world.runPass();
   expect(tries).toBe(5);
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'failed', code: 'conflict' }]);
-  expect(world.db.find(ref)?.pass).toBeUndefined();
+  expect((await world.db.find(ref))?.pass).toBeUndefined();
 });
 
 it('a worker writes nothing more for a compaction pass after a turn took over the pass, whatever the worker was about to store', async () => {
@@ -399,7 +408,7 @@ it('a worker writes nothing more for a compaction pass after a turn took over th
     const world: Fixture = await openPass({ wrap: before('passes', step, takeOver) });
     await world.runPass();
     await world.runPass('job2');
-    expect(world.db.find(ref)?.versions.size, step).toBe(1);
+    expect((await world.db.find(ref))?.versions.size, step).toBe(1);
     expect(outcomesOf(world).toSorted(), step).toEqual(['committed', 'superseded']);
     expect(world.eventsOf('lease_lost'), 'it was taken, not lost').toEqual([]);
   }
@@ -410,7 +419,7 @@ it('a compaction pass ends as superseded, and not as a lost lease, after a resto
     const restore = once(() => restoreStart(world));
     const world: Fixture = await openPass({ wrap: before('passes', step, restore) });
     await world.runPass();
-    expect(world.version, step).toMatchObject({ number: 1, cause: 'restore' });
+    expect(await world.readVersion(), step).toMatchObject({ number: 1, cause: 'restore' });
     expect(outcomesOf(world), step).toEqual(['superseded']);
     expect(world.eventsOf('lease_lost'), step).toEqual([]);
   }
@@ -434,10 +443,10 @@ it('the next owner of a compaction pass that was taken over uses the existing su
   const world = await openPass({ summarizers: [summarizer] });
   for (const child of await world.fanOut()) await world.summarize(child);
   await takeOverPass(world.ports, ref);
-  expect(world.version).toMatchObject({ strategy: 'summarize', archived: 10 });
+  expect(await world.readVersion()).toMatchObject({ strategy: 'summarize', archived: 10 });
   expect(summarizer.requests).toHaveLength(5);
   expect(await world.deliver('job1', true)).toEqual({ status: 'done' });
-  expect(world.db.find(ref)?.versions.size).toBe(1);
+  expect((await world.db.find(ref))?.versions.size).toBe(1);
 });
 
 it.each(['readContext', 'readConversation', 'readLog'] as const)(
@@ -446,7 +455,7 @@ it.each(['readContext', 'readConversation', 'readLog'] as const)(
     const erase = once(async () => void (await world.store.erase(ref)));
     const world: Fixture = await openPass({ wrap: before('contexts', read, erase) });
     expect(await world.deliver()).toEqual({ status: 'done' });
-    expect(world.db.find(ref)).toBeUndefined();
+    expect(await world.db.find(ref)).toBeUndefined();
     expect(world.eventsOf('pass_ended')).toEqual([]);
     expect(world.eventsOf('lease_lost')).toMatchObject([{ what: 'pass', why: 'gone' }]);
   },

@@ -24,7 +24,7 @@ it('a stopping worker releases a compaction pass that hangs, and the next delive
   expect(await delivery).toEqual({ status: 'postponed', delayMs: 0 });
   expect(world.eventsOf('lease_returned')).toMatchObject([{ what: 'pass', isCutOff: true }]);
   expect(world.shutdown.cutOff).toBe(1);
-  expect(world.db.find(ref)?.pass).toMatchObject({ owner: undefined, attempts: 0 });
+  expect((await world.db.find(ref))?.pass).toMatchObject({ owner: undefined, attempts: 0 });
   isStuck = false;
   const claim = await world.store.claimPass(ref, 'next', 'job1', 'w');
   expect(claim).toMatchObject({ status: 'claimed', pass: { attempt: 1 } });
@@ -36,5 +36,5 @@ it('a stopping worker claims no further compaction pass', async () => {
   await world.request('manual');
   world.shutdown.begin(DEADLINE_MS, world.timers);
   expect(await world.deliver()).toEqual({ status: 'postponed', delayMs: 0 });
-  expect(world.db.find(ref)?.pass?.owner).toBeUndefined();
+  expect((await world.db.find(ref))?.pass?.owner).toBeUndefined();
 });

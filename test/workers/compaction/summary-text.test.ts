@@ -33,12 +33,13 @@ async function openRestored(options: FixtureOptions = {}) {
   await world.append('u20 a20 a580 u20 a20');
   await world.request('manual');
   await world.runPass();
-  world.writeVersion([world.segment('raw', 1, 5)]);
+  await world.writeVersion('raw 1-5');
   await world.timers.advance(PASS_LIMITS.summaryTtlMs + 1_000);
   return { world, summarizer };
 }
 
-async function readSummary(world: Fixture, version = world.version?.number ?? 0) {
+async function readSummary(world: Fixture, number?: number) {
+  const version = number ?? (await world.readVersion())?.number;
   const source = await world.store.readContext(ref, { version });
   const item = source && buildContext(source).items.find(({ message }) => message.role === 'summary');
   if (item === undefined) throw new Error('no summary');
@@ -79,7 +80,7 @@ it('two context versions share one stored text if both summarize the same range 
   for (let pass = 1; pass <= 2; pass += 1) {
     await world.request('manual');
     await world.runPass(`job${pass}`);
-    world.writeVersion([world.segment('raw', 1, 5)]);
+    await world.writeVersion('raw 1-5');
   }
-  expect(world.db.find(ref)?.summaries.size).toBe(1);
+  expect((await world.db.find(ref))?.texts.summaries.size).toBe(1);
 });

@@ -56,11 +56,11 @@ async function think(world: Fixture) {
 it('while the model thinks between tool calls, a soft compaction pass changes no context, adds no summarization job, and keeps counts and backoff', async () => {
   const world = await openLoop();
   await think(world);
-  const before = world.db.find(ref)?.backoff;
+  const before = (await world.db.find(ref))?.backoff;
   await world.request('token_threshold');
   expect(await world.deliver()).toEqual({ status: 'done' });
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'thinking', reasons: ['token_threshold'] }]);
-  expect(world.db.find(ref)).toMatchObject({ passed: { head: 0, turns: 0 }, backoff: before });
+  expect(await world.db.find(ref)).toMatchObject({ passed: { head: 0, turns: 0 }, backoff: before });
 });
 
 it('a soft compaction pass that stopped because the model was thinking is requested again at the turn’s end, even after a small answer', async () => {
@@ -75,7 +75,7 @@ it('a soft compaction pass that stopped because the model was thinking is reques
   expect({ reasons, backoff }).toEqual({ reasons: ['token_threshold'], backoff: undefined });
   await world.request(...reasons);
   await world.runPass('job2');
-  expect(world.version).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
+  expect(await world.readVersion()).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
 });
 
 it('a soft compaction pass that stopped because the model was thinking keeps its summaries for the next pass', async () => {
@@ -84,11 +84,11 @@ it('a soft compaction pass that stopped because the model was thinking keeps its
   for (const child of await world.fanOut()) await world.summarize(child);
   await think(world);
   await world.deliver('job1', true);
-  expect(world.version).toBeUndefined();
+  expect(await world.readVersion()).toBeUndefined();
   await world.append('a20');
   await world.request('token_threshold');
   expect(await world.deliver('job2'), 'no job for what was summarized').toEqual({ status: 'done' });
-  expect(world.version).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
+  expect(await world.readVersion()).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
 });
 
 it('a compaction pass compacts while the model thinks between tool calls if a turn starts to wait for the pass at the last moment', async () => {
@@ -110,7 +110,10 @@ it('a compaction pass compacts while the model thinks between tool calls if a tu
   await think(world);
   await world.request('token_threshold');
   await world.runPass();
-  expect(world.version).toMatchObject({ number: 1, reasons: expect.arrayContaining(['manual']) as unknown });
+  expect(await world.readVersion()).toMatchObject({
+    number: 1,
+    reasons: expect.arrayContaining(['manual']) as unknown,
+  });
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
 });
 
@@ -119,5 +122,5 @@ it('a hard compaction pass compacts while the model thinks between tool calls, b
   await think(world);
   await world.request('manual');
   await world.runPass();
-  expect(world.version).toMatchObject({ number: 1 });
+  expect(await world.readVersion()).toMatchObject({ number: 1 });
 });

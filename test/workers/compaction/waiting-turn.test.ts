@@ -92,15 +92,13 @@ it.each(ENDINGS)(
     await world.waitForPass([reason ?? 'manual'], tokens);
     await end(world);
     expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome }]);
-    const { wake, turnRecords } = world.db.find(ref) ?? {};
-    expect(turnRecords?.get('t1')?.waiting).toMatchObject({
-      for: 'compaction',
-      isOver: true,
-      isFulfilled: !['failed', 'no_reason'].includes(outcome),
+    const { wake, head, passed } = (await world.db.find(ref)) ?? {};
+    expect(world.db.hash(world.db.keyspace.turn(ref, 't1'))).toMatchObject({
+      waitFor: 'compaction',
+      waitFulfilled: ['failed', 'no_reason'].includes(outcome) ? '0' : '1',
     });
     expect(world.queue.wakes).toEqual([{ kind: 'turn', wake }]);
-    const countedFrom = outcome === 'no_reason' ? 0 : world.db.find(ref)?.log.length;
-    expect(world.db.find(ref)?.passed.head).toBe(countedFrom);
+    expect(passed?.head).toBe(outcome === 'no_reason' ? 0 : head);
     expect([...world.db.ready.keys()]).toEqual(['t|_|talk']);
   },
 );
@@ -113,7 +111,7 @@ it('the end of a compaction pass wakes no turn if no turn waits for the pass', a
   await world.request('manual');
   world.queue.clear();
   await world.runPass();
-  expect(world.version).toBeDefined();
+  expect(await world.readVersion()).toBeDefined();
   expect(world.queue.wakes).toEqual([]);
 });
 
@@ -133,7 +131,7 @@ it('a turn over the hard limit waits until a compaction pass has its summaries, 
   });
   expect(sizes).toHaveLength(1);
   expect(sizes[0]).toBeLessThanOrEqual(1_000);
-  expect(world.version).toMatchObject({ reasons: ['ratio', 'hard_limit'], strategy: 'summarize' });
+  expect(await world.readVersion()).toMatchObject({ reasons: ['ratio', 'hard_limit'], strategy: 'summarize' });
   expect(world.eventsOf('turn_suspended')).toMatchObject([{ for: 'compaction' }]);
 });
 
@@ -146,8 +144,8 @@ it('a turn over the hard limit gets a smaller context from a compaction worker t
   await turn(ref);
   expect(world.eventsOf('pass_requested')).toMatchObject([{ reasons: ['ratio', 'hard_limit'] }]);
   await world.runPass();
-  expect(world.version).toMatchObject({ reasons: ['ratio', 'hard_limit'], strategy: 'summarize' });
-  expect(world.version?.tokensAfter, 'as the turn will count it').toBeLessThanOrEqual(1_000);
+  expect(await world.readVersion()).toMatchObject({ reasons: ['ratio', 'hard_limit'], strategy: 'summarize' });
+  expect((await world.readVersion())?.tokensAfter, 'as the turn will count it').toBeLessThanOrEqual(1_000);
   await turn(ref);
   expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed' });
 });
@@ -163,9 +161,9 @@ it('a turn over the hard limit takes over a compaction pass that missed the dead
   world.db.advance(TURN_LIMITS.compactionWaitMs + 1);
   await world.turn(ref);
   expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed', answer: { content: 'ok' } });
-  expect(world.version).toMatchObject({ explained: ['summaries_missing'] });
-  expect(world.segments.filter((segment) => segment.startsWith('summary'))).toEqual([]);
-  expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
+  expect(await world.readVersion()).toMatchObject({ explained: ['summaries_missing'] });
+  expect((await world.readSegments()).filter((segment) => segment.startsWith('summary'))).toEqual([]);
+  expect((await world.readVersion())?.tokensAfter).toBeLessThanOrEqual(1_000);
   expect(world.eventsOf('pass_taken_over')).toHaveLength(1);
   expect(summarizer.requests).toEqual([]);
 
@@ -173,7 +171,7 @@ it('a turn over the hard limit takes over a compaction pass that missed the dead
   const [child] = children;
   expect(child && (await world.summarize(child))).toMatchObject({ status: 'ended', outcome: 'superseded' });
   expect(await world.deliver('job1', true)).toEqual({ status: 'done' });
-  expect(world.db.find(ref)?.versions.size).toBe(1);
+  expect((await world.db.find(ref))?.versions.size).toBe(1);
 });
 
 it('a turn over the hard limit is answered even if every worker died that claimed its compaction pass', async () => {
@@ -184,14 +182,15 @@ it('a turn over the hard limit is answered even if every worker died that claime
   for (let claim = 0; claim < PASS_LIMITS.maxAttempts; claim += 1) {
     await world.store.claimPass(ref, `o${claim}`, 'job', `w${claim}`);
     world.db.advance(PASS_LIMITS.leaseMs + 1);
-    const waiting = world.db.find(ref)?.turnRecords.get('t1')?.waiting;
-    if (waiting !== undefined) waiting.until = world.db.now() + TURN_LIMITS.compactionWaitMs;
+    // The turn waits on, so that it does not take the pass over.
+    const until = world.db.now() + TURN_LIMITS.compactionWaitMs;
+    world.db.run('HSET', world.db.keyspace.turn(ref, 't1'), 'waitUntil', until);
   }
   await world.deliver();
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'failed', code: 'poison' }]);
   await drain(world);
   expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed', answer: { content: 'ok' } });
-  expect(world.version).toMatchObject({ strategy: 'summarize' });
+  expect(await world.readVersion()).toMatchObject({ strategy: 'summarize' });
 });
 
 it('a turn that takes over a late compaction pass uses the summaries that came in time', async () => {
@@ -203,9 +202,9 @@ it('a turn that takes over a late compaction pass uses the summaries that came i
   if (child !== undefined) await world.summarize(child);
   world.db.advance(TURN_LIMITS.compactionWaitMs + 1);
   await world.turn(ref);
-  expect(world.segments).toContain('summary 2-3');
-  expect(world.version).toMatchObject({ explained: ['summaries_missing'] });
-  expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
+  expect(await world.readSegments()).toContain('summary 2-3');
+  expect(await world.readVersion()).toMatchObject({ explained: ['summaries_missing'] });
+  expect((await world.readVersion())?.tokensAfter).toBeLessThanOrEqual(1_000);
 });
 
 it('a long turn’s context is compacted several times between its steps, and the log has every step at the end', async () => {
@@ -219,10 +218,10 @@ it('a long turn’s context is compacted several times between its steps, and th
   await world.accept('t1', words(50));
   await drain(world);
   expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed', answer: { content: 'done' } });
-  expect(world.db.find(ref)?.log).toHaveLength(1 + 20 * 2 + 1);
-  expect(world.db.find(ref)?.versions.size).toBeGreaterThanOrEqual(2);
+  expect((await world.db.find(ref))?.log).toHaveLength(1 + 20 * 2 + 1);
+  expect((await world.db.find(ref))?.versions.size).toBeGreaterThanOrEqual(2);
   expect(Math.max(...sizes)).toBeLessThanOrEqual(2_000);
   // The answered user message stays in the context, and each tool call in it has its result.
-  const { segments = [] } = world.version ?? {};
+  const { segments = [] } = (await world.readVersion()) ?? {};
   expect(segments[0]).toMatchObject({ kind: 'raw', from: 1 });
 });

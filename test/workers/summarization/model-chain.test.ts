@@ -196,10 +196,10 @@ it.each(BAD)(
   'when the answer of a summarizing model %s, the log stays unchanged and the summary is by %s',
   async (_, by, decide) => {
     const world = await openWorld(decide);
-    const before = structuredClone(world.db.find(ref)?.log);
+    const before = structuredClone((await world.db.find(ref))?.log);
     await world.runPass();
-    expect(world.db.find(ref)?.log).toEqual(before);
-    expect(world.version).toMatchObject({ number: 1, strategy: 'summarize' });
+    expect((await world.db.find(ref))?.log).toEqual(before);
+    expect(await world.readVersion()).toMatchObject({ number: 1, strategy: 'summarize' });
 
     const source = await world.store.readContext(ref);
     if (source === undefined) throw new Error('no context');

@@ -17,7 +17,7 @@ it('a compaction pass with `scope: prefix` writes one summary that begins with c
   await world.append('u20 a20 u30 a20 u20 a580 u20 a20');
   await world.request('manual');
   await world.runPass();
-  expect(world.segments).toEqual(['summary 1-6', 'raw 7-8']);
+  expect(await world.readSegments()).toEqual(['summary 1-6', 'raw 7-8']);
   const text = await summaryText(world);
   expect(text).toMatch(/^<users>\n1: /);
   expect(text?.match(/^\d+: /gm)).toHaveLength(3);
@@ -26,7 +26,7 @@ it('a compaction pass with `scope: prefix` writes one summary that begins with c
   await world.append('a20 u25 a580 u20 a20');
   await world.request('manual');
   await world.runPass('job2');
-  expect(world.segments).toEqual(['summary 1-11', 'raw 12-13']);
+  expect(await world.readSegments()).toEqual(['summary 1-11', 'raw 12-13']);
   const copied = (await summaryText(world))?.match(/^\d+: /gm) ?? [];
   expect(copied.at(0), 'the first text stays').toBe('1: ');
   expect(copied.slice(-2), 'and the newest').toEqual(['7: ', '10: ']);
@@ -54,8 +54,8 @@ it.each([
     expect(await summaryText(world)).toMatch(/^<users>\n1: {2}word order/);
     expect(summarizer.requests).toHaveLength(1);
     expect(summarizer.requests[0]?.maxTokens).toBeGreaterThanOrEqual(8);
-    expect(world.segments.some((segment) => segment.startsWith('evicted'))).toBe(false);
-    expect(world.version?.explained).toEqual([]);
+    expect((await world.readSegments()).some((segment) => segment.startsWith('evicted'))).toBe(false);
+    expect((await world.readVersion())?.explained).toEqual([]);
   },
 );
 
@@ -86,8 +86,8 @@ it('a compaction pass with `scope: prefix` evicts a range whose token limit is t
       why: 'the sequence has 48 tokens, too few for a smaller summary that keeps a user message',
     },
   ]);
-  expect(world.segments).toEqual(['raw 1-1', 'evicted 2-2', 'raw 3-4']);
-  expect(world.version?.explained).toEqual(['summaries_missing']);
+  expect(await world.readSegments()).toEqual(['raw 1-1', 'evicted 2-2', 'raw 3-4']);
+  expect((await world.readVersion())?.explained).toEqual(['summaries_missing']);
   expect(await world.store.readLog(ref, [{ from: 1, to: 4 }])).toHaveLength(4);
 });
 
@@ -151,13 +151,13 @@ it('a provider’s own compaction items are stored beside the summary text and s
 
 it('the size of a provider’s own compaction is the larger one of the sizes of its items and of its text', async () => {
   const { world } = await openCompacted(250);
-  const [segment] = world.version?.segments ?? [];
+  const [segment] = (await world.readVersion())?.segments ?? [];
   expect(segment?.weight.tokens).toBe(250);
 });
 
 it('a provider’s own compaction is refused if it is not smaller than the messages that it replaces', async () => {
   const { world } = await openCompacted(5_000);
-  expect(world.segments.some((segment) => segment.startsWith('summary'))).toBe(false);
+  expect((await world.readSegments()).some((segment) => segment.startsWith('summary'))).toBe(false);
 });
 
 it('a provider’s own compaction can be compacted again with newer messages any number of times', async () => {
@@ -173,7 +173,7 @@ it('a provider’s own compaction can be compacted again with newer messages any
     [raw],
     [raw],
   ]);
-  expect(world.version?.number).toBe(4);
+  expect((await world.readVersion())?.number).toBe(4);
   const log = await world.store.readLog(ref, [{ from: 1, to: 1 }]);
   expect(log[0]?.message.content).toBe(words(20));
 });

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import { ModelError } from '../../../src/domain/model.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
@@ -130,11 +131,8 @@ it('a summarization job does nothing if its compaction pass ended or was taken o
   const { world, child } = await openChild({ summarizers: [summarizer] });
   await world.store.takeOverPass(ref, 'o', 'p2');
   expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'superseded' });
-  const ended = {
-    outcome: { kind: 'none' },
-    gate: { nothingBelowTokens: 0, gainlessPasses: 0, noGainBelowTokens: 0 },
-  };
-  await world.store.endPass({ conversation: ref, passId: 'p2', owner: 'o' }, { ...ended, wakeTurn: 'w' } as never);
+  const end = { outcome: { kind: 'none' }, backoff: NO_BACKOFF, wakeTurn: 'w' } as const;
+  expect(await world.store.endPass({ conversation: ref, passId: 'p2', owner: 'o' }, end)).toEqual({ status: 'ended' });
   expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'superseded' });
   await world.store.erase(ref);
   expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'superseded' });
@@ -149,7 +147,7 @@ it('a summarization job writes nothing into a conversation that was erased meanw
   await world.store.erase(ref);
   release();
   expect(await running).toEqual({ status: 'ended', outcome: 'superseded' });
-  expect(world.db.find(ref)).toBeUndefined();
+  expect(await world.db.find(ref)).toBeUndefined();
 });
 
 it('a summarization job writes nothing into a conversation that was erased and created again meanwhile', async () => {
@@ -169,7 +167,7 @@ it('a summarization job writes nothing into a conversation that was erased and c
   await world.append(FIVE_SEQUENCES);
   release();
   expect(await running).toEqual({ status: 'ended', outcome: 'superseded' });
-  expect([...(world.db.find(ref)?.summaryRecords.keys() ?? [])]).toEqual([]);
+  expect((await world.db.find(ref))?.summaries).toEqual([]);
 });
 
 it('a summarization job that lost its claim still records its paid summary while its compaction pass is in progress', async () => {
@@ -190,16 +188,16 @@ it('a summarization job returns a failure for an agent that this worker does not
   const world = await Fixture.open({ wrap });
   await world.append(FIVE_SEQUENCES);
   await world.request('manual');
-  const child = { ...knowing.child, passId: world.db.find(ref)?.pass?.passId ?? '' };
+  const child = { ...knowing.child, passId: (await world.db.find(ref))?.pass?.passId ?? '' };
   expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'failed' });
-  expect(world.db.find(ref)?.summaryRecords.size).toBe(0);
+  expect((await world.db.find(ref))?.summaries).toEqual([]);
 });
 
 it('a summarization job whose summarizer throws fails and releases its claim, so that the next attempt asks the summarizer again', async () => {
   const opened = await openChild({ summarizers: [throwing(), brief()] });
   const { world, child } = opened;
   await expect(world.summarize(child)).rejects.toThrow('overloaded');
-  expect(world.db.find(ref)?.summaryRecords.size).toBe(0);
+  expect((await world.db.find(ref))?.summaries).toEqual([]);
   expect(world.eventsOf('summary_ended')).toEqual([]);
   expect(world.timers.pending).toBe(0);
 });
@@ -217,7 +215,7 @@ it('a summarization job whose only summarizer throws on the last attempt ends as
   const { world, child } = opened;
   expect(await world.summarize(child, true)).toEqual({ status: 'ended', outcome: 'failed' });
   expect(await readRecord(opened), 'a failure is no refusal').toBeUndefined();
-  expect(world.db.find(ref)?.summaryRecords.size).toBe(0);
+  expect((await world.db.find(ref))?.summaries).toEqual([]);
   world.summarizers = [brief()];
   expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
 });
@@ -248,7 +246,7 @@ it('a provider’s rate limit delays a summarization job until the limit ends, a
   const retryAt = world.timers.now() + PASS_LIMITS.parkMs / 2;
   world.summarizers = [limited(retryAt), brief()];
   expect(await world.summarize(child)).toEqual({ status: 'limited', retryAt });
-  expect(world.db.find(ref)?.summaryRecords.size).toBe(0);
+  expect((await world.db.find(ref))?.summaries).toEqual([]);
   expect(world.eventsOf('summary_ended')).toEqual([]);
   expect(world.eventsOf('worker_failed')).toEqual([]);
   expect(world.timers.pending).toBe(0);

@@ -23,20 +23,21 @@ async function openQueued(kind: 'turn' | 'pass', options: FixtureOptions = {}): 
   return world;
 }
 
-function recordedWake(world: Fixture, kind: 'turn' | 'pass'): string | undefined {
-  return kind === 'turn' ? world.db.find(ref)?.wake : world.db.find(ref)?.pass?.wake;
+async function recordedWake(world: Fixture, kind: 'turn' | 'pass'): Promise<string | undefined> {
+  const { wake, pass } = (await world.db.find(ref)) ?? {};
+  return kind === 'turn' ? wake : pass?.wake;
 }
 
 describe.each(['turn', 'pass'] as const)('the sweeper and the wake (queue job) of a %s', (kind) => {
   it(`the sweeper adds a wake of a ${kind} again if the queue has lost it`, async () => {
     const world = await openQueued(kind);
-    const first = recordedWake(world, kind);
+    const first = await recordedWake(world, kind);
     world.queue.clear();
     expect(await world.sweeper.sweepOnce(), 'not before it could have arrived').toBe(0);
     world.db.advance(GRACE_MS);
     expect(await world.sweeper.sweepOnce()).toBe(1);
-    expect(world.queue.wakes).toEqual([{ kind, wake: recordedWake(world, kind) }]);
-    expect(recordedWake(world, kind), 'a fresh one: an id that is used again would do nothing').not.toBe(first);
+    expect(world.queue.wakes).toEqual([{ kind, wake: await recordedWake(world, kind) }]);
+    expect(await recordedWake(world, kind), 'a fresh one: an id that is used again would do nothing').not.toBe(first);
     for (let sweep = 0; sweep < 20; sweep += 1) {
       world.db.advance(GRACE_MS);
       await world.sweeper.sweepOnce();
@@ -140,8 +141,8 @@ it('the sweeper moves a scheduled turn to the mailbox when it is due, and wakes 
   expect(await world.sweeper.sweepOnce()).toBe(0);
   world.db.advance(60_000);
   expect(await world.sweeper.sweepOnce()).toBe(1);
-  expect(world.db.find(ref)?.mailbox).toEqual(['t1', 't2']);
-  expect(world.queue.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
+  expect((await world.db.find(ref))?.mailbox).toEqual(['t1', 't2']);
+  expect(world.queue.wakes).toEqual([{ kind: 'turn', wake: (await world.db.find(ref))?.wake }]);
   await world.turn(ref);
   expect(await world.store.readTurn(ref, 't2')).toMatchObject({ state: 'completed' });
 });
@@ -150,13 +151,13 @@ it('the sweeper wakes a compaction pass whose worker died, although the conversa
   const world = await openQueued('pass');
   world.queue.take();
   await world.store.claimPass(ref, 'dead', 'job', 'w');
-  expect(world.db.find(ref)?.mailbox).toEqual([]);
+  expect((await world.db.find(ref))?.mailbox).toEqual([]);
   world.db.advance(PASS_LIMITS.leaseMs);
   expect(await world.sweeper.sweepOnce()).toBe(1);
   const job = world.queue.take();
   if (job?.kind !== 'pass') throw new Error('no pass was woken');
   await world.runPass(job.id);
-  expect(world.version).toMatchObject({ strategy: 'summarize' });
+  expect(await world.readVersion()).toMatchObject({ strategy: 'summarize' });
   expect([...world.db.ready.keys()]).toEqual([]);
 });
 
@@ -181,7 +182,7 @@ it('the sweeper erases an idle conversation at the end of its idle TTL, and repo
   expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed' });
   world.db.advance(SWEEP_MS);
   expect(await world.sweeper.sweepOnce(), 'nobody is woken for it').toBe(0);
-  expect(world.db.find(ref)).toBeUndefined();
+  expect(await world.db.find(ref)).toBeUndefined();
   expect([...world.db.ready.keys()]).toEqual([]);
   world.db.advance(HOUR_MS);
   await world.sweeper.sweepOnce();
@@ -197,27 +198,27 @@ it('the sweeper erases no idle conversation whose compaction pass waits for appr
   const job = world.queue.take();
   if (job?.kind !== 'pass') throw new Error('no pass was woken');
   await world.runPass(job.id);
-  expect(world.db.find(ref)?.pass?.review).toBeDefined();
+  expect(await world.store.readProposal(ref)).toBeDefined();
   await world.accept('t1', 'hello');
   await world.turn(ref);
   world.queue.clear();
   for (let looks = 0; looks < 2; looks += 1) {
     world.db.advance(HOUR_MS);
     await world.sweeper.sweepOnce();
-    expect(world.db.find(ref)).toBeDefined();
+    expect(await world.db.find(ref)).toBeDefined();
   }
   world.db.advance(HOUR_MS);
   expect(await world.sweeper.sweepOnce(), 'the proposal has expired').toBe(1);
   const wake = world.queue.take();
   if (wake?.kind !== 'pass') throw new Error('no pass was woken');
   await world.runPass(wake.id);
-  expect(world.db.find(ref)?.pass).toBeUndefined();
+  expect((await world.db.find(ref))?.pass).toBeUndefined();
   world.db.advance(HOUR_MS - SWEEP_MS);
   await world.sweeper.sweepOnce();
-  expect(world.db.find(ref)).toBeDefined();
+  expect(await world.db.find(ref)).toBeDefined();
   world.db.advance(SWEEP_MS);
   await world.sweeper.sweepOnce();
-  expect(world.db.find(ref)).toBeUndefined();
+  expect(await world.db.find(ref)).toBeUndefined();
 });
 
 /** Wraps the erase port: calls it, and changes the answer that the sweeper gets. */
@@ -278,7 +279,7 @@ it('the sweeper that completes the erase of an idle conversation reports the num
   let calls = 0;
   const world: Fixture = await Fixture.open(
     withExpire(async (_, conversation, owner) => {
-      world.db.ready.set(idleMember(conversation), world.db.now() + GRACE_MS);
+      world.db.run('ZADD', world.db.keyspace.idle(0), world.db.now() + GRACE_MS, idleMember(conversation));
       owners.add(owner);
       calls += 1;
       return answers[calls - 1] ?? { status: 'kept' };

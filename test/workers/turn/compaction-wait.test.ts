@@ -52,7 +52,7 @@ it('a turn over a soft threshold requests one compaction pass and continues with
   await world.deliver();
   expect(model.callCount).toBe(4);
   expect(world.passRequests).toMatchObject([{ reasons: ['ratio'] }]);
-  const { pass } = world.db.find(ref) ?? {};
+  const { pass } = (await world.db.find(ref)) ?? {};
   expect(world.wakes).toEqual([{ kind: 'pass', wake: pass?.wake }]);
   expect(world.eventsOf('pass_requested')).toMatchObject([
     { passId: pass?.passId, reasons: ['ratio'], isJoined: false },
@@ -166,10 +166,10 @@ it('a turn whose wait for a compaction pass reached its deadline takes over that
   await world.deliver();
   expect(world.takeovers).toBe(0);
   await world.timers.advance(1);
-  const passId = world.db.find(ref)?.pass?.passId;
+  const passId = (await world.db.find(ref))?.pass?.passId;
   await world.deliver();
   expect(world.takeovers).toBe(1);
-  expect(world.db.find(ref)?.pass?.passId).not.toBe(passId);
+  expect((await world.db.find(ref))?.pass?.passId).not.toBe(passId);
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
   expect(world.eventsOf('turn_claimed').map(({ suspended }) => suspended)).toEqual([
     undefined,
@@ -197,7 +197,7 @@ it('a turn over the hard limit adds its reason to the open soft compaction pass 
   await world.accept('t2', words(1_900));
   await world.deliver();
   expect(world.eventsOf('pass_requested')).toMatchObject([{ isJoined: false }, { isJoined: true }]);
-  expect(world.db.find(ref)?.pass?.reasons).toContain('hard_limit');
+  expect((await world.db.find(ref))?.pass?.reasons).toContain('hard_limit');
   expect(world.wakes).toHaveLength(1);
   await world.endPass(1);
   await world.deliver();
@@ -265,7 +265,7 @@ it('a turn takes over the open compaction pass if the pass that it waited for en
   await world.ports.passes.requestPass({ conversation: ref, reasons: ['ratio'], passId: 'another', wake: 'w' });
   await world.deliver();
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-  expect(world.db.find(ref)?.pass).toBeUndefined();
+  expect((await world.db.find(ref))?.pass).toBeUndefined();
 });
 
 it('a turn waits for three compaction passes that end undecided about the context’s size, and then compacts the context itself', async () => {

@@ -116,7 +116,7 @@ it.each(['before', 'after'] as const)(
   async (when) => {
     const reference = await play(0, 'before');
     expect(reference.hasCrashed).toBe(false);
-    const expected = normalize(reference.world.log);
+    const expected = normalize(await reference.world.readLog());
     expect(expected).toHaveLength(6);
     const waits = reference.world.eventsOf('turn_suspended').map((event) => event.for);
     expect(waits).toEqual(['approval', 'tools', 'compaction']);
@@ -125,8 +125,8 @@ it.each(['before', 'after'] as const)(
       const { world, hasCrashed } = await play(at, when);
       if (!hasCrashed) break;
       const label = `death ${when} await ${at}`;
-      expect(normalize(world.log), label).toEqual(expected);
-      const results = world.log.filter(({ role }) => role === 'tool').map(({ toolCallId }) => toolCallId);
+      expect(normalize(await world.readLog()), label).toEqual(expected);
+      const results = (await world.readLog()).filter(({ role }) => role === 'tool').map(({ toolCallId }) => toolCallId);
       expect(new Set(results).size, `${label}: each call answered once`).toBe(results.length);
       expect(await world.view('t1'), label).toMatchObject({ state: 'completed' });
       expect(await world.countTimers(), label).toBe(0);

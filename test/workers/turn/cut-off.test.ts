@@ -48,7 +48,10 @@ it.each(ENDS)(
     await world.accept('t1', 'Tell me.');
     await world.deliver();
     expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'Half an ans', end } });
-    expect(world.db.find(ref)?.turnRecords.get('t1')?.steps.get('model-1')).toMatchObject({ status: 'done', end });
+    expect((await world.store.readSteps(ref, 't1'))?.steps.get('model-1')).toMatchObject({
+      status: 'done',
+      end,
+    });
   },
 );
 
@@ -82,6 +85,6 @@ it('the next worker asks the model again if a cut-off answer could not be settle
   await world.timers.advance(8_000);
   await world.deliver();
   expect(model.callCount).toBe(2);
-  expect(world.log).toHaveLength(2);
+  expect(await world.readLog()).toHaveLength(2);
   expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { end: 'cut_off' } });
 });

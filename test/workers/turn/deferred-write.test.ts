@@ -156,7 +156,7 @@ it('a turn repeats its request for a compaction pass while a full Redis refuses 
   await world.accept('t0', ' word'.repeat(1_950));
   await deliverWhileFull(asking, 'requestPass');
   expect(await world.view('t0')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
-  expect(world.db.find(ref)?.pass?.reasons).toContain('hard_limit');
+  expect((await world.db.find(ref))?.pass?.reasons).toContain('hard_limit');
 });
 
 it('each store write that workers repeat while Redis is full has its own name in metrics', () => {

@@ -14,12 +14,6 @@ import { noTracing } from '../../../src/domain/ports/tracing.ts';
 import type { PieceBatch } from '../../../src/domain/ports/turn-streams.ts';
 import type { TurnView } from '../../../src/domain/turn.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
-import { openMemoryContextStore } from '../../../src/memory-store/context-store.ts';
-import { MemoryDatabase } from '../../../src/memory-store/database.ts';
-import { openMemoryPassStore } from '../../../src/memory-store/pass-store.ts';
-import { openMemoryStreamStore } from '../../../src/memory-store/stream-store.ts';
-import { openMemorySummaryStore } from '../../../src/memory-store/summary-store.ts';
-import { openMemoryTurnStore } from '../../../src/memory-store/turn-store.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { recountContext } from '../../../src/workers/compaction/recount.ts';
 import { type PreparedAgent, prepareAgent } from '../../../src/workers/prepared-agent.ts';
@@ -27,6 +21,7 @@ import { Shutdown } from '../../../src/workers/shutdown.ts';
 import { SoloLock } from '../../../src/workers/solo-lock.ts';
 import { TurnDelivery } from '../../../src/workers/turn/turn-delivery.ts';
 import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
+import { TestDatabase } from '../../store/test-database.ts';
 import { ManualTimers, settleTasks } from './manual-timers.ts';
 
 export const ref: ConversationRef = { tenant: '_', id: 'talk' };
@@ -47,12 +42,11 @@ export interface FixtureOptions {
   readonly wrap?: (ports: TurnPorts) => TurnPorts;
 }
 
-/** A turn worker over stores in memory. The test controls time, wakes and events. */
+/** A turn worker over a store in this process. The test controls time, wakes and events. */
 export class Fixture {
-  readonly timers = new ManualTimers();
-  readonly db = new MemoryDatabase(() => this.timers.now());
-  readonly store = openMemoryTurnStore(this.db);
-  readonly #passes = openMemoryPassStore(this.db);
+  readonly timers: ManualTimers;
+  readonly db: TestDatabase;
+  readonly store: TestDatabase['store'];
   readonly events: WorkerEvent[] = [];
   readonly shutdown = new Shutdown();
   readonly solo = new SoloLock();
@@ -63,28 +57,31 @@ export class Fixture {
   recounts = 0;
   /** Token counts of providers that the worker reported for calibration. */
   readonly observed: { readonly model: string; readonly providerTokens: number; readonly counted: number }[] = [];
-  readonly streams = openMemoryStreamStore(this.db);
   /** Batches of pieces that the worker sent. */
   readonly batches: PieceBatch[] = [];
   readonly ports: TurnPorts;
   #ids = 0;
 
-  private constructor(agent: PreparedAgent, options: FixtureOptions) {
+  private constructor(agent: PreparedAgent, options: FixtureOptions, timers: ManualTimers, db: TestDatabase) {
     const { settings, wrap = (ports) => ports } = options;
+    const { store } = db;
+    this.timers = timers;
+    this.db = db;
+    this.store = store;
     this.agent = agent;
     this.ports = wrap({
-      turns: this.store,
-      contexts: openMemoryContextStore(this.db),
+      turns: store,
+      contexts: store,
       passes: {
         requestPass: async (request) => {
           this.passRequests.push(request);
-          return this.#passes.requestPass(request);
+          return store.requestPass(request);
         },
       },
       takeover: {
         settleNow: async () => {
           this.takeovers += 1;
-          const claim = await this.#passes.takeOverPass(ref, this.nextId(), this.nextId());
+          const claim = await store.takeOverPass(ref, this.nextId(), this.nextId());
           if (claim.status !== 'claimed') return { status: 'none_open' };
           const outcome = await this.#endClaimed(claim.pass.lease, options.takeoverKeeps);
           return { status: 'ended', outcome };
@@ -92,16 +89,15 @@ export class Fixture {
         recount: async (conversation, asked) => {
           this.recounts += 1;
           const { agents } = this.ports;
-          const contexts = openMemoryContextStore(this.db);
-          const summaries = openMemorySummaryStore(this.db);
-          return await recountContext({ contexts, summaries, agents }, conversation, asked);
+          return await recountContext({ contexts: store, summaries: store, agents }, conversation, asked);
         },
       },
       streams: {
-        isFollowed: (conversation, turn) => this.streams.isFollowed(conversation, turn),
+        // The store gathers the questions of 20 ms, by a timer that no test controls.
+        isFollowed: async (conversation, turn) => db.run('EXISTS', db.keyspace.stream(conversation, turn)) === 1,
         appendPieces: async (lease, batch) => {
           this.batches.push(batch);
-          return await this.streams.appendPieces(lease, batch);
+          return await store.appendPieces(lease, batch);
         },
       },
       wakes: {
@@ -140,7 +136,9 @@ export class Fixture {
       ...(toolResultMaxTokens !== undefined && { toolResultMaxTokens }),
       ...(recall !== undefined && { recall }),
     };
-    return new Fixture(await prepareAgent(agent, {}, { loadCounter: loadTokenCounter }), options);
+    const prepared = await prepareAgent(agent, {}, { loadCounter: loadTokenCounter });
+    const timers = new ManualTimers();
+    return new Fixture(prepared, options, timers, await TestDatabase.open(timers));
   }
 
   nextId(): string {
@@ -179,8 +177,8 @@ export class Fixture {
     return this.store.readTurn(ref, turn);
   }
 
-  get log(): Message[] {
-    return this.db.find(ref)?.log.map(({ message }) => message) ?? [];
+  async readLog(): Promise<Message[]> {
+    return (await this.db.find(ref))?.log.map(({ message }) => message) ?? [];
   }
 
   eventsOf<Type extends WorkerEvent['type']>(type: Type): Extract<WorkerEvent, { type: Type }>[] {
@@ -192,18 +190,18 @@ export class Fixture {
    * messages.
    */
   async endPass(keep?: number): Promise<void> {
-    const claim = await this.#passes.claimPass(ref, this.nextId(), 'job', this.nextId());
+    const claim = await this.store.claimPass(ref, this.nextId(), 'job', this.nextId());
     if (claim.status === 'claimed') await this.#endClaimed(claim.pass.lease, keep);
   }
 
   async #endClaimed(lease: PassLease, keep?: number): Promise<PassOutcome['kind']> {
     const end = { backoff: NO_BACKOFF, wakeTurn: this.nextId() };
     if (keep === undefined) {
-      await this.#passes.endPass(lease, { ...end, outcome: { kind: 'none' } });
+      await this.store.endPass(lease, { ...end, outcome: { kind: 'none' } });
       return 'none';
     }
-    const version = this.#evictAllBut(keep);
-    await this.#passes.commitVersion(lease, {
+    const version = await this.#evictAllBut(keep);
+    await this.store.commitVersion(lease, {
       ...end,
       outcome: { kind: 'committed', version: version.number },
       expectedVersion: version.number - 1,
@@ -217,10 +215,10 @@ export class Fixture {
 
   /** Ends the open compaction pass as failed, so that it decides nothing about the context's size. */
   async failPass(): Promise<void> {
-    const claim = await this.#passes.claimPass(ref, this.nextId(), 'job', this.nextId());
+    const claim = await this.store.claimPass(ref, this.nextId(), 'job', this.nextId());
     if (claim.status !== 'claimed') throw new Error(`no pass is open: ${claim.status}`);
     const outcome = { kind: 'failed', code: 'poison' } as const;
-    await this.#passes.endPass(claim.pass.lease, { backoff: NO_BACKOFF, wakeTurn: this.nextId(), outcome });
+    await this.store.endPass(claim.pass.lease, { backoff: NO_BACKOFF, wakeTurn: this.nextId(), outcome });
   }
 
   /** Number of timers that still run after all work has ended. A delivery that ended must leave none. */
@@ -229,8 +227,9 @@ export class Fixture {
     return this.timers.pending;
   }
 
-  #evictAllBut(keep: number): Version {
-    const { log = [], version = 0 } = this.db.find(ref) ?? {};
+  async #evictAllBut(keep: number): Promise<Version> {
+    const { log = [], size } = (await this.db.find(ref)) ?? {};
+    const version = size?.version ?? 0;
     const base = log.length - keep;
     const segment: Segment = { kind: 'evicted', from: 1, to: base, weight: NO_WEIGHT };
     const { total: baseTotal = NO_WEIGHT } = log[base - 1] ?? {};

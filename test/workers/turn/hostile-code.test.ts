@@ -44,7 +44,7 @@ it.each(HOSTILE_THROWN)('a turn answers a tool call with an error when the tool 
   const { world, view } = await answerWith(callOnce(), [tool(run)]);
   expect(view).toMatchObject({ state: 'completed', answer: { content: 'done' } });
   expect(runs).toBe(1);
-  const result = world.log.find(({ role }) => role === 'tool');
+  const result = (await world.readLog()).find(({ role }) => role === 'tool');
   expect(result).toMatchObject({ isError: true, content: expect.stringMatching(/^failed: /) });
   expect(result?.content.length).toBeLessThan(20_000);
 });
@@ -54,7 +54,7 @@ it.each(HOSTILE_JSON.filter(([name]) => name !== '5 MB'))(
   async (_, make) => {
     const { world, view } = await answerWith(callOnce(), [tool(async () => ({ content: make() }))]);
     expect(view).toMatchObject({ state: 'completed' });
-    expect(world.log.find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
+    expect((await world.readLog()).find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
   },
 );
 
@@ -63,7 +63,7 @@ it.each([...HOSTILE_JSON, ...HOSTILE_BYTES])(
   async (_, make) => {
     const { world, view } = await answerWith(callOnce(), [tool(async () => ({ rows: [make()] }))]);
     expect(view).toMatchObject({ state: 'completed' });
-    expect(world.log.find(({ role }) => role === 'tool')).toMatchObject({
+    expect((await world.readLog()).find(({ role }) => role === 'tool')).toMatchObject({
       isError: true,
       content: expect.stringMatching(/^invalid_result: result/) as string,
     });
@@ -73,7 +73,7 @@ it.each([...HOSTILE_JSON, ...HOSTILE_BYTES])(
 it('a model can read 20,000 rows of an object that a tool returned', async () => {
   const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, a: 1, b: 2, c: 3, d: 4 }));
   const { world } = await answerWith(callOnce(), [tool(async () => rows)]);
-  expect(world.log.find(({ role }) => role === 'tool')?.isError).toBeUndefined();
+  expect((await world.readLog()).find(({ role }) => role === 'tool')?.isError).toBeUndefined();
 });
 
 it.each(HOSTILE_THROWN)(
@@ -93,7 +93,7 @@ it.each<[string, unknown]>([
 ])('a turn answers a tool call with an error when the tool returns %s', async (_, value) => {
   const { world, view } = await answerWith(callOnce(), [tool(async () => value)]);
   expect(view).toMatchObject({ state: 'completed' });
-  expect(world.log.find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
+  expect((await world.readLog()).find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
 });
 
 it.each(HOSTILE_THROWN)('a worker fails a turn as model_failed when its model throws %s', async (_, make) => {
@@ -113,7 +113,7 @@ it.each(HOSTILE_JSON)(
       failure: { code: 'model_failed', message: expect.stringMatching(/: answer\.raw/) },
     });
     expect(view?.failure?.message).not.toContain('secret');
-    expect(world.log, 'nothing of the answer is in the log').toHaveLength(1);
+    expect(await world.readLog(), 'nothing of the answer is in the log').toHaveLength(1);
   },
 );
 
@@ -213,5 +213,5 @@ it('a worker ignores a model’s reported token count that is impossible for the
   const usage = { inputTotal: 1e300, output: 1.5, outputKept: 5n as unknown as number };
   const { world } = await answerWith({ profile, generate: async () => ({ content: 'a', toolCalls: [], usage }) });
   expect(world.eventsOf('model_called')[0]).not.toHaveProperty('inputTokens');
-  expect(world.db.find(ref)?.anchor).toBeUndefined();
+  expect((await world.db.find(ref))?.size.anchor).toBeUndefined();
 });

@@ -2,16 +2,15 @@ import { expect, it } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { readQuery } from '../../../src/domain/recall/recall-query.ts';
 import type { SeqRange } from '../../../src/domain/version.ts';
-import { openMemoryContextStore } from '../../../src/memory-store/context-store.ts';
-import { MemoryDatabase } from '../../../src/memory-store/database.ts';
 import { LineIndexes } from '../../../src/workers/turn/line-indexes.ts';
+import { TestDatabase } from '../../store/test-database.ts';
 
 const { signal } = new AbortController();
 
 /** A store whose reads are recorded, and that writes each message a millisecond after the last. */
-function openLogs(maxBytes?: number) {
+async function openLogs(maxBytes?: number) {
   let now = 0;
-  const store = openMemoryContextStore(new MemoryDatabase(() => now));
+  const { store } = await TestDatabase.open({ now: () => now });
   const reads: string[] = [];
   const hooks: { onRead?: (read: string) => void } = {};
   const contexts = {
@@ -48,7 +47,7 @@ function openLogs(maxBytes?: number) {
 }
 
 it('the index of a conversation is kept between searches, and reads only messages that are new', async () => {
-  const { append, search, reads } = openLogs();
+  const { append, search, reads } = await openLogs();
   await append('a', 'heron', 'fox');
   expect(await search('a', 'heron')).toEqual([1]);
   await append('a', 'a heron');
@@ -58,7 +57,7 @@ it('the index of a conversation is kept between searches, and reads only message
 });
 
 it('the index of an erased conversation is not used for one that was created again under its id', async () => {
-  const { append, search, erase } = openLogs();
+  const { append, search, erase } = await openLogs();
   await append('a', 'heron', 'fox', 'owl');
   expect(await search('a', 'heron')).toEqual([1]);
   await erase('a');
@@ -71,7 +70,7 @@ it('the index of an erased conversation is not used for one that was created aga
 });
 
 it('parallel searches of one conversation build its index once', async () => {
-  const { append, search, reads } = openLogs();
+  const { append, search, reads } = await openLogs();
   await append('a', ...Array.from({ length: 40 }, (_, at) => `heron ${at}`));
   const found = await Promise.all(['heron 1', 'heron 2', 'heron 3'].map((query) => search('a', query)));
   expect(found.map(([best]) => best)).toEqual([2, 3, 4]);
@@ -79,7 +78,7 @@ it('parallel searches of one conversation build its index once', async () => {
 });
 
 it('a search that is stopped leaves an index that the next search completes', async () => {
-  const { append, search, reads, hooks } = openLogs();
+  const { append, search, reads, hooks } = await openLogs();
   await append('a', ...Array.from({ length: 40 }, (_, at) => `heron ${at}`));
   const stop = new AbortController();
   hooks.onRead = (read) => read === 'a 5-20' && stop.abort(new Error('lost'));
@@ -91,10 +90,10 @@ it('a search that is stopped leaves an index that the next search completes', as
 });
 
 it('the indexes that were not used for longest are dropped once all have more bytes than their limit', async () => {
-  const one = openLogs();
+  const one = await openLogs();
   await one.append('a', 'heron');
   await one.search('a', 'heron');
-  const { append, search, reads, indexes } = openLogs(Math.ceil(2.5 * one.indexes.bytes));
+  const { append, search, reads, indexes } = await openLogs(Math.ceil(2.5 * one.indexes.bytes));
   for (const id of ['a', 'b', 'c']) await append(id, 'heron');
   for (const id of ['a', 'b', 'a', 'c', 'a', 'b']) expect(await search(id, 'heron')).toEqual([1]);
   expect(reads).toEqual(['a 1-1', 'b 1-1', 'a 1-1', 'c 1-1', 'a 1-1', 'b 1-1']);
@@ -102,7 +101,7 @@ it('the indexes that were not used for longest are dropped once all have more by
 });
 
 it('a log that is too large for an index is searched from a later message on', async () => {
-  const { append, search } = openLogs(300_000);
+  const { append, search } = await openLogs(300_000);
   const words = (from: number) => Array.from({ length: 200 }, (_, at) => `word${from}x${at}`).join(' ');
   await append('a', ...Array.from({ length: 300 }, (_, at) => words(at + 1)));
   expect(await search('a', 'word2x7')).toEqual([]);

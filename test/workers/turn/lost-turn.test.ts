@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defineTool, type Tool } from '../../../src/domain/agent.ts';
 import { TurnfoldError } from '../../../src/domain/errors.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
+import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
 import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { Fixture, ref } from './fixture.ts';
@@ -10,9 +11,7 @@ import { settleTasks } from './manual-timers.ts';
 
 /** Another worker takes over the conversation, as after a freeze of this one. */
 async function takeOver(world: Fixture): Promise<void> {
-  const conversation = world.db.find(ref);
-  if (conversation === undefined) throw new Error('no conversation');
-  conversation.leaseUntil = 0;
+  world.db.advance(TURN_LIMITS.leaseMs + 1);
   await world.store.claim(ref, 'another', 'w');
 }
 
@@ -76,7 +75,7 @@ it('a worker that lost a turn’s lease aborts the model call at the next heartb
   expect(guard.writes).toEqual([]);
   expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'lost' }]);
   expect(world.eventsOf('lease_lost')).toMatchObject([{ what: 'turn', turn: 't1', why: 'fenced' }]);
-  expect(world.log).toHaveLength(1);
+  expect(await world.readLog()).toHaveLength(1);
   expect(await world.countTimers()).toBe(0);
 });
 
@@ -102,7 +101,7 @@ it('a worker that cannot record a tool result because it lost the lease aborts t
   gate.resolve('too late');
   expect(await delivered).toBe('lost');
   expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
-  expect(world.log).toHaveLength(2);
+  expect(await world.readLog()).toHaveLength(2);
   expect(await world.countTimers()).toBe(0);
 });
 
@@ -139,8 +138,7 @@ it('a delivered turn job ends without an error when its conversation is erased',
   await world.accept('t1', 'Hi');
   const delivered = world.deliver();
   await settleTasks();
-  world.db.markGone(ref);
-  world.db.remove(ref);
+  await world.store.erase(ref);
   gate.resolve({ content: 'to nobody' });
   expect(await delivered).toBe('lost');
   expect(world.eventsOf('lease_lost')).toMatchObject([{ why: 'gone' }]);
@@ -157,7 +155,7 @@ it('the answer of a model call is dropped if the turn was canceled during the ca
   gate.resolve({ content: 'too late' });
   expect(await delivered).toBe('lost');
   expect(await world.view('t1')).toMatchObject({ state: 'canceled' });
-  expect(world.log).toHaveLength(1);
+  expect(await world.readLog()).toHaveLength(1);
   expect(world.eventsOf('lease_lost')).toMatchObject([{ what: 'turn', turn: 't1', why: 'canceled' }]);
   expect(world.eventsOf('turn_settled')).toEqual([]);
 });

@@ -5,7 +5,10 @@ interface Entry {
   readonly call: () => void;
 }
 
-/** Lets started tasks run until each waits for a timer or for I/O. */
+/**
+ * Lets started tasks run until each waits for a timer or for I/O. The in-process Redis answers without either, so calls of its
+ * store end in between.
+ */
 export async function settleTasks(): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
     await new Promise((resolve) => {

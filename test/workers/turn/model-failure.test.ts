@@ -79,7 +79,7 @@ it('a turn survives four rate limits (429) in a row, waits up to twice as long e
     const { waiting, state } = (await world.view('t1')) ?? {};
     expect({ state, ...waiting }).toMatchObject({ state: 'waiting', for: 'retry', step: 'model-1' });
     expect(waiting?.until).toBeLessThanOrEqual(world.timers.now() + backoffMs);
-    expect(world.db.find(ref)?.owner).toBeUndefined();
+    expect((await world.db.find(ref))?.owner).toBeUndefined();
     await world.timers.advance(backoffMs);
   }
   await world.deliver();
@@ -224,6 +224,6 @@ it.each([
     await world.deliver();
     const { failure } = (await world.view('t1')) ?? {};
     expect(failure).toMatchObject({ code: 'model_failed', message: expect.stringContaining(field) });
-    expect(world.log).toHaveLength(1);
+    expect(await world.readLog()).toHaveLength(1);
   },
 );

@@ -254,18 +254,24 @@ async function* piecesOf(...pieces: readonly string[]): AsyncGenerator<string> {
 /** Delivers a turn, and reads it after each batch of pieces and at its end, as a client does. */
 async function readTurn(world: Fixture): Promise<Omit<TurnPart, 'id'>[]> {
   await world.accept('t1', 'hello');
-  await world.streams.followTurn(ref, 't1');
+  await world.store.followTurn(ref, 't1');
   const assembler = new PartAssembler();
   const parts: TurnPart[] = [];
   const read = async (): Promise<void> => {
-    const page = await world.streams.readStream({ conversation: ref, turn: 't1', ...assembler.place });
+    const page = await world.store.readStream({ conversation: ref, turn: 't1', ...assembler.place });
     if (page !== undefined) parts.push(...assembler.read(page).parts);
   };
-  const reads: Promise<void>[] = [];
-  const stop = world.streams.listen(ref, 't1', () => void reads.push(read()));
+  const { promise: isSubscribed, resolve: subscribe } = Promise.withResolvers<void>();
+  // A read begins where the one before it has ended.
+  let reads = Promise.resolve();
+  const stop = world.store.listen(ref, 't1', () => {
+    reads = reads.then(read);
+    subscribe();
+  });
+  await isSubscribed;
   await world.deliver();
   stop();
-  await Promise.all(reads);
+  await reads;
   await read();
   return [...parts, ...assembler.end()].map(({ id: _, ...part }) => part);
 }

@@ -32,7 +32,7 @@ it('a provider’s token count is used even if it counts pictures much lower tha
   await world.acceptMessage('t1', { role: 'user', content: 'What are these?', parts });
   await world.deliver();
   expect(world.eventsOf('model_called')[0]?.tokens).toBeGreaterThan(pictures * PICTURE_TOKENS);
-  expect(world.db.find(ref)?.anchor).toMatchObject({ seq: 2, tokens: inputTotal + 7 });
+  expect((await world.db.find(ref))?.size.anchor).toMatchObject({ seq: 2, tokens: inputTotal + 7 });
 });
 
 const hole = undefined as unknown as number;
@@ -47,7 +47,7 @@ const NO_COUNTS: readonly (readonly [what: string, usage: ModelUsage])[] = [
 it.each(NO_COUNTS)('turnfold uses its own token count if the provider counted %s', async (_, usage) => {
   const { world, second } = await askTwice(usage);
   expect(second?.tokens).toBeGreaterThan(2 * WORDS);
-  expect(world.db.find(ref)?.anchor).toBeUndefined();
+  expect((await world.db.find(ref))?.size.anchor).toBeUndefined();
 });
 
 it.each(NO_COUNTS.slice(1, 4))(
@@ -65,7 +65,7 @@ it('a provider’s token count is used if it is at least half of turnfold’s ow
   expect(second?.tokens).toBeGreaterThan(1_700 + WORDS);
   expect(second?.tokens).toBeLessThan(1_800 + WORDS);
   // The second count is less than half of turnfold's own, so it is ignored, and the first count stays in use.
-  expect(world.db.find(ref)?.anchor).toMatchObject({ seq: 2, tokens: 1_707 });
+  expect((await world.db.find(ref))?.size.anchor).toMatchObject({ seq: 2, tokens: 1_707 });
 });
 
 const WINDOW = { windowTokens: 16_000, outputCapTokens: 1_000 };

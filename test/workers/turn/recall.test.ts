@@ -5,7 +5,6 @@ import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
 import type { TokenCounter } from '../../../src/domain/ports/token-counter.ts';
 import type { SeqRange, Version } from '../../../src/domain/version.ts';
-import { openMemoryContextStore } from '../../../src/memory-store/context-store.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { LineIndexes } from '../../../src/workers/turn/line-indexes.ts';
@@ -45,7 +44,7 @@ function openWorld(calls: readonly Input[], options: { recall?: boolean } = {}):
 async function fill(world: Fixture, messages: readonly Message[], conversation = ref): Promise<void> {
   const weighed = await Promise.all(messages.map((message) => world.agent.weigh(message)));
   const request = { operation: 'fill', agent: 'guide', expectedHead: 0, opens: [], closes: [] };
-  const { status } = await openMemoryContextStore(world.db).append({ ...request, conversation, messages: weighed });
+  const { status } = await world.store.append({ ...request, conversation, messages: weighed });
   expect(status).toBe('appended');
 }
 
@@ -66,7 +65,7 @@ async function openTool(
   const world = await openWorld([]);
   await fill(world, messages);
   const reads: (readonly SeqRange[])[] = [];
-  const contexts = openMemoryContextStore(world.db);
+  const contexts = world.store;
   const version = {
     number: 1,
     base: messages.length - keep,
@@ -99,8 +98,8 @@ async function openTool(
   return { ask, reads, tool, world };
 }
 
-function resultsOf(world: Fixture): Message[] {
-  return world.log.filter(({ role }) => role === 'tool');
+async function readResults(world: Fixture): Promise<Message[]> {
+  return (await world.readLog()).filter(({ role }) => role === 'tool');
 }
 
 /** Commits a context version that archives all messages but the last `keep`. */
@@ -120,7 +119,7 @@ it('an agent with the recall tool finds and reads archived messages of its own c
   await world.accept('t2', 'Say it again.');
   await world.accept('t3', 'Read it.');
   await world.deliver();
-  const [before, after, read] = resultsOf(world).map(({ content }) => content);
+  const [before, after, read] = (await readResults(world)).map(({ content }) => content);
   const question = 'message 4 (user):\n```\nWhat was the heron code?\n```';
   const hit = 'message 2 (user):\n```\nThe HERON code is 4711.\n```';
   expect(before).toBe(`${question}\n${hit}\nYou still see these messages in your context.`);
@@ -170,11 +169,13 @@ it('a call of the recall tool is recorded like other tool calls, and repeated af
   await fill(world, [user('A heron.')]);
   await world.accept('t1', 'Find it.');
   await world.deliver().catch(ignoreCrash);
-  expect(resultsOf(world)).toEqual([]);
+  expect(await readResults(world)).toEqual([]);
   death = new WorkerDeath();
   await world.timers.advance(60_000);
   await world.deliver();
-  expect(resultsOf(world).map(({ content }) => readRecallAnswer(content).messages)).toMatchObject([[{ seq: 1 }]]);
+  expect((await readResults(world)).map(({ content }) => readRecallAnswer(content).messages)).toMatchObject([
+    [{ seq: 1 }],
+  ]);
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
@@ -198,14 +199,16 @@ it('an agent with the recall tool reads the full text of a clipped tool result b
   });
   await world.accept('t1', 'Show it.');
   await world.deliver();
-  expect(world.log.at(-1)).toEqual({ role: 'assistant', content: text });
+  expect((await world.readLog()).at(-1)).toEqual({ role: 'assistant', content: text });
 });
 
 it('an agent has the recall tool only if its definition enables recall', async () => {
   const world = await openWorld([{ query: 'heron' }], { recall: false });
   await world.accept('t1', 'Find it.');
   await world.deliver();
-  expect(resultsOf(world)).toMatchObject([{ isError: true, content: expect.stringMatching(/^unknown_tool: /) }]);
+  expect(await readResults(world)).toMatchObject([
+    { isError: true, content: expect.stringMatching(/^unknown_tool: /) },
+  ]);
   expect(world.agent.tools).toEqual([]);
 });
 
@@ -220,8 +223,10 @@ it.each<[string, Input, RegExp]>([
   const world = await openWorld([given]);
   await world.accept('t1', 'Find it.');
   await world.deliver();
-  expect(resultsOf(world)).toMatchObject([{ isError: true, content: expect.stringMatching(/^invalid_input: /) }]);
-  expect(resultsOf(world)[0]?.content).toMatch(why);
+  expect(await readResults(world)).toMatchObject([
+    { isError: true, content: expect.stringMatching(/^invalid_input: /) },
+  ]);
+  expect((await readResults(world))[0]?.content).toMatch(why);
 });
 
 const long = Array.from({ length: 400 }, (_, line) => `line ${line}:\t"a 🦊 & ${'x'.repeat(line % 7)}"`).join('\n');
@@ -261,7 +266,7 @@ it('each answer of the recall tool has the next position until all messages were
 it('the recall tool returns a stored text up to its token limit with the next offset, and a note for an unknown reference', async () => {
   const { ask, world } = await openTool([user('x')]);
   const text = `${long}\n${long}`;
-  world.db.find(ref)?.texts.set('a1', text);
+  world.db.run('HSET', world.db.keyspace.key(ref, 'txt'), 'x:a1', text);
   const parts: string[] = [];
   let next: Input | undefined = { ref: 'a1' };
   for (let asked = 0; next !== undefined; asked += 1) {
@@ -414,7 +419,7 @@ it('from the mask of a tool result, the recall tool reads the full result', asyn
     { role: 'tool', toolCallId: 'c2_0', content: text },
   ];
   const { ask, world } = await openTool(messages);
-  const entry = world.db.find(ref)?.log[2];
+  const entry = (await world.db.find(ref))?.log[2];
   if (entry === undefined) throw new Error('no message 3');
   const mask = maskedItem(entry, entry.seq, { note: 'read_file a.md → ok', weight: NO_WEIGHT }).message.content;
   const seq = Number(/message (\d+) of the log/.exec(mask)?.[1]);

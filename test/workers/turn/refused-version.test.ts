@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
@@ -67,7 +68,7 @@ it('after a provider refuses the form of a compacted context, the version is rol
     [1, 3],
     [2, 5],
   ]);
-  const conversation = world.db.find(ref);
+  const conversation = await world.db.find(ref);
   expect(conversation?.versions.get(2)).toMatchObject({
     number: 2,
     parent: 1,
@@ -99,7 +100,7 @@ it('after a provider refuses a compacted context in words about its length, a sm
   expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
   const outcomes = world.eventsOf('model_called').map(({ outcome }) => outcome);
   expect(outcomes.slice(2)).toEqual(['invalid', 'answered']);
-  expect(world.db.find(ref)?.versions.get(2)).toMatchObject({ cause: 'pass', parent: 1 });
+  expect((await world.db.find(ref))?.versions.get(2)).toMatchObject({ cause: 'pass', parent: 1 });
   expect(world.eventsOf('version_refused')).toEqual([]);
 });
 
@@ -109,7 +110,7 @@ it('a turn fails if the provider refuses the smaller context in the same words',
   await world.deliver();
   expect(await world.view('t3')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
   expect(world.eventsOf('model_called')).toHaveLength(4);
-  expect(world.db.find(ref)?.versions.get(2)).toMatchObject({ cause: 'pass', parent: 1 });
+  expect((await world.db.find(ref))?.versions.get(2)).toMatchObject({ cause: 'pass', parent: 1 });
 });
 
 it.each([
@@ -124,7 +125,7 @@ it.each([
     expect(await world.view('t3')).toMatchObject({ state: 'completed' });
     const { failure } = (await world.view('t4')) ?? {};
     expect(failure).toMatchObject({ code: 'model_failed', details: { form: '{"roles":[]}' } });
-    const { versions, quarantine } = world.db.find(ref) ?? {};
+    const { versions, quarantine } = (await world.db.find(ref)) ?? {};
     // The messages of the refused turn leave the context, which is else as before.
     const [compacted, live] = [versions?.get(1), versions?.get(2)];
     expect(live).toMatchObject({ parent: 1, cause: 'rollback', explained: ['turn_refused'] });
@@ -140,7 +141,10 @@ it('a turn fails if the provider refuses both a compacted context and the uncomp
     failure: { code: 'model_failed', details: { code: 'invalid_request_error' } },
   });
   expect(sent).toHaveLength(2);
-  expect(world.db.find(ref)?.versions.get(2)).toMatchObject({ cause: 'rollback', explained: ['version_refused'] });
+  expect((await world.db.find(ref))?.versions.get(2)).toMatchObject({
+    cause: 'rollback',
+    explained: ['version_refused'],
+  });
 });
 
 it('a refused version of the context is replaced by its parent’s parent if the provider refuses the parent as well', async () => {
@@ -151,8 +155,8 @@ it('a refused version of the context is replaced by its parent’s parent if the
     [3, 4],
     [4, 5],
   ]);
-  const { versions, version } = world.db.find(ref) ?? {};
-  expect(version).toBe(4);
+  const { versions, size } = (await world.db.find(ref)) ?? {};
+  expect(size?.version).toBe(4);
   expect(versions?.get(3)).toMatchObject({ cause: 'rollback', parent: 2, base: 1, explained: ['version_refused'] });
   expect(versions?.get(4)).toMatchObject({ cause: 'rollback', parent: 3, base: 0 });
   expect(world.eventsOf('version_refused').map((event) => event.version)).toEqual([2, 3]);
@@ -176,17 +180,26 @@ it('the replacement of refused context versions ends at a version with which the
   await answerTurns(world, 't3');
   expect(await world.view('t3')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
   expect(requests.map(({ version }) => version)).toEqual([0, 1, 3, 4, 5]);
-  expect(world.db.find(ref)?.versions.get(5), 'shows version 1').toMatchObject({ cause: 'rollback', base: 1 });
+  expect((await world.db.find(ref))?.versions.get(5), 'shows version 1').toMatchObject({ cause: 'rollback', base: 1 });
 });
 
 it('a refused version of the context is not replaced if a caller chose it by a rollback', async () => {
   const { world, requests } = await openWith([{ content: 'one' }, refused]);
   await answerTurns(world, 't1');
   await commitPass(world, 1);
-  const live = world.db.find(ref)?.versions.get(1);
-  world.db
-    .find(ref)
-    ?.versions.set(1, { ...START_VERSION, ...live, cause: 'rollback', explained: ['turn_rolled_back'] });
+  const { head = 0, versions } = (await world.db.find(ref)) ?? {};
+  const replaced = await world.store.replaceVersion({
+    conversation: ref,
+    operation: 'op',
+    expectedVersion: 1,
+    expectedHead: head,
+    version: { ...START_VERSION, ...versions?.get(1), number: 2, cause: 'rollback', explained: ['turn_rolled_back'] },
+    backoff: NO_BACKOFF,
+    keepsNewer: false,
+    wakeTurn: 'w',
+    keepVersions: 10,
+  });
+  expect(replaced).toMatchObject({ status: 'replaced', version: 2 });
   await answerTurns(world, 't2');
   expect(await world.view('t2')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
   expect(requests).toHaveLength(2);
@@ -221,7 +234,7 @@ it('a refused version of the context is not rolled back if another version went 
   await opened.deliver();
   expect(await opened.view('t2')).toMatchObject({ state: 'completed', answer: { content: 'there' } });
   expect(opened.eventsOf('version_refused')).toEqual([]);
-  expect(opened.db.find(ref)?.versions.get(2)).toMatchObject({ cause: 'pass' });
+  expect((await opened.db.find(ref))?.versions.get(2)).toMatchObject({ cause: 'pass' });
 });
 
 const tooLong = new ModelError('overflow', 'prompt is too long', { code: 'context_length_exceeded' });
@@ -250,7 +263,7 @@ it('a turn whose provider refuses a compacted context rolls the context back, an
   await world.endPass(1);
   await world.deliver();
   expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
-  expect(world.db.find(ref)?.quarantine).toMatchObject({ version: 2 });
+  expect((await world.db.find(ref))?.quarantine).toMatchObject({ version: 2 });
   expect(world.passRequests.map(({ reasons }) => reasons)).toEqual([
     ['ratio', 'hard_limit'],
     ['ratio', 'hard_limit'],

@@ -88,7 +88,7 @@ it('a worker hands back a turn during which two workers died if the process’s 
   await world.timers.advance(60_000);
   await delivery;
   expect(world.eventsOf('lease_returned')).toMatchObject([{ turn: 't1', isCutOff: false }]);
-  expect(world.db.find(ref)?.attempts).toBe(2);
+  expect((await world.db.find(ref))?.attempts).toBe(2);
   expect(world.eventsOf('model_called')).toEqual([]);
   neighbour.release();
   await world.deliver();
@@ -124,7 +124,7 @@ it('when a turn waits to run alone, its process hands back its other turns at th
   expect(await delivery).toBe('done');
   expect(await alone).toBeDefined();
   expect(world.eventsOf('lease_returned')).toMatchObject([{ turn: 't1', isCutOff: false }]);
-  expect(world.db.find(ref)?.attempts).toBe(0);
+  expect((await world.db.find(ref))?.attempts).toBe(0);
   expect(world.wakes).toHaveLength(1);
 });
 
@@ -136,7 +136,7 @@ it('while a turn runs alone in its process, other jobs delivered to that process
   await settleTasks();
   await world.timers.advance(1_000);
   expect(await delivery).toBe('postponed');
-  expect(world.db.find(ref)?.owner).toBeUndefined();
+  expect((await world.db.find(ref))?.owner).toBeUndefined();
   alone?.release();
   expect(await world.deliver()).toBe('done');
 });

@@ -60,8 +60,8 @@ function begin(world: Fixture): void {
 }
 
 /** Expects that the turn may be claimed at once, and that the interrupted claim does not count as an attempt. */
-function expectHandedBack(world: Fixture, isCutOff: boolean): void {
-  const { owner, attempts, wake } = world.db.find(ref) ?? {};
+async function expectHandedBack(world: Fixture, isCutOff: boolean): Promise<void> {
+  const { owner, attempts, wake } = (await world.db.find(ref)) ?? {};
   expect({ owner, attempts }).toEqual({ owner: undefined, attempts: 0 });
   expect(world.wakes.at(-1)).toEqual({ kind: 'turn', wake });
   expect(world.eventsOf('lease_returned')).toMatchObject([{ what: 'turn', turn: 't1', isCutOff }]);
@@ -88,7 +88,7 @@ it('a stopping worker whose model call asks for a tool starts no tool, and hands
   begin(world);
   held.release();
   await delivery;
-  expectHandedBack(world, false);
+  await expectHandedBack(world, false);
   expect(pay.state.runs).toBe(0);
   expect((await world.view('t1'))?.state).toBe('queued');
   const claim = await world.store.claim(ref, 'next', 'w');
@@ -104,7 +104,7 @@ it('a stopping worker aborts a model call that takes too long, and hands the tur
   begin(world);
   await world.timers.advance(CALLS_END_MS);
   await delivery;
-  expectHandedBack(world, true);
+  await expectHandedBack(world, true);
   expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'stopped', inputTokens: 120, outputTokens: 1 }]);
   expect(await world.view('t1')).toMatchObject({ state: 'queued' });
 });
@@ -117,7 +117,7 @@ it('a stopping worker hands back a turn whose model ignores the abort signal', a
   begin(world);
   await world.timers.advance(WORK_ENDS_MS);
   await delivery;
-  expectHandedBack(world, true);
+  await expectHandedBack(world, true);
   expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'stopped' }]);
 });
 
@@ -130,8 +130,8 @@ it('a stopping worker records the result of a tool that ends before the deadline
   await world.timers.advance(CALLS_END_MS - 1);
   pay.release();
   await delivery;
-  expectHandedBack(world, false);
-  expect(world.log.at(-1)).toMatchObject({ role: 'tool', content: 'paid' });
+  await expectHandedBack(world, false);
+  expect((await world.readLog()).at(-1)).toMatchObject({ role: 'tool', content: 'paid' });
 });
 
 it('a stopping worker records the result of a tool that answers after its signal was aborted', async () => {
@@ -142,8 +142,8 @@ it('a stopping worker records the result of a tool that answers after its signal
   begin(world);
   await world.timers.advance(CALLS_END_MS);
   await delivery;
-  expectHandedBack(world, false);
-  expect(world.log.at(-1)).toMatchObject({ role: 'tool', content: 'paid at the last moment' });
+  await expectHandedBack(world, false);
+  expect((await world.readLog()).at(-1)).toMatchObject({ role: 'tool', content: 'paid at the last moment' });
 });
 
 it.each(['throws', 'ignores'] as const)(
@@ -156,11 +156,11 @@ it.each(['throws', 'ignores'] as const)(
     begin(world);
     await world.timers.advance(WORK_ENDS_MS);
     await delivery;
-    expectHandedBack(world, true);
-    expect(world.log.at(-1)).toMatchObject({ role: 'assistant' });
+    await expectHandedBack(world, true);
+    expect((await world.readLog()).at(-1)).toMatchObject({ role: 'assistant' });
     pay.release();
     await settleTasks();
-    expect(world.log.at(-1), 'its late answer is dropped').toMatchObject({ role: 'assistant' });
+    expect((await world.readLog()).at(-1), 'its late answer is dropped').toMatchObject({ role: 'assistant' });
   },
 );
 
@@ -174,8 +174,10 @@ it('a stopping worker records the result of a tool that answers in time, even if
   begin(world);
   await world.timers.advance(CALLS_END_MS);
   await delivery;
-  expectHandedBack(world, true);
-  expect(world.log.filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'paid at the last moment' }]);
+  await expectHandedBack(world, true);
+  expect((await world.readLog()).filter(({ role }) => role === 'tool')).toMatchObject([
+    { content: 'paid at the last moment' },
+  ]);
 });
 
 it('a stopping worker claims no further turn of the same or of another conversation', async () => {
@@ -189,9 +191,9 @@ it('a stopping worker claims no further turn of the same or of another conversat
   await delivery;
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
   expect(await world.view('t2')).toMatchObject({ state: 'queued' });
-  expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
+  expect(world.wakes).toEqual([{ kind: 'turn', wake: (await world.db.find(ref))?.wake }]);
   expect(await world.deliver()).toBe('postponed');
-  expect(world.db.find(ref)?.owner).toBeUndefined();
+  expect((await world.db.find(ref))?.owner).toBeUndefined();
 });
 
 it('a stopping worker adds no wake for a turn that was canceled while the worker stopped', async () => {

@@ -64,7 +64,7 @@ it('a worker without room for another process gives the turn back for five secon
   const { world } = await openSuspect(async () => 'full');
   expect(await world.deliver()).toBe('done');
   expect(world.eventsOf('lease_returned')).toMatchObject([{ turn: 't1', isCutOff: false }]);
-  expect(world.db.find(ref)?.attempts).toBe(2);
+  expect((await world.db.find(ref))?.attempts).toBe(2);
   expect(world.wakes).toEqual([]);
   const due = [...world.db.ready.values()].map((at) => at - world.db.now());
   expect(due).toEqual([5_000]);
@@ -80,7 +80,7 @@ it('a stopping worker gives a turn back whose process it has ended', async () =>
   const { world } = await openSuspect(async () => 'stopped');
   expect(await world.deliver()).toBe('done');
   expect(world.eventsOf('lease_returned')).toMatchObject([{ turn: 't1', isCutOff: true }]);
-  expect(world.db.find(ref)?.attempts).toBe(2);
+  expect((await world.db.find(ref))?.attempts).toBe(2);
   expect(world.wakes).toHaveLength(1);
 });
 

@@ -33,12 +33,12 @@ it('a turn gives tool calls ids that are unique in the log, keeps the providerâ€
   const world = await Fixture.open({ model, tools: [read] as Tool[] });
   await world.accept('t1', 'Read.');
   await world.deliver();
-  expect(world.log.flatMap(({ toolCalls = [] }) => toolCalls)).toEqual([
+  expect((await world.readLog()).flatMap(({ toolCalls = [] }) => toolCalls)).toEqual([
     { id: 'c2_0', providerId: 'call_0', name: 'read', arguments: '{"path":"a"}' },
     { id: 'c2_1', providerId: 'call_1', name: 'read', arguments: '{"path":"b"}' },
     { id: 'c5_0', providerId: 'call_0', name: 'read', arguments: '{"path":"c"}' },
   ]);
-  expect(world.log.filter(({ role }) => role === 'tool')).toEqual([
+  expect((await world.readLog()).filter(({ role }) => role === 'tool')).toEqual([
     { role: 'tool', toolCallId: 'c2_0', content: 'text of a' },
     { role: 'tool', toolCallId: 'c2_1', content: 'text of b' },
     { role: 'tool', toolCallId: 'c5_0', content: 'text of c' },
@@ -83,7 +83,7 @@ it('a turn runs at most 64 tool calls at the same time', async () => {
   await world.accept('t1', 'Read.');
   await world.deliver();
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-  expect(world.log.filter(({ role }) => role === 'tool')).toHaveLength(200);
+  expect((await world.readLog()).filter(({ role }) => role === 'tool')).toHaveLength(200);
   expect(most).toBe(64);
 });
 
@@ -102,16 +102,22 @@ it('a turn runs tool calls in parallel, and records each result at once', async 
   await world.accept('t1', 'Read.');
   const delivered = world.deliver();
   await settleTasks();
-  const steps = world.db.find(ref)?.turnRecords.get('t1')?.steps;
+  const { steps } = (await world.store.readSteps(ref, 't1')) ?? {};
   expect(steps?.get('tool-c2_0')).toMatchObject({ status: 'started' });
   expect(steps?.get('tool-c2_1')).toMatchObject({ status: 'started' });
   gates.get('b')?.resolve('second call, first result');
   await settleTasks();
-  expect(world.log.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'c2_1' });
+  expect((await world.readLog()).at(-1)).toMatchObject({ role: 'tool', toolCallId: 'c2_1' });
   gates.get('a')?.resolve('late');
   await delivered;
-  expect(world.log.map(({ toolCallId }) => toolCallId)).toEqual([undefined, undefined, 'c2_1', 'c2_0', undefined]);
-  expect(world.log.at(-1)?.content).toBe('done');
+  expect((await world.readLog()).map(({ toolCallId }) => toolCallId)).toEqual([
+    undefined,
+    undefined,
+    'c2_1',
+    'c2_0',
+    undefined,
+  ]);
+  expect((await world.readLog()).at(-1)?.content).toBe('done');
 });
 
 it('a turn answers tool calls that cannot be run with errors, and continues', async () => {
@@ -130,7 +136,7 @@ it('a turn answers tool calls that cannot be run with errors, and continues', as
   const world = await Fixture.open({ model, tools: [read, failing, odd] as Tool[] });
   await world.accept('t1', 'Go.');
   await world.deliver();
-  const results = world.log.filter(({ role }) => role === 'tool');
+  const results = (await world.readLog()).filter(({ role }) => role === 'tool');
   const byId = new Map(results.map((message) => [message.toolCallId, message]));
   expect(byId.get('c2_0')).toEqual({ role: 'tool', toolCallId: 'c2_0', content: 'text of a' });
   expect(byId.get('c2_1')).toEqual(erroneous(/^unknown_tool: .*"write"/));
@@ -175,7 +181,9 @@ it('a tool call gets an idempotency key, and ends at its deadline even if it ign
   await world.timers.advance(1);
   await delivered;
   expect(contexts[0]?.signal.aborted).toBe(true);
-  expect(world.log[2]).toEqual(erroneous(/^timeout: the call did not end within its timeout of 5000 ms$/));
+  expect((await world.readLog())[2]).toEqual(
+    erroneous(/^timeout: the call did not end within its timeout of 5000 ms$/),
+  );
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
   expect(await world.countTimers()).toBe(0);
 });
@@ -198,12 +206,12 @@ it.each([true, false])(
     });
     await world.accept('t1', 'Go.');
     await world.deliver();
-    const { content = '', isError } = world.log[2] ?? {};
+    const { content = '', isError } = (await world.readLog())[2] ?? {};
     expect(isError).toBe(true);
     expect(content).toMatch(/\[clipped: \d+ characters; /);
     const [, hash] = /by ref (\w+)\]/.exec(content) ?? [];
-    expect([...(world.db.find(ref)?.texts ?? [])]).toEqual(recall ? [[hash, text]] : []);
-    expect(world.db.find(ref)?.log[2]?.tokens).toBeLessThanOrEqual(204);
+    expect([...((await world.db.find(ref))?.texts.byHash ?? [])]).toEqual(recall ? [[hash, text]] : []);
+    expect((await world.db.find(ref))?.log[2]?.tokens).toBeLessThanOrEqual(204);
   },
 );
 
@@ -220,7 +228,7 @@ it('a turn of 100 tool calls records each step at once', async () => {
     description: '',
     input,
     run: async ({ path }) => {
-      lengths.push(world.log.length);
+      lengths.push((await world.readLog()).length);
       return path;
     },
   });
@@ -228,7 +236,7 @@ it('a turn of 100 tool calls records each step at once', async () => {
   await world.accept('t1', 'Go.');
   await world.deliver();
   expect(lengths).toEqual(Array.from({ length: 100 }, (_, call) => 2 + 2 * call));
-  expect(world.log).toHaveLength(202);
+  expect(await world.readLog()).toHaveLength(202);
 });
 
 it('a turn at its limit of steps fails instead of calling the model again', async () => {
@@ -241,7 +249,7 @@ it('a turn at its limit of steps fails instead of calling the model again', asyn
     failure: { code: 'step_limit', details: { maxSteps: 4 } },
   });
   expect(model.callCount).toBe(2);
-  expect(world.log).toHaveLength(5);
+  expect(await world.readLog()).toHaveLength(5);
 });
 
 it('a turn whose tool calls would exceed its step limit fails, runs none of these calls, and closes the tool round', async () => {
@@ -261,8 +269,8 @@ it('a turn whose tool calls would exceed its step limit fails, runs none of thes
   await world.deliver();
   expect(await world.view('t1')).toMatchObject({ failure: { code: 'step_limit' } });
   expect(runs).toBe(0);
-  expect(world.db.find(ref)?.openCalls.size).toBe(0);
-  expect(world.log.slice(2).map(({ toolCallId, isError }) => [toolCallId, isError])).toEqual([
+  expect((await world.db.find(ref))?.openCalls).toEqual([]);
+  expect((await world.readLog()).slice(2).map(({ toolCallId, isError }) => [toolCallId, isError])).toEqual([
     ['c2_0', true],
     ['c2_1', true],
     ['c2_2', true],
@@ -291,17 +299,17 @@ it('a turn runs its other tool calls first, and then waits until all open approv
     waiting: { for: 'tools', step: 'model-1', until, calls: [{ id: 'c2_0' }, { id: 'c2_2' }] },
   });
   expect(world.eventsOf('turn_suspended')).toMatchObject([{ for: 'tools', waitMs: TURN_LIMITS.answerWithinMs }]);
-  expect(world.log).toHaveLength(3);
+  expect(await world.readLog()).toHaveLength(3);
   expect(told()).toEqual(['read']);
   await world.timers.advance(3_600_000);
   await world.deliver();
   await world.resume('t1', { c2_2: { content: 'blue' } });
   await world.deliver();
-  expect(world.log).toHaveLength(3);
+  expect(await world.readLog()).toHaveLength(3);
   expect(model.callCount).toBe(1);
   await world.resume('t1', { c2_0: { content: 'nobody there', isError: true } });
   await world.deliver();
-  expect(world.log.slice(3)).toEqual([
+  expect((await world.readLog()).slice(3)).toEqual([
     { role: 'tool', toolCallId: 'c2_0', content: 'nobody there', isError: true },
     { role: 'tool', toolCallId: 'c2_2', content: 'blue' },
     { role: 'assistant', content: 'done' },
@@ -317,7 +325,7 @@ it('a tool call that waits for an outside result is answered by a timeout after 
   await world.resume('t1', { c2_1: { content: 'blue' } });
   await world.timers.advance(TURN_LIMITS.answerWithinMs);
   await world.deliver();
-  expect(world.log.slice(2, 4)).toEqual([
+  expect((await world.readLog()).slice(2, 4)).toEqual([
     erroneous(/^timeout: /),
     { role: 'tool', toolCallId: 'c2_1', content: 'blue' },
   ]);
@@ -337,7 +345,7 @@ it('a turn runs approved tool calls and denies rejected ones before it waits for
   expect(await world.view('t1')).toMatchObject({ waiting: { for: 'tools', calls: [{ id: 'c2_1' }] } });
   await world.resume('t1', { c2_1: { content: 'blue' } });
   await world.deliver();
-  const byId = new Map(world.log.map((message) => [message.toolCallId, message]));
+  const byId = new Map((await world.readLog()).map((message) => [message.toolCallId, message]));
   expect(byId.get('c2_0')).toMatchObject({ content: 'no a' });
   expect(byId.get('c2_1')).toMatchObject({ content: 'blue' });
   expect(byId.get('c2_2')).toEqual(erroneous(/^denied: keep it$/));
@@ -354,8 +362,8 @@ it('each tool call that waits for an outside result has its own deadline, and th
   expect(await world.view('t1')).toMatchObject({ waiting: { until: startedAt + 60_000 } });
   await world.timers.advance(60_000);
   await world.deliver();
-  expect(world.log.slice(2)).toEqual([erroneous(/^timeout: /)]);
-  expect(world.log[2]).toMatchObject({ toolCallId: 'c2_1' });
+  expect((await world.readLog()).slice(2)).toEqual([erroneous(/^timeout: /)]);
+  expect((await world.readLog())[2]).toMatchObject({ toolCallId: 'c2_1' });
   const until = startedAt + TURN_LIMITS.answerWithinMs;
   expect(await world.view('t1')).toMatchObject({
     state: 'waiting',
@@ -364,7 +372,7 @@ it('each tool call that waits for an outside result has its own deadline, and th
   await world.resume('t1', { c2_0: { content: 'blue' } });
   await world.deliver();
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-  expect(world.log.filter(({ role }) => role === 'tool')).toHaveLength(2);
+  expect((await world.readLog()).filter(({ role }) => role === 'tool')).toHaveLength(2);
 });
 
 it('a tool call that waits for an approval is denied after its deadline', async () => {
@@ -373,6 +381,6 @@ it('a tool call that waits for an approval is denied after its deadline', async 
   await world.deliver();
   await world.timers.advance(TURN_LIMITS.answerWithinMs);
   await world.deliver();
-  expect(world.log[2]).toEqual(erroneous(/^denied: .*deadline/));
+  expect((await world.readLog())[2]).toEqual(erroneous(/^denied: .*deadline/));
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });

@@ -54,7 +54,7 @@ it('each tool gets its own copy of the context that a caller passed with the tur
     await world.deliver();
   }
   expect(seen).toStrictEqual([{ plan: 'pro', user: 'u1' }, {}, { plan: 'pro', user: 'u1' }]);
-  expect(JSON.stringify([asked, world.events, world.log])).not.toContain('u1');
+  expect(JSON.stringify([asked, world.events, await world.readLog()])).not.toContain('u1');
 });
 
 it('an agent’s system function writes the prompt from the caller’s context, once per turn', async () => {
@@ -143,7 +143,7 @@ it('a call of a tool with its own time limit is answered with a timeout at that 
   await world.timers.advance(50);
   await delivered;
   expect(isAborted).toBe(true);
-  expect(world.log.find(({ role }) => role === 'tool')).toMatchObject({
+  expect((await world.readLog()).find(({ role }) => role === 'tool')).toMatchObject({
     content: 'timeout: the call did not end within its timeout of 50 ms',
     isError: true,
   });

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { TurnfoldError } from '../../../src/domain/errors.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
-import { openMemorySweepStore } from '../../../src/memory-store/sweep-store.ts';
 import { type ScriptedStep, scriptedModel } from '../../../src/models/scripted.ts';
 import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { Fixture, ref } from './fixture.ts';
@@ -35,7 +34,7 @@ it('a delivered turn job completes a turn: the log has the question and the answ
   const world = await Fixture.open({ model });
   await world.accept('t1', 'Hi');
   expect(await world.deliver()).toBe('done');
-  expect(world.log).toEqual([
+  expect(await world.readLog()).toEqual([
     { role: 'user', content: 'Hi' },
     { role: 'assistant', content: 'Hello' },
   ]);
@@ -50,9 +49,9 @@ it('a delivered turn job answers all queued turns of a conversation in order wit
   for (const number of [1, 2, 3]) await world.accept(`t${number}`, `${number}`);
   await world.deliver();
   expect(asked).toEqual(['claim', 'settle', 'settle', 'settle']);
-  expect(world.log.map(({ content }) => content)).toEqual(['1', 're: 1', '2', 're: 2', '3', 're: 3']);
+  expect((await world.readLog()).map(({ content }) => content)).toEqual(['1', 're: 1', '2', 're: 2', '3', 're: 3']);
   expect(world.wakes).toEqual([]);
-  expect(world.db.find(ref)?.mailbox).toEqual([]);
+  expect((await world.db.find(ref))?.mailbox).toEqual([]);
 });
 
 it('a delivered turn job sends all earlier messages of the conversation with each turn', async () => {
@@ -77,10 +76,10 @@ it('a delivered turn job ends after its limit of turns, and its last write recor
   const world = await Fixture.open({ model: echo(), settings: { maxTurns: 2 } });
   for (const number of [1, 2, 3]) await world.accept(`t${number}`, `${number}`);
   await world.deliver();
-  expect(world.log).toHaveLength(4);
-  expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
+  expect(await world.readLog()).toHaveLength(4);
+  expect(world.wakes).toEqual([{ kind: 'turn', wake: (await world.db.find(ref))?.wake }]);
   await world.deliver();
-  expect(world.log).toHaveLength(6);
+  expect(await world.readLog()).toHaveLength(6);
   expect(world.wakes).toHaveLength(1);
 });
 
@@ -97,7 +96,7 @@ it('a delivered turn job claims no further turn after its time limit', async () 
   await world.deliver();
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
   expect(await world.view('t2')).toMatchObject({ state: 'queued' });
-  expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
+  expect(world.wakes).toEqual([{ kind: 'turn', wake: (await world.db.find(ref))?.wake }]);
 });
 
 it('a delivered turn job writes nothing if the conversation has no open turn or another worker owns the turn', async () => {
@@ -142,7 +141,7 @@ it('a delivered turn job fails a turn after three claims without progress, and w
   await acceptPoison(world);
   expect(await world.deliver()).toBe('done');
   expect(world.eventsOf('turn_settled')).toMatchObject([{ turn: 't1', outcome: 'failed', code: 'poison' }]);
-  expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
+  expect(world.wakes).toEqual([{ kind: 'turn', wake: (await world.db.find(ref))?.wake }]);
   await world.deliver();
   expect(await world.view('t2')).toMatchObject({ state: 'completed' });
 });
@@ -165,7 +164,7 @@ it('a delivered turn job reports the wait and duration of a scheduled turn from 
   };
   await world.store.accept({ ...turn, delayMs: hour });
   await world.timers.advance(hour);
-  await openMemorySweepStore(world.db).promoteScheduled(ref, 't1', 'w');
+  await world.store.promoteScheduled(ref, 't1', 'w');
   await world.timers.advance(700);
   await world.deliver();
   expect(world.eventsOf('turn_claimed')).toMatchObject([{ turn: 't1', waitMs: 700 }]);
@@ -200,7 +199,7 @@ it('the events that a delivered turn job reports contain no text of the conversa
   const view = await world.view('t1');
   expect(view).toMatchObject({ usage: { inputTokens: 120, outputTokens: 30 } });
   expect(view?.requestTokens).toEqual(world.eventsOf('model_called').map(({ tokens }) => tokens));
-  expect(world.db.find(ref)?.anchor).toMatchObject({ seq: 2, tokens: 140 });
+  expect((await world.db.find(ref))?.size.anchor).toMatchObject({ seq: 2, tokens: 140 });
 });
 
 it('a delivered turn job records a model’s refusal without text as a message that providers accept later', async () => {
@@ -209,7 +208,7 @@ it('a delivered turn job records a model’s refusal without text as a message t
   });
   await world.accept('t1', 'Hi');
   await world.deliver();
-  expect(world.log.at(-1)).toEqual({ role: 'assistant', content: '(empty)' });
+  expect((await world.readLog()).at(-1)).toEqual({ role: 'assistant', content: '(empty)' });
 });
 
 it('a turn fails with the code `empty_answer` after three answers in which the model says nothing, and completes if a later one has text', async () => {
@@ -237,9 +236,9 @@ it('a full Redis that refuses the wake of the next turn is no failure, because t
   await acceptPoison(world);
   expect(await world.deliver()).toBe('done');
   expect(world.eventsOf('turn_settled')).toMatchObject([{ turn: 't1', code: 'poison' }]);
-  expect(await openMemorySweepStore(world.db).inspectTurn(ref)).toEqual({
+  expect(await world.store.inspectTurn(ref)).toEqual({
     status: 'lapsed',
     hadWorker: false,
-    recordedWake: world.db.find(ref)?.wake,
+    recordedWake: (await world.db.find(ref))?.wake,
   });
 });

@@ -57,7 +57,7 @@ it('a turn that reaches its timeout aborts its tools and answers the open tool c
   await settleTasks();
   await world.timers.advance(TIMEOUT_MS);
   await delivered;
-  expect(world.log).toMatchObject([
+  expect(await world.readLog()).toMatchObject([
     { role: 'user' },
     { role: 'assistant' },
     { role: 'tool', toolCallId: 'c2_0', isError: true },
@@ -78,7 +78,7 @@ it('a final answer that is not recorded at the timeout of its turn is dropped, a
   pass = (ms) => world.timers.advance(ms);
   await world.deliver();
   await world.deliver();
-  expect(world.log.map(({ content }) => content)).toEqual(['Hello', 'And this?', 'yes']);
+  expect((await world.readLog()).map(({ content }) => content)).toEqual(['Hello', 'And this?', 'yes']);
   await expectNext(world);
 });
 
