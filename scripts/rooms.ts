@@ -14,7 +14,6 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'embedded-redis': [],
   workers: ['jobs', 'wire', 'tokens', 'domain'],
   store: ['redis', 'embedded-redis', 'jobs', 'wire', 'tokens', 'domain'],
-  'memory-store': ['jobs', 'wire', 'tokens', 'domain'],
   queue: ['redis', 'jobs', 'wire', 'tokens', 'domain'],
   models: ['jobs', 'wire', 'tokens', 'domain'],
   toolsets: ['domain'],

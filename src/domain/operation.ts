@@ -10,8 +10,3 @@ export function nameOperation(id: string, payloadHash: string): string {
 export function operationId(operation: string): string {
   return operation.split('/', 1)[0] ?? '';
 }
-
-/** True if both names have one id, but not the same payload. */
-export function isOtherPayload(operation: string, known: string | undefined): boolean {
-  return known !== undefined && operation !== known && operationId(operation) === operationId(known);
-}

@@ -1,4 +1,3 @@
-import type { Policy } from '../policy.ts';
 import { type Budget, TOKEN_BYTES } from './budget.ts';
 import type { Material } from './division.ts';
 import { isFixed, type Layout } from './layout.ts';

@@ -29,7 +29,7 @@ export interface CappedSequence extends SeqRange {
 
 type Source = Pick<Run, 'tokens' | 'newTokens' | 'userTokens'>;
 
-/** What caps of summaries follow from. */
+/** Settings that bound a summary. */
 export interface CapRules extends Pick<Policy, 'summarizer' | 'budgetShares'> {
   /** Share of its source that a summary may have. */
   readonly sourceShare?: number;
