@@ -2,8 +2,8 @@
  * Measures `POST /v1/responses/compact` without a model, for a conversation of 200,000 tokens: `node bench/compact.ts
  * [--json]`. The target is 50 ms in a process that has answered such requests before.
  */
-import { compactApp } from '../src/http/compact/compact-app.ts';
-import { loadTokenCounter } from '../src/tokens/token-counter.ts';
+import { compactApp } from '../src/api/http/compact/compact-app.ts';
+import { loadTokenCounter } from '../src/wire/tokens/token-counter.ts';
 import { mixedHistory, realisticTexts } from './plan-histories.ts';
 import { sampleSize } from './sample-size.ts';
 import { describeSpread, spreadOf } from './spread.ts';

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { defineTool } from '../src/domain/agent.ts';
-import { scriptedModel } from '../src/models/scripted.ts';
-import { startWorkers } from '../src/runtime/start-workers.ts';
+import { startWorkers } from '../src/host/start-workers.ts';
+import { scriptedModel } from '../src/providers/scripted.ts';
 
 /**
  * Number of model calls in a turn, with a tool call between two. So a killed worker always interrupts a turn in the

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { type OpenClient, openClient } from '../src/client/index.ts';
+import { type OpenClient, openClient } from '../src/api/client/index.ts';
 import { isSettled } from '../src/domain/turn.ts';
 import { FaultyProxy } from '../test/chaos/faulty-proxy.ts';
 import { openBenchRedis } from './redis.ts';

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Queue } from 'bullmq';
 import { Pool } from 'undici';
-import { type OpenClient, openClient } from '../src/client/index.ts';
+import { type OpenClient, openClient } from '../src/api/client/index.ts';
 import { readEvents } from '../test/http/fixture.ts';
 import { BenchProcess } from './bench-process.ts';
 import { CpuMeter } from './cpu-meter.ts';

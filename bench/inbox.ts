@@ -4,10 +4,10 @@
  */
 import { parseArgs } from 'node:util';
 import { Queue } from 'bullmq';
-import { openClient } from '../src/client/index.ts';
-import { readTurnJob } from '../src/inbox/turn-job.ts';
+import { openClient } from '../src/api/client/index.ts';
+import { readTurnJob } from '../src/api/inbox/turn-job.ts';
+import { openQueueWorkers } from '../src/jobs/bullmq/queue-workers.ts';
 import { INBOX_QUEUE, queuePrefix } from '../src/jobs/queues.ts';
-import { openQueueWorkers } from '../src/queue/queue-workers.ts';
 import { openBenchRedis } from './redis.ts';
 import { describeSpread, spreadOf } from './spread.ts';
 
@@ -19,7 +19,7 @@ const { values } = parseArgs({
   },
 });
 const [runs, jobs] = [values.runs, values.jobs].map(Number) as [number, number];
-/** As in `runtime/start-workers.ts`. */
+/** As in `host/start-workers.ts`. */
 const CONCURRENCY = 8;
 
 const redis = await openBenchRedis();

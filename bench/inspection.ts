@@ -3,11 +3,11 @@
  * messages have 200 to 1,600 characters, 8 MB in all. Times are CPU times of the client's process, because other work may
  * share the machine. Target: a dry run with another policy takes at most 100 ms (median).
  */
-import { type OpenClient, openClient } from '../src/client/index.ts';
+import { type OpenClient, openClient } from '../src/api/client/index.ts';
 import type { Agent } from '../src/domain/agent.ts';
 import type { PolicyInput } from '../src/domain/policy.ts';
-import { scriptedModel } from '../src/models/scripted.ts';
-import { startWorkers } from '../src/runtime/start-workers.ts';
+import { startWorkers } from '../src/host/start-workers.ts';
+import { scriptedModel } from '../src/providers/scripted.ts';
 import { compact, fill } from './long-log.ts';
 import { chatHistory, mixedHistory, realisticTexts } from './plan-histories.ts';
 import { openBenchRedis } from './redis.ts';

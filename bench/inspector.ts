@@ -6,11 +6,11 @@
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import { openClient } from '../src/client/index.ts';
-import { createHttpApp } from '../src/http/app.ts';
-import { serveHttp } from '../src/http/serve-http.ts';
-import { withPage } from '../src/http/static-page.ts';
-import { provideRedis } from '../src/local-redis/provide-redis.ts';
+import { openClient } from '../src/api/client/index.ts';
+import { createHttpApp } from '../src/api/http/app.ts';
+import { serveHttp } from '../src/api/http/serve-http.ts';
+import { withPage } from '../src/api/http/static-page.ts';
+import { provideRedis } from '../src/host/local-redis/provide-redis.ts';
 import { findChromium, openBrowser } from '../test/chat/page-browser.ts';
 import { buildInspector } from '../test/inspector/built-inspector.ts';
 import { sampleSize } from './sample-size.ts';

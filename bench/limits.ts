@@ -11,11 +11,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
-import { openClient } from '../src/client/index.ts';
+import { openClient } from '../src/api/client/index.ts';
 import { defineAgent } from '../src/domain/agent.ts';
 import { ModelError } from '../src/domain/model.ts';
-import { scriptedModel } from '../src/models/scripted.ts';
-import { startWorkers } from '../src/runtime/start-workers.ts';
+import { startWorkers } from '../src/host/start-workers.ts';
+import { scriptedModel } from '../src/providers/scripted.ts';
 import { openBenchRedis } from './redis.ts';
 
 interface Case {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { type OpenClient, openClient } from '../src/client/index.ts';
-import { readConfig } from '../src/config.ts';
+import { type OpenClient, openClient } from '../src/api/client/index.ts';
 import { isSettled } from '../src/domain/turn.ts';
+import { readConfig } from '../src/host/config.ts';
 
 const USAGE = `npm run load -- [--url redis://…] [--turns 1000] [--rate 20] [--conversations 50] [--agent workspace] [--wait 120].
   Enqueues turns at a rate and reports the outcome.

@@ -1,8 +1,8 @@
-import { openClient } from '../src/client/index.ts';
+import { openClient } from '../src/api/client/index.ts';
 import type { Agent } from '../src/domain/agent.ts';
 import type { Message } from '../src/domain/message.ts';
-import { scriptedModel } from '../src/models/scripted.ts';
-import { startWorkers } from '../src/runtime/start-workers.ts';
+import { startWorkers } from '../src/host/start-workers.ts';
+import { scriptedModel } from '../src/providers/scripted.ts';
 import { compact, fill } from './long-log.ts';
 import { openBenchRedis } from './redis.ts';
 import { sampleSize } from './sample-size.ts';

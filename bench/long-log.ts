@@ -1,4 +1,4 @@
-import type { OpenClient } from '../src/client/index.ts';
+import type { OpenClient } from '../src/api/client/index.ts';
 import type { Message } from '../src/domain/message.ts';
 
 const BATCH = 1_000;

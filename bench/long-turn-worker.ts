@@ -1,8 +1,8 @@
 // Worker of all roles that long-turn.ts starts as a separate process. It prints each model call and each version.
 import { z } from 'zod';
 import { defineTool } from '../src/domain/agent.ts';
-import { scriptedModel } from '../src/models/scripted.ts';
-import { startWorkers } from '../src/runtime/start-workers.ts';
+import { startWorkers } from '../src/host/start-workers.ts';
+import { scriptedModel } from '../src/providers/scripted.ts';
 import { numbersFrom } from './plan-histories.ts';
 
 const WINDOW_TOKENS = 209_000;

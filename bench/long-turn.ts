@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
-import { openClient } from '../src/client/index.ts';
+import { openClient } from '../src/api/client/index.ts';
 import { Keyspace } from '../src/store/keys.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { Random } from '../test/setup/random.ts';

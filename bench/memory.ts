@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
-import { openClient } from '../src/client/index.ts';
-import { scriptedModel } from '../src/models/scripted.ts';
-import { startWorkers } from '../src/runtime/start-workers.ts';
+import { openClient } from '../src/api/client/index.ts';
+import { startWorkers } from '../src/host/start-workers.ts';
+import { scriptedModel } from '../src/providers/scripted.ts';
 import { openDatabase } from '../src/store/database.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { restConversation } from '../test/store/rest-conversation.ts';

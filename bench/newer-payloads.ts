@@ -4,10 +4,10 @@
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { TurnHandler } from '../src/domain/ports/queue.ts';
+import { openQueueWorkers } from '../src/jobs/bullmq/queue-workers.ts';
+import { openWakeQueue } from '../src/jobs/bullmq/wake-queue.ts';
 import { PAYLOAD_VERSION } from '../src/jobs/job.ts';
 import { DEFAULT_PRIORITY, queuePrefix } from '../src/jobs/queues.ts';
-import { openQueueWorkers } from '../src/queue/queue-workers.ts';
-import { openWakeQueue } from '../src/queue/wake-queue.ts';
 import { openBenchRedis } from './redis.ts';
 import { sampleSize } from './sample-size.ts';
 import { spreadOf } from './spread.ts';

@@ -5,9 +5,9 @@
 import type { Redis } from 'ioredis';
 import type { Message } from '../src/domain/message.ts';
 import type { Store } from '../src/domain/ports/store.ts';
-import { openConnection } from '../src/redis/connection.ts';
 import { Keyspace } from '../src/store/keys.ts';
 import { openStore } from '../src/store/open-store.ts';
+import { openConnection } from '../src/store/redis/connection.ts';
 import { appendOf } from '../test/store/pass-samples.ts';
 import { restConversation } from '../test/store/rest-conversation.ts';
 import { newConversation, weigh } from '../test/store/samples.ts';

@@ -21,7 +21,7 @@ export const EMPTY: Texts = { message: () => '', call: () => ({ name: 'read', ar
 const WORDS = 'the order of lease was renewed before each worker could read it again and then failed with status'.split(
   ' ',
 );
-const FOLDERS = ['src/store', 'src/workers/turn', 'test/client', 'docs/reference', 'src/queue'];
+const FOLDERS = ['src/store', 'src/workers/turn', 'test/client', 'docs/reference', 'src/jobs/bullmq'];
 const TOOLS = ['read_file', 'search', 'edit_file', 'run'];
 const MIN_CHARS = 200;
 const MAX_CHARS = 1_600;

@@ -1,7 +1,7 @@
 /** Counts acknowledged writes that are lost when only the Redis process is killed. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { type OpenClient, openClient } from '../src/client/index.ts';
+import { type OpenClient, openClient } from '../src/api/client/index.ts';
 import { isTurnfoldError } from '../src/domain/errors.ts';
 import { MortalRedis } from '../test/chaos/mortal-redis.ts';
 import { sampleSize } from './sample-size.ts';

@@ -1,6 +1,6 @@
-import { readConfig } from '../src/config.ts';
-import type { LocalRedis } from '../src/local-redis/local-redis.ts';
-import { provideRedis } from '../src/local-redis/provide-redis.ts';
+import { readConfig } from '../src/host/config.ts';
+import type { LocalRedis } from '../src/host/local-redis/local-redis.ts';
+import { provideRedis } from '../src/host/local-redis/provide-redis.ts';
 import { startCluster } from '../test/store/redis-cluster.ts';
 
 /** Starts a Redis for the benchmark alone. */

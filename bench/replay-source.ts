@@ -1,6 +1,6 @@
-import { openConnection } from '../src/redis/connection.ts';
 import { openDatabase } from '../src/store/database.ts';
 import { openStore } from '../src/store/open-store.ts';
+import { openConnection } from '../src/store/redis/connection.ts';
 import { acceptAndClaim, newConversation, textStep } from '../test/store/samples.ts';
 import { sampleSize } from './sample-size.ts';
 import { type Spread, spreadOf } from './spread.ts';

@@ -12,7 +12,7 @@ import {
 } from '../src/evaluation/offline-agent.ts';
 import { RememberedCounts } from '../src/evaluation/remembered-counts.ts';
 import { Replay } from '../src/evaluation/replay.ts';
-import { readConversationLine } from '../src/histories/conversation-line.ts';
+import { readConversationLine } from '../src/wire/histories/conversation-line.ts';
 import { isSmoke, sampleSize } from './sample-size.ts';
 
 const FOLDER = new URL('../../shared/traces/', import.meta.url);

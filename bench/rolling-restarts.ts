@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { openClient } from '../src/client/index.ts';
+import { openClient } from '../src/api/client/index.ts';
 import { openBenchRedis } from './redis.ts';
 import { sampleSize } from './sample-size.ts';
 

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { defineTool } from '../src/domain/agent.ts';
 import type { ModelRequest } from '../src/domain/model.ts';
-import { type ScriptedAnswer, scriptedModel } from '../src/models/scripted.ts';
-import { startWorkers } from '../src/runtime/start-workers.ts';
+import { startWorkers } from '../src/host/start-workers.ts';
+import { type ScriptedAnswer, scriptedModel } from '../src/providers/scripted.ts';
 
 /** Delay in ms of model calls in every fourth conversation and of every summary. */
 const LONG_MS = 20_000;

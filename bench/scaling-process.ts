@@ -2,12 +2,12 @@
 // `paced <tokens> <ms per token>` for a provider that streams, or `server <redis>` for HTTP. It reports when it is
 // ready, and on each message how much CPU time it has used.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openClient } from '../src/client/index.ts';
+import { openClient } from '../src/api/client/index.ts';
+import { createHttpApp } from '../src/api/http/index.ts';
+import { serveHttp } from '../src/api/http/serve-http.ts';
 import type { Agent } from '../src/domain/agent.ts';
-import { createHttpApp } from '../src/http/index.ts';
-import { serveHttp } from '../src/http/serve-http.ts';
-import { chatModel } from '../src/models/openai/chat-model.ts';
-import { startWorkers } from '../src/runtime/start-workers.ts';
+import { startWorkers } from '../src/host/start-workers.ts';
+import { chatModel } from '../src/providers/openai/chat-model.ts';
 import { startProvider } from '../test/provider/provider.ts';
 import { PacedProvider } from './paced-provider.ts';
 import { type Percentiles, percentilesOf } from './spread.ts';

@@ -6,7 +6,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { type OpenClient, openClient } from '../src/client/index.ts';
+import { type OpenClient, openClient } from '../src/api/client/index.ts';
 import { BenchProcess } from './bench-process.ts';
 import { CpuMeter } from './cpu-meter.ts';
 import { openBenchServers } from './redis.ts';

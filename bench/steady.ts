@@ -6,9 +6,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Queue, Worker } from 'bullmq';
-import { openClient } from '../src/client/index.ts';
-import { scriptedModel } from '../src/models/scripted.ts';
-import { startWorkers } from '../src/runtime/start-workers.ts';
+import { openClient } from '../src/api/client/index.ts';
+import { startWorkers } from '../src/host/start-workers.ts';
+import { scriptedModel } from '../src/providers/scripted.ts';
 import { CpuMeter } from './cpu-meter.ts';
 import { openBenchRedis } from './redis.ts';
 import { describeSpread, spreadOf } from './spread.ts';

@@ -4,7 +4,7 @@
  * whose turns are read by `client.stream` alternate with runs whose turns have no readers.
  */
 import { parseArgs } from 'node:util';
-import { type OpenClient, openClient } from '../src/client/index.ts';
+import { type OpenClient, openClient } from '../src/api/client/index.ts';
 import { BenchProcess } from './bench-process.ts';
 import { CpuMeter } from './cpu-meter.ts';
 import { PacedProvider } from './paced-provider.ts';

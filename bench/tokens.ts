@@ -32,7 +32,7 @@ type Encode = (text: string) => ArrayLike<number>;
 /** Loads the encoder of each package. */
 const ENCODERS: Readonly<Record<string, () => Promise<Encode>>> = {
   turnfold: async () => {
-    const { loadTokenCounter } = await import('../src/tokens/token-counter.ts');
+    const { loadTokenCounter } = await import('../src/wire/tokens/token-counter.ts');
     const counter = await loadTokenCounter(encoding);
     return (text) => counter.encode(text);
   },

@@ -4,9 +4,9 @@
  */
 import type { Redis } from 'ioredis';
 import type { Store } from '../src/domain/ports/store.ts';
-import { openConnection } from '../src/redis/connection.ts';
 import { Keyspace } from '../src/store/keys.ts';
 import { openStore } from '../src/store/open-store.ts';
+import { openConnection } from '../src/store/redis/connection.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, toWaitFor } from '../test/store/samples.ts';
 import { openBenchRedis } from './redis.ts';
 import { sampleSize } from './sample-size.ts';

@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
 import { Queue, Worker } from 'bullmq';
-import { type OpenClient, openClient } from '../src/client/index.ts';
+import { type OpenClient, openClient } from '../src/api/client/index.ts';
 import type { Agent } from '../src/domain/agent.ts';
 import type { ClaimedTurn } from '../src/domain/ports/turn-store.ts';
-import { scriptedModel } from '../src/models/scripted.ts';
-import { openConnection } from '../src/redis/connection.ts';
-import { startWorkers, type WorkersOptions } from '../src/runtime/start-workers.ts';
+import { startWorkers, type WorkersOptions } from '../src/host/start-workers.ts';
+import { scriptedModel } from '../src/providers/scripted.ts';
 import { openDatabase } from '../src/store/database.ts';
 import { openStore } from '../src/store/open-store.ts';
+import { openConnection } from '../src/store/redis/connection.ts';
 import { claimHead, textStep, turnFor } from '../test/store/samples.ts';
 import { CpuMeter, type CpuUse, type RedisWork } from './cpu-meter.ts';
 import { openBenchRedis } from './redis.ts';

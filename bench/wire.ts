@@ -4,9 +4,9 @@
  */
 import type { Message } from '../src/domain/message.ts';
 import { WIRE_FORMATS, type WireFormat } from '../src/domain/raw-items.ts';
-import { countMessage } from '../src/tokens/message-tokens.ts';
-import { loadTokenCounter } from '../src/tokens/token-counter.ts';
 import { wireFormats } from '../src/wire/formats.ts';
+import { countMessage } from '../src/wire/tokens/message-tokens.ts';
+import { loadTokenCounter } from '../src/wire/tokens/token-counter.ts';
 import type { WireRequest } from '../src/wire/wire-request.ts';
 import { readTexts } from '../test/tokens/corpus.ts';
 import { sampleSize } from './sample-size.ts';

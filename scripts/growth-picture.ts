@@ -1,10 +1,10 @@
 import { plotReplay } from '../src/cli/commands/replay/report.ts';
+import { writePicture } from '../src/cli/reports/report-page.ts';
+import { drawSizePlot } from '../src/cli/reports/size-plot.ts';
 import type { Message } from '../src/domain/message.ts';
 import { completePolicy } from '../src/domain/policy.ts';
 import { createOfflineSummarizers, prepareOfflineAgent, weighConversation } from '../src/evaluation/offline-agent.ts';
 import { Replay } from '../src/evaluation/replay.ts';
-import { writePicture } from '../src/reports/report-page.ts';
-import { drawSizePlot } from '../src/reports/size-plot.ts';
 
 export const GROWTH_PICTURE = new URL('../docs/explanation/context-growth.svg', import.meta.url);
 

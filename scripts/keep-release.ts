@@ -6,14 +6,14 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { Redis } from 'ioredis';
-import { provideRedis } from '../src/local-redis/provide-redis.ts';
+import { provideRedis } from '../src/host/local-redis/provide-redis.ts';
 import { loadBuild } from '../test/schema/build.ts';
 import { dumpDatabase } from '../test/schema/dump.ts';
 import { fillDatabase, queueTurns, SHARDS } from '../test/schema/fill.ts';
 import { RELEASE, type Release, unpackRelease } from '../test/schema/release.ts';
 import { startBuildWorkers } from '../test/schema/workers.ts';
 
-const ENTRIES = ['index.js', 'client/index.js', 'runtime/suspect-process.js', 'runtime/lease-thread.js'];
+const ENTRIES = ['index.js', 'api/client/index.js', 'host/suspect-process.js', 'host/lease-thread.js'];
 
 /** Reads the modules that the entries import, and the Lua scripts. */
 function readModules(dist: string): Record<string, string> {

@@ -1,5 +1,5 @@
 import type { ModelPrices, ModelProfile } from '../src/domain/model.ts';
-import { CATALOGUE, CATALOGUE_DATA } from '../src/models/catalogue/catalogue.ts';
+import { CATALOGUE, CATALOGUE_DATA } from '../src/providers/catalogue/catalogue.ts';
 
 type Profile = Omit<ModelProfile, 'id'>;
 type Column = readonly [head: string, write: (profile: Profile) => string];
@@ -33,7 +33,7 @@ export function tabulateModels(): string {
     '### Accepted options',
     writeTable(OPTIONS),
     '### Sources',
-    `Read on ${CATALOGUE_DATA.readOn}. \`src/models/catalogue/models.json\` names the sources of each model.`,
+    `Read on ${CATALOGUE_DATA.readOn}. \`src/providers/catalogue/models.json\` names the sources of each model.`,
     sources.join('\n'),
   ].join('\n\n');
 }

@@ -2,99 +2,51 @@ import type { IForbiddenRuleType } from 'dependency-cruiser';
 
 /**
  * The rooms of src/, and which rooms each may import. A room is a folder of src/ or a single file (`config` is
- * src/config.ts). The import rules below are derived from this table.
+ * src/host/config.ts). The import rules below are derived from this table.
  */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   domain: [],
-  jobs: ['domain'],
   wire: ['domain'],
-  histories: ['domain'],
-  tokens: ['domain'],
-  redis: ['domain'],
-  'embedded-redis': [],
-  workers: ['jobs', 'wire', 'tokens', 'domain'],
-  store: ['redis', 'embedded-redis', 'jobs', 'wire', 'tokens', 'domain'],
-  queue: ['redis', 'jobs', 'wire', 'tokens', 'domain'],
-  models: ['jobs', 'wire', 'tokens', 'domain'],
-  toolsets: ['domain'],
-  webhooks: ['domain'],
-  telemetry: ['jobs', 'wire', 'tokens', 'domain'],
-  health: ['redis', 'store', 'queue', 'models', 'telemetry', 'config', 'jobs', 'wire', 'tokens', 'domain'],
-  evaluation: ['workers', 'models', 'jobs', 'wire', 'tokens', 'domain'],
-  // `redis` for the options of an address, and for recognizing errors that a client must not retry.
-  // The module of `turnfold/compact`. A test checks which packages it loads.
-  compact: ['evaluation', 'histories', 'workers', 'wire', 'domain'],
-  client: ['histories', 'store', 'queue', 'redis', 'telemetry', 'jobs', 'tokens', 'domain'],
-  inbox: ['client', 'jobs', 'domain'],
-  reports: ['domain'],
-  config: ['redis', 'domain', 'jobs', 'tokens'],
-  'local-redis': ['embedded-redis', 'redis', 'domain'],
-  runtime: [
-    'inbox',
-    'workers',
-    'store',
-    'queue',
-    'redis',
-    'models',
-    'telemetry',
-    'webhooks',
-    'health',
-    'config',
-    'jobs',
-    'wire',
-    'tokens',
-    'domain',
-  ],
-  index: ['runtime', 'redis', 'models', 'workers', 'telemetry', 'config', 'jobs', 'domain'],
-  // The modules of `turnfold/ai-sdk` and `turnfold/mcp`, whose packages are optional.
-  'ai-sdk': ['models', 'toolsets', 'domain'],
-  mcp: ['toolsets', 'domain'],
-  testing: ['client', 'runtime', 'store', 'embedded-redis', 'workers', 'jobs', 'tokens', 'domain'],
-  // `wire` for contexts in the formats of providers, `models` for the structural summarizer.
-  http: ['client', 'histories', 'runtime', 'models', 'config', 'jobs', 'wire', 'tokens', 'domain'],
-  // Runs without Redis and Node: a test checks which modules it loads.
-  'http-client': ['client', 'domain'],
-  demo: ['client', 'runtime', 'models', 'local-redis', 'config', 'jobs', 'wire', 'histories', 'tokens', 'domain'],
-  cli: [
-    'client',
-    'histories',
-    'runtime',
-    'evaluation',
-    'reports',
-    'local-redis',
-    'redis',
-    'config',
-    'http',
-    'demo',
-    'telemetry',
-    'health',
-    'jobs',
-    'wire',
-    'tokens',
-    'domain',
-  ],
+  store: ['wire', 'domain'],
+  // `store/redis` for connections. BullMQ needs them, too.
+  jobs: ['store', 'wire', 'domain'],
+  workers: ['jobs', 'wire', 'domain'],
+  providers: ['jobs', 'wire', 'domain'],
+  summarize: ['providers', 'wire', 'domain'],
+  telemetry: ['jobs', 'wire', 'domain'],
+  evaluation: ['workers', 'summarize', 'providers', 'jobs', 'wire', 'domain'],
+  // `summarize` for the structural summarizer of `/v1/responses/compact`.
+  api: ['store', 'jobs', 'summarize', 'telemetry', 'wire', 'domain'],
+  host: ['api', 'workers', 'store', 'jobs', 'summarize', 'providers', 'telemetry', 'wire', 'domain'],
+  cli: ['api', 'host', 'evaluation', 'store', 'jobs', 'providers', 'telemetry', 'wire', 'domain'],
+  // The modules that the package exports.
+  index: ['host', 'store', 'providers', 'workers', 'telemetry', 'jobs', 'domain'],
+  'ai-sdk': ['providers', 'domain'],
+  mcp: ['providers', 'domain'],
+  compact: ['evaluation', 'wire', 'domain'],
+  testing: ['api', 'host', 'store', 'workers', 'jobs', 'wire', 'domain'],
 };
 
 /** npm packages that only the listed rooms may import, so that the other rooms do not depend on them. */
 export const owners: Readonly<Record<string, readonly string[]>> = {
-  bullmq: ['queue'],
-  ioredis: ['redis', 'store', 'queue', 'local-redis', 'embedded-redis'],
-  msgpackr: ['embedded-redis'],
-  'wasmoon-lua5.1': ['embedded-redis'],
-  openai: ['models'],
-  '@anthropic-ai': ['models'],
-  '@ai-sdk': ['models/ai-sdk', 'toolsets'],
-  '@modelcontextprotocol': ['toolsets'],
+  bullmq: ['jobs/bullmq'],
+  ioredis: ['store', 'jobs/bullmq', 'host/local-redis'],
+  msgpackr: ['store/embedded'],
+  'wasmoon-lua5.1': ['store/embedded'],
+  openai: ['providers'],
+  '@anthropic-ai': ['providers'],
+  '@ai-sdk': ['providers/ai-sdk', 'providers/tools'],
+  '@modelcontextprotocol': ['providers/tools'],
   'prom-client': ['telemetry'],
   pino: ['telemetry'],
   '@opentelemetry/api': ['telemetry'],
-  'js-tiktoken': ['tokens'],
-  testcontainers: ['local-redis'],
+  'js-tiktoken': ['wire/tokens'],
+  testcontainers: ['host/local-redis'],
   commander: ['cli'],
-  hono: ['http'],
-  '@hono/node-server': ['http'],
-  'zod-openapi': ['http'],
-  '@bull-board': ['http'],
+  hono: ['api/http'],
+  '@hono/node-server': ['api/http'],
+  'zod-openapi': ['api/http'],
+  '@bull-board': ['api/http'],
 };
 
 /** The module of error codes, which every room may import. */
@@ -137,7 +89,7 @@ function ownerRules(): IForbiddenRuleType[] {
 }
 
 /** The only module of src whose code the inspector may contain. It has no imports. */
-const SHARED_WITH_PAGE = '^src/http-client/event-frames\\.ts$';
+const SHARED_WITH_PAGE = '^src/api/http-client/event-frames\\.ts$';
 
 export const rules: readonly IForbiddenRuleType[] = [
   ...directionRules(),
@@ -153,8 +105,22 @@ export const rules: readonly IForbiddenRuleType[] = [
     name: 'optional-packages',
     comment: 'only turnfold/ai-sdk imports the model whose packages are optional',
     severity: 'error',
-    from: { path: '^src/', pathNot: [roomPath('ai-sdk'), '^src/models/ai-sdk/'] },
-    to: { path: '^src/models/ai-sdk/' },
+    from: { path: '^src/', pathNot: [roomPath('ai-sdk'), '^src/providers/ai-sdk/'] },
+    to: { path: '^src/providers/ai-sdk/' },
+  },
+  {
+    name: 'queue-behind-ports',
+    comment: 'workers, providers and metrics know no BullMQ',
+    severity: 'error',
+    from: { path: '^src/', pathNot: ['jobs/bullmq', 'api', 'host', 'cli'].map(roomPath) },
+    to: { path: roomPath('jobs/bullmq') },
+  },
+  {
+    name: 'queue-connections',
+    comment: 'the queue uses connections to Redis, and no script of the store',
+    severity: 'error',
+    from: { path: roomPath('jobs') },
+    to: { path: roomPath('store'), pathNot: roomPath('store/redis') },
   },
   {
     name: 'src-alone',
@@ -179,17 +145,17 @@ export const rules: readonly IForbiddenRuleType[] = [
   },
   {
     name: 'inspector-types',
-    comment: 'the inspector uses types of http/answers and domain only, so that no server code is in the page',
+    comment: 'the inspector uses types of api/http/answers and domain only, so that no server code is in the page',
     severity: 'error',
     from: { path: '^inspector/' },
     to: { path: '^src/', pathNot: SHARED_WITH_PAGE, dependencyTypesNot: ['type-only'] },
   },
   {
     name: 'inspector-direction',
-    comment: 'the inspector imports no room but http/answers and domain',
+    comment: 'the inspector imports no room but api/http/answers and domain',
     severity: 'error',
     from: { path: '^inspector/' },
-    to: { path: '^src/', pathNot: [SHARED_WITH_PAGE, '^src/(http/answers|domain)/'] },
+    to: { path: '^src/', pathNot: [SHARED_WITH_PAGE, '^src/(api/http/answers|domain)/'] },
   },
   {
     name: 'inspector-packages',

@@ -3,7 +3,7 @@
  * page and the code differ.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { tabulateSettings } from '../src/config/describe-settings.ts';
+import { tabulateSettings } from '../src/host/config/describe-settings.ts';
 
 const file = new URL('../docs/reference/configuration.md', import.meta.url);
 const text = readFileSync(file, 'utf8');

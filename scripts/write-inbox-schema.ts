@@ -3,7 +3,7 @@
  * and the code differ.
  */
 import { writeFileSync } from 'node:fs';
-import { describeTurnJob } from '../src/inbox/turn-job.ts';
+import { describeTurnJob } from '../src/api/inbox/turn-job.ts';
 
 const file = new URL('../docs/reference/inbox-turn.schema.json', import.meta.url);
 writeFileSync(file, `${JSON.stringify(describeTurnJob(), undefined, 2)}\n`);

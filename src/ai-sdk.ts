@@ -31,7 +31,7 @@ export {
   type AiSdkModelOptions,
   type AiSdkSettings,
   aiSdkModel,
-} from './models/ai-sdk/ai-sdk-model.ts';
-export type { ProviderOptions } from './models/ai-sdk/provider-traits.ts';
-export type { Catalogue } from './models/catalogue/catalogue.ts';
-export { type AiSdkToolOptions, aiSdkTools } from './toolsets/ai-sdk-tools.ts';
+} from './providers/ai-sdk/ai-sdk-model.ts';
+export type { ProviderOptions } from './providers/ai-sdk/provider-traits.ts';
+export type { Catalogue } from './providers/catalogue/catalogue.ts';
+export { type AiSdkToolOptions, aiSdkTools } from './providers/tools/ai-sdk-tools.ts';

@@ -2,6 +2,10 @@
  * `turnfold/compact`: compaction of messages in a loop of the caller's own, without Redis, workers and models.
  */
 
+export type { Reason } from './domain/compaction/thresholds.ts';
+export type { ModelWindow } from './domain/limits.ts';
+export type { Message, ToolCall } from './domain/message.ts';
+export type { PolicyInput } from './domain/policy.ts';
 export {
   type AgentsModelData,
   type AgentsSession,
@@ -17,19 +21,15 @@ export {
   mastraProcessor,
   openaiAgentsFilter,
   openaiAgentsSession,
-} from './compact/adapters.ts';
-export { compactMessages } from './compact/compact-messages.ts';
+} from './evaluation/compact/adapters.ts';
+export { compactMessages } from './evaluation/compact/compact-messages.ts';
 export type {
   CompactedMessages,
   CompactedRange,
   CompactionStep,
   CompactReport,
-} from './compact/compacted-messages.ts';
-export type { MessageFormat } from './compact/kinds/kind.ts';
-export type { CompactionOptions, CompactMessagesOptions, SummarizeRequest } from './compact/options.ts';
-export type { CompactState } from './compact/state.ts';
-export type { Reason } from './domain/compaction/thresholds.ts';
-export type { ModelWindow } from './domain/limits.ts';
-export type { Message, ToolCall } from './domain/message.ts';
-export type { PolicyInput } from './domain/policy.ts';
-export type { HistoryNote } from './histories/notes.ts';
+} from './evaluation/compact/compacted-messages.ts';
+export type { MessageFormat } from './evaluation/compact/kinds/kind.ts';
+export type { CompactionOptions, CompactMessagesOptions, SummarizeRequest } from './evaluation/compact/options.ts';
+export type { CompactState } from './evaluation/compact/state.ts';
+export type { HistoryNote } from './wire/histories/notes.ts';

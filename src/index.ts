@@ -1,4 +1,3 @@
-export type { ProviderSetting, ProviderSettings } from './config.ts';
 export {
   type Agent,
   defineAgent,
@@ -73,17 +72,22 @@ export type { WaitKind } from './domain/turn.ts';
 export type { TurnContext } from './domain/turn-context.ts';
 export type { WebhookEventName } from './domain/webhook.ts';
 export type { WebhookEndEvent, WebhookEvent } from './domain/webhook-events.ts';
-export type { Delays } from './models/answer-stream.ts';
+export type { ProviderSetting, ProviderSettings } from './host/config.ts';
+export type { ListenerOptions } from './host/listeners.ts';
+export { parsePolicy } from './host/policy-text.ts';
+export { type ResolveOptions, resolveModel } from './host/resolve-model.ts';
+export { ROLES, startWorkers, type WorkerRole, type Workers, type WorkersOptions } from './host/start-workers.ts';
+export type { Delays } from './providers/answer-stream.ts';
 export {
   type AnthropicModelOptions,
   anthropicModel,
-} from './models/anthropic/anthropic-model.ts';
-export type { AnthropicConnection } from './models/anthropic/client.ts';
-export { type Catalogue, extendCatalogue, findProfile } from './models/catalogue/catalogue.ts';
-export { type ChainOptions, modelChain } from './models/chain.ts';
-export { type ChatModelOptions, chatModel, type ServerOptions } from './models/openai/chat-model.ts';
-export type { OpenAiOptions } from './models/openai/client.ts';
-export { type ResponsesModelOptions, responsesModel } from './models/openai/responses-model.ts';
+} from './providers/anthropic/anthropic-model.ts';
+export type { AnthropicConnection } from './providers/anthropic/client.ts';
+export { type Catalogue, extendCatalogue, findProfile } from './providers/catalogue/catalogue.ts';
+export { type ChainOptions, modelChain } from './providers/chain.ts';
+export { type ChatModelOptions, chatModel, type ServerOptions } from './providers/openai/chat-model.ts';
+export type { OpenAiOptions } from './providers/openai/client.ts';
+export { type ResponsesModelOptions, responsesModel } from './providers/openai/responses-model.ts';
 export {
   SCRIPTED_PROFILE,
   type ScriptedAnswer,
@@ -92,10 +96,6 @@ export {
   type ScriptedOutcome,
   type ScriptedStep,
   scriptedModel,
-} from './models/scripted.ts';
-export type { RedisTls } from './redis/address.ts';
-export type { ListenerOptions } from './runtime/listeners.ts';
-export { parsePolicy } from './runtime/policy-text.ts';
-export { type ResolveOptions, resolveModel } from './runtime/resolve-model.ts';
-export { ROLES, startWorkers, type WorkerRole, type Workers, type WorkersOptions } from './runtime/start-workers.ts';
+} from './providers/scripted.ts';
+export type { RedisTls } from './store/redis/address.ts';
 export { createLogger, type LoggerOptions, logContents, logEvents } from './telemetry/logs.ts';

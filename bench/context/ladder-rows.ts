@@ -9,8 +9,8 @@ import {
   weighConversation,
 } from '../../src/evaluation/offline-agent.ts';
 import { RememberedCounts } from '../../src/evaluation/remembered-counts.ts';
-import { createStructuralSummarizer } from '../../src/models/structural/structural-summarizer.ts';
-import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { createStructuralSummarizer } from '../../src/summarize/structural/structural-summarizer.ts';
+import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { LineIndexes } from '../../src/workers/turn/line-indexes.ts';
 import { Recall } from '../../src/workers/turn/recall.ts';
 import type { BenchPoint } from './points.ts';

@@ -5,8 +5,8 @@ import { findCuts } from '../../src/evaluation/quality/cut-points.ts';
 import { findPoint, type QualityPoint } from '../../src/evaluation/quality/point.ts';
 import { QualityScorer } from '../../src/evaluation/quality/score.ts';
 import { renderMessage } from '../../src/evaluation/quality/searchable-text.ts';
-import { readConversationLine } from '../../src/histories/conversation-line.ts';
-import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { readConversationLine } from '../../src/wire/histories/conversation-line.ts';
+import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 
 /** Folder of recordings beside the project: JSONL files with one conversation per line. */
 const FOLDER = new URL('../../../shared/traces/', import.meta.url);

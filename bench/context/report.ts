@@ -1,8 +1,8 @@
 import { plotReplay } from '../../src/cli/commands/replay/report.ts';
-import { drawBarPlot } from '../../src/reports/bar-plot.ts';
-import { type Markup, markup } from '../../src/reports/markup.ts';
-import { drawTable, figure, placeWide, writePage } from '../../src/reports/report-page.ts';
-import { drawSizePlot } from '../../src/reports/size-plot.ts';
+import { drawBarPlot } from '../../src/cli/reports/bar-plot.ts';
+import { type Markup, markup } from '../../src/cli/reports/markup.ts';
+import { drawTable, figure, placeWide, writePage } from '../../src/cli/reports/report-page.ts';
+import { drawSizePlot } from '../../src/cli/reports/size-plot.ts';
 import { type BudgetResults, listShares, nameBudget, tabulatePlanted } from './page.ts';
 import type { KeptFacts } from './planted-run.ts';
 import { type LiveRow, type Table, tabulateFamilies, tabulateQuality } from './tables.ts';

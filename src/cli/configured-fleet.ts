@@ -1,5 +1,5 @@
-import { type Config, DEFAULT_REDIS_URL } from '../config.ts';
-import { type Fleet, openFleet } from '../health/fleet.ts';
+import { type Config, DEFAULT_REDIS_URL } from '../host/config.ts';
+import { type Fleet, openFleet } from '../host/health/fleet.ts';
 
 /** Opens the report of the workers and queues that have these settings. */
 export async function openConfiguredFleet(config: Config, onError: (error: unknown) => void): Promise<Fleet> {

@@ -1,6 +1,6 @@
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
-import type { ReadHistory } from '../histories/history.ts';
-import type { HistoryNote } from '../histories/notes.ts';
+import type { ReadHistory } from '../wire/histories/history.ts';
+import type { HistoryNote } from '../wire/histories/notes.ts';
 import { nameFile } from './files.ts';
 import { openHistories } from './history-file.ts';
 import { type Output, reportRefusal } from './output.ts';

@@ -2,12 +2,12 @@ import { fieldError, isTurnfoldError, TurnfoldError } from '../domain/errors.ts'
 import { parseJsonText, readJsonText } from '../domain/json-text.ts';
 import { isMapping } from '../domain/parse.ts';
 import { runToEnd } from '../domain/sliced.ts';
-import { LINE_BOUNDS, type OpenedConversation, openConversationLine } from '../histories/conversation-line.ts';
-import { isReadByLine } from '../histories/formats/chat-lists.ts';
-import { detectFormat, FORMAT_NAMES, findFormat } from '../histories/formats/detect.ts';
-import type { FileRecord, ForeignConversation, HistoryFormat } from '../histories/formats/format.ts';
-import { type HistoryOptions, type ReadHistory, readHistoryInSlices } from '../histories/history.ts';
-import type { HistoryNote } from '../histories/notes.ts';
+import { LINE_BOUNDS, type OpenedConversation, openConversationLine } from '../wire/histories/conversation-line.ts';
+import { isReadByLine } from '../wire/histories/formats/chat-lists.ts';
+import { detectFormat, FORMAT_NAMES, findFormat } from '../wire/histories/formats/detect.ts';
+import type { FileRecord, ForeignConversation, HistoryFormat } from '../wire/histories/formats/format.ts';
+import { type HistoryOptions, type ReadHistory, readHistoryInSlices } from '../wire/histories/history.ts';
+import type { HistoryNote } from '../wire/histories/notes.ts';
 import { nameFile, readLines } from './files.ts';
 
 /** Name of turnfold's own format for `--from`. */

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { OpenClient } from '../client/index.ts';
+import type { OpenClient } from '../api/client/index.ts';
+import { createHttpApp } from '../api/http/app.ts';
+import { withQueueBoard } from '../api/http/queue-board.ts';
+import { type HttpServer, serveHttp } from '../api/http/serve-http.ts';
+import { withPage } from '../api/http/static-page.ts';
 import { fieldError } from '../domain/errors.ts';
-import type { Fleet } from '../health/fleet.ts';
-import { createHttpApp } from '../http/app.ts';
-import { withQueueBoard } from '../http/queue-board.ts';
-import { type HttpServer, serveHttp } from '../http/serve-http.ts';
-import { withPage } from '../http/static-page.ts';
+import type { Fleet } from '../host/health/fleet.ts';
 import { type Output, reportError } from './output.ts';
 import { checkServedHost, limitCallers, type ServedHostOptions } from './served-host.ts';
 

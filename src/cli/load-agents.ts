@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { Agent } from '../domain/agent.ts';
 import { fieldError } from '../domain/errors.ts';
 import { describeThrown, readSafely } from '../domain/thrown.ts';
-import { type ReadAgents, readAgents } from '../runtime/agent-schema.ts';
+import { type ReadAgents, readAgents } from '../host/agent-schema.ts';
 import { type Output, processOutput } from './output.ts';
 import { recordAgentsModule } from './process-exit.ts';
 import { renameField } from './typed-errors.ts';

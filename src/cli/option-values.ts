@@ -5,7 +5,7 @@ import { parseInput } from '../domain/parse.ts';
 import { WIRE_FORMATS, type WireFormat } from '../domain/raw-items.ts';
 import { readContext, type TurnContext, writeContext } from '../domain/turn-context.ts';
 import { type WebhookEventName, webhookEventSchema } from '../domain/webhook.ts';
-import { ROLES, type WorkerRole } from '../runtime/workers-options.ts';
+import { ROLES, type WorkerRole } from '../host/workers-options.ts';
 import { nameFile, readTextFile } from './files.ts';
 
 /**

@@ -2,8 +2,8 @@ import { styleText } from 'node:util';
 import { isTurnfoldError } from '../domain/errors.ts';
 import { clipText, describeThrown, isError, readSafely } from '../domain/thrown.ts';
 import { escapeActing } from '../domain/visible-text.ts';
-import { LocalRedisError } from '../local-redis/errors.ts';
-import { isRefusal } from '../redis/errors.ts';
+import { LocalRedisError } from '../host/local-redis/errors.ts';
+import { isRefusal } from '../store/redis/errors.ts';
 
 /**
  * Output of a command. `line` and `text` write results to standard output. `note` writes everything else to standard

@@ -3,8 +3,8 @@ import { fieldError, isTurnfoldError, type TurnfoldError } from '../domain/error
 import { checkLimits, resolveLimits } from '../domain/limits.ts';
 import { completePolicy, type Policy, type PolicyInput } from '../domain/policy.ts';
 import { type PolicyExamination, toCamelCase } from '../domain/policy-input.ts';
-import { examinePolicyText, placeError } from '../runtime/policy-text.ts';
-import { parseYaml } from '../runtime/yaml-document.ts';
+import { examinePolicyText, placeError } from '../host/policy-text.ts';
+import { parseYaml } from '../host/yaml-document.ts';
 import { nameFile, readTextFile } from './files.ts';
 import type { Output } from './output.ts';
 

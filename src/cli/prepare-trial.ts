@@ -1,7 +1,7 @@
 import { isTurnfoldError } from '../domain/errors.ts';
 import { type EvaluatedAgent, type OfflineWindow, prepareOfflineAgent } from '../evaluation/offline-agent.ts';
 import type { RememberedCounts } from '../evaluation/remembered-counts.ts';
-import { createSummarizers } from '../runtime/summarizers.ts';
+import { createSummarizers } from '../host/summarizers.ts';
 import { completeAlone, type PolicySource } from './policy-file.ts';
 import { renameField } from './typed-errors.ts';
 

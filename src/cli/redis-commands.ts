@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { WRITTEN_FORMATS } from '../histories/writers/index.ts';
+import { WRITTEN_FORMATS } from '../wire/histories/writers/index.ts';
 import {
   ALLOWED_HOSTS,
   numberFrom,

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
-import { redactUrl } from '../local-redis/configured-redis.ts';
-import { findObstacle, isReply } from '../local-redis/connection.ts';
-import { LocalRedisError } from '../local-redis/errors.ts';
-import type { RedisLocation } from '../redis/address.ts';
-import { readRedisAddress, showAddress } from '../redis/address.ts';
-import { isRefusal, nameRedisError, refusalError } from '../redis/errors.ts';
-import { findRefusal } from '../redis/find-refusal.ts';
+import { redactUrl } from '../host/local-redis/configured-redis.ts';
+import { findObstacle, isReply } from '../host/local-redis/connection.ts';
+import { LocalRedisError } from '../host/local-redis/errors.ts';
+import type { RedisLocation } from '../store/redis/address.ts';
+import { readRedisAddress, showAddress } from '../store/redis/address.ts';
+import { isRefusal, nameRedisError, refusalError } from '../store/redis/errors.ts';
+import { findRefusal } from '../store/redis/find-refusal.ts';
 import type { Output } from './output.ts';
 
 /**

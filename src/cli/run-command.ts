@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { OpenClient, TurnfoldClient } from '../client/index.ts';
-import { DEFAULT_REDIS_URL, readConfig, usePrefix } from '../config.ts';
+import type { OpenClient, TurnfoldClient } from '../api/client/index.ts';
+import { DEFAULT_REDIS_URL, readConfig, usePrefix } from '../host/config.ts';
 import { Interruption } from './interruption.ts';
 import { type Output, reportError } from './output.ts';
 import { COMMAND_WAIT_MS, explainError, waitForRedis } from './redis-outage.ts';
@@ -94,7 +94,7 @@ export class CommandRunner {
 
 async function openCommandClient(output: Output): Promise<OpenClient> {
   const { redisUrl, redisTls, prefix, shards, queueShards, durability } = readConfig();
-  const { openClientAtOnce } = await import('../client/open-client.ts');
+  const { openClientAtOnce } = await import('../api/client/open-client.ts');
   const url = redisUrl ?? DEFAULT_REDIS_URL;
   const location = { url, tls: redisTls, prefix };
   const open = () => openClientAtOnce({ redisUrl: url, redisTls, prefix, shards, queueShards, durability });

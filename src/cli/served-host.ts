@@ -1,8 +1,8 @@
-import type { OpenClient } from '../client/index.ts';
+import type { OpenClient } from '../api/client/index.ts';
+import { type AccessOptions, checkOpenAccess } from '../api/http/access.ts';
+import { authenticateByKey } from '../api/http/bearer-keys.ts';
 import { readAllowedHosts, splitList } from '../domain/allowed-hosts.ts';
 import { fieldError } from '../domain/errors.ts';
-import { type AccessOptions, checkOpenAccess } from '../http/access.ts';
-import { authenticateByKey } from '../http/bearer-keys.ts';
 
 /** Addresses that only this machine reaches. */
 const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];

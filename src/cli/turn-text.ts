@@ -1,4 +1,4 @@
-import type { TurnPart } from '../client/index.ts';
+import type { TurnPart } from '../api/client/index.ts';
 import { DEFAULT_TENANT, type NamedConversation } from '../domain/ids.ts';
 import { isAnswerKind, type TurnView, type Waiting, type WaitingCall } from '../domain/turn.ts';
 import type { Output } from './output.ts';

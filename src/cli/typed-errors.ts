@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import { describeShortfall } from '../client/client-errors.ts';
+import { describeShortfall } from '../api/client/client-errors.ts';
 import type { Shortfall } from '../domain/durability.ts';
 import { fieldError, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 

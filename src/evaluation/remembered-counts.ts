@@ -1,4 +1,4 @@
-import { type BpeTokenCounter, type Encoding, loadTokenCounter } from '../tokens/token-counter.ts';
+import { type BpeTokenCounter, type Encoding, loadTokenCounter } from '../wire/tokens/token-counter.ts';
 
 /** Maximum characters of all cached texts. When the limit is reached, the cache is emptied. */
 const MAX_CHARS = 8_388_608;

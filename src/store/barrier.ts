@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
 import type { Acknowledged, Durability } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
-import { connect, duplicateConnection } from '../redis/connection.ts';
 import { BarrierLane } from './barrier-lane.ts';
 import type { Keyspace } from './keys.ts';
 import { callStoreOnce } from './records.ts';
+import { connect, duplicateConnection } from './redis/connection.ts';
 import { conversationOf, Script, type ScriptDefinition } from './script.ts';
 
 /**

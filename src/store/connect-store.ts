@@ -4,11 +4,6 @@ import type { GateStore } from '../domain/ports/gate-store.ts';
 import type { AgentFinder, PresenceStore } from '../domain/ports/presence-store.ts';
 import type { Store } from '../domain/ports/store.ts';
 import type { StreamNotices } from '../domain/ports/turn-streams.ts';
-import { checkAccess } from '../redis/access.ts';
-import type { RedisLocation } from '../redis/address.ts';
-import { callRedis, connect, openConnection } from '../redis/connection.ts';
-import { checkServer, type MemoryUse, readAppendOnly, readMemory } from '../redis/server-checks.ts';
-import { Subscriber } from '../redis/subscriber.ts';
 import { Barrier } from './barrier.ts';
 import { openDatabase } from './database.ts';
 import { openDatabaseWatch } from './database-watch.ts';
@@ -18,6 +13,11 @@ import { guardStore } from './guarded-store.ts';
 import { openMeasures, type StoreMeasures } from './measures.ts';
 import { openStore } from './open-store.ts';
 import { connectionName, openPresence } from './presence.ts';
+import { checkAccess } from './redis/access.ts';
+import type { RedisLocation } from './redis/address.ts';
+import { callRedis, connect, openConnection } from './redis/connection.ts';
+import { checkServer, type MemoryUse, readAppendOnly, readMemory } from './redis/server-checks.ts';
+import { Subscriber } from './redis/subscriber.ts';
 import { openStreamNotices } from './streams.ts';
 
 export interface StoreOptions extends RedisLocation {

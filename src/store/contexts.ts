@@ -13,7 +13,7 @@ import {
   summarySchema,
   type Version,
 } from '../domain/version.ts';
-import { eventLoopShare } from '../tokens/event-loop-share.ts';
+import { eventLoopShare } from '../wire/tokens/event-loop-share.ts';
 import { decodeConversation } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
 import { appendScript } from './log.ts';

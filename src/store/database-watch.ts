@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 import { DATABASE_LOSSES, type DatabaseLoss, type DatabaseWatch } from '../domain/ports/database-watch.ts';
-import { readClock } from '../redis/server-facts.ts';
 import { checkSettings, type DatabaseIdentity, makeDatabaseId, type OpenDatabase } from './database.ts';
 import { type Keyspace, SCHEMAS, type SchemaRange } from './keys.ts';
 import { callStore } from './records.ts';
+import { readClock } from './redis/server-facts.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /** ms between two increments of the counter, by the one process that sweeps. */

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { type Redis, ReplyError } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
-import { checkEviction, checkServerVersion } from '../redis/server-checks.ts';
 import { refuseEarlyDatabase } from './early-databases.ts';
 import { Keyspace, SCHEMAS, type SchemaRange } from './keys.ts';
 import { callStore } from './records.ts';
+import { checkEviction, checkServerVersion } from './redis/server-checks.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 export interface DatabaseSettings {

@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
 import { DEFAULT_PREFIX } from '../domain/namespace.ts';
-import { askAllMasters } from '../redis/servers.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
+import { askAllMasters } from './redis/servers.ts';
 
 /** Schema that early programs wrote, too. */
 const SHARED_SCHEMA = '1';

@@ -1,6 +1,6 @@
 import type { ConversationRef } from '../domain/ids.ts';
-import type { Subscriber } from '../redis/subscriber.ts';
 import type { Keyspace } from './keys.ts';
+import type { Subscriber } from './redis/subscriber.ts';
 
 /** Lets a caller wait for the next event of a conversation. A notification may be lost, so the caller also polls. */
 export interface EventNotifications {

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { GateState, GateStore } from '../domain/ports/gate-store.ts';
-import { readClock } from '../redis/server-facts.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
+import { readClock } from './redis/server-facts.ts';
 import { type BindScript, type ScriptOf, scriptBinder } from './script.ts';
 
 /** ms for which a gate is kept after it held the last call. Until then workers ask it before each call. */

@@ -3,10 +3,10 @@ import { ownerPrefix } from '../domain/ids.ts';
 import { PASS_LIMITS } from '../domain/pass.ts';
 import { LOST_AFTER_MS } from '../domain/ports/presence-store.ts';
 import { TURN_LIMITS } from '../domain/turn.ts';
-import type { RedisLocation } from '../redis/address.ts';
-import { openConnection } from '../redis/connection.ts';
 import { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
+import type { RedisLocation } from './redis/address.ts';
+import { openConnection } from './redis/connection.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { claimsOf } from './summaries.ts';
 

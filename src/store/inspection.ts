@@ -6,17 +6,6 @@ import type { DatabaseWatch } from '../domain/ports/database-watch.ts';
 import type { GateState } from '../domain/ports/gate-store.ts';
 import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
 import type { WebhookStatus } from '../domain/ports/webhook-store.ts';
-import { checkAccess } from '../redis/access.ts';
-import type { RedisLocation } from '../redis/address.ts';
-import { callRedis, connect, openConnection } from '../redis/connection.ts';
-import {
-  type AnswerTimes,
-  measureAnswers,
-  readClock,
-  readServerFacts,
-  type ServerFacts,
-} from '../redis/server-facts.ts';
-import { askMasters, type MasterAnswers, unlessForbidden } from '../redis/servers.ts';
 import { refuseSchema } from './database.ts';
 import { readDatabaseLoss } from './database-watch.ts';
 import { listGates } from './gates.ts';
@@ -24,6 +13,17 @@ import { Keyspace, SCHEMAS } from './keys.ts';
 import { listMissingAgents, type MissingAgent } from './missing-agents.ts';
 import { type ListedWorker, listWorkers } from './presence.ts';
 import { callStore } from './records.ts';
+import { checkAccess } from './redis/access.ts';
+import type { RedisLocation } from './redis/address.ts';
+import { callRedis, connect, openConnection } from './redis/connection.ts';
+import {
+  type AnswerTimes,
+  measureAnswers,
+  readClock,
+  readServerFacts,
+  type ServerFacts,
+} from './redis/server-facts.ts';
+import { askMasters, type MasterAnswers, unlessForbidden } from './redis/servers.ts';
 import { readLua, type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodeDueEntry, isDueEntry, openSweepStore } from './sweep.ts';
 import { openWebhookStore } from './webhooks.ts';

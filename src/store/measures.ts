@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
 import type { GateState } from '../domain/ports/gate-store.ts';
-import { measureServerLoad, pingServers, readClock, type ServerLoad } from '../redis/server-facts.ts';
 import { listGates } from './gates.ts';
 import type { Keyspace } from './keys.ts';
 import { bindLease } from './lease.ts';
 import { listMissingAgents, type MissingAgent } from './missing-agents.ts';
+import { measureServerLoad, pingServers, readClock, type ServerLoad } from './redis/server-facts.ts';
 
 /** Measures Redis for the gauges of the metrics page. */
 export interface StoreMeasures {

@@ -1,10 +1,10 @@
 import type { Store } from '../domain/ports/store.ts';
 import type { StreamNotices } from '../domain/ports/turn-streams.ts';
-import { connectEmbedded } from '../embedded-redis/connect-embedded.ts';
-import { EmbeddedRedis } from '../embedded-redis/server.ts';
-import { Subscriber } from '../redis/subscriber.ts';
+import { connectEmbedded } from './embedded/connect-embedded.ts';
+import { EmbeddedRedis } from './embedded/server.ts';
 import { Keyspace } from './keys.ts';
 import { openStore } from './open-store.ts';
+import { Subscriber } from './redis/subscriber.ts';
 import { openStreamNotices } from './streams.ts';
 
 /** The store of one process, whose values end with it. */

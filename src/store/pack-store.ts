@@ -4,12 +4,12 @@ import type { ConversationRef } from '../domain/ids.ts';
 import { choosePackable, isWorthPacking, PACK_AFTER_MS, type PackableLog } from '../domain/log-packing.ts';
 import type { PackedLog, PackStore } from '../domain/ports/pack-store.ts';
 import { START_VERSION } from '../domain/version.ts';
-import { answerWithin } from '../redis/servers.ts';
 import { ExistingKeys } from './existing-keys.ts';
 import type { Keyspace } from './keys.ts';
 import { decodeLogEntry } from './log.ts';
 import { type LogPage, readLogScript, readPages } from './log-pages.ts';
 import { namePack, PACK_BYTES, pack, readPackName, unpack } from './packs.ts';
+import { answerWithin } from './redis/servers.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodeVersion } from './version-record.ts';
 

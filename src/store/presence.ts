@@ -6,11 +6,11 @@ import {
   type SilentWorker,
   type WorkerPresence,
 } from '../domain/ports/presence-store.ts';
-import { keySlot } from '../redis/key-slot.ts';
-import { type ListedConnection, OwnConnection } from '../redis/own-connection.ts';
 import type { Keyspace } from './keys.ts';
 import { findAgentScript } from './missing-agents.ts';
 import { callStore } from './records.ts';
+import { keySlot } from './redis/key-slot.ts';
+import { type ListedConnection, OwnConnection } from './redis/own-connection.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { TurnfoldError } from '../domain/errors.ts';
 import { idSchema } from '../domain/ids.ts';
 import { refuseJsonText, STORED_JSON_BOUNDS } from '../domain/json-text.ts';
-import { callRedis, callRedisOnce } from '../redis/connection.ts';
+import { callRedis, callRedisOnce } from './redis/connection.ts';
 
 /**
  * Makes the error for a corrupt record.

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
-import { askAllMasters } from '../redis/servers.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
+import { askAllMasters } from './redis/servers.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /** Keys that Redis examines for one command of the search. Each command takes less than a millisecond. */

@@ -1,7 +1,7 @@
 import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
 import { TURN_LIMITS } from '../domain/turn.ts';
-import { outageBecause } from '../redis/errors.ts';
-import { answerWithin, MEASURED_MS } from '../redis/servers.ts';
+import { outageBecause } from './redis/errors.ts';
+import { answerWithin, MEASURED_MS } from './redis/servers.ts';
 import type { ScriptDefinition } from './script.ts';
 
 /** Maximum overdue entries of one shard that are counted by kind. */

@@ -1,7 +1,7 @@
 import { isTurnfoldError } from '../domain/errors.ts';
 import type { DueEntry, QuarantineEntry, Sweep } from '../domain/ports/sweep-store.ts';
-import { outageBecause } from '../redis/errors.ts';
-import { inTime } from '../redis/servers.ts';
+import { outageBecause } from './redis/errors.ts';
+import { inTime } from './redis/servers.ts';
 
 export interface ShardSweep {
   readonly due: readonly DueEntry[];

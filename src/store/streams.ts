@@ -12,12 +12,12 @@ import {
   type StreamWriter,
 } from '../domain/ports/turn-streams.ts';
 import { TURN_STATES, type TurnState } from '../domain/turn.ts';
-import type { Subscriber } from '../redis/subscriber.ts';
 import { ExistingKeys } from './existing-keys.ts';
 import type { Keyspace } from './keys.ts';
 import { decodeLogEntry } from './log.ts';
 import { PackReader } from './packs.ts';
 import { callStore, corruptRecord } from './records.ts';
+import type { Subscriber } from './redis/subscriber.ts';
 import { decodeStatus, type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
 import { turnLeaseArgs } from './turn-steps.ts';
 

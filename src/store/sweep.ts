@@ -9,11 +9,11 @@ import {
   type SweepDecision,
   type SweepStore,
 } from '../domain/ports/sweep-store.ts';
-import { answerWithin } from '../redis/servers.ts';
 import { ERASE_BATCH, GONE_MS } from './contexts.ts';
 import { ExistingKeys } from './existing-keys.ts';
 import { idleMember, type Keyspace, readyMember, scheduledMember } from './keys.ts';
 import { bindLease } from './lease.ts';
+import { answerWithin } from './redis/servers.ts';
 import { bindRestoreIndex } from './restore-index.ts';
 import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
 import { awaitShards, joinMeasures, measureShardScript } from './shard-measures.ts';

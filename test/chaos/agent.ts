@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Agent, defineTool, type Tool } from '../../src/domain/agent.ts';
 import type { Model } from '../../src/domain/model.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
-import { chatModel } from '../../src/models/openai/chat-model.ts';
+import { chatModel } from '../../src/providers/openai/chat-model.ts';
 
 export const AGENT = 'clerk';
 /** Start of the first message of each conversation. */

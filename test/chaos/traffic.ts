@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { type OpenClient, openClient } from '../../src/api/client/index.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { isSettled, ON_BUSY, type TurnView } from '../../src/domain/turn.ts';
 import type { Random } from '../setup/random.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { WorkerRole } from '../../src/runtime/start-workers.ts';
+import type { WorkerRole } from '../../src/host/start-workers.ts';
 import type { WorkerReport, WorkerReports } from './worker-reports.ts';
 
 export interface WorkerPoolOptions {

@@ -1,7 +1,7 @@
 // A worker process, until it is killed. It reports its turns and passes on stdout, one line of JSON each. The pipe receives a
 // line before the worker continues, so a kill loses no line.
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import { startWorkers, type WorkerRole } from '../../src/runtime/start-workers.ts';
+import { startWorkers, type WorkerRole } from '../../src/host/start-workers.ts';
 import { createAgent, createRecorder } from './agent.ts';
 
 const [redisUrl = '', providerUrl = '', shards = '', roles = '', release = ''] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-import type { TurnfoldClient } from '../../src/client/index.ts';
+import type { TurnfoldClient } from '../../src/api/client/index.ts';
 
 export const AGENT = 'talker';
 /** Few, so that a sweep is small. */

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
-import type { TurnfoldClient } from '../../src/client/index.ts';
-import { createHttpApp } from '../../src/http/app.ts';
-import { createProtocols } from '../../src/http/protocols.ts';
-import { serveHttp } from '../../src/http/serve-http.ts';
-import { withPage } from '../../src/http/static-page.ts';
+import type { TurnfoldClient } from '../../src/api/client/index.ts';
+import { createHttpApp } from '../../src/api/http/app.ts';
+import { createProtocols } from '../../src/api/http/protocols.ts';
+import { serveHttp } from '../../src/api/http/serve-http.ts';
+import { withPage } from '../../src/api/http/static-page.ts';
 
 /** The built page of the example. */
 export const PAGE_FOLDER = fileURLToPath(new URL('../../examples/chat/dist', import.meta.url));

@@ -3,8 +3,8 @@ import { flushCompileCache } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { defineTool } from '../../src/domain/agent.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
-import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
+import { ROLES, startWorkers } from '../../src/host/start-workers.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { AGENT, SHARDS } from './chat-run.ts';
 
 const WORD_MS = 15;

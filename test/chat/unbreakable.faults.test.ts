@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { type OpenClient, openClient } from '../../src/api/client/index.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { isSettled, type TurnView } from '../../src/domain/turn.ts';
 import { hasRedisServer, MortalRedis } from '../chaos/mortal-redis.ts';

@@ -6,7 +6,7 @@ import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
 import { compactConversation } from '../../src/evaluation/compact.ts';
 import type { SummarizerChain } from '../../src/evaluation/evaluated-passes.ts';
 import { prepareOfflineAgent, weighConversation } from '../../src/evaluation/offline-agent.ts';
-import { createSummarizers } from '../../src/runtime/summarizers.ts';
+import { createSummarizers } from '../../src/host/summarizers.ts';
 import { countRuns } from '../setup/count-runs.ts';
 import { histories } from '../wire/histories.ts';
 import { toolTurns, violationsOf } from './talks.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { StreamOptions, TurnfoldClient, TurnPart } from '../../src/api/client/index.ts';
 import { enqueue } from '../../src/cli/commands/turns.ts';
-import type { StreamOptions, TurnfoldClient, TurnPart } from '../../src/client/index.ts';
 import type { TurnView } from '../../src/domain/turn.ts';
 import { collectOutput, readJsonLines } from '../cli/run-turnfold.ts';
 

@@ -2,9 +2,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { compactApp } from '../../src/api/http/compact/compact-app.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { compactApp } from '../../src/http/compact/compact-app.ts';
-import { statesOutputCap, statesOverflow } from '../../src/models/overflow-text.ts';
+import { statesOutputCap, statesOverflow } from '../../src/providers/overflow-text.ts';
 import { readJsonLines, runTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
 import { isTrue, readStatements, type SourceRecord } from '../models/structural/stated-fields.ts';
 

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
+import type { TurnfoldClient } from '../../src/api/client/index.ts';
 import { compactFile } from '../../src/cli/commands/compact.ts';
 import { planFile } from '../../src/cli/commands/plan.ts';
 import { replayFile } from '../../src/cli/commands/replay.ts';
 import { showContext } from '../../src/cli/commands/show.ts';
 import { renderFile } from '../../src/cli/commands/wire.ts';
 import { type Output, openOutput, reportError, writeJson } from '../../src/cli/output.ts';
-import type { TurnfoldClient } from '../../src/client/index.ts';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import { escapeActing } from '../../src/domain/visible-text.ts';
-import { parsePolicy } from '../../src/runtime/policy-text.ts';
+import { parsePolicy } from '../../src/host/policy-text.ts';
 import { writeTemporary } from '../cli/run-turnfold.ts';
 import { HOSTILE_THROWN } from '../fakes/hostile-values.ts';
 

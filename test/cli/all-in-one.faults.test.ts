@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { openClient } from '../../src/client/index.ts';
-import { DEMO_PREFIX } from '../../src/demo/demo-agent.ts';
-import { createWorkspaceAgent } from '../../src/demo/workspace-agent.ts';
-import { startWorkers } from '../../src/runtime/start-workers.ts';
+import { openClient } from '../../src/api/client/index.ts';
+import { DEMO_PREFIX } from '../../src/cli/demo/demo-agent.ts';
+import { createWorkspaceAgent } from '../../src/cli/demo/workspace-agent.ts';
+import { startWorkers } from '../../src/host/start-workers.ts';
 import { openOwnRedis } from './own-redis.ts';
 import { type Run, runTurnfold } from './run-turnfold.ts';
 

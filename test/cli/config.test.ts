@@ -17,7 +17,7 @@ async function writeAgents(...policies: readonly object[]): Promise<string> {
   );
   return await writeTemporary(
     'agents.ts',
-    `import { scriptedModel } from '${SOURCE}/models/scripted.ts';\nexport const agents = [${agents.join(', ')}];`,
+    `import { scriptedModel } from '${SOURCE}/providers/scripted.ts';\nexport const agents = [${agents.join(', ')}];`,
   );
 }
 
@@ -36,7 +36,7 @@ describe('config check', () => {
   test('config check warns of models that are retired soon', async () => {
     const agents = await writeTemporary(
       'agents.ts',
-      `import { scriptedModel } from '${SOURCE}/models/scripted.ts';
+      `import { scriptedModel } from '${SOURCE}/providers/scripted.ts';
 const { profile, ...model } = scriptedModel({ decide: () => ({ content: '' }) });
 const retiring = { ...model, profile: { ...profile, id: 'old', retiresOn: '2020-01-31' } };
 export const agents = [{ name: 'agent', system: '', tools: [], policy: {}, model: retiring }];`,

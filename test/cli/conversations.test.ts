@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { describe, expect, test } from 'vitest';
+import type { TurnfoldClient } from '../../src/api/client/index.ts';
 import { importFile } from '../../src/cli/commands/transfer.ts';
-import type { TurnfoldClient } from '../../src/client/index.ts';
-import { createWorkspaceAgent } from '../../src/demo/workspace-agent.ts';
+import { createWorkspaceAgent } from '../../src/cli/demo/workspace-agent.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { useOwnWorkers } from './own-workers.ts';
 import {

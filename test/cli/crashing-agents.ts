@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { type Agent, defineTool, type Tool } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
-import { type ScriptedAnswer, scriptedModel } from '../../src/models/scripted.ts';
+import { type ScriptedAnswer, scriptedModel } from '../../src/providers/scripted.ts';
 
 const { RUNS_FILE = '', RELEASE_FILE = '', BROKEN_IN_CHILD } = process.env;
 const STEP_MS = 300;

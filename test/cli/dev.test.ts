@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { Prompt } from '../../src/cli/dev/prompt.ts';
 import { Talk } from '../../src/cli/dev/talk.ts';
 import type { Agent } from '../../src/domain/agent.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 
 const LONG = { timeout: 60_000 };

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Finding } from '../../src/health/finding.ts';
+import type { Finding } from '../../src/host/health/finding.ts';
 import { QUEUES, queuePrefix } from '../../src/jobs/queues.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 import { hasServer, startCluster } from '../store/redis-cluster.ts';

@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type OpenClient, openClient } from '../../src/client/index.ts';
-import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { type OpenClient, openClient } from '../../src/api/client/index.ts';
+import type { LocalRedis } from '../../src/host/local-redis/local-redis.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
 import { readJsonLines, runTurnfold, startTurnfold } from './run-turnfold.ts';
 

@@ -34,7 +34,7 @@ export async function openHeldModel(): Promise<HeldModel> {
   const { port } = server.address() as AddressInfo;
   const agents = await writeTemporary(
     'agents.ts',
-    `import { scriptedModel } from '${SOURCE}/models/scripted.ts';
+    `import { scriptedModel } from '${SOURCE}/providers/scripted.ts';
      const ask = async () => ({ content: await (await fetch('http://127.0.0.1:${port}/')).text() });
      export const agents = [{ name: 'held', system: '', tools: [], policy: {}, model: scriptedModel({ decide: ask }) }];`,
   );

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { useOwnWorkers } from './own-workers.ts';
 import { readJsonLines } from './run-turnfold.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { openClient } from '../../src/api/client/index.ts';
 import { waitForRedis } from '../../src/cli/redis-outage.ts';
-import { openClient } from '../../src/client/index.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 import { hasServer, startServer } from '../redis-modes/servers.ts';
 import { collectOutput, endOf, type Run, readJsonLines, runTurnfold, startTurnfold } from './run-turnfold.ts';

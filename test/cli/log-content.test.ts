@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import type { LocalRedis } from '../../src/host/local-redis/local-redis.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
 import { runTurnfold } from './run-turnfold.ts';
 import { type LogLine, startWorkerProcess } from './worker-process.ts';

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
-import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import type { LocalRedis } from '../../src/host/local-redis/local-redis.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
 
 export interface OwnRedis extends LocalRedis {
   readonly pid: number;

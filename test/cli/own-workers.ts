@@ -1,8 +1,8 @@
 import { afterAll, beforeAll } from 'vitest';
-import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { type OpenClient, openClient } from '../../src/api/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
-import { startWorkers } from '../../src/runtime/start-workers.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
+import { startWorkers } from '../../src/host/start-workers.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
 import { type Run, runTurnfold } from './run-turnfold.ts';
 

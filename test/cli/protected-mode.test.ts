@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
-import { findRefusal, PROTECTED_MODE } from '../../src/redis/find-refusal.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
+import { findRefusal, PROTECTED_MODE } from '../../src/store/redis/find-refusal.ts';
 import { findClosedPort, listenSilently } from '../local-redis/fixture.ts';
 import { runTurnfold, spawnTurnfold } from './run-turnfold.ts';
 

@@ -1,8 +1,8 @@
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { openClient } from '../../src/client/index.ts';
-import type { Finding } from '../../src/health/finding.ts';
+import { openClient } from '../../src/api/client/index.ts';
+import type { Finding } from '../../src/host/health/finding.ts';
 import { QUEUES, queuePrefix } from '../../src/jobs/queues.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 import { openHeldModel } from './held-model.ts';

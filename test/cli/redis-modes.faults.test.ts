@@ -13,7 +13,7 @@ const SOURCE = fileURLToPath(new URL('../../src', import.meta.url));
 const AGENTS = `
   import { setTimeout as delay } from 'node:timers/promises';
   import { agents as shown } from '${SOURCE}/../test/setup/workspace-agents.ts';
-  import { scriptedModel } from '${SOURCE}/models/scripted.ts';
+  import { scriptedModel } from '${SOURCE}/providers/scripted.ts';
   async function* speak() {
     for (let count = 1; count <= 20; count += 1) {
       await delay(100);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openClient } from '../../src/client/index.ts';
+import { openClient } from '../../src/api/client/index.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
 import { openHeldModel } from './held-model.ts';
 import { openOwnRedis } from './own-redis.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
-import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { type OpenClient, openClient } from '../../src/api/client/index.ts';
 import { openOwnRedis } from './own-redis.ts';
 import { writeTemporary } from './run-turnfold.ts';
 import { type LogLine, startWorkerProcess, type WorkerProcess } from './worker-process.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { useOwnWorkers } from './own-workers.ts';
 import { readJsonLines, runTurnfold, writeTemporary } from './run-turnfold.ts';
 
@@ -56,7 +56,7 @@ describe('--context', () => {
 
   test('dev --context gives every turn its context', async () => {
     const agents = `
-      import { scriptedModel } from '${SOURCE}/models/scripted.ts';
+      import { scriptedModel } from '${SOURCE}/providers/scripted.ts';
       const model = scriptedModel({ decide: ({ system }) => ({ content: system }) });
       const system = ({ user }) => 'You serve ' + user + '.';
       export const agents = [{ name: 'servant', system, tools: [], policy: {}, model }];`;

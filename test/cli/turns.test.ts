@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Agent } from '../../src/domain/agent.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { useOwnWorkers } from './own-workers.ts';
 import { readJsonLines, writeTemporary } from './run-turnfold.ts';
 

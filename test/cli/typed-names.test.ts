@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { nameTypedField } from '../../src/cli/typed-errors.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import { TurnfoldError } from '../../src/domain/errors.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { eventually } from '../runtime/fixture.ts';
 import { openOwnRedis } from './own-redis.ts';
 import { useOwnWorkers } from './own-workers.ts';
@@ -150,7 +150,7 @@ describe('an error names the option or argument that was typed', () => {
   });
 
   test('the error of rollback names the turn if the restored context would exceed the hard limit', async () => {
-    const module = `import { scriptedModel } from '${SOURCE}/models/scripted.ts';
+    const module = `import { scriptedModel } from '${SOURCE}/providers/scripted.ts';
       const model = scriptedModel({ window: 8, decide: () => ({ content: '' }) });
       const profile = { ...model.profile, windowTokens: 10, outputCapTokens: 5 };
       export const agents = [{ name: 'asker', system: '', tools: [], policy: {}, model: { ...model, profile } }];`;

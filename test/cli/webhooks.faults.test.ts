@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { expect, onTestFinished, test } from 'vitest';
-import { openClient } from '../../src/client/index.ts';
+import { openClient } from '../../src/api/client/index.ts';
 import { openReceiver } from '../webhooks/receiver.ts';
 import { openOwnRedis } from './own-redis.ts';
 import { startWorkerProcess } from './worker-process.ts';

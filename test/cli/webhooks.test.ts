@@ -1,8 +1,8 @@
 import { Webhook } from 'standardwebhooks';
 import { expect, onTestFinished, test } from 'vitest';
-import { openClient } from '../../src/client/index.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
-import { startWorkers } from '../../src/runtime/start-workers.ts';
+import { openClient } from '../../src/api/client/index.ts';
+import { startWorkers } from '../../src/host/start-workers.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { openReceiver } from '../webhooks/receiver.ts';
 import { openOwnRedis } from './own-redis.ts';
 import { useOwnWorkers } from './own-workers.ts';

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { type OpenClient, openClient } from '../../src/client/index.ts';
-import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
+import { type OpenClient, openClient } from '../../src/api/client/index.ts';
+import type { LocalRedis } from '../../src/host/local-redis/local-redis.ts';
 import { type HeldModel, openHeldModel } from './held-model.ts';
 import { openOwnRedis } from './own-redis.ts';
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts';

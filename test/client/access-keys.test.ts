@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type AccessKeys, createAccessKeys } from '../../src/client/access-keys.ts';
-import { KEY_CACHE_MS } from '../../src/client/authentication.ts';
+import { type AccessKeys, createAccessKeys } from '../../src/api/client/access-keys.ts';
+import { KEY_CACHE_MS } from '../../src/api/client/authentication.ts';
 import { TestDatabase } from '../store/test-database.ts';
 
 const DAY_MS = 86_400_000;

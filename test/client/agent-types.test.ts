@@ -8,9 +8,9 @@ import type {
   OpenClient,
   TurnContext,
   TurnView,
-} from '../../src/client/index.ts';
+} from '../../src/api/client/index.ts';
 import { type Agent, defineAgent, defineTool, type WorkersOptions } from '../../src/index.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 
 type Customer = { readonly user: string; readonly plan?: 'free' | 'pro' };
 

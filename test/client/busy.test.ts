@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { EnqueueInput, EventOrLoss, TurnView } from '../../src/client/index.ts';
+import type { EnqueueInput, EventOrLoss, TurnView } from '../../src/api/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { type Fixture, openFixture } from './fixture.ts';
 
 /** Turns whose tool is running, and functions that end that tool call, by conversation. */

@@ -1,9 +1,9 @@
 import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { describe, expect, test } from 'vitest';
-import { followEvents } from '../../src/client/events.ts';
-import type { ClientPorts } from '../../src/client/ports.ts';
-import { streamTurn } from '../../src/client/stream.ts';
+import { followEvents } from '../../src/api/client/events.ts';
+import type { ClientPorts } from '../../src/api/client/ports.ts';
+import { streamTurn } from '../../src/api/client/stream.ts';
 import type { StreamPage } from '../../src/domain/ports/turn-streams.ts';
 import type { TurnView } from '../../src/domain/turn.ts';
 

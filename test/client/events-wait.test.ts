@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { followEvents } from '../../src/client/events.ts';
-import type { ClientPorts } from '../../src/client/ports.ts';
+import { followEvents } from '../../src/api/client/events.ts';
+import type { ClientPorts } from '../../src/api/client/ports.ts';
 import { turnFor } from '../store/samples.ts';
 import { TestDatabase } from '../store/test-database.ts';
 

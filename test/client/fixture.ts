@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
-import { type AppendInput, type ConversationName, type OpenClient, openClient } from '../../src/client/index.ts';
+import { type AppendInput, type ConversationName, type OpenClient, openClient } from '../../src/api/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
-import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
-import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
+import { ROLES, startWorkers } from '../../src/host/start-workers.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../src/providers/scripted.ts';
 import { machineFactor } from '../setup/machine-factor.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
 import { openOverHttp } from './over-http.ts';

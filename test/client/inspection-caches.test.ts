@@ -6,7 +6,7 @@ import type { ContextItem } from '../../src/domain/context.ts';
 import type { ContextStore } from '../../src/domain/ports/context-store.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import { openEmbeddedStore } from '../../src/store/open-embedded-store.ts';
-import { eventLoopShare } from '../../src/tokens/event-loop-share.ts';
+import { eventLoopShare } from '../../src/wire/tokens/event-loop-share.ts';
 import { claimPass, commitOf } from '../store/pass-samples.ts';
 import { createMemoryClient } from './memory-client.ts';
 

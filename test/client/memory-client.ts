@@ -1,8 +1,8 @@
-import { createClient, type TurnfoldClient } from '../../src/client/client.ts';
-import { type ClientStores, storePorts } from '../../src/client/ports.ts';
+import { createClient, type TurnfoldClient } from '../../src/api/client/client.ts';
+import { type ClientStores, storePorts } from '../../src/api/client/ports.ts';
 import type { Store } from '../../src/domain/ports/store.ts';
 import { createIdSource } from '../../src/jobs/id-source.ts';
-import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 
 /** A client over a store in memory alone: no queue, no notifications. @param over Stores that replace single nouns. */
 export function createMemoryClient(store: Store, over: Partial<ClientStores> = {}): TurnfoldClient {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { openClient } from '../../src/client/index.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { openClient } from '../../src/api/client/index.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
 
 /** Options of an untyped JavaScript caller. The port is closed. */

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { type OpenClient, openClient } from '../../src/api/client/index.ts';
 import { findClosedPort, listenSilently } from '../local-redis/fixture.ts';
 import { failureOf, startOwnRedis } from './fixture.ts';
 

@@ -1,7 +1,7 @@
-import type { OpenClient } from '../../src/client/index.ts';
-import { createHttpApp, type HttpAppOptions } from '../../src/http/index.ts';
-import { serveHttp } from '../../src/http/serve-http.ts';
-import { openHttpClient } from '../../src/http-client/index.ts';
+import type { OpenClient } from '../../src/api/client/index.ts';
+import { createHttpApp, type HttpAppOptions } from '../../src/api/http/index.ts';
+import { serveHttp } from '../../src/api/http/serve-http.ts';
+import { openHttpClient } from '../../src/api/http-client/index.ts';
 
 export interface Served {
   readonly url: string;

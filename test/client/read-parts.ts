@@ -1,4 +1,4 @@
-import type { TurnPart } from '../../src/client/index.ts';
+import type { TurnPart } from '../../src/api/client/index.ts';
 import type { LogEntry } from '../../src/domain/message.ts';
 
 interface ReadStep {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openClient } from '../../src/client/index.ts';
+import { openClient } from '../../src/api/client/index.ts';
 import { type Fixture, openFixture } from './fixture.ts';
 
 let fixture: Fixture;

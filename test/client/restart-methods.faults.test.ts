@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type NamedConversation, type OpenClient, openClient, type TurnfoldClient } from '../../src/client/index.ts';
-import { retryStore } from '../../src/client/open-client.ts';
+import {
+  type NamedConversation,
+  type OpenClient,
+  openClient,
+  type TurnfoldClient,
+} from '../../src/api/client/index.ts';
+import { retryStore } from '../../src/api/client/open-client.ts';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { Store } from '../../src/domain/ports/store.ts';

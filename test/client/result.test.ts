@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { createClient, type TurnfoldClient } from '../../src/client/client.ts';
-import type { EventNotifications } from '../../src/client/ports.ts';
-import { storePorts } from '../../src/client/ports.ts';
+import { createClient, type TurnfoldClient } from '../../src/api/client/client.ts';
+import type { EventNotifications } from '../../src/api/client/ports.ts';
+import { storePorts } from '../../src/api/client/ports.ts';
+import { openWakeQueue } from '../../src/jobs/bullmq/wake-queue.ts';
 import { createIdSource } from '../../src/jobs/id-source.ts';
-import { openWakeQueue } from '../../src/queue/wake-queue.ts';
 import { connectStore } from '../../src/store/connect-store.ts';
-import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { createTalker, type Fixture, openFixture } from './fixture.ts';
 
 const gate = Promise.withResolvers<void>();

@@ -1,6 +1,7 @@
 // Process of a turn worker whose model streams one piece and then hangs.
-import { scriptedModel } from '../../src/models/scripted.ts';
-import { startWorkers } from '../../src/runtime/start-workers.ts';
+
+import { startWorkers } from '../../src/host/start-workers.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { SHARDS } from './fixture.ts';
 
 async function* streamOnePiece(): AsyncGenerator<string> {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readAnswers } from '../../src/client/answers.ts';
-import type { CallAnswer, TurnView } from '../../src/client/index.ts';
-import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { readAnswers } from '../../src/api/client/answers.ts';
+import type { CallAnswer, TurnView } from '../../src/api/client/index.ts';
+import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { createTalker, type Fixture, openFixture } from './fixture.ts';
 
 const gate = Promise.withResolvers<void>();

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { PartAssembler } from '../../src/client/part-assembler.ts';
-import { positionSchema } from '../../src/client/stream-position.ts';
+import { PartAssembler } from '../../src/api/client/part-assembler.ts';
+import { positionSchema } from '../../src/api/client/stream-position.ts';
 import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
 import type { Piece } from '../../src/domain/ports/turn-streams.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';

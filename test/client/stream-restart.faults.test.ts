@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type OpenClient, openClient, type TurnPart } from '../../src/client/index.ts';
+import { type OpenClient, openClient, type TurnPart } from '../../src/api/client/index.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
-import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
+import { ROLES, startWorkers, type Workers } from '../../src/host/start-workers.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { hasRedisServer, MortalRedis } from '../chaos/mortal-redis.ts';
 import { SHARDS } from './fixture.ts';
 import { messagesOf, ReadTurn } from './read-parts.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { EnqueueAnswer, EnqueueInput } from '../../src/client/index.ts';
+import type { EnqueueAnswer, EnqueueInput } from '../../src/api/client/index.ts';
 import { type Fixture, isOverHttp, openFixture } from './fixture.ts';
 
 let fixture: Fixture;

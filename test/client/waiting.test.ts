@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { TurnPart } from '../../src/client/index.ts';
+import type { TurnPart } from '../../src/api/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { type Fixture, failureOf, isOverHttp, openFixture } from './fixture.ts';
 
 const WAIT = { timeout: 60_000 };

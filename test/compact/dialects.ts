@@ -1,4 +1,4 @@
-import type { MessageFormat } from '../../src/compact/kinds/kind.ts';
+import type { MessageFormat } from '../../src/evaluation/compact/kinds/kind.ts';
 
 /** How a program writes the messages of an agent's loop in one format. */
 export interface Dialect {

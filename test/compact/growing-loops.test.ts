@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { MessageFormat } from '../../src/compact/kinds/kind.ts';
 import { type CompactState, compactMessages } from '../../src/compact.ts';
+import type { MessageFormat } from '../../src/evaluation/compact/kinds/kind.ts';
 import { DIALECTS, type Dialect, stepOf } from './dialects.ts';
 import { countRequest, expectPaired, listCallIds } from './requests.ts';
 

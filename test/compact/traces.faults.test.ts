@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type CompactState, compactMessages, type MessageFormat } from '../../src/compact.ts';
-import { WRITERS } from '../../src/histories/writers/index.ts';
+import { WRITERS } from '../../src/wire/histories/writers/index.ts';
 import { takeShare } from '../setup/count-runs.ts';
 import { hasTraces, readConversationFiles } from '../wire/traces.ts';
 

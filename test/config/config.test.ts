@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { dropDebugger, readConfig } from '../../src/config.ts';
 import { TurnfoldError } from '../../src/domain/errors.ts';
+import { dropDebugger, readConfig } from '../../src/host/config.ts';
 
 function refusalOf(env: Record<string, string>): TurnfoldError {
   try {

@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { checkSettings } from '../../src/config/check-settings.ts';
+import { POLICY_DEFAULTS, policyInputSchema } from '../../src/domain/policy.ts';
+import { examinePolicy } from '../../src/domain/policy-input.ts';
+import { checkSettings } from '../../src/host/config/check-settings.ts';
 import {
   describeSettings,
   type JsonSchema,
   showSettings,
   tabulateSettings,
-} from '../../src/config/describe-settings.ts';
-import { describePolicySchema } from '../../src/config/policy-schema.ts';
-import type { SettingSource } from '../../src/config/read-setting.ts';
-import { SETTING_NAMES } from '../../src/config/settings.ts';
-import { readConfig, readProviderSettings } from '../../src/config.ts';
-import { POLICY_DEFAULTS, policyInputSchema } from '../../src/domain/policy.ts';
-import { examinePolicy } from '../../src/domain/policy-input.ts';
+} from '../../src/host/config/describe-settings.ts';
+import { describePolicySchema } from '../../src/host/config/policy-schema.ts';
+import type { SettingSource } from '../../src/host/config/read-setting.ts';
+import { SETTING_NAMES } from '../../src/host/config/settings.ts';
+import { readConfig, readProviderSettings } from '../../src/host/config.ts';
 
 const files: Readonly<Record<string, string>> = { '/run/redis': 'redis://:s3cret@redis:6380/2\n', '/run/empty': ' \n' };
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { showSettings } from '../../src/config/describe-settings.ts';
-import { listSecrets } from '../../src/config/list-secrets.ts';
+import { showSettings } from '../../src/host/config/describe-settings.ts';
+import { listSecrets } from '../../src/host/config/list-secrets.ts';
 
 const readFile = (path: string): string => `of ${path}\n`;
 

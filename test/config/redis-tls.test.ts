@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { checkSettings } from '../../src/config/check-settings.ts';
-import { showSettings } from '../../src/config/describe-settings.ts';
-import { listSecrets } from '../../src/config/list-secrets.ts';
-import type { SettingSource } from '../../src/config/read-setting.ts';
-import { readConfig } from '../../src/config.ts';
+import { checkSettings } from '../../src/host/config/check-settings.ts';
+import { showSettings } from '../../src/host/config/describe-settings.ts';
+import { listSecrets } from '../../src/host/config/list-secrets.ts';
+import type { SettingSource } from '../../src/host/config/read-setting.ts';
+import { readConfig } from '../../src/host/config.ts';
 import { createAuthority, findOpensslObstacle } from '../redis-modes/certificates.ts';
 
 const obstacle = await findOpensslObstacle();

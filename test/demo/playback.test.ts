@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { maxResultTokens, TARGET_SHARE } from '../../src/demo/demo-agent.ts';
-import { loadPlaybackScript } from '../../src/demo/load-script.ts';
-import { type Playback, playBack } from '../../src/demo/playback.ts';
+import { maxResultTokens, TARGET_SHARE } from '../../src/cli/demo/demo-agent.ts';
+import { loadPlaybackScript } from '../../src/cli/demo/load-script.ts';
+import { type Playback, playBack } from '../../src/cli/demo/playback.ts';
 import type { ToolContext } from '../../src/domain/agent.ts';
 import type { Message } from '../../src/domain/message.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { describeVersions } from '../../src/cli/commands/show.ts';
-import { type DemoRun, describeRuns, plotRuns, summarizeRun } from '../../src/demo/report.ts';
+import { type DemoRun, describeRuns, plotRuns, summarizeRun } from '../../src/cli/demo/report.ts';
 import { START_VERSION, type Version } from '../../src/domain/version.ts';
 
 const version = (number: number, change: Partial<Version>): Version => ({ ...START_VERSION, number, ...change });

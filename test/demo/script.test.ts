@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { decideFrom, type ScriptedTurn, turnIdOf } from '../../src/demo/demo-agent.ts';
+import { decideFrom, type ScriptedTurn, turnIdOf } from '../../src/cli/demo/demo-agent.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 

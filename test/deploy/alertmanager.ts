@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { launchServer } from '../../src/local-redis/server-process.ts';
+import { launchServer } from '../../src/host/local-redis/server-process.ts';
 import { findFreePort } from '../chaos/ports.ts';
 import { findPrometheusProgram } from './prometheus.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { openClient } from '../../src/client/index.ts';
+import { openClient } from '../../src/api/client/index.ts';
 import { openCompose } from './compose-engine.ts';
 import { ALERTS } from './rule-files.ts';
 

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { examineModule } from '../../src/cli/load-agents.ts';
-import { listVariables } from '../../src/config/check-settings.ts';
-import { SETTING_NAMES, settingOf } from '../../src/config/settings.ts';
-import { readConfig } from '../../src/config.ts';
-import { DEFAULT_IMAGE } from '../../src/local-redis/provide-redis.ts';
-import { ROLES } from '../../src/runtime/start-workers.ts';
+import { listVariables } from '../../src/host/config/check-settings.ts';
+import { SETTING_NAMES, settingOf } from '../../src/host/config/settings.ts';
+import { readConfig } from '../../src/host/config.ts';
+import { DEFAULT_IMAGE } from '../../src/host/local-redis/provide-redis.ts';
+import { ROLES } from '../../src/host/start-workers.ts';
 
 const serviceSchema = z.object({
   image: z.string().optional(),

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { expect, it, onTestFinished } from 'vitest';
-import { openClient } from '../../src/client/index.ts';
+import { openClient } from '../../src/api/client/index.ts';
 import { openHeldModel } from '../cli/held-model.ts';
 import { openOwnRedis } from '../cli/own-redis.ts';
 import { startTurnfold } from '../cli/run-turnfold.ts';

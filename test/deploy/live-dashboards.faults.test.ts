@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, expect, it } from 'vitest';
 import { DASHBOARDS } from '../../deploy/grafana/source/dashboards.ts';
-import type { Workers } from '../../src/runtime/start-workers.ts';
+import type { Workers } from '../../src/host/start-workers.ts';
 import { eventually, type Fixture, openFixture } from '../runtime/fixture.ts';
 import { dashboardSchema, listPanels, listVariablesAndAnnotations } from './dashboard-schema.ts';
 import { findPrometheusProgram, type Prometheus, type Series, startPrometheus } from './prometheus.ts';

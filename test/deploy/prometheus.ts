@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { hasApt, openApt } from '../../src/local-redis/debian-package.ts';
-import { findOnPath } from '../../src/local-redis/local-server.ts';
-import { launchServer } from '../../src/local-redis/server-process.ts';
+import { hasApt, openApt } from '../../src/host/local-redis/debian-package.ts';
+import { findOnPath } from '../../src/host/local-redis/local-server.ts';
+import { launchServer } from '../../src/host/local-redis/server-process.ts';
 import { findFreePort } from '../chaos/ports.ts';
 
 const run = promisify(execFile);

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { type Agent, defineTool, type Tool } from '../../src/domain/agent.ts';
 import { type Model, ModelError, type ModelProfile, type ModelRequest } from '../../src/domain/model.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
-import { modelChain } from '../../src/models/chain.ts';
-import { type ScriptedAnswer, scriptedModel } from '../../src/models/scripted.ts';
+import { modelChain } from '../../src/providers/chain.ts';
+import { type ScriptedAnswer, scriptedModel } from '../../src/providers/scripted.ts';
 import { RECORD } from '../models/summarizer/fixture.ts';
 import { countSteps, words } from '../runtime/agents.ts';
 

@@ -1,8 +1,8 @@
-import type { EnqueueInput } from '../../src/client/index.ts';
+import type { EnqueueInput } from '../../src/api/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import { isTurnfoldError, TurnfoldError } from '../../src/domain/errors.ts';
 import { isSettled } from '../../src/domain/turn.ts';
-import { ROLES, startWorkers, type WorkerRole, type Workers } from '../../src/runtime/start-workers.ts';
+import { ROLES, startWorkers, type WorkerRole, type Workers } from '../../src/host/start-workers.ts';
 import { words } from '../runtime/agents.ts';
 import { type Fixture, SHARDS } from '../runtime/fixture.ts';
 import { createTrafficAgents, createTrafficSummarizers } from './traffic-agents.ts';

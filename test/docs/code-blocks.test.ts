@@ -35,8 +35,8 @@ function lint(programs: ReadonlyMap<string, string>): string {
     typeRoots: [`${ROOT}/node_modules/@types`],
     paths: {
       turnfold: [`${ROOT}/src/index.ts`],
-      'turnfold/client': [`${ROOT}/src/client/index.ts`],
-      'turnfold/http-client': [`${ROOT}/src/http-client/index.ts`],
+      'turnfold/client': [`${ROOT}/src/api/client/index.ts`],
+      'turnfold/http-client': [`${ROOT}/src/api/http-client/index.ts`],
       'turnfold/ai-sdk': [`${ROOT}/src/ai-sdk.ts`],
       'turnfold/compact': [`${ROOT}/src/compact.ts`],
       'turnfold/mcp': [`${ROOT}/src/mcp.ts`],

@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import tab from '@bomb.sh/tab/commander';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { enqueueSchema } from '../../src/api/client/input.ts';
 import { addCommands } from '../../src/cli/command-line.ts';
 import { processOutput } from '../../src/cli/output.ts';
 import { CommandRunner } from '../../src/cli/run-command.ts';
-import { enqueueSchema } from '../../src/client/input.ts';
 import { ERROR_CODES } from '../../src/domain/errors.ts';
 import { POLICY_DEFAULTS, policyInputSchema } from '../../src/domain/policy.ts';
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { TurnfoldClient } from '../../src/client/index.ts';
-import { HTTP_CODES } from '../../src/http/problem.ts';
-import { createProtocols } from '../../src/http/protocols.ts';
-import { routes } from '../../src/http/routes.ts';
+import type { TurnfoldClient } from '../../src/api/client/index.ts';
+import { HTTP_CODES } from '../../src/api/http/problem.ts';
+import { createProtocols } from '../../src/api/http/protocols.ts';
+import { routes } from '../../src/api/http/routes.ts';
 
 const page = readPage('http.md');
 const protocols = readPage('front-end-protocols.md');

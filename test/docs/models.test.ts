@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { tabulateModels } from '../../scripts/models-table.ts';
 import { modelOptionsSchema } from '../../src/domain/model-options.ts';
-import { CATALOGUE, CATALOGUE_DATA } from '../../src/models/catalogue/catalogue.ts';
-import { findRetirements } from '../../src/models/retirements.ts';
+import { CATALOGUE, CATALOGUE_DATA } from '../../src/providers/catalogue/catalogue.ts';
+import { findRetirements } from '../../src/providers/retirements.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');

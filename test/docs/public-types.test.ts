@@ -56,8 +56,15 @@ function isExported(node: ts.TypeAliasDeclaration): boolean {
 }
 
 /** Users of HTTP routes have a client and workers, whose types the other entries export. */
-const HTTP_ENTRY = 'src/http/index.ts';
-const ENTRIES = ['src/ai-sdk.ts', 'src/client/index.ts', 'src/compact.ts', 'src/index.ts', 'src/mcp.ts', HTTP_ENTRY];
+const HTTP_ENTRY = 'src/api/http/index.ts';
+const ENTRIES = [
+  'src/ai-sdk.ts',
+  'src/api/client/index.ts',
+  'src/compact.ts',
+  'src/index.ts',
+  'src/mcp.ts',
+  HTTP_ENTRY,
+];
 
 function compile(files: readonly string[]): ts.Program {
   const config = ts.getParsedCommandLineOfConfigFile(

@@ -8,7 +8,7 @@ import { diffInSlices } from '../../src/domain/diff.ts';
 import { buildLog, type Message } from '../../src/domain/message.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import { type KeptRange, type Segment, START_VERSION, segmentSchema } from '../../src/domain/version.ts';
-import { type BpeTokenCounter, loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { type BpeTokenCounter, loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { toolResult, user } from './messages.ts';
 import { weighText } from './passes.ts';
 

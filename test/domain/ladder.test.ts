@@ -9,7 +9,7 @@ import { buildLog, type Message } from '../../src/domain/message.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import { START_VERSION, type Version } from '../../src/domain/version.ts';
-import { type BpeTokenCounter, loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { type BpeTokenCounter, loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { toolResult as result, user } from './messages.ts';
 import { planPass, requestOver, settlePass, weighText } from './passes.ts';
 

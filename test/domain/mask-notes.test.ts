@@ -9,7 +9,7 @@ import { readGroups } from '../../src/domain/group.ts';
 import { buildLog, type Message, type Weight } from '../../src/domain/message.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import { START_VERSION, segmentSchema } from '../../src/domain/version.ts';
-import { type BpeTokenCounter, loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { type BpeTokenCounter, loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { toolResult, user } from './messages.ts';
 
 let counter: BpeTokenCounter;

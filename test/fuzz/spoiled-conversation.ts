@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { OpenClient } from '../../src/client/index.ts';
+import type { OpenClient } from '../../src/api/client/index.ts';
 import type { Fixture } from '../client/fixture.ts';
 
 /** Creates a conversation with a settled turn and a turn that waits. */

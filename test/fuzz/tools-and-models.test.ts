@@ -4,9 +4,9 @@ import { z } from 'zod';
 import type { Tool } from '../../src/domain/agent.ts';
 import type { Model, ModelAnswer, ModelUsage } from '../../src/domain/model.ts';
 import { ModelError } from '../../src/domain/model.ts';
-import { modelChain } from '../../src/models/chain.ts';
-import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
-import { callSummaryModel } from '../../src/models/summarizer/model-call.ts';
+import { modelChain } from '../../src/providers/chain.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../src/providers/scripted.ts';
+import { callSummaryModel } from '../../src/summarize/model/model-call.ts';
 import { Fixture } from '../workers/turn/fixture.ts';
 import { badJson, badValue, type Make, spoiled, tryBatch } from './cases.ts';
 

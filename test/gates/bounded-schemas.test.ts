@@ -1,11 +1,11 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { TurnfoldClient } from '../../src/client/index.ts';
-import { createHttpApp } from '../../src/http/index.ts';
-import { createProtocols } from '../../src/http/protocols.ts';
+import type { TurnfoldClient } from '../../src/api/client/index.ts';
+import { createHttpApp } from '../../src/api/http/index.ts';
+import { createProtocols } from '../../src/api/http/protocols.ts';
 
 /** Schemas of what turnfold itself answers, which describe answers and read nothing. */
-const ANSWERS = /^src\/http\/(answers\/|ai-sdk\/routes|responses\/routes|compact\/compact-app)/;
+const ANSWERS = /^src\/api\/http\/(answers\/|ai-sdk\/routes|responses\/routes|compact\/compact-app)/;
 const OWN = 'src/domain/bounded-schemas.ts';
 const UNBOUNDED = /\bz\s*\.(array|record|map|set)\(|\.(array|rest)\(\)/;
 

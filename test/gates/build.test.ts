@@ -18,11 +18,11 @@ test('npm run build leaves the outputs of the sources, and nothing of an earlier
   const { output } = await fixture.run('find dist -name "*.js" -o -name "*.lua" -o -name "*.html" | sort');
   expect(output.trim().split('\n')).toEqual([
     'dist/cli/main.js',
-    'dist/config.js',
     'dist/domain/errors.js',
     'dist/domain/turn.js',
+    'dist/host/config.js',
+    'dist/host/local-redis/find.js',
     'dist/inspector/index.html',
-    'dist/local-redis/find.js',
     'dist/store/lua/read-time.lua',
   ]);
 });

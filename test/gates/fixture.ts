@@ -26,11 +26,11 @@ export function parseTurn(value: unknown): string {
   return data;
 }
 `,
-  'src/config.ts': `export const redisUrl = process.env['REDIS_URL'];\n`,
-  'src/local-redis/find.ts': `export const searched = process.env['PATH'];\n`,
-  'src/cli/main.ts': `import { redisUrl } from '../config.ts';
-import { parseTurn } from '../domain/turn.ts';
-import { searched } from '../local-redis/find.ts';
+  'src/host/config.ts': `export const redisUrl = process.env['REDIS_URL'];\n`,
+  'src/host/local-redis/find.ts': `export const searched = process.env['PATH'];\n`,
+  'src/cli/main.ts': `import { parseTurn } from '../domain/turn.ts';
+import { redisUrl } from '../host/config.ts';
+import { searched } from '../host/local-redis/find.ts';
 
 process.stdout.write(parseTurn(redisUrl ?? searched));
 `,

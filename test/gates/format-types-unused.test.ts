@@ -43,7 +43,7 @@ test('the unused gate reports unused files, exports and packages', async () => {
     'package.json': JSON.stringify({ name: 'fixture', type: 'module', dependencies: { zod: '*', commander: '*' } }),
     'src/domain/forgotten.ts': `export const forgotten = 1;\n`,
     'src/domain/errors.ts': `export class CodedError extends Error {}\nexport const nobodyAsks = 1;\n`,
-    'src/config.ts': `import 'ioredis';\n\nexport const redisUrl = process.env['REDIS_URL'];\n`,
+    'src/host/config.ts': `import 'ioredis';\n\nexport const redisUrl = process.env['REDIS_URL'];\n`,
   });
   const { code, output } = await fixture.run('unused');
   expect(code).not.toBe(0);

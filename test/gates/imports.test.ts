@@ -29,7 +29,7 @@ test('the imports gate names exactly the imports that the table of rooms (folder
     ({ from, to }) => !output.includes(`src/${from}/to-${to}.ts → src/${to}/entry.ts: ${from}-direction`),
   );
   expect(missed).toEqual([]);
-  expect(output).toContain(` ${forbidden.length} violations`);
+  expect(output.match(/: [\w-]+-direction /g)).toHaveLength(forbidden.length);
 });
 
 test('the imports gate lets only the rooms (folders of src) that own an npm package import it', async () => {
@@ -61,6 +61,16 @@ const breaches: ReadonlyArray<{ rule: string; path: string; text: string }> = [
   },
   { rule: 'workers-direction', path: 'src/workers/passed-on.ts', text: `export * from '../store/key.ts';` },
   {
+    rule: 'queue-behind-ports',
+    path: 'src/workers/wake.ts',
+    text: `import { queue } from '../jobs/bullmq/queue.ts';\nexport const own = queue;`,
+  },
+  {
+    rule: 'queue-connections',
+    path: 'src/jobs/accept.ts',
+    text: `import type { Key } from '../store/key.ts';\nexport type Own = Key;`,
+  },
+  {
     rule: 'bullmq-owner',
     path: 'src/workers/queue.ts',
     text: `import { Queue } from 'bullmq';\nexport const made = Queue;`,
@@ -87,22 +97,22 @@ const breaches: ReadonlyArray<{ rule: string; path: string; text: string }> = [
   },
   {
     rule: '@ai-sdk-owner',
-    path: 'src/models/chat.ts',
+    path: 'src/providers/chat.ts',
     text: `import type { A } from '@ai-sdk/provider';\nexport type Own = A;`,
   },
   {
     rule: '@modelcontextprotocol-owner',
-    path: 'src/runtime/tools.ts',
+    path: 'src/host/tools.ts',
     text: `import { Client } from '@modelcontextprotocol/client';\nexport const made = Client;`,
   },
   {
     rule: 'optional-packages',
-    path: 'src/models/list.ts',
+    path: 'src/providers/list.ts',
     text: `import { model } from './ai-sdk/model.ts';\nexport const own = model;`,
   },
   {
     rule: 'prom-client-owner',
-    path: 'src/runtime.ts',
+    path: 'src/host/gauge.ts',
     text: `import { Gauge } from 'prom-client';\nexport const made = Gauge;`,
   },
   { rule: 'pino-owner', path: 'src/cli/log.ts', text: `import { pino } from 'pino';\nexport const made = pino;` },
@@ -134,8 +144,9 @@ test('the imports gate names forbidden packages, built-ins, cycles and unknown r
   using fixture = buildFixture();
   fixture.write({
     'src/store/key.ts': `export type Key = string;\n`,
+    'src/jobs/bullmq/queue.ts': `export const queue = 1;\n`,
     'src/jobs/right.ts': `import type { Left } from './left.ts';\n\nexport type Right = Left | 2;\n`,
-    'src/models/ai-sdk/model.ts': `export const model = 1;\n`,
+    'src/providers/ai-sdk/model.ts': `export const model = 1;\n`,
     'test/one.ts': `export const one = 1;\n`,
     ...(Object.fromEntries(breaches.map(({ path, text }) => [path, `${text}\n`])) as Record<string, string>),
   });
@@ -151,16 +162,16 @@ test('the imports gate names forbidden packages, built-ins, cycles and unknown r
 test('the imports gate lets the inspector use types of the server, and no code but the parser of streams', async () => {
   using fixture = buildFixture();
   fixture.write({
-    'src/http/answers/shop.ts': `export const shop = 1;\nexport type Shop = typeof shop;\n`,
-    'src/http/app.ts': `export type App = 1;\n`,
-    'src/http-client/event-frames.ts': `export const readFrames = 1;\n`,
-    'inspector/src/right.tsx': `import type { Shop } from '../../src/http/answers/shop.ts';
-import { readFrames } from '../../src/http-client/event-frames.ts';
+    'src/api/http/answers/shop.ts': `export const shop = 1;\nexport type Shop = typeof shop;\n`,
+    'src/api/http/app.ts': `export type App = 1;\n`,
+    'src/api/http-client/event-frames.ts': `export const readFrames = 1;\n`,
+    'inspector/src/right.tsx': `import type { Shop } from '../../src/api/http/answers/shop.ts';
+import { readFrames } from '../../src/api/http-client/event-frames.ts';
 
 export const right: Shop = readFrames;
 `,
-    'inspector/src/code.tsx': `import { shop } from '../../src/http/answers/shop.ts';\n\nexport const code = shop;\n`,
-    'inspector/src/room.ts': `import type { App } from '../../src/http/app.ts';\n\nexport type Room = App;\n`,
+    'inspector/src/code.tsx': `import { shop } from '../../src/api/http/answers/shop.ts';\n\nexport const code = shop;\n`,
+    'inspector/src/room.ts': `import type { App } from '../../src/api/http/app.ts';\n\nexport type Room = App;\n`,
     'inspector/src/built-in.ts': `import { join } from 'node:path';\n\nexport const path = join;\n`,
     'inspector/src/left.ts': `import { other } from './other.ts';\n\nexport const left = (): unknown => other;\n`,
     'inspector/src/other.ts': `import { left } from './left.ts';\n\nexport const other = left;\n`,

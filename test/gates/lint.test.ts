@@ -48,14 +48,14 @@ test('the lint gate reports a command that writes to standard output without its
   fixture.write({
     'src/cli/one.ts': `export const say = (): void => console.log('said');\n`,
     'src/cli/two.ts': `const { stderr } = process;\nexport const say = (): boolean => stderr.write('said');\n`,
-    'src/demo/three.ts': `export const say = (): boolean => process.stdout.write('said');\n`,
+    'src/cli/demo/three.ts': `export const say = (): boolean => process.stdout.write('said');\n`,
   });
   const { code, output } = await fixture.run('oxlint --format=unix');
   expect(code).not.toBe(0);
   for (const [file, rule] of [
     ['cli/one', 'no-console'],
     ['cli/two', 'no-restricted-properties'],
-    ['demo/three', 'no-restricted-properties'],
+    ['cli/demo/three', 'no-restricted-properties'],
   ]) {
     expect(output).toMatch(new RegExp(`src/${file}\\.ts:\\d+:\\d+: .*\\b${rule}\\b`));
   }

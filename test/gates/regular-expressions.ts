@@ -4,7 +4,7 @@ import ts from 'typescript';
 
 /** A regular expression in a source file. */
 export interface SourceExpression {
-  /** `src/models/retry-time.ts:10` */
+  /** `src/providers/retry-time.ts:10` */
   readonly place: string;
   readonly source: string;
   readonly flags: string;

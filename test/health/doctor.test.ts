@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { examineQueues } from '../../src/health/database-checks.ts';
-import { examineModels, examineNode } from '../../src/health/environment-checks.ts';
-import type { QueueReport } from '../../src/queue/queue-reports.ts';
+import { examineQueues } from '../../src/host/health/database-checks.ts';
+import { examineModels, examineNode } from '../../src/host/health/environment-checks.ts';
+import type { QueueReport } from '../../src/jobs/bullmq/queue-reports.ts';
 
 test('the doctor rejects an outdated Node and names the required version', () => {
   expect(examineNode(process.version.slice(1))).toMatchObject({ state: 'ok' });

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { EventLoopMonitor } from '../../src/health/event-loop-monitor.ts';
-import { LoopBeat } from '../../src/health/loop-beat.ts';
+import { EventLoopMonitor } from '../../src/host/health/event-loop-monitor.ts';
+import { LoopBeat } from '../../src/host/health/loop-beat.ts';
 
 function open() {
   const monitor = new EventLoopMonitor();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { type PageServer, servePages } from '../../src/health/page-server.ts';
+import { type PageServer, servePages } from '../../src/host/health/page-server.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { readSeries } from '../telemetry/exposition.ts';
 import { samples } from '../telemetry/sample-events.ts';

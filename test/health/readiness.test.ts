@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { TurnfoldError } from '../../src/domain/errors.ts';
-import { EventLoopMonitor } from '../../src/health/event-loop-monitor.ts';
-import { findOk, findWarning, worstState } from '../../src/health/finding.ts';
-import { type Check, createReadiness } from '../../src/health/readiness.ts';
-import { createHealthPages } from '../../src/health/worker-pages.ts';
+import { EventLoopMonitor } from '../../src/host/health/event-loop-monitor.ts';
+import { findOk, findWarning, worstState } from '../../src/host/health/finding.ts';
+import { type Check, createReadiness } from '../../src/host/health/readiness.ts';
+import { createHealthPages } from '../../src/host/health/worker-pages.ts';
 
 function checkOf(name: string, run: Check['run']): Check {
   return { name, run, remedy: `mend ${name}` };

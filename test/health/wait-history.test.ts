@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { WaitHistory } from '../../src/health/wait-history.ts';
+import { WaitHistory } from '../../src/host/health/wait-history.ts';
 
 const MINUTE_MS = 60_000;
 const NOW = 1_000 * MINUTE_MS;

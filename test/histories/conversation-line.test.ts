@@ -5,7 +5,7 @@ import {
   openConversationLine,
   readConversationLine,
   writeConversationLine,
-} from '../../src/histories/conversation-line.ts';
+} from '../../src/wire/histories/conversation-line.ts';
 
 const read = (messages: unknown, id?: string) => readConversationLine(JSON.stringify({ id, messages }), 3);
 const readOne = (message: unknown): Message | undefined => read([message]).messages[0];

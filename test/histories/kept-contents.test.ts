@@ -1,15 +1,15 @@
 /** Texts, calls and ids that stand in unusual places of foreign messages are kept, noted or refused. */
 import { describe, expect, it, test } from 'vitest';
+import { readText as readRunText } from '../../src/api/http/ag-ui/run-input.ts';
+import { readUserText } from '../../src/api/http/ai-sdk/chat-request.ts';
+import { readCompactRequest } from '../../src/api/http/compact/compact-request.ts';
+import { readMessage as readItemMessage } from '../../src/api/http/responses/create-request.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
-import { ForeignMessages } from '../../src/histories/formats/foreign-messages.ts';
-import { unwrapLangchain } from '../../src/histories/formats/langchain.ts';
-import { ItemReader } from '../../src/histories/formats/responses-items.ts';
-import { type ReadHistory, readHistoryInSlices } from '../../src/histories/history.ts';
-import { HistoryNotes } from '../../src/histories/notes.ts';
-import { readText as readRunText } from '../../src/http/ag-ui/run-input.ts';
-import { readUserText } from '../../src/http/ai-sdk/chat-request.ts';
-import { readCompactRequest } from '../../src/http/compact/compact-request.ts';
-import { readMessage as readItemMessage } from '../../src/http/responses/create-request.ts';
+import { ForeignMessages } from '../../src/wire/histories/formats/foreign-messages.ts';
+import { unwrapLangchain } from '../../src/wire/histories/formats/langchain.ts';
+import { ItemReader } from '../../src/wire/histories/formats/responses-items.ts';
+import { type ReadHistory, readHistoryInSlices } from '../../src/wire/histories/history.ts';
+import { HistoryNotes } from '../../src/wire/histories/notes.ts';
 
 const read = (...messages: readonly unknown[]): ReadHistory =>
   runToEnd(readHistoryInSlices({ messages: [{ role: 'user', content: 'Go.' }, ...messages] }));

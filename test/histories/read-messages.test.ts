@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { TurnfoldError } from '../../src/domain/errors.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
-import { type HistoryOptions, readHistoryInSlices } from '../../src/histories/history.ts';
+import { type HistoryOptions, readHistoryInSlices } from '../../src/wire/histories/history.ts';
 
 const read = (messages: readonly unknown[], options?: HistoryOptions) =>
   runToEnd(readHistoryInSlices({ messages }, options));

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { adoptMessages } from '../../src/domain/history.ts';
 import { CLOSING_RESULT, type Message } from '../../src/domain/message.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
-import { HistoryNotes } from '../../src/histories/notes.ts';
-import { repairCallsInSlices } from '../../src/histories/repair-calls.ts';
+import { HistoryNotes } from '../../src/wire/histories/notes.ts';
+import { repairCallsInSlices } from '../../src/wire/histories/repair-calls.ts';
 import { countRuns } from '../setup/count-runs.ts';
 
 const call = (...ids: readonly string[]): Message => ({

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
 import { readParts } from '../../src/domain/parts.ts';
-import { WRITERS } from '../../src/histories/writers/index.ts';
+import { WRITERS } from '../../src/wire/histories/writers/index.ts';
 import { readDocument } from './formats/read-file.ts';
 
 const anyWords = fc.array(fc.constantFrom('What', 'port', '8081', '"quoted"', 'a\nb', 'ü', '…', '\\n'), {

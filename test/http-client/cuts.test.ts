@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer as createGateway } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { openHttpClient } from '../../src/http-client/index.ts';
-import { CutWait } from '../../src/http-client/transport.ts';
-import { askUntil } from '../../src/http-client/turns.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import { openHttpClient } from '../../src/api/http-client/index.ts';
+import { CutWait } from '../../src/api/http-client/transport.ts';
+import { askUntil } from '../../src/api/http-client/turns.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { serveClient } from '../client/over-http.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { openHttpClient } from '../../src/http-client/index.ts';
+import { openHttpClient } from '../../src/api/http-client/index.ts';
 import { FaultyProxy } from '../chaos/faulty-proxy.ts';
 import { createTalker, type Fixture, openFixture } from '../client/fixture.ts';
 import { serveClient } from '../client/over-http.ts';

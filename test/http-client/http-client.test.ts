@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { HttpProblem, type Scope } from '../../src/http/index.ts';
-import { HTTP_CODES } from '../../src/http/problem.ts';
-import { type HttpClient, openHttpClient } from '../../src/http-client/index.ts';
+import { HttpProblem, type Scope } from '../../src/api/http/index.ts';
+import { HTTP_CODES } from '../../src/api/http/problem.ts';
+import { type HttpClient, openHttpClient } from '../../src/api/http-client/index.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { serveClient } from '../client/over-http.ts';
 
@@ -177,7 +177,7 @@ test('the client over HTTP loads no module of Node, and no package but zod', () 
       else outside.add(target);
     }
   };
-  visit(join(import.meta.dirname, '../../src/http-client/index.ts'));
+  visit(join(import.meta.dirname, '../../src/api/http-client/index.ts'));
   expect([...outside].toSorted()).toEqual(['zod']);
   expect(seen.size).toBeGreaterThan(10);
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createHttpApp } from '../../src/http/index.ts';
+import { createHttpApp } from '../../src/api/http/index.ts';
 import { createTalker, type Fixture, openFixture } from '../client/fixture.ts';
 import { serveClient } from '../client/over-http.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { TurnPart } from '../../src/client/index.ts';
-import { type HttpClient, openHttpClient } from '../../src/http-client/index.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import type { TurnPart } from '../../src/api/client/index.ts';
+import { type HttpClient, openHttpClient } from '../../src/api/http-client/index.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { FaultyProxy } from '../chaos/faulty-proxy.ts';
 import { findFreePort } from '../chaos/ports.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { type HttpClientOptions, openHttpClient } from '../../src/http-client/index.ts';
+import { type HttpClientOptions, openHttpClient } from '../../src/api/http-client/index.ts';
 
 interface SeenRequest {
   readonly text: string;

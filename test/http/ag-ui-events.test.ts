@@ -3,8 +3,8 @@ import type { Message } from '@ag-ui/core';
 import { EventSchema } from '@ag-ui/core/schemas';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { TurnPart } from '../../src/client/index.ts';
-import { type AgUiEvent, EventTable } from '../../src/http/ag-ui/events.ts';
+import type { TurnPart } from '../../src/api/client/index.ts';
+import { type AgUiEvent, EventTable } from '../../src/api/http/ag-ui/events.ts';
 import { legalTurns } from './legal-parts.ts';
 
 /** Reads events as a front-end does, into the messages that it has. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { agUiApp } from '../../src/http/ag-ui/ag-ui-app.ts';
+import { agUiApp } from '../../src/api/http/ag-ui/ag-ui-app.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { callsOf, openThreads, textOf, user } from './ag-ui-thread.ts';
 import { createFrontEndAgent, gates } from './front-end-agent.ts';

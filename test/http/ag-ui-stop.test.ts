@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { agUiApp } from '../../src/http/ag-ui/ag-ui-app.ts';
-import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
+import { agUiApp } from '../../src/api/http/ag-ui/ag-ui-app.ts';
+import { ROLES, startWorkers } from '../../src/host/start-workers.ts';
 import { type Fixture, openFixture, SHARDS } from '../client/fixture.ts';
 import { callsOf, openThreads, user } from './ag-ui-thread.ts';
 import { createFrontEndAgent, gates } from './front-end-agent.ts';

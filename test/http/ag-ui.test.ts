@@ -1,7 +1,7 @@
 import { HttpAgent } from '@ag-ui/client';
 import type { Message } from '@ag-ui/core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { agUiApp } from '../../src/http/ag-ui/ag-ui-app.ts';
+import { agUiApp } from '../../src/api/http/ag-ui/ag-ui-app.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { createFrontEndAgent, gates } from './front-end-agent.ts';
 import { serveApp } from './served-app.ts';

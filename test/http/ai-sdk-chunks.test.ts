@@ -4,9 +4,9 @@ import * as ai5 from 'ai5';
 import * as ai6 from 'ai6';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { TurnPart } from '../../src/client/index.ts';
-import { listKnown, readChatRequest } from '../../src/http/ai-sdk/chat-request.ts';
-import { type Chunk, ChunkTable, type SdkVersion } from '../../src/http/ai-sdk/chunks.ts';
+import type { TurnPart } from '../../src/api/client/index.ts';
+import { listKnown, readChatRequest } from '../../src/api/http/ai-sdk/chat-request.ts';
+import { type Chunk, ChunkTable, type SdkVersion } from '../../src/api/http/ai-sdk/chunks.ts';
 import { callsOf, textsOf } from './chat-page.ts';
 import { legalTurns } from './legal-parts.ts';
 

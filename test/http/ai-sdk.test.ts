@@ -1,6 +1,6 @@
 import type { UIMessage } from 'ai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { aiSdkApp } from '../../src/http/ai-sdk/ai-sdk-app.ts';
+import { aiSdkApp } from '../../src/api/http/ai-sdk/ai-sdk-app.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { callsOf, openPage, type Sdk, textsOf } from './chat-page.ts';
 import { createFrontEndAgent, gates } from './front-end-agent.ts';

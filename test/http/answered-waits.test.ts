@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
+import { ROLES, startWorkers } from '../../src/host/start-workers.ts';
 import { createTalker, SHARDS } from '../client/fixture.ts';
 import { type HttpFixture, openHttpFixture } from './fixture.ts';
 import { withProtocols } from './random-requests.ts';

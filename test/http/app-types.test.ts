@@ -1,8 +1,8 @@
 import { describe, expectTypeOf, it } from 'vitest';
-import type { OpenClient } from '../../src/client/index.ts';
-import type { Authenticate, createProtocols, FrontEndOptions, HttpAppOptions } from '../../src/http/index.ts';
+import type { OpenClient } from '../../src/api/client/index.ts';
+import type { Authenticate, createProtocols, FrontEndOptions, HttpAppOptions } from '../../src/api/http/index.ts';
 import { defineAgent } from '../../src/index.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 
 type Customer = { readonly user: string };
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ConversationName, LogPart } from '../../src/client/index.ts';
-import { openChatHistory, type UiMessage } from '../../src/http/ai-sdk/chat-history.ts';
+import type { ConversationName, LogPart } from '../../src/api/client/index.ts';
+import { openChatHistory, type UiMessage } from '../../src/api/http/ai-sdk/chat-history.ts';
 import { defineAgent, ModelError, scriptedModel } from '../../src/index.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { createFrontEndAgent } from './front-end-agent.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { aiSdkApp } from '../../src/http/ai-sdk/ai-sdk-app.ts';
+import { aiSdkApp } from '../../src/api/http/ai-sdk/ai-sdk-app.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { createFrontEndAgent, gates } from './front-end-agent.ts';
 import { withOutages, withReadNotice } from './outage-client.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { authenticateByKey } from '../../src/api/http/bearer-keys.ts';
+import { createProtocols } from '../../src/api/http/protocols.ts';
 import type { Scope } from '../../src/domain/access-key.ts';
-import { authenticateByKey } from '../../src/http/bearer-keys.ts';
-import { createProtocols } from '../../src/http/protocols.ts';
 import { fetchWithKey, openPage, type Page, textsOf } from './chat-page.ts';
 import { type HttpFixture, openHttpFixture } from './fixture.ts';
 import { createFrontEndAgent } from './front-end-agent.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { compactApp } from '../../src/http/compact/compact-app.ts';
+import { compactApp } from '../../src/api/http/compact/compact-app.ts';
 
 const USER = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Fix the build of alpha-7.' }] };
 

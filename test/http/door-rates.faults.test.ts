@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { agUiApp } from '../../src/http/ag-ui/ag-ui-app.ts';
-import { aiSdkApp } from '../../src/http/ai-sdk/ai-sdk-app.ts';
+import { agUiApp } from '../../src/api/http/ag-ui/ag-ui-app.ts';
+import { aiSdkApp } from '../../src/api/http/ai-sdk/ai-sdk-app.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { type AgUiEvent, callsOf, openThreads, textOf, user } from './ag-ui-thread.ts';
 import { createFrontEndAgent, gates } from './front-end-agent.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { answerEvents, type ServerSentEvent } from '../../src/http/event-stream.ts';
-import { ServerReaders } from '../../src/http/readers.ts';
+import { answerEvents, type ServerSentEvent } from '../../src/api/http/event-stream.ts';
+import { ServerReaders } from '../../src/api/http/readers.ts';
 
 const event: ServerSentEvent = { id: '1', type: 'text', data: { piece: 'a\nb' } };
 const request = new Request('http://127.0.0.1/');

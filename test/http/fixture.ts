@@ -1,6 +1,6 @@
-import { type Fleet, openFleet } from '../../src/health/fleet.ts';
-import { createHttpApp, type HttpAppOptions, type Problem } from '../../src/http/index.ts';
-import { serveHttp } from '../../src/http/serve-http.ts';
+import { createHttpApp, type HttpAppOptions, type Problem } from '../../src/api/http/index.ts';
+import { serveHttp } from '../../src/api/http/serve-http.ts';
+import { type Fleet, openFleet } from '../../src/host/health/fleet.ts';
 import { type Fixture, openFixture, SHARDS } from '../client/fixture.ts';
 
 export interface Answer<Body = Record<string, unknown>> {

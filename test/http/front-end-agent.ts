@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Agent } from '../../src/domain/agent.ts';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
-import { modelChain } from '../../src/models/chain.ts';
-import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
+import { modelChain } from '../../src/providers/chain.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../src/providers/scripted.ts';
 
 const input = z.object({ place: z.string().optional() });
 /** A schema that changes its input. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { routes } from '../../src/http/routes.ts';
+import { routes } from '../../src/api/http/routes.ts';
 import { createTalker, talk } from '../client/fixture.ts';
 import { type HttpFixture, openHttpFixture, outline } from './fixture.ts';
 

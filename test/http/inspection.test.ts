@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type CompactionAnswer, compactionSchema } from '../../src/http/answers/conversations.ts';
+import { type CompactionAnswer, compactionSchema } from '../../src/api/http/answers/conversations.ts';
 import {
   type BreakdownAnswer,
   breakdownSchema,
   type OutlineAnswer,
   outlineSchema,
   reportSchema,
-} from '../../src/http/answers/inspection.ts';
-import { type ContextAnswer, contextSchema } from '../../src/http/answers/messages.ts';
-import { authenticateByKey } from '../../src/http/bearer-keys.ts';
-import { createProtocols } from '../../src/http/protocols.ts';
-import { routes } from '../../src/http/routes.ts';
+} from '../../src/api/http/answers/inspection.ts';
+import { type ContextAnswer, contextSchema } from '../../src/api/http/answers/messages.ts';
+import { authenticateByKey } from '../../src/api/http/bearer-keys.ts';
+import { createProtocols } from '../../src/api/http/protocols.ts';
+import { routes } from '../../src/api/http/routes.ts';
 import { createTalker, makeVersions, talk } from '../client/fixture.ts';
 import { type HttpFixture, openHttpFixture, outline, send } from './fixture.ts';
 

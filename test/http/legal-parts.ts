@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { TurnPart, TurnView } from '../../src/client/index.ts';
+import type { TurnPart, TurnView } from '../../src/api/client/index.ts';
 
 type Body<Part = TurnPart> = Part extends TurnPart ? Omit<Part, 'id'> : never;
 

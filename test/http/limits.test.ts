@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Caller, HttpProblem } from '../../src/http/index.ts';
+import { type Caller, HttpProblem } from '../../src/api/http/index.ts';
 import { type HttpFixture, openHttpFixture, outline, send } from './fixture.ts';
 
 let http: HttpFixture;

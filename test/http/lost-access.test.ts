@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { authenticateByKey, type HttpAppOptions, HttpProblem } from '../../src/http/index.ts';
-import { createProtocols } from '../../src/http/protocols.ts';
+import { authenticateByKey, type HttpAppOptions, HttpProblem } from '../../src/api/http/index.ts';
+import { createProtocols } from '../../src/api/http/protocols.ts';
 import { type HttpFixture, openHttpFixture } from './fixture.ts';
 import { createFrontEndAgent, gates } from './front-end-agent.ts';
 

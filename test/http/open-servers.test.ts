@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request as ask, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { AccessOptions } from '../../src/http/access.ts';
+import type { AccessOptions } from '../../src/api/http/access.ts';
 import {
   type Authenticate,
   agUiApp,
@@ -11,8 +11,8 @@ import {
   createHttpApp,
   HttpProblem,
   responsesApp,
-} from '../../src/http/index.ts';
-import { BOARD_PATH, withQueueBoard } from '../../src/http/queue-board.ts';
+} from '../../src/api/http/index.ts';
+import { BOARD_PATH, withQueueBoard } from '../../src/api/http/queue-board.ts';
 import { type HttpFixture, openHttpFixture, outline, send } from './fixture.ts';
 import { serveApp } from './served-app.ts';
 

@@ -1,8 +1,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect, test } from 'vitest';
-import type { TurnfoldClient } from '../../src/client/index.ts';
-import { createHttpApp, createProtocols } from '../../src/http/index.ts';
-import { routes } from '../../src/http/routes.ts';
+import type { TurnfoldClient } from '../../src/api/client/index.ts';
+import { createHttpApp, createProtocols } from '../../src/api/http/index.ts';
+import { routes } from '../../src/api/http/routes.ts';
 import type { OpenApi } from './arbitrary-requests.ts';
 
 test('the OpenAPI document is valid 3.1 and names each operation once', async () => {

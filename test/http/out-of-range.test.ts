@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { aiSdkRoutes } from '../../src/http/ai-sdk/routes.ts';
-import { createProtocols } from '../../src/http/protocols.ts';
-import { responsesRoutes } from '../../src/http/responses/routes.ts';
-import { routes } from '../../src/http/routes.ts';
+import { aiSdkRoutes } from '../../src/api/http/ai-sdk/routes.ts';
+import { createProtocols } from '../../src/api/http/protocols.ts';
+import { responsesRoutes } from '../../src/api/http/responses/routes.ts';
+import { routes } from '../../src/api/http/routes.ts';
 import { compact, talk } from '../client/fixture.ts';
 import { type HttpFixture, openHttpFixture, outline } from './fixture.ts';
 

@@ -1,8 +1,8 @@
 import type { Queue } from 'bullmq';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type Fleet, openFleet } from '../../src/health/fleet.ts';
-import { authenticateByKey } from '../../src/http/bearer-keys.ts';
-import { BOARD_PATH, type QueueBoardOptions, withQueueBoard } from '../../src/http/queue-board.ts';
+import { authenticateByKey } from '../../src/api/http/bearer-keys.ts';
+import { BOARD_PATH, type QueueBoardOptions, withQueueBoard } from '../../src/api/http/queue-board.ts';
+import { type Fleet, openFleet } from '../../src/host/health/fleet.ts';
 import { SHARDS } from '../client/fixture.ts';
 import { type HttpFixture, openHttpFixture } from './fixture.ts';
 

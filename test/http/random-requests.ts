@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
 import { z } from 'zod';
-import type { TurnfoldClient } from '../../src/client/index.ts';
+import type { TurnfoldClient } from '../../src/api/client/index.ts';
+import type { HttpAppOptions } from '../../src/api/http/index.ts';
+import { describeRoute } from '../../src/api/http/openapi.ts';
+import { HTTP_CODES, PROBLEM_TYPE, type Problem } from '../../src/api/http/problem.ts';
+import { createProtocols } from '../../src/api/http/protocols.ts';
+import { routes } from '../../src/api/http/routes.ts';
 import { isErrorCode } from '../../src/domain/errors.ts';
-import type { HttpAppOptions } from '../../src/http/index.ts';
-import { describeRoute } from '../../src/http/openapi.ts';
-import { HTTP_CODES, PROBLEM_TYPE, type Problem } from '../../src/http/problem.ts';
-import { createProtocols } from '../../src/http/protocols.ts';
-import { routes } from '../../src/http/routes.ts';
 import type { RandomRequest } from './arbitrary-requests.ts';
 
 /** Every protocol of front-ends, for a server of the tests. Requests that wait for a turn get its state soon. */

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { createTalker, type Fixture, openFixture, SHARDS } from '../client/fixture.ts';
 import { hasEnd, readEvents, type SentEvent } from './fixture.ts';
 import { readMetric, startServe } from './serve-process.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { agUiApp } from '../../src/http/ag-ui/ag-ui-app.ts';
-import { aiSdkApp } from '../../src/http/ai-sdk/ai-sdk-app.ts';
-import { responsesApp } from '../../src/http/responses/responses-app.ts';
+import { agUiApp } from '../../src/api/http/ag-ui/ag-ui-app.ts';
+import { aiSdkApp } from '../../src/api/http/ai-sdk/ai-sdk-app.ts';
+import { responsesApp } from '../../src/api/http/responses/responses-app.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { createFrontEndAgent } from './front-end-agent.ts';
 

@@ -1,9 +1,9 @@
 import { HttpAgent } from '@ag-ui/client';
 import { OpenAI } from 'openai';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { authenticateByKey } from '../../src/api/http/bearer-keys.ts';
+import { createProtocols } from '../../src/api/http/protocols.ts';
 import type { Scope } from '../../src/domain/access-key.ts';
-import { authenticateByKey } from '../../src/http/bearer-keys.ts';
-import { createProtocols } from '../../src/http/protocols.ts';
 import { fetchWithKey, openPage } from './chat-page.ts';
 import { type HttpFixture, openHttpFixture } from './fixture.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { responsesApp } from '../../src/http/responses/responses-app.ts';
+import { responsesApp } from '../../src/api/http/responses/responses-app.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { createFrontEndAgent } from './front-end-agent.ts';
 import { withOutages } from './outage-client.ts';

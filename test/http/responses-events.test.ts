@@ -2,9 +2,9 @@ import * as fc from 'fast-check';
 import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator';
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { expect, test } from 'vitest';
-import type { TurnPart } from '../../src/client/index.ts';
-import { type ResponseEvent, ResponseTable } from '../../src/http/responses/events.ts';
-import { skipRead } from '../../src/http/responses/resume.ts';
+import type { TurnPart } from '../../src/api/client/index.ts';
+import { type ResponseEvent, ResponseTable } from '../../src/api/http/responses/events.ts';
+import { skipRead } from '../../src/api/http/responses/resume.ts';
 import { legalTurns } from './legal-parts.ts';
 
 const name = { conversation: 'c', turn: 't1' };

@@ -1,7 +1,7 @@
 import { OpenAI } from 'openai';
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { responsesApp } from '../../src/http/responses/responses-app.ts';
+import { responsesApp } from '../../src/api/http/responses/responses-app.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { createFrontEndAgent, gates } from './front-end-agent.ts';
 import { serveApp } from './served-app.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
-import { aiSdkApp } from '../../src/http/index.ts';
+import { aiSdkApp } from '../../src/api/http/index.ts';
 import { createTalker, openFixture } from '../client/fixture.ts';
 
 const HOUR_MS = 3_600_000;

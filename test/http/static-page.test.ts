@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { withPage } from '../../src/http/static-page.ts';
+import { withPage } from '../../src/api/http/static-page.ts';
 
 test('lets a browser keep files with a hash in their name, and ask for all others', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'turnfold-page-'));

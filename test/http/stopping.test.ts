@@ -1,6 +1,6 @@
 import { OpenAI } from 'openai';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createProtocols } from '../../src/http/protocols.ts';
+import { createProtocols } from '../../src/api/http/protocols.ts';
 import { openPage, textsOf } from './chat-page.ts';
 import { type HttpFixture, openHttpFixture, send } from './fixture.ts';
 import { createFrontEndAgent, gates } from './front-end-agent.ts';

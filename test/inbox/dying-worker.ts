@@ -1,9 +1,9 @@
 // The tests start this file as a process. It takes one job of the inbox, prints that it has, and never ends the job. With
 // `accepted` it accepts the turn of the job before.
 import { once } from 'node:events';
-import { openClient } from '../../src/client/index.ts';
-import { readTurnJob } from '../../src/inbox/turn-job.ts';
-import { openQueueWorkers } from '../../src/queue/queue-workers.ts';
+import { openClient } from '../../src/api/client/index.ts';
+import { readTurnJob } from '../../src/api/inbox/turn-job.ts';
+import { openQueueWorkers } from '../../src/jobs/bullmq/queue-workers.ts';
 
 const [url = '', shards, until] = process.argv.slice(2);
 const client = await openClient({ redisUrl: url, shards: Number(shards) });

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { describeTurnJob, readTurnJob } from '../../src/inbox/turn-job.ts';
+import { describeTurnJob, readTurnJob } from '../../src/api/inbox/turn-job.ts';
 
 test('the published JSON Schema of an inbox job equals the schema that validates the job', async () => {
   const file = new URL('../../docs/reference/inbox-turn.schema.json', import.meta.url);

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openFleet } from '../../src/health/fleet.ts';
-import { BOARD_PATH, withQueueBoard } from '../../src/http/queue-board.ts';
+import { BOARD_PATH, withQueueBoard } from '../../src/api/http/queue-board.ts';
+import { openFleet } from '../../src/host/health/fleet.ts';
 import { openFixture, SHARDS } from '../client/fixture.ts';
 import { chromium, findViolations, useInspector } from './inspector-page.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
+import type { versionsSchema } from '../../src/api/http/answers/conversations.ts';
+import type { ReportAnswer } from '../../src/api/http/answers/inspection.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type { versionsSchema } from '../../src/http/answers/conversations.ts';
-import type { ReportAnswer } from '../../src/http/answers/inspection.ts';
 import { findSubject, holds, INCIDENTS, type IncidentScene, openIncidents } from './incidents.ts';
 import { hasTraces, readText } from './recorded-log.ts';
 

@@ -1,7 +1,7 @@
+import type { OutlineAnswer, OutlineEntryAnswer } from '../../src/api/http/answers/inspection.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
-import type { OutlineAnswer, OutlineEntryAnswer } from '../../src/http/answers/inspection.ts';
 import { compact, createTalker } from '../client/fixture.ts';
 import { type HttpFixture, openHttpFixture } from '../http/fixture.ts';
 import { readRecording, readText } from './recorded-log.ts';

@@ -2,10 +2,10 @@ import { rm } from 'node:fs/promises';
 import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
-import type { OpenClient } from '../../src/client/index.ts';
-import { createHttpApp, type HttpApp, type HttpAppOptions } from '../../src/http/index.ts';
-import { serveHttp } from '../../src/http/serve-http.ts';
-import { withPage } from '../../src/http/static-page.ts';
+import type { OpenClient } from '../../src/api/client/index.ts';
+import { createHttpApp, type HttpApp, type HttpAppOptions } from '../../src/api/http/index.ts';
+import { serveHttp } from '../../src/api/http/serve-http.ts';
+import { withPage } from '../../src/api/http/static-page.ts';
 import { findChromium, openBrowser } from '../chat/page-browser.ts';
 import { buildInspector } from './built-inspector.ts';
 

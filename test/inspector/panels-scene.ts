@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { AppendInput } from '../../src/client/index.ts';
+import type { AppendInput } from '../../src/api/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { compact, type Fixture, openFixture } from '../client/fixture.ts';
 import { readConversationFiles } from '../wire/traces.ts';
 

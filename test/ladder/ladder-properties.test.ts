@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { type BpeTokenCounter, loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { type BpeTokenCounter, loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { countRuns } from '../setup/count-runs.ts';
 import { longScenarios, playTwice, type Scenario, scenarios } from './play.ts';
 import { Tally } from './tally.ts';

@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import * as fc from 'fast-check';
-import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { longScenarios, playTwice, type Scenario, scenarios } from './play.ts';
 import { Tally } from './tally.ts';
 

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { redactUrl } from '../../src/local-redis/configured-redis.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { redactUrl } from '../../src/host/local-redis/configured-redis.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
 import { findClosedPort, findServerFolder, listenSilently, makeEnv, makeFolder, removeFolder } from './fixture.ts';
 
 const home = await makeFolder();

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
 
 test.skipIf(process.env['TEST_REDIS'] !== 'container')(

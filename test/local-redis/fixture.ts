@@ -9,10 +9,10 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
-import { hasApt } from '../../src/local-redis/debian-package.ts';
-import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
-import { findOnPath } from '../../src/local-redis/local-server.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { hasApt } from '../../src/host/local-redis/debian-package.ts';
+import type { LocalRedis } from '../../src/host/local-redis/local-redis.ts';
+import { findOnPath } from '../../src/host/local-redis/local-server.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
 
 const run = promisify(execFile);
 

@@ -1,7 +1,7 @@
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
 
 async function start() {
   const lines: string[] = [];

@@ -1,9 +1,9 @@
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { parseDependencies } from '../../src/local-redis/debian-package.ts';
-import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { parseDependencies } from '../../src/host/local-redis/debian-package.ts';
+import type { LocalRedis } from '../../src/host/local-redis/local-redis.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
 import { findPackageObstacle, isGone, makeEnv, makeFolder, removeFolder } from './fixture.ts';
 
 const TIMEOUT_MS = 120_000;

@@ -2,9 +2,9 @@ import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
-import { findOnPath } from '../../src/local-redis/local-server.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import type { LocalRedis } from '../../src/host/local-redis/local-redis.ts';
+import { findOnPath } from '../../src/host/local-redis/local-server.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
 import { findServerFolder, isAlive, isGone, makeEnv, makeFolder, removeFolder, spawnHolder } from './fixture.ts';
 
 const GONE = { timeout: 60_000, interval: 20 };

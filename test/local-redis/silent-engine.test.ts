@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
 import { listenSilently } from './fixture.ts';
 
 // In a file, and so a process, of its own: testcontainers keeps an engine that it has found.

@@ -1,8 +1,8 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { findOnPath } from '../../src/local-redis/local-server.ts';
-import { describeInstallation, provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { findOnPath } from '../../src/host/local-redis/local-server.ts';
+import { describeInstallation, provideRedis } from '../../src/host/local-redis/provide-redis.ts';
 import { makeEnv, makeFolder, removeFolder } from './fixture.ts';
 
 const folder = await makeFolder();

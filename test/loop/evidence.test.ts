@@ -4,7 +4,7 @@ import { readLedger } from '../../src/domain/evidence/ledger.ts';
 import { valueTermsInSlices } from '../../src/domain/evidence/use-probability.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { Sliced } from '../../src/domain/sliced.ts';
-import { eventLoopShare } from '../../src/tokens/event-loop-share.ts';
+import { eventLoopShare } from '../../src/wire/tokens/event-loop-share.ts';
 import { holdsShortly } from '../setup/held-loop.ts';
 
 /** The maximum number of characters of a message. */

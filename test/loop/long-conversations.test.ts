@@ -13,8 +13,8 @@ import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
 import { NO_OVERHEAD } from '../../src/domain/size.ts';
 import { runToEnd, type Sliced } from '../../src/domain/sliced.ts';
 import { type Segment, START_VERSION, type Version } from '../../src/domain/version.ts';
-import { eventLoopShare } from '../../src/tokens/event-loop-share.ts';
 import { wireFormats } from '../../src/wire/formats.ts';
+import { eventLoopShare } from '../../src/wire/tokens/event-loop-share.ts';
 import { holdsShortly } from '../setup/held-loop.ts';
 
 const MESSAGES = 100_000;

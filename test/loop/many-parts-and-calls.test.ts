@@ -5,10 +5,10 @@ import { type Message, messageSchema } from '../../src/domain/message.ts';
 import { readParts } from '../../src/domain/parts.ts';
 import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
-import { eventLoopShare } from '../../src/tokens/event-loop-share.ts';
-import { bytesOfMessage } from '../../src/tokens/message-tokens.ts';
 import { wireFormats } from '../../src/wire/formats.ts';
 import { checkOpenRound, checkPins } from '../../src/wire/rules/version-checks.ts';
+import { eventLoopShare } from '../../src/wire/tokens/event-loop-share.ts';
+import { bytesOfMessage } from '../../src/wire/tokens/message-tokens.ts';
 import { holdsShortly } from '../setup/held-loop.ts';
 
 /** A message has at most 60,000 values, and an object counts twice. */

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { clipMessage } from '../../src/domain/compaction/clip.ts';
 import { readQuery } from '../../src/domain/recall/recall-query.ts';
 import { renderSummary } from '../../src/domain/summary.ts';
-import { classifyFailure } from '../../src/models/provider-errors.ts';
-import { readSections } from '../../src/models/summarizer/sections.ts';
+import { classifyFailure } from '../../src/providers/provider-errors.ts';
+import { readSections } from '../../src/summarize/model/sections.ts';
 import { createRedaction } from '../../src/telemetry/secrets.ts';
 import { holdsShortly } from '../setup/held-loop.ts';
 

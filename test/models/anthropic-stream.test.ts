@@ -2,8 +2,8 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
-import { openAnthropicClient } from '../../src/models/anthropic/client.ts';
-import { MessageReading } from '../../src/models/anthropic/message-stream.ts';
+import { openAnthropicClient } from '../../src/providers/anthropic/client.ts';
+import { MessageReading } from '../../src/providers/anthropic/message-stream.ts';
 import { ask, connect, KEY } from './fixture.ts';
 import { failureOf, serveRaw } from './raw-server.ts';
 

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { EFFORTS, THINKING_TYPES } from '../../src/domain/model-options.ts';
 import { pricesAt, priceUsage } from '../../src/domain/usage.ts';
-import { CATALOGUE, CATALOGUE_DATA, findProfile } from '../../src/models/catalogue/catalogue.ts';
-import { modelChain } from '../../src/models/chain.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import { CATALOGUE, CATALOGUE_DATA, findProfile } from '../../src/providers/catalogue/catalogue.ts';
+import { modelChain } from '../../src/providers/chain.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 
 const tokens = z.number().int().min(1);
 const price = z.number().gt(0);

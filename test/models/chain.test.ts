@@ -7,8 +7,8 @@ import {
   type ModelRequest,
 } from '../../src/domain/model.ts';
 import { WIRE_FORMATS, type WireFormat } from '../../src/domain/raw-items.ts';
-import { modelChain } from '../../src/models/chain.ts';
-import { SCRIPTED_PROFILE, scriptedModel } from '../../src/models/scripted.ts';
+import { modelChain } from '../../src/providers/chain.ts';
+import { SCRIPTED_PROFILE, scriptedModel } from '../../src/providers/scripted.ts';
 import { ManualTimers, settleTasks } from '../workers/turn/manual-timers.ts';
 import { ask, connect } from './fixture.ts';
 import { failureOf, serveRaw } from './raw-server.ts';

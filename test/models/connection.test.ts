@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import * as anthropic from '../../src/models/anthropic/client.ts';
-import * as openAi from '../../src/models/openai/client.ts';
+import * as anthropic from '../../src/providers/anthropic/client.ts';
+import * as openAi from '../../src/providers/openai/client.ts';
 import { ask, connect } from './fixture.ts';
 import { failureOf, serveRaw } from './raw-server.ts';
 

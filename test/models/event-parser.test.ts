@@ -1,7 +1,7 @@
 import { Stream } from '@anthropic-ai/sdk/streaming';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { EventParser } from '../../src/models/event-parser.ts';
+import { EventParser } from '../../src/providers/event-parser.ts';
 
 type Event = readonly [data: string, name: string | undefined];
 

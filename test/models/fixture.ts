@@ -1,9 +1,9 @@
 import type { Message } from '../../src/domain/message.ts';
 import type { Model, ModelProfile, ModelRequest } from '../../src/domain/model.ts';
 import type { WireFormat } from '../../src/domain/raw-items.ts';
-import { anthropicModel } from '../../src/models/anthropic/anthropic-model.ts';
-import { chatModel } from '../../src/models/openai/chat-model.ts';
-import { responsesModel } from '../../src/models/openai/responses-model.ts';
+import { anthropicModel } from '../../src/providers/anthropic/anthropic-model.ts';
+import { chatModel } from '../../src/providers/openai/chat-model.ts';
+import { responsesModel } from '../../src/providers/openai/responses-model.ts';
 import type { Provider } from '../provider/provider.ts';
 
 export const KEY = 'sk-test-0000';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
 import type { ModelOptions } from '../../src/domain/model-options.ts';
-import { anthropicModel } from '../../src/models/anthropic/anthropic-model.ts';
-import { CATALOGUE } from '../../src/models/catalogue/catalogue.ts';
-import { chatModel } from '../../src/models/openai/chat-model.ts';
-import { responsesModel } from '../../src/models/openai/responses-model.ts';
-import { resolveModel } from '../../src/runtime/resolve-model.ts';
+import { resolveModel } from '../../src/host/resolve-model.ts';
+import { anthropicModel } from '../../src/providers/anthropic/anthropic-model.ts';
+import { CATALOGUE } from '../../src/providers/catalogue/catalogue.ts';
+import { chatModel } from '../../src/providers/openai/chat-model.ts';
+import { responsesModel } from '../../src/providers/openai/responses-model.ts';
 import { errorOf } from '../domain/error-of.ts';
 import { startProvider } from '../provider/provider.ts';
 import { ask, KEY, READ } from './fixture.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Model, type ModelCompaction, ModelError, type ModelRequest } from '../../src/domain/model.ts';
 import type { SummaryRequest } from '../../src/domain/ports/summarizer.ts';
-import { createNativeSummarizer } from '../../src/models/native-summarizer.ts';
-import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { createNativeSummarizer } from '../../src/summarize/native-summarizer.ts';
+import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 
 const block = { type: 'compaction', content: 'They looked for a key.' };
 const raw = { format: 'anthropic', model: 'm', items: [block] };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { classifyFailure } from '../../src/models/provider-errors.ts';
+import { classifyFailure } from '../../src/providers/provider-errors.ts';
 
 const kindOf = (message: string, status = 400): string => classifyFailure({ status, message }, 0).kind;
 

@@ -2,7 +2,7 @@ import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { ModelError, type ModelErrorKind } from '../../src/domain/model.ts';
 import type { WireFormat } from '../../src/domain/raw-items.ts';
-import { classifyFailure } from '../../src/models/provider-errors.ts';
+import { classifyFailure } from '../../src/providers/provider-errors.ts';
 import { ask, connect, KEY } from './fixture.ts';
 import { failureOf, serveRaw } from './raw-server.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readNextCallAt } from '../../src/models/rate-limits.ts';
+import { readNextCallAt } from '../../src/providers/rate-limits.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
 

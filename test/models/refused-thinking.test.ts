@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
 import type { ModelAnswer } from '../../src/domain/model.ts';
 import type { WireFormat } from '../../src/domain/raw-items.ts';
-import { modelChain } from '../../src/models/chain.ts';
+import { modelChain } from '../../src/providers/chain.ts';
 import { startProvider } from '../provider/provider.ts';
 import { ask, connect } from './fixture.ts';
 import { failureOf, serveRaw } from './raw-server.ts';

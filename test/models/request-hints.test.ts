@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { chatModel } from '../../src/models/openai/chat-model.ts';
-import { knowsHints } from '../../src/models/openai/request-hints.ts';
-import { responsesModel } from '../../src/models/openai/responses-model.ts';
+import { chatModel } from '../../src/providers/openai/chat-model.ts';
+import { knowsHints } from '../../src/providers/openai/request-hints.ts';
+import { responsesModel } from '../../src/providers/openai/responses-model.ts';
 import { startProvider } from '../provider/provider.ts';
 import { ask, KEY, PROFILE } from './fixture.ts';
 

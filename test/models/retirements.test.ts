@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { modelChain } from '../../src/models/chain.ts';
-import { describeRetirement, findRetirements, listNamedProfiles } from '../../src/models/retirements.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import { modelChain } from '../../src/providers/chain.ts';
+import { describeRetirement, findRetirements, listNamedProfiles } from '../../src/providers/retirements.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 
 const at = (day: string): number => Date.parse(`${day}T12:00:00Z`);
 const model = { id: 'old', retiresOn: '2026-12-11' };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
 import { ModelError } from '../../src/domain/model.ts';
 import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
-import { streamEvents } from '../../src/models/answer-stream.ts';
+import { streamEvents } from '../../src/providers/answer-stream.ts';
 import { startProvider } from '../provider/provider.ts';
 import { ask, connect } from './fixture.ts';
 import { failureOf, serveRaw } from './raw-server.ts';

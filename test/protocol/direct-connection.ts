@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { type Reply, Status } from '../../src/embedded-redis/reply.ts';
-import type { EmbeddedRedis } from '../../src/embedded-redis/server.ts';
+import { type Reply, Status } from '../../src/store/embedded/reply.ts';
+import type { EmbeddedRedis } from '../../src/store/embedded/server.ts';
 
 /** Methods of ioredis whose results are not the replies of Redis. */
 const RESULTS: Readonly<Record<string, (reply: unknown) => unknown>> = {

@@ -1,4 +1,4 @@
-import { eventLoopShare } from '../../src/tokens/event-loop-share.ts';
+import { eventLoopShare } from '../../src/wire/tokens/event-loop-share.ts';
 import type { TakenJob } from './memory-jobs.ts';
 import type { Shared } from './shared.ts';
 import { toEssence } from './snapshot.ts';

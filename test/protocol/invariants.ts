@@ -1,7 +1,7 @@
 import type { PassLease } from '../../src/domain/ports/pass-store.ts';
 import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
 import { isSettled, type TurnState } from '../../src/domain/turn.ts';
-import type { Database } from '../../src/embedded-redis/database.ts';
+import type { Database } from '../../src/store/embedded/database.ts';
 import { readyMember, scheduledMember } from '../../src/store/keys.ts';
 import type { HeldCall } from './held-calls.ts';
 import { textOfDatabase } from './snapshot.ts';

@@ -1,4 +1,4 @@
-import type { ClientPorts } from '../../src/client/ports.ts';
+import type { ClientPorts } from '../../src/api/client/ports.ts';
 import { isTurnfoldError, TurnfoldError } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { type HeldCall, type Process, settle } from './held-calls.ts';

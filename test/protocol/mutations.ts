@@ -1,6 +1,6 @@
 import type { PassLease } from '../../src/domain/ports/pass-store.ts';
 import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
-import type { Database } from '../../src/embedded-redis/database.ts';
+import type { Database } from '../../src/store/embedded/database.ts';
 import { readyMember } from '../../src/store/keys.ts';
 import type { Faults } from './choices.ts';
 import type { Mutate } from './shared.ts';

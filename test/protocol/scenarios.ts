@@ -1,5 +1,5 @@
 import { isSettled } from '../../src/domain/turn.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import {
   answer,
   append,

@@ -1,7 +1,7 @@
 import type { Store } from '../../src/domain/ports/store.ts';
 import type { TokenCounter } from '../../src/domain/ports/token-counter.ts';
-import { Database } from '../../src/embedded-redis/database.ts';
-import { EmbeddedRedis } from '../../src/embedded-redis/server.ts';
+import { Database } from '../../src/store/embedded/database.ts';
+import { EmbeddedRedis } from '../../src/store/embedded/server.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { connectDirectly } from './direct-connection.ts';
 import { MemoryJobs } from './memory-jobs.ts';

@@ -1,4 +1,4 @@
-import type { Database } from '../../src/embedded-redis/database.ts';
+import type { Database } from '../../src/store/embedded/database.ts';
 import { listConversations } from './stored-conversation.ts';
 import { ID_MARK } from './templates.ts';
 

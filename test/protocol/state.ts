@@ -1,5 +1,5 @@
 import { ownerPrefix } from '../../src/domain/ids.ts';
-import type { Database } from '../../src/embedded-redis/database.ts';
+import type { Database } from '../../src/store/embedded/database.ts';
 import type { Choices } from './choices.ts';
 import type { Actor } from './held-calls.ts';
 import { type StoredJob, tokenOf } from './memory-jobs.ts';

@@ -3,7 +3,7 @@ import { defineTool, type Tool } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import type { Summarizer } from '../../src/domain/ports/summarizer.ts';
-import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../src/providers/scripted.ts';
 import type { Surroundings } from './world.ts';
 
 type Decide = (request: ModelRequest) => ScriptedOutcome;

@@ -1,6 +1,6 @@
 import { assert, integer, nat, property, record } from 'fast-check';
 import { expect, test } from 'vitest';
-import { shareOut, totalConcurrency } from '../../src/queue/queue-workers.ts';
+import { shareOut, totalConcurrency } from '../../src/jobs/bullmq/queue-workers.ts';
 import { conversation, turnRole, useFixture } from './fixture.ts';
 
 test('a worker divides its concurrency evenly among the queue shards, with at least one job per shard', () => {

@@ -3,12 +3,12 @@ import type { Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { TurnHandler } from '../../src/domain/ports/queue.ts';
-import { deliverTurns } from '../../src/queue/delivery.ts';
-import { DueWakes } from '../../src/queue/due-wakes.ts';
-import { openQueueConnection } from '../../src/queue/queue-connection.ts';
-import { Intake, openQueueWorker } from '../../src/queue/queue-worker.ts';
-import { TurnLanes } from '../../src/queue/turn-lanes.ts';
-import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
+import { deliverTurns } from '../../src/jobs/bullmq/delivery.ts';
+import { DueWakes } from '../../src/jobs/bullmq/due-wakes.ts';
+import { openQueueConnection } from '../../src/jobs/bullmq/queue-connection.ts';
+import { Intake, openQueueWorker } from '../../src/jobs/bullmq/queue-worker.ts';
+import { TurnLanes } from '../../src/jobs/bullmq/turn-lanes.ts';
+import type { OpenWakeQueue } from '../../src/jobs/bullmq/wake-queue.ts';
 import { conversation, countAll, type Fixture, startOwnRedis, turnRole, useFixture } from './fixture.ts';
 
 const SOON = { timeout: 60_000, interval: 20 };

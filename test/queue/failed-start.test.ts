@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
-import { openQueueWorkers } from '../../src/queue/queue-workers.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
+import { openQueueWorkers } from '../../src/jobs/bullmq/queue-workers.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
 
 it('a process that fails to open its queue workers leaves no Redis connection open', async () => {

@@ -1,6 +1,6 @@
 // The tests start this file as a process. It takes one wake, prints that it has, and never ends its job.
 import { once } from 'node:events';
-import { openQueueWorkers } from '../../src/queue/queue-workers.ts';
+import { openQueueWorkers } from '../../src/jobs/bullmq/queue-workers.ts';
 
 const [url = '', prefix = ''] = process.argv.slice(2);
 const handler = async (): Promise<never> => {

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
+import type { OpenWakeQueue } from '../../src/jobs/bullmq/wake-queue.ts';
 import { FaultyProxy } from '../chaos/faulty-proxy.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 import { machineFactor } from '../setup/machine-factor.ts';

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { PassHandler, SummarizationHandler } from '../../src/domain/ports/queue.ts';
+import type { OpenWakeQueue } from '../../src/jobs/bullmq/wake-queue.ts';
 import { type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
 import { summarizeJob } from '../../src/jobs/summarize.ts';
-import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
 import {
   childOf,
   conversation,

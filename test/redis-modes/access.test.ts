@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openClient } from '../../src/client/index.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
-import { NEEDED_COMMANDS } from '../../src/redis/access.ts';
-import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
+import { openClient } from '../../src/api/client/index.ts';
+import { ROLES, startWorkers } from '../../src/host/start-workers.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
+import { NEEDED_COMMANDS } from '../../src/store/redis/access.ts';
 import { runTurnfold } from '../cli/run-turnfold.ts';
 import { useServer } from './fixture.ts';
 import { hasServer, type Server } from './servers.ts';

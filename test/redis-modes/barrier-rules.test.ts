@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { type OpenClient, openClient } from '../../src/api/client/index.ts';
 import { SHARDS } from './fixture.ts';
 import { type Edit, makeMutant } from './mutant.ts';
 import { hasServer, type Server, startReplicated, until } from './servers.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { type OpenClient, openClient } from '../../src/api/client/index.ts';
 import type { Durability } from '../../src/domain/durability.ts';
 import { ERASE_BATCH } from '../../src/store/contexts.ts';
 import { Keyspace } from '../../src/store/keys.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { examineCertificates } from '../../src/health/server-checks.ts';
-import { readCertificateTerms } from '../../src/redis/tls.ts';
+import { examineCertificates } from '../../src/host/health/server-checks.ts';
+import { readCertificateTerms } from '../../src/store/redis/tls.ts';
 import { createAuthority, findTlsObstacle } from './certificates.ts';
 import { useServer } from './fixture.ts';
 

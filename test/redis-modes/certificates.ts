@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
-import { findOnPath } from '../../src/local-redis/local-server.ts';
+import { findOnPath } from '../../src/host/local-redis/local-server.ts';
 import { serverPath } from './servers.ts';
 
 const run = promisify(execFile);

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
-import { openWakeQueue } from '../../src/queue/wake-queue.ts';
+import { openWakeQueue } from '../../src/jobs/bullmq/wake-queue.ts';
 import { agentOf, countSteps, toolOf, words } from '../runtime/agents.ts';
 import { type Figures, measureFailover } from './failover.ts';
 import { hasServer, until } from './servers.ts';

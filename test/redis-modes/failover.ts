@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { type OpenClient, openClient } from '../../src/api/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { Durability } from '../../src/domain/durability.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
-import type { RedisTls } from '../../src/redis/address.ts';
+import type { RedisTls } from '../../src/store/redis/address.ts';
 import { openWorkers, SHARDS } from './fixture.ts';
 import { until } from './servers.ts';
 

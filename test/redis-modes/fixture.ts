@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
+import { ROLES, startWorkers, type Workers } from '../../src/host/start-workers.ts';
 import { agentOf } from '../runtime/agents.ts';
 import { type Server, type ServerOptions, startServer } from './servers.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { openClient } from '../../src/client/index.ts';
+import { openClient } from '../../src/api/client/index.ts';
 import type { EventListener } from '../../src/domain/events.ts';
-import type { Workers } from '../../src/runtime/start-workers.ts';
+import type { Workers } from '../../src/host/start-workers.ts';
 import { openWorkers } from './fixture.ts';
 import { hasServer, type Server, startServer } from './servers.ts';
 

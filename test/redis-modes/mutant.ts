@@ -2,7 +2,7 @@ import { cp, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { openClient } from '../../src/client/index.ts';
+import type { openClient } from '../../src/api/client/index.ts';
 
 export interface Edit {
   readonly file: string;
@@ -35,6 +35,9 @@ export async function makeMutant(edits: readonly Edit[]): Promise<Mutant> {
       code.replace(find, () => put),
     );
   }
-  const module = (await import(pathToFileURL(join(root, 'src/client/index.ts')).href)) as Pick<Mutant, 'openClient'>;
+  const module = (await import(pathToFileURL(join(root, 'src/api/client/index.ts')).href)) as Pick<
+    Mutant,
+    'openClient'
+  >;
   return { openClient: module.openClient, remove: () => rm(root, { recursive: true, force: true }) };
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { openClient } from '../../src/client/index.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
-import type { RedisLocation } from '../../src/redis/address.ts';
-import { findRefusal } from '../../src/redis/find-refusal.ts';
+import { openClient } from '../../src/api/client/index.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
+import type { RedisLocation } from '../../src/store/redis/address.ts';
+import { findRefusal } from '../../src/store/redis/find-refusal.ts';
 import { type Authority, createAuthority, findTlsObstacle } from './certificates.ts';
 import { useServer } from './fixture.ts';
 import type { Server } from './servers.ts';

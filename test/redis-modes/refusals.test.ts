@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openClient } from '../../src/client/index.ts';
+import { openClient } from '../../src/api/client/index.ts';
 import { endOf, runTurnfold, startTurnfold } from '../cli/run-turnfold.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 import { hasServer, type Server, startServer, until } from './servers.ts';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { findOnPath } from '../../src/local-redis/local-server.ts';
-import { launchServer } from '../../src/local-redis/server-process.ts';
+import { findOnPath } from '../../src/host/local-redis/local-server.ts';
+import { launchServer } from '../../src/host/local-redis/server-process.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 import type { Certificate } from './certificates.ts';
 

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { openClient } from '../../src/client/index.ts';
-import { openQueueConnection } from '../../src/queue/queue-connection.ts';
-import { SILENCE_MS } from '../../src/redis/open-redis.ts';
+import { openClient } from '../../src/api/client/index.ts';
+import { openQueueConnection } from '../../src/jobs/bullmq/queue-connection.ts';
 import { connectStore } from '../../src/store/connect-store.ts';
+import { SILENCE_MS } from '../../src/store/redis/open-redis.ts';
 import { FaultyProxy } from '../chaos/faulty-proxy.ts';
 import { openWorkers, SHARDS, useServer } from './fixture.ts';
 import { hasServer, until } from './servers.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
-import { runDoctorChecks } from '../../src/health/doctor.ts';
-import type { Finding } from '../../src/health/finding.ts';
-import { createReadiness } from '../../src/health/readiness.ts';
-import { listWorkerChecks } from '../../src/health/worker-checks.ts';
-import { SILENCE_MS } from '../../src/redis/open-redis.ts';
+import { runDoctorChecks } from '../../src/host/health/doctor.ts';
+import type { Finding } from '../../src/host/health/finding.ts';
+import { createReadiness } from '../../src/host/health/readiness.ts';
+import { listWorkerChecks } from '../../src/host/health/worker-checks.ts';
 import { type ConnectedStore, connectStore } from '../../src/store/connect-store.ts';
 import { openInspection } from '../../src/store/inspection.ts';
+import { SILENCE_MS } from '../../src/store/redis/open-redis.ts';
 import { hasServer, until } from './servers.ts';
 import { startSixNodes } from './six-nodes.ts';
 

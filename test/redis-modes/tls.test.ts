@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { openClient } from '../../src/client/index.ts';
-import type { RedisTls } from '../../src/redis/address.ts';
+import { openClient } from '../../src/api/client/index.ts';
+import type { RedisTls } from '../../src/store/redis/address.ts';
 import { type Authority, createAuthority, findTlsObstacle } from './certificates.ts';
 import { measureFailover } from './failover.ts';
 import { openWorkers, SHARDS, useServer } from './fixture.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type OpenClient, openClient } from '../../src/client/index.ts';
-import type { Workers } from '../../src/runtime/start-workers.ts';
+import { type OpenClient, openClient } from '../../src/api/client/index.ts';
+import type { Workers } from '../../src/host/start-workers.ts';
 import { createTalker } from '../client/fixture.ts';
 import { openWorkers, SHARDS } from './fixture.ts';
 import { hasServer, type Server, startReplicated, until } from './servers.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listNodes, readRedisAddress, showAddress } from '../../src/redis/address.ts';
+import { listNodes, readRedisAddress, showAddress } from '../../src/store/redis/address.ts';
 
 test('readRedisAddress keeps the URL of a single server unchanged', () => {
   expect(readRedisAddress('rediss://u:p@host:6380/2')).toEqual({ kind: 'single', url: 'rediss://u:p@host:6380/2' });

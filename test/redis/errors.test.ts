@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { findWriteRefusal, TurnfoldError } from '../../src/domain/errors.ts';
-import { isOutage, nameRedisError, outage, outageBecause, reportOutages } from '../../src/redis/errors.ts';
+import { isOutage, nameRedisError, outage, outageBecause, reportOutages } from '../../src/store/redis/errors.ts';
 
 const AWAY = new Error('connect ECONNREFUSED 127.0.0.1:6379');
 const REFUSED = new Error('WRONGPASS invalid username-password pair or user is disabled.');

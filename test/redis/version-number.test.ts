@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isAtLeast } from '../../src/redis/server-checks.ts';
+import { isAtLeast } from '../../src/store/redis/server-checks.ts';
 
 test.each([
   ['7.0.15', '7.0.15', true],

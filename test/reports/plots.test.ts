@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { drawBarPlot } from '../../src/reports/bar-plot.ts';
-import { markup } from '../../src/reports/markup.ts';
-import { drawTable, figure, writePage, writePicture } from '../../src/reports/report-page.ts';
-import { drawSizePlot, type SizePlot } from '../../src/reports/size-plot.ts';
+import { drawBarPlot } from '../../src/cli/reports/bar-plot.ts';
+import { markup } from '../../src/cli/reports/markup.ts';
+import { drawTable, figure, writePage, writePicture } from '../../src/cli/reports/report-page.ts';
+import { drawSizePlot, type SizePlot } from '../../src/cli/reports/size-plot.ts';
 import { listElements, listTexts, readMarkup } from './read-report.ts';
 
 const HOSTILE = `</title></svg><script>alert(1)</script>"'&<b>\u202E\u0000\uD800\uFFFF]]>`;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Agent, defineTool, type Tool } from '../../src/domain/agent.ts';
 import type { ModelProfile, ModelRequest } from '../../src/domain/model.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
-import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../src/providers/scripted.ts';
 
 export interface AgentOptions {
   readonly decide?: (request: ModelRequest) => ScriptedOutcome;

@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openClient } from '../../src/client/index.ts';
-import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
-import { startWorkers } from '../../src/runtime/start-workers.ts';
+import { openClient } from '../../src/api/client/index.ts';
+import type { LocalRedis } from '../../src/host/local-redis/local-redis.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
+import { startWorkers } from '../../src/host/start-workers.ts';
 import { runTurnfold } from '../cli/run-turnfold.ts';
 import { createTalker } from '../client/fixture.ts';
 import { readRedisSource } from '../setup/redis-source.ts';

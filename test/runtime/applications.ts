@@ -1,9 +1,9 @@
 import { Queue } from 'bullmq';
 import type { Cluster, Redis } from 'ioredis';
 import { expect, vi } from 'vitest';
-import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { type OpenClient, openClient } from '../../src/api/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
-import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
+import { ROLES, startWorkers, type Workers } from '../../src/host/start-workers.ts';
 import { createTalker, talk } from '../client/fixture.ts';
 
 /** An application on a shared Redis: a prefix, an agent that no other application has, and a Redis user. */

@@ -3,8 +3,8 @@
 import { Redis } from 'ioredis';
 import { z } from 'zod';
 import { defineTool } from '../../src/domain/agent.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
-import { startWorkers } from '../../src/runtime/start-workers.ts';
+import { startWorkers } from '../../src/host/start-workers.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { SHARDS } from './fixture.ts';
 
 const [redisUrl = '', blockMs = '0', blockedMs = '60000'] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Closers } from '../../src/runtime/closers.ts';
+import { Closers } from '../../src/host/closers.ts';
 
 it('Closers close each resource once in reverse order, even after a failed close', async () => {
   const closed: unknown[] = [];

@@ -1,6 +1,6 @@
 import { describe, it, type TestContext } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import type { WorkerRole } from '../../src/runtime/start-workers.ts';
+import type { WorkerRole } from '../../src/host/start-workers.ts';
 import { createMortalAgent, words } from './agents.ts';
 import { eventsOf, eventually, type Fixture, openFixture, settled, untilDead } from './fixture.ts';
 

@@ -5,8 +5,8 @@ import { Redis } from 'ioredis';
 import { z } from 'zod';
 import { defineTool } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
-import { type ScriptedAnswer, scriptedModel } from '../../src/models/scripted.ts';
-import { startWorkers } from '../../src/runtime/start-workers.ts';
+import { startWorkers } from '../../src/host/start-workers.ts';
+import { type ScriptedAnswer, scriptedModel } from '../../src/providers/scripted.ts';
 import { SHARDS } from './fixture.ts';
 
 /** So long that a neighbour's crash comes amid of each step. */

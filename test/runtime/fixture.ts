@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
-import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { type OpenClient, openClient } from '../../src/api/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import { isSettled, type TurnView } from '../../src/domain/turn.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
+import { ROLES, startWorkers, type WorkerRole, type Workers } from '../../src/host/start-workers.ts';
 import { type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
-import { ROLES, startWorkers, type WorkerRole, type Workers } from '../../src/runtime/start-workers.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
 import { words } from './agents.ts';
 

@@ -1,8 +1,8 @@
 // Separate process of the tests: a worker whose model calls last until the key `go` exists. Each call is listed in `calls`.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { scriptedModel } from '../../src/models/scripted.ts';
-import { startWorkers, type WorkerRole } from '../../src/runtime/start-workers.ts';
+import { startWorkers, type WorkerRole } from '../../src/host/start-workers.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { SHARDS } from './fixture.ts';
 
 const [redisUrl = '', ownUrl = '', roles = 'turn'] = process.argv.slice(2);

@@ -2,10 +2,10 @@ import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { GateSettings } from '../../src/domain/gate.ts';
 import { ModelError } from '../../src/domain/model.ts';
-import { openFleet } from '../../src/health/fleet.ts';
-import { modelChain } from '../../src/models/chain.ts';
-import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
-import { startWorkers, type Workers, type WorkersOptions } from '../../src/runtime/start-workers.ts';
+import { openFleet } from '../../src/host/health/fleet.ts';
+import { startWorkers, type Workers, type WorkersOptions } from '../../src/host/start-workers.ts';
+import { modelChain } from '../../src/providers/chain.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../src/providers/scripted.ts';
 import { type Fixture, openFixture, SHARDS } from '../client/fixture.ts';
 
 const WAIT_MS = 60_000;

@@ -1,6 +1,6 @@
 // Runs as a process of its own: it starts workers, which then close, fail or are aborted, and must end by itself.
 import { isTurnfoldError } from '../../src/domain/errors.ts';
-import { startWorkers } from '../../src/runtime/start-workers.ts';
+import { startWorkers } from '../../src/host/start-workers.ts';
 import { agentOf } from './agents.ts';
 
 const [redisUrl = '', way = '', shards = '4'] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
-import { openFleet } from '../../src/health/fleet.ts';
-import { ROLES, startWorkers, type WorkerRole, type Workers } from '../../src/runtime/start-workers.ts';
+import { openFleet } from '../../src/host/health/fleet.ts';
+import { ROLES, startWorkers, type WorkerRole, type Workers } from '../../src/host/start-workers.ts';
 import { createTalker, type Fixture, openFixture, SHARDS, talk } from '../client/fixture.ts';
 
 const TURNS = 40;

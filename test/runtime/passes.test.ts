@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ModelRequest } from '../../src/domain/model.ts';
+import { ROLES, type WorkerRole } from '../../src/host/start-workers.ts';
 import { QUEUES } from '../../src/jobs/queues.ts';
-import { ROLES, type WorkerRole } from '../../src/runtime/start-workers.ts';
 import { agentOf, words } from './agents.ts';
 import { eventsOf, eventually, openFixture, settled } from './fixture.ts';
 import { writeVersion } from './write-version.ts';

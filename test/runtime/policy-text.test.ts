@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { TurnfoldError } from '../../src/domain/errors.ts';
+import { placeError } from '../../src/host/policy-text.ts';
+import { parseYaml } from '../../src/host/yaml-document.ts';
 import { parsePolicy } from '../../src/index.ts';
-import { placeError } from '../../src/runtime/policy-text.ts';
-import { parseYaml } from '../../src/runtime/yaml-document.ts';
 import { errorOf } from '../domain/error-of.ts';
 
 it('parsePolicy reads a policy file like the command line', () => {

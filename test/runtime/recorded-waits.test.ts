@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { CallAnswer } from '../../src/client/index.ts';
+import type { CallAnswer } from '../../src/api/client/index.ts';
 import type { Agent, Tool } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import type { Waiting } from '../../src/domain/turn.ts';
-import type { ScriptedOutcome } from '../../src/models/scripted.ts';
+import type { ScriptedOutcome } from '../../src/providers/scripted.ts';
 import { agentOf, countSteps } from './agents.ts';
 import { eventually, openFixture, settled } from './fixture.ts';
 

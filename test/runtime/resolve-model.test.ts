@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { readProviderSettings } from '../../src/config.ts';
-import { CATALOGUE, extendCatalogue, findProfile } from '../../src/models/catalogue/catalogue.ts';
-import { resolveModel } from '../../src/runtime/resolve-model.ts';
+import { readProviderSettings } from '../../src/host/config.ts';
+import { resolveModel } from '../../src/host/resolve-model.ts';
+import { CATALOGUE, extendCatalogue, findProfile } from '../../src/providers/catalogue/catalogue.ts';
 import { errorOf } from '../domain/error-of.ts';
 import { ask } from '../models/fixture.ts';
 import { startProvider } from '../provider/provider.ts';

@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { InputPart } from '../../src/client/index.ts';
+import type { InputPart } from '../../src/api/client/index.ts';
 import { defineTool } from '../../src/domain/agent.ts';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
-import type { ScriptedOutcome } from '../../src/models/scripted.ts';
+import type { ScriptedOutcome } from '../../src/providers/scripted.ts';
 import { agentOf, countSteps, words } from './agents.ts';
 import { eventsOf, openFixture, type RunningWorkers, settled } from './fixture.ts';
 

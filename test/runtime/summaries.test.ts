@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
 import type { PolicyModel } from '../../src/domain/policy.ts';
-import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
-import { prepareAgents } from '../../src/runtime/agents.ts';
-import { createSummarizers } from '../../src/runtime/summarizers.ts';
+import { prepareAgents } from '../../src/host/agents.ts';
+import { createSummarizers } from '../../src/host/summarizers.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../src/providers/scripted.ts';
 import { agentOf, words } from './agents.ts';
 import { eventsOf, openFixture, type RunningWorkers } from './fixture.ts';
 

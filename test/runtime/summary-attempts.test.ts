@@ -4,7 +4,7 @@ import type { WorkerEvent } from '../../src/domain/events.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { ModelProfile } from '../../src/domain/model.ts';
 import { summarizeJob } from '../../src/jobs/summarize.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { connect, PROFILE } from '../models/fixture.ts';
 import { PLAN, prose, RECORD, say } from '../models/summarizer/fixture.ts';
 import type { Provider } from '../provider/provider.ts';

@@ -2,7 +2,7 @@ import { deserialize, serialize } from 'node:v8';
 import { expect, it } from 'vitest';
 import { isTurnfoldError, TurnfoldError } from '../../src/domain/errors.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import { packEvent, unpackEvent } from '../../src/runtime/suspect-messages.ts';
+import { packEvent, unpackEvent } from '../../src/host/suspect-messages.ts';
 import { samples } from '../telemetry/sample-events.ts';
 
 /** As a message between two processes does. */

@@ -1,7 +1,7 @@
 import { SpanKind, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import type { AppendInput } from '../../src/client/index.ts';
+import type { AppendInput } from '../../src/api/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
 import { agentOf, countSteps, toolOf, words } from './agents.ts';

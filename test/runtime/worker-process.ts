@@ -1,7 +1,7 @@
 // Separate process of the tests: workers of the given roles that kill themselves at the first event of a type. Writes
 // before the event are done, and later ones have not begun.
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import { startWorkers, type WorkerRole } from '../../src/runtime/start-workers.ts';
+import { startWorkers, type WorkerRole } from '../../src/host/start-workers.ts';
 import { createMortalAgent } from './agents.ts';
 import { SHARDS } from './fixture.ts';
 

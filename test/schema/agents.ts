@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
-import type { ScriptedOutcome } from '../../src/models/scripted.ts';
+import type { ScriptedOutcome } from '../../src/providers/scripted.ts';
 import type { Build } from './build.ts';
 
 /**

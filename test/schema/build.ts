@@ -1,7 +1,7 @@
-import type { openClient } from '../../src/client/index.ts';
+import type { openClient } from '../../src/api/client/index.ts';
 import type { defineTool } from '../../src/domain/agent.ts';
-import type { scriptedModel } from '../../src/models/scripted.ts';
-import type { startWorkers } from '../../src/runtime/start-workers.ts';
+import type { startWorkers } from '../../src/host/start-workers.ts';
+import type { scriptedModel } from '../../src/providers/scripted.ts';
 
 /** The parts of a build of turnfold that these tests use: of this tree, or of the kept release. */
 export interface Build {
@@ -17,6 +17,6 @@ export async function loadBuild([main, client]: readonly string[]): Promise<Buil
 }
 
 /** Modules of this tree. */
-export const THIS_TREE = ['../../src/index.ts', '../../src/client/index.ts'].map(
+export const THIS_TREE = ['../../src/index.ts', '../../src/api/client/index.ts'].map(
   (path) => new URL(path, import.meta.url).href,
 );

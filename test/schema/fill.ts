@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { OpenClient } from '../../src/client/index.ts';
+import type { OpenClient } from '../../src/api/client/index.ts';
 
 export const SHARDS = 16;
 /** Address of a webhook in the kept dump. A test replaces it with the address of its receiver. */

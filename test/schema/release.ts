@@ -29,6 +29,8 @@ export function unpackRelease({ files }: Pick<Release, 'files'>): { modules: rea
     mkdirSync(dirname(join(folder, 'dist', path)), { recursive: true });
     writeFileSync(join(folder, 'dist', path), text);
   }
-  const modules = ['index.js', 'client/index.js'].map((path) => pathToFileURL(join(folder, 'dist', path)).href);
+  // A release may have other folders than this tree.
+  const client = Object.keys(files).find((path) => /(?:^|\/)client\/index\.js$/.test(path)) ?? '';
+  const modules = ['index.js', client].map((path) => pathToFileURL(join(folder, 'dist', path)).href);
   return { modules, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }

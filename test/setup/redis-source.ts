@@ -1,4 +1,4 @@
-import type { ProvideRedisOptions } from '../../src/local-redis/provide-redis.ts';
+import type { ProvideRedisOptions } from '../../src/host/local-redis/provide-redis.ts';
 
 /**
  * Chooses the source of Redis for `provideRedis`. TEST_REDIS=container forces a container with the image of

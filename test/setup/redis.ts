@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
 import { readRedisSource } from './redis-source.ts';
 
 declare module 'vitest' {

@@ -1,4 +1,4 @@
-import { createWorkspaceAgent } from '../../src/demo/workspace-agent.ts';
+import { createWorkspaceAgent } from '../../src/cli/demo/workspace-agent.ts';
 
 /** Agents file of workers that tests start as processes. */
 export const agents = [createWorkspaceAgent(process.cwd())];

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { callRedis, openConnection } from '../../src/redis/connection.ts';
+import { callRedis, openConnection } from '../../src/store/redis/connection.ts';
 import { startOwnRedis } from '../client/fixture.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, expect, inject, test } from 'vitest';
-import { openConnection } from '../../src/redis/connection.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { SCHEMAS } from '../../src/store/keys.ts';
+import { openConnection } from '../../src/store/redis/connection.ts';
 
 /** A separate key prefix on the Redis of the test run, so that this file has its own database. */
 const redis = openConnection({ url: inject('redisUrl') }).duplicate({ keyPrefix: `database.${randomUUID()}:` });

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { afterAll, expect, test } from 'vitest';
-import { connectEmbedded } from '../../src/embedded-redis/connect-embedded.ts';
-import { EmbeddedRedis } from '../../src/embedded-redis/server.ts';
+import { connectEmbedded } from '../../src/store/embedded/connect-embedded.ts';
+import { EmbeddedRedis } from '../../src/store/embedded/server.ts';
 import { openSuiteRedis } from './open-redis.ts';
 
 const { redis, close } = openSuiteRedis();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { EmbeddedRedis } from '../../src/embedded-redis/server.ts';
+import { EmbeddedRedis } from '../../src/store/embedded/server.ts';
 
 const WRITES = [
   ['SET', 'string', 'a', 'PX', '1000'],

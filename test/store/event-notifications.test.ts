@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
-import { Subscriber } from '../../src/redis/subscriber.ts';
 import { openEventNotifications } from '../../src/store/event-notifications.ts';
+import { Subscriber } from '../../src/store/redis/subscriber.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { newConversation } from './samples.ts';
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { callRedis, duplicateConnection, openConnection } from '../../src/redis/connection.ts';
+import { callRedis, duplicateConnection, openConnection } from '../../src/store/redis/connection.ts';
 import { FaultyProxy } from '../chaos/faulty-proxy.ts';
 
 const own = (url: string) => openConnection({ url });

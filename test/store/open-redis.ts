@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { afterAll, inject } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import { openConnection } from '../../src/redis/connection.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { openConnection } from '../../src/store/redis/connection.ts';
 
 const SUITE_SHARDS = 4;
 

@@ -6,8 +6,8 @@ import {
   type PresenceStore,
   type WorkerPresence,
 } from '../../src/domain/ports/presence-store.ts';
-import { openConnection } from '../../src/redis/connection.ts';
 import { connectionName, listWorkers, openPresence } from '../../src/store/presence.ts';
+import { openConnection } from '../../src/store/redis/connection.ts';
 import { openMemoryPresenceStore } from './memory-presence-store.ts';
 import { openSuiteRedis } from './open-redis.ts';
 

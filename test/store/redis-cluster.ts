@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
-import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
-import { findOnPath, startFromPath } from '../../src/local-redis/local-server.ts';
+import type { LocalRedis } from '../../src/host/local-redis/local-redis.ts';
+import { findOnPath, startFromPath } from '../../src/host/local-redis/local-server.ts';
 
 const SLOTS = 16_384;
 const READY_TIMEOUT_MS = 30_000;

@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openClient } from '../../src/client/index.ts';
-import { runDoctorChecks } from '../../src/health/doctor.ts';
-import type { Finding } from '../../src/health/finding.ts';
-import { waitUntilWritable } from '../../src/local-redis/connection.ts';
+import { openClient } from '../../src/api/client/index.ts';
+import { runDoctorChecks } from '../../src/host/health/doctor.ts';
+import type { Finding } from '../../src/host/health/finding.ts';
+import { waitUntilWritable } from '../../src/host/local-redis/connection.ts';
 import { connectStore } from '../../src/store/connect-store.ts';
 import { hasServer, type Server, startServer, until } from '../redis-modes/servers.ts';
 

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { Subscriber } from '../../src/redis/subscriber.ts';
+import { Subscriber } from '../../src/store/redis/subscriber.ts';
 import { FaultyProxy } from '../chaos/faulty-proxy.ts';
 import { openSuiteRedis } from './open-redis.ts';
 

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
-import { openConnection } from '../../src/redis/connection.ts';
 import { Keyspace } from '../../src/store/keys.ts';
+import { openConnection } from '../../src/store/redis/connection.ts';
 import { openSweepStore } from '../../src/store/sweep.ts';
 import { describeBothStores } from './contract/store.ts';
 

@@ -6,8 +6,8 @@ import { TURN_LIMITS } from '../../src/domain/turn.ts';
 import { createIdSource } from '../../src/jobs/id-source.ts';
 import { SCHEMAS } from '../../src/store/keys.ts';
 import { Script } from '../../src/store/script.ts';
-import { bytesOfMessage, countMessage } from '../../src/tokens/message-tokens.ts';
-import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { bytesOfMessage, countMessage } from '../../src/wire/tokens/message-tokens.ts';
+import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { openSuiteStore, readKeys } from './open-redis.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, textStep, toWaitFor, turnFor } from './samples.ts';
 

@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
-import { clipEnd, clipStart } from '../../src/tokens/clip.ts';
-import { KnownPieces } from '../../src/tokens/known-pieces.ts';
-import { ShortMerge } from '../../src/tokens/merge.ts';
-import { SplitTables } from '../../src/tokens/split-rules.ts';
-import type { EncodingTables } from '../../src/tokens/tokenization.ts';
-import { importRanks, readVocabulary } from '../../src/tokens/vocabulary.ts';
+import { clipEnd, clipStart } from '../../src/wire/tokens/clip.ts';
+import { KnownPieces } from '../../src/wire/tokens/known-pieces.ts';
+import { ShortMerge } from '../../src/wire/tokens/merge.ts';
+import { SplitTables } from '../../src/wire/tokens/split-rules.ts';
+import type { EncodingTables } from '../../src/wire/tokens/tokenization.ts';
+import { importRanks, readVocabulary } from '../../src/wire/tokens/vocabulary.ts';
 
 let tables: EncodingTables;
 

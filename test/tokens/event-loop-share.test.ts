@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { EventLoopShare } from '../../src/tokens/event-loop-share.ts';
+import { EventLoopShare } from '../../src/wire/tokens/event-loop-share.ts';
 
 /** Longer than a quantum of the event loop share, so that each step of a task takes one whole quantum. */
 const STEP_MS = 1.1;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { holdsShortly } from '../setup/held-loop.ts';
 import { readTexts } from './corpus.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { bytesOfMessage, countMessage, countMessageSync } from '../../src/tokens/message-tokens.ts';
-import { PICTURE_TOKENS } from '../../src/tokens/picture-tokens.ts';
-import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { bytesOfMessage, countMessage, countMessageSync } from '../../src/wire/tokens/message-tokens.ts';
+import { PICTURE_TOKENS } from '../../src/wire/tokens/picture-tokens.ts';
+import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 
 const message = {
   content: 'Größe? 好 \ud800',

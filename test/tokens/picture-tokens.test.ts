@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { countPicture, findPictureFormula, PICTURE_TOKENS } from '../../src/tokens/picture-tokens.ts';
+import { countPicture, findPictureFormula, PICTURE_TOKENS } from '../../src/wire/tokens/picture-tokens.ts';
 import { png } from '../fakes/pictures.ts';
 
 describe('the tokens of a picture', () => {

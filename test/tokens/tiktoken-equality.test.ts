@@ -1,6 +1,6 @@
 import { get_encoding, type Tiktoken } from 'tiktoken';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type BpeTokenCounter, type Encoding, loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { type BpeTokenCounter, type Encoding, loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { makeStrings, randomIntegers, readTraces, slice } from './corpus.ts';
 
 const SEED = 20_250_601;

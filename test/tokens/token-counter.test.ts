@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { get_encoding, type Tiktoken } from 'tiktoken';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type BpeTokenCounter, type Encoding, loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { type BpeTokenCounter, type Encoding, loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { makeStrings } from './corpus.ts';
 
 const samples = makeStrings(60, 7);

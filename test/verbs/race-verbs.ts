@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { CallAnswer, OpenClient, TurnView } from '../../src/client/index.ts';
+import type { CallAnswer, OpenClient, TurnView } from '../../src/api/client/index.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { isSettled } from '../../src/domain/turn.ts';
 import type { Verb } from './run-verbs.ts';

@@ -1,7 +1,7 @@
 // oxlint-disable vitest/no-standalone-expect -- the methods run inside a test
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
-import type { CallAnswer } from '../../src/client/index.ts';
+import type { CallAnswer } from '../../src/api/client/index.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { isSettled, ON_BUSY, type OnBusy } from '../../src/domain/turn.ts';
 import { type Expected, isHeld, KINDS, type Kind, Oracle } from './oracle.ts';

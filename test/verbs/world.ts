@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { type OpenClient, openClient } from '../../src/api/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
-import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
-import { startWorkers } from '../../src/runtime/start-workers.ts';
+import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
+import { startWorkers } from '../../src/host/start-workers.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../src/providers/scripted.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
 import { CALLS, isHeld, type Kind } from './oracle.ts';
 

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { isPublicAddress } from '../../src/webhooks/addresses.ts';
-import { createWebhookSender, type SenderOptions, type SendOutcome } from '../../src/webhooks/sender.ts';
+import { isPublicAddress } from '../../src/api/webhooks/addresses.ts';
+import { createWebhookSender, type SenderOptions, type SendOutcome } from '../../src/api/webhooks/sender.ts';
 import { openReceiver } from './receiver.ts';
 
 /** A resolver that answers each question with the next list of addresses, and then with the last list again. */

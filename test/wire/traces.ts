@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Message } from '../../src/domain/message.ts';
-import { readConversationLine } from '../../src/histories/conversation-line.ts';
+import { readConversationLine } from '../../src/wire/histories/conversation-line.ts';
 
 const folder = new URL('../../../shared/traces/', import.meta.url);
 

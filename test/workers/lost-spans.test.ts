@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { defineTool, type Tool } from '../../src/domain/agent.ts';
 import type { Model } from '../../src/domain/model.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { createTraces } from '../../src/telemetry/traces.ts';
 import { Fixture, ref } from './turn/fixture.ts';
 import { settleTasks } from './turn/manual-timers.ts';

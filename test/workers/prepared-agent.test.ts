@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { defineTool } from '../../src/domain/agent.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import type { WireFormat } from '../../src/domain/raw-items.ts';
-import { SCRIPTED_PROFILE, scriptedModel } from '../../src/models/scripted.ts';
-import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { SCRIPTED_PROFILE, scriptedModel } from '../../src/providers/scripted.ts';
+import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { prepareAgent } from '../../src/workers/prepared-agent.ts';
 
 const prepare = (...names: string[]) => prepareWith({}, ...names);

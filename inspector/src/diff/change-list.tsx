@@ -1,8 +1,8 @@
 import '../trial/strip.css';
 import { useState } from 'preact/hooks';
 import type { z } from 'zod';
-import type { diffSchema } from '../../../src/http/answers/conversations.ts';
-import type { ContextAnswer } from '../../../src/http/answers/messages.ts';
+import type { diffSchema } from '../../../src/api/http/answers/conversations.ts';
+import type { ContextAnswer } from '../../../src/api/http/answers/messages.ts';
 import { exactNumber } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { pathOf } from '../shell/client.ts';

@@ -1,4 +1,4 @@
-import type { BreakdownAnswer } from '../../../src/http/answers/inspection.ts';
+import type { BreakdownAnswer } from '../../../src/api/http/answers/inspection.ts';
 
 type Threshold = BreakdownAnswer['thresholds'][number];
 

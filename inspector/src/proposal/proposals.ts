@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { decisionSchema, proposalsSchema } from '../../../src/http/answers/conversations.ts';
+import type { decisionSchema, proposalsSchema } from '../../../src/api/http/answers/conversations.ts';
 
 export type Proposals = z.infer<typeof proposalsSchema>;
 export type Proposal = Proposals['proposals'][number];

@@ -3,10 +3,10 @@ import type {
   conversationPageSchema,
   conversationSchema,
   versionsSchema,
-} from '../../../src/http/answers/conversations.ts';
-import type { fleetSchema } from '../../../src/http/answers/fleet.ts';
-import type { messagePageSchema } from '../../../src/http/answers/messages.ts';
-import type { openTurnsSchema } from '../../../src/http/answers/turns.ts';
+} from '../../../src/api/http/answers/conversations.ts';
+import type { fleetSchema } from '../../../src/api/http/answers/fleet.ts';
+import type { messagePageSchema } from '../../../src/api/http/answers/messages.ts';
+import type { openTurnsSchema } from '../../../src/api/http/answers/turns.ts';
 
 /** Answers of the routes. Types only: the schemas themselves stay in the server. */
 export type ConversationPage = z.infer<typeof conversationPageSchema>;

@@ -1,4 +1,4 @@
-import { readFrames } from '../../../src/http-client/event-frames.ts';
+import { readFrames } from '../../../src/api/http-client/event-frames.ts';
 import { accessKey, keyWanted } from './key.ts';
 
 /** The page lies beside the routes, or under `inspect/`. */

@@ -1,5 +1,5 @@
+import type { TurnStepsAnswer } from '../../../src/api/http/answers/turn-steps.ts';
 import type { Waiting } from '../../../src/domain/turn.ts';
-import type { TurnStepsAnswer } from '../../../src/http/answers/turn-steps.ts';
 import { counted, shortDuration, Time, Tokens } from '../parts/figures.tsx';
 import { Tag } from '../parts/tag.tsx';
 import { linkTo } from '../shell/router.ts';

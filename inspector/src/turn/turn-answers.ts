@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { TurnStepsAnswer } from '../../../src/http/answers/turn-steps.ts';
-import type { turnSchema } from '../../../src/http/answers/turns.ts';
+import type { TurnStepsAnswer } from '../../../src/api/http/answers/turn-steps.ts';
+import type { turnSchema } from '../../../src/api/http/answers/turns.ts';
 
 export type ShownTurn = z.infer<typeof turnSchema>;
 

@@ -1,5 +1,5 @@
+import type { AccessAnswer } from '../../../src/api/http/answers/access.ts';
 import type { Scope } from '../../../src/domain/access-key.ts';
-import type { AccessAnswer } from '../../../src/http/answers/access.ts';
 import { useAnswer } from '../shell/use-answer.ts';
 
 /**

@@ -1,11 +1,11 @@
-import { checkSettings } from '../../config/check-settings.ts';
-import { describeSettings, showSettings } from '../../config/describe-settings.ts';
-import { describePolicySchema } from '../../config/policy-schema.ts';
-import { findText, type SettingSource } from '../../config/read-setting.ts';
-import { readEnvironment } from '../../config.ts';
 import { fieldError, isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
-import { examineAgents, examineShadow } from '../../runtime/agents.ts';
-import { describeRetirements } from '../../runtime/retirements.ts';
+import { examineAgents, examineShadow } from '../../host/agents.ts';
+import { checkSettings } from '../../host/config/check-settings.ts';
+import { describeSettings, showSettings } from '../../host/config/describe-settings.ts';
+import { describePolicySchema } from '../../host/config/policy-schema.ts';
+import { findText, type SettingSource } from '../../host/config/read-setting.ts';
+import { readEnvironment } from '../../host/config.ts';
+import { describeRetirements } from '../../host/retirements.ts';
 import { examineModule } from '../load-agents.ts';
 import { readRoles } from '../option-values.ts';
 import { type Output, writeJson, writeResult } from '../output.ts';

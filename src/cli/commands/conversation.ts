@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { OpenCallView, OpenTurns } from '../../client/index.ts';
+import type { OpenCallView, OpenTurns } from '../../api/client/index.ts';
 import { writeJson, writeResult } from '../output.ts';
 import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { describeCall } from '../turn-text.ts';

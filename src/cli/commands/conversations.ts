@@ -1,4 +1,4 @@
-import type { ConversationsInput, ListedConversation, WaitingInput, WaitingTurn } from '../../client/index.ts';
+import type { ConversationsInput, ListedConversation, WaitingInput, WaitingTurn } from '../../api/client/index.ts';
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import { writeJson, writeResult } from '../output.ts';
 import type { ClientContext } from '../run-command.ts';

@@ -1,9 +1,9 @@
-import { readEnvironment } from '../../config.ts';
 import { fieldError } from '../../domain/errors.ts';
-import { runDoctorChecks } from '../../health/doctor.ts';
-import { type Finding, worstState } from '../../health/finding.ts';
-import { inspectQuarantine, type QuarantineAccess } from '../../health/inspect-quarantine.ts';
-import { listProfiles } from '../../runtime/retirements.ts';
+import { readEnvironment } from '../../host/config.ts';
+import { runDoctorChecks } from '../../host/health/doctor.ts';
+import { type Finding, worstState } from '../../host/health/finding.ts';
+import { inspectQuarantine, type QuarantineAccess } from '../../host/health/inspect-quarantine.ts';
+import { listProfiles } from '../../host/retirements.ts';
 import { loadAgents } from '../load-agents.ts';
 import { type Output, writeJson, writeResult } from '../output.ts';
 import { COMMAND_WAIT_MS, explainError, waitForRedis } from '../redis-outage.ts';

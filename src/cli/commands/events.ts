@@ -1,4 +1,4 @@
-import type { ConversationEvent, VersionReport } from '../../client/index.ts';
+import type { ConversationEvent, VersionReport } from '../../api/client/index.ts';
 import { writeJson } from '../output.ts';
 import type { ClientContext, ConversationOptions } from '../run-command.ts';
 

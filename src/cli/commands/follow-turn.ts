@@ -1,4 +1,4 @@
-import type { TurnPart } from '../../client/index.ts';
+import type { TurnPart } from '../../api/client/index.ts';
 import { DEFAULT_TENANT, type NamedConversation } from '../../domain/ids.ts';
 import { isSettled, type TurnView } from '../../domain/turn.ts';
 import { writeJson, writeResult } from '../output.ts';

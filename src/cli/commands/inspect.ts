@@ -1,4 +1,4 @@
-import { readConfig } from '../../config.ts';
+import { readConfig } from '../../host/config.ts';
 import { openConfiguredFleet } from '../configured-fleet.ts';
 import { serveInspector } from '../inspector-server.ts';
 import { listenForSignals } from '../interruption.ts';

@@ -1,4 +1,4 @@
-import type { AccessKeyView, IssuedKey } from '../../client/index.ts';
+import type { AccessKeyView, IssuedKey } from '../../api/client/index.ts';
 import { readPeriod, readScopes } from '../option-values.ts';
 import { type Output, writeJson, writeResult } from '../output.ts';
 import type { AccessContext } from '../run-command.ts';

@@ -10,7 +10,7 @@ import type { SeqRange } from '../../domain/version.ts';
 import { compactConversation } from '../../evaluation/compact.ts';
 import type { SummarizerChain } from '../../evaluation/evaluated-passes.ts';
 import { createOfflineSummarizers, type EvaluatedAgent, weighConversation } from '../../evaluation/offline-agent.ts';
-import { bytesOfMessage, countMessageSync } from '../../tokens/message-tokens.ts';
+import { bytesOfMessage, countMessageSync } from '../../wire/tokens/message-tokens.ts';
 import { eachConversation, type FileOptions } from '../conversation-file.ts';
 import { checkWritable } from '../files.ts';
 import { writeResult } from '../output.ts';

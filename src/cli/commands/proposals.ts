@@ -1,8 +1,8 @@
-import type { DecisionView, ProposalView } from '../../client/index.ts';
+import type { DecisionView, ProposalView } from '../../api/client/index.ts';
 import { fieldError, isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import type { NamedConversation } from '../../domain/ids.ts';
 import { isMapping } from '../../domain/parse.ts';
-import { parseYaml } from '../../runtime/yaml-document.ts';
+import { parseYaml } from '../../host/yaml-document.ts';
 import { nameFile, readTextFile } from '../files.ts';
 import { writeJson, writeResult } from '../output.ts';
 import type { ClientContext, ConversationOptions } from '../run-command.ts';

@@ -1,4 +1,4 @@
-import type { RollbackInput, Version } from '../../client/index.ts';
+import type { RollbackInput, Version } from '../../api/client/index.ts';
 import { fieldError } from '../../domain/errors.ts';
 import type { NamedConversation } from '../../domain/ids.ts';
 import { resolveLimits } from '../../domain/limits.ts';

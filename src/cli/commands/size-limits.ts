@@ -1,5 +1,5 @@
 import type { Limits } from '../../domain/limits.ts';
-import type { SizeLimit } from '../../reports/size-plot.ts';
+import type { SizeLimit } from '../reports/size-plot.ts';
 
 /** Returns the horizontal lines of a size plot: one line for each limit that the policy sets. */
 export function listLimits({ usable, hardTokens, ratioTokens, tokenThreshold, maxTokens }: Limits): SizeLimit[] {

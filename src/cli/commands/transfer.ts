@@ -1,9 +1,9 @@
-import { importConversation } from '../../client/import.ts';
+import { importConversation } from '../../api/client/import.ts';
 import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
-import { writeConversationLine } from '../../histories/conversation-line.ts';
-import { findWriter, WRITTEN_FORMATS } from '../../histories/writers/index.ts';
+import { writeConversationLine } from '../../wire/histories/conversation-line.ts';
+import { findWriter, WRITTEN_FORMATS } from '../../wire/histories/writers/index.ts';
 import { eachConversation, type FileOptions } from '../conversation-file.ts';
 import { writeResult } from '../output.ts';
 import type { ClientContext, WordingContext } from '../run-command.ts';

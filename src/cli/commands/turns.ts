@@ -1,4 +1,4 @@
-import type { CallAnswer, OpenTurn } from '../../client/index.ts';
+import type { CallAnswer, OpenTurn } from '../../api/client/index.ts';
 import { fieldError, isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
 import type { OnBusy } from '../../domain/turn.ts';
 import { readTextFile } from '../files.ts';

@@ -1,4 +1,4 @@
-import type { WebhookView } from '../../client/index.ts';
+import type { WebhookView } from '../../api/client/index.ts';
 import { readWebhookEvents } from '../option-values.ts';
 import { writeJson, writeResult } from '../output.ts';
 import type { AccessContext } from '../run-command.ts';

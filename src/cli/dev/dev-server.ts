@@ -1,8 +1,8 @@
-import type { OpenClient } from '../../client/index.ts';
-import { createHttpApp } from '../../http/app.ts';
-import { createProtocols } from '../../http/protocols.ts';
-import { type HttpServer, serveHttp } from '../../http/serve-http.ts';
-import { withPage } from '../../http/static-page.ts';
+import type { OpenClient } from '../../api/client/index.ts';
+import { createHttpApp } from '../../api/http/app.ts';
+import { createProtocols } from '../../api/http/protocols.ts';
+import { type HttpServer, serveHttp } from '../../api/http/serve-http.ts';
+import { withPage } from '../../api/http/static-page.ts';
 
 export interface DevServerOptions {
   readonly client: OpenClient;

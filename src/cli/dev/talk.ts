@@ -1,4 +1,4 @@
-import type { CallAnswer, TurnContext, TurnPart, Waiting, WaitingCall } from '../../client/index.ts';
+import type { CallAnswer, TurnContext, TurnPart, Waiting, WaitingCall } from '../../api/client/index.ts';
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { isAnswerKind } from '../../domain/turn.ts';
 import { type Output, reportError } from '../output.ts';

@@ -13,7 +13,7 @@ import {
 import type { Sliced } from '../../domain/sliced.ts';
 import { renderWidestSummary } from '../../domain/summary.ts';
 import { type Segment, weighVersion } from '../../domain/version.ts';
-import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { hashSegments } from '../content-hash.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { isThinkingLoopOpen } from '../thinking-loop.ts';

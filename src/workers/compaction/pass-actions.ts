@@ -3,7 +3,7 @@ import { hasHardReason } from '../../domain/compaction/thresholds.ts';
 import { buildInSlices, messagesOf } from '../../domain/context.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { Policy } from '../../domain/policy.ts';
-import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';
 import { checkApproval } from './approval.ts';
 import { readSnapshot } from './pass-snapshot.ts';

@@ -3,7 +3,7 @@ import type { SettleOutcome } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import { type Context, type ContextSource, messagesOf } from '../../domain/context.ts';
 import type { Sliced } from '../../domain/sliced.ts';
-import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { Violation } from '../../wire/wire-request.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';
 import { checkVersion } from './check-version.ts';

@@ -2,7 +2,7 @@ import { type BudgetInfeasible, explainInfeasible } from '../../domain/compactio
 import { Ladder } from '../../domain/compaction/ladder.ts';
 import { buildInSlices } from '../../domain/context.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
-import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { prepareAsLastTurn } from '../prepared-agent.ts';
 import type { PassNeed, Recount } from '../turn/turn-ports.ts';
 import { findFirstUser } from '../user-messages.ts';

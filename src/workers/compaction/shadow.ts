@@ -7,7 +7,7 @@ import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import type { PassMeasure } from '../../domain/pass-events.ts';
 import type { ContextReader } from '../../domain/ports/context-store.ts';
 import type { Segment } from '../../domain/version.ts';
-import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { type PreparedAgent, type PreparedAgents, prepareAsLastTurn } from '../prepared-agent.ts';
 import type { SummarizationPorts } from '../summarization/ports.ts';
 import type { PassSnapshot } from './pass-snapshot.ts';

@@ -11,7 +11,7 @@ import { renderWidestSummary } from '../../domain/summary.ts';
 import type { TurnUsage } from '../../domain/turn.ts';
 import { joinUsage, NO_USAGE, toMicros } from '../../domain/usage.ts';
 import type { Summary, Version } from '../../domain/version.ts';
-import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';
 import { findUserTextBefore } from '../user-messages.ts';
 import type { SummarizationPorts } from './ports.ts';

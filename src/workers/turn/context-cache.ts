@@ -3,7 +3,7 @@ import type { StepState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import { START_VERSION } from '../../domain/version.ts';
-import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { LostTurn } from './turn-errors.ts';
 import type { TurnPorts } from './turn-ports.ts';
 

@@ -4,8 +4,8 @@ import type { ModelAnswer } from '../../domain/model.ts';
 import { type CountedRequest, type CountFault, findCountFault } from '../../domain/provider-count.ts';
 import { contextSize } from '../../domain/size.ts';
 import { checkUsage } from '../../domain/usage.ts';
-import { countPictures } from '../../tokens/message-tokens.ts';
-import { findPictureFormula } from '../../tokens/picture-tokens.ts';
+import { countPictures } from '../../wire/tokens/message-tokens.ts';
+import { findPictureFormula } from '../../wire/tokens/picture-tokens.ts';
 import { requestUnderLease } from './make-room.ts';
 import type { RunningTurn } from './running-turn.ts';
 

@@ -7,7 +7,7 @@ import { LineMarks } from '../../domain/recall/line-marks.ts';
 import type { RecallQuery } from '../../domain/recall/recall-query.ts';
 import { findHidden } from '../../domain/rolled-back.ts';
 import { type Segment, type SeqRange, START_VERSION } from '../../domain/version.ts';
-import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { readRange } from './log-batches.ts';
 
 /**

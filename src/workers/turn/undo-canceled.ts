@@ -15,7 +15,7 @@ import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { TurnUndo } from '../../domain/ports/busy-turns.ts';
 import type { TurnLease } from '../../domain/ports/turn-store.ts';
 import { type Segment, type SeqRange, START_VERSION } from '../../domain/version.ts';
-import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { writeUnderLease } from './lease-keeper.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { LostTurn } from './turn-errors.ts';

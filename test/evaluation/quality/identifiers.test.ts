@@ -12,7 +12,7 @@ describe('identifiers of a text', () => {
   test.each([
     ['url', 'see https://example.org/a?b=1.', 'https://example.org/a?b=1'],
     ['email', 'write to ann.lee@example.org, please', 'ann.lee@example.org'],
-    ['path', 'open src/models/user.py', 'src/models/user.py'],
+    ['path', 'open src/providers/user.py', 'src/providers/user.py'],
     ['file', 'edit setup.cfg first', 'setup.cfg'],
     ['date', 'leaves on 2024-05-15', '2024-05-15'],
     ['code', 'flight HAT123 is full', 'HAT123'],

@@ -4,7 +4,7 @@ import { findCuts } from '../../../src/evaluation/quality/cut-points.ts';
 import { findPoint } from '../../../src/evaluation/quality/point.ts';
 import { QualityScorer } from '../../../src/evaluation/quality/score.ts';
 import { renderMessage } from '../../../src/evaluation/quality/searchable-text.ts';
-import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { hasTraces, readConversationFiles } from '../../wire/traces.ts';
 
 const counter = await loadTokenCounter('o200k_base');

@@ -1,8 +1,8 @@
 import type { Message } from '../../../src/domain/message.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
-import { detectFormat } from '../../../src/histories/formats/detect.ts';
-import type { FileRecord } from '../../../src/histories/formats/format.ts';
-import { type ReadHistory, readHistoryInSlices } from '../../../src/histories/history.ts';
+import { detectFormat } from '../../../src/wire/histories/formats/detect.ts';
+import type { FileRecord } from '../../../src/wire/histories/formats/format.ts';
+import { type ReadHistory, readHistoryInSlices } from '../../../src/wire/histories/history.ts';
 
 export interface ReadConversation extends ReadHistory {
   readonly format: string;

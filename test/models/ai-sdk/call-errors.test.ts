@@ -1,7 +1,7 @@
 import { APICallError, LoadAPIKeyError, TypeValidationError, UnsupportedFunctionalityError } from '@ai-sdk/provider';
 import { RetryError } from 'ai';
 import { expect, it } from 'vitest';
-import { classifyAiSdkError } from '../../../src/models/ai-sdk/call-errors.ts';
+import { classifyAiSdkError } from '../../../src/providers/ai-sdk/call-errors.ts';
 
 const call = { signal: new AbortController().signal, describe: () => 'outline' };
 

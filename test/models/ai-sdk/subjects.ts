@@ -7,7 +7,7 @@ import {
   type AiSdkLanguageModel,
   type AiSdkModelOptions,
   aiSdkModel,
-} from '../../../src/models/ai-sdk/ai-sdk-model.ts';
+} from '../../../src/providers/ai-sdk/ai-sdk-model.ts';
 import type { Provider } from '../../provider/provider.ts';
 import { type ConnectOptions, KEY, PROFILE } from '../fixture.ts';
 import type { ModelSubject } from '../model-contract.ts';

@@ -1,7 +1,7 @@
 import type { Message } from '../../../src/domain/message.ts';
 import type { SummaryAnswer, SummaryRequest } from '../../../src/domain/ports/summarizer.ts';
-import { createStructuralSummarizer } from '../../../src/models/structural/structural-summarizer.ts';
-import { type BpeTokenCounter, loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { createStructuralSummarizer } from '../../../src/summarize/structural/structural-summarizer.ts';
+import { type BpeTokenCounter, loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 
 export type Summarize = (request: Partial<SummaryRequest>) => Promise<SummaryAnswer>;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { renderLines, type ShownFragment } from '../../../src/models/structural/summary-lines.ts';
+import { renderLines, type ShownFragment } from '../../../src/summarize/structural/summary-lines.ts';
 
 function call(text: string, start: number): ShownFragment {
   const place = {

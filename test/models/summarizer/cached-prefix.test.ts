@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { ModelError } from '../../../src/domain/model.ts';
 import type { CachedPrefix } from '../../../src/domain/ports/summarizer.ts';
-import { createModelSummarizer } from '../../../src/models/summarizer/model-summarizer.ts';
-import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { createModelSummarizer } from '../../../src/summarize/model/model-summarizer.ts';
+import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { startProvider } from '../../provider/provider.ts';
 import { ask, connect, READ } from '../fixture.ts';
 import { HISTORY, openWorld, RECORD } from './fixture.ts';

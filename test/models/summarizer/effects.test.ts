@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { listEffects } from '../../../src/models/summarizer/effects.ts';
-import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { listEffects } from '../../../src/summarize/model/effects.ts';
+import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { round } from './fixture.ts';
 
 const counter = await loadTokenCounter('o200k_base');

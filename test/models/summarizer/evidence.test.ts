@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Evidence } from '../../../src/models/summarizer/evidence.ts';
-import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { Evidence } from '../../../src/summarize/model/evidence.ts';
+import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { contentOf, openWorld, PLAN, prose, RECORD, round, say } from './fixture.ts';
 
 const counter = await loadTokenCounter('o200k_base');

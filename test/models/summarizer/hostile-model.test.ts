@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { ModelAnswer } from '../../../src/domain/model.ts';
 import type { SummaryCall } from '../../../src/domain/ports/summarizer.ts';
-import { modelChain } from '../../../src/models/chain.ts';
-import { scriptedModel } from '../../../src/models/scripted.ts';
-import { callSummaryModel } from '../../../src/models/summarizer/model-call.ts';
+import { modelChain } from '../../../src/providers/chain.ts';
+import { scriptedModel } from '../../../src/providers/scripted.ts';
+import { callSummaryModel } from '../../../src/summarize/model/model-call.ts';
 import { HOSTILE_JSON, HOSTILE_THROWN } from '../../fakes/hostile-values.ts';
 import { openWorld } from './fixture.ts';
 

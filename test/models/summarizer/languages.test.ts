@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import { WIRE_FORMATS } from '../../../src/domain/raw-items.ts';
-import { createModelSummarizer } from '../../../src/models/summarizer/model-summarizer.ts';
-import { ASKED_SECTIONS, SECTIONS } from '../../../src/models/summarizer/sections.ts';
-import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { createModelSummarizer } from '../../../src/summarize/model/model-summarizer.ts';
+import { ASKED_SECTIONS, SECTIONS } from '../../../src/summarize/model/sections.ts';
+import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { startProvider } from '../../provider/provider.ts';
 import { connect } from '../fixture.ts';
 import { prose, round, say } from './fixture.ts';

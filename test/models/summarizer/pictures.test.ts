@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
-import { describeAttachments } from '../../../src/models/summarizer/pictures.ts';
+import { describeAttachments } from '../../../src/summarize/model/pictures.ts';
 import { contentOf, openWorld, PLAN, prose, say } from './fixture.ts';
 
 const image = (extra: object = {}) => ({

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
-import { SECTIONS } from '../../../src/models/summarizer/sections.ts';
-import { renderTranscript, splitTranscript } from '../../../src/models/summarizer/transcript.ts';
-import { type BpeTokenCounter, loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { SECTIONS } from '../../../src/summarize/model/sections.ts';
+import { renderTranscript, splitTranscript } from '../../../src/summarize/model/transcript.ts';
+import { type BpeTokenCounter, loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { openWorld, prose, round, say } from './fixture.ts';
 
 const anyText = fc

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { WIRE_FORMATS } from '../../../src/domain/raw-items.ts';
-import { createModelSummarizer } from '../../../src/models/summarizer/model-summarizer.ts';
-import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { createModelSummarizer } from '../../../src/summarize/model/model-summarizer.ts';
+import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import type { Fault } from '../../provider/fault.ts';
 import { type Provider, startProvider } from '../../provider/provider.ts';
 import { connect } from '../fixture.ts';

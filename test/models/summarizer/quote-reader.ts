@@ -1,7 +1,7 @@
 import { partsOf } from '../../../src/domain/evidence/fragments.ts';
 import type { Message } from '../../../src/domain/message.ts';
-import { foldLine } from '../../../src/models/structural/text.ts';
-import { SECTIONS } from '../../../src/models/summarizer/sections.ts';
+import { SECTIONS } from '../../../src/summarize/model/sections.ts';
+import { foldLine } from '../../../src/summarize/structural/text.ts';
 
 const HEADINGS = new Set<string>(Object.values(SECTIONS).map(({ heading }) => heading));
 

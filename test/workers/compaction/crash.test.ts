@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
-import { scriptedModel } from '../../../src/models/scripted.ts';
+import { scriptedModel } from '../../../src/providers/scripted.ts';
 import { bindPort, ignoreCrash, type When, WorkerDeath } from '../worker-death.ts';
 import { type AllPorts, brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from './fixture.ts';
 

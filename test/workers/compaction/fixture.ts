@@ -17,8 +17,8 @@ import type { Summarizer, SummaryRequest } from '../../../src/domain/ports/summa
 import { noTracing } from '../../../src/domain/ports/tracing.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
-import { scriptedModel } from '../../../src/models/scripted.ts';
-import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { scriptedModel } from '../../../src/providers/scripted.ts';
+import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { createPassHandler, takeOverPass } from '../../../src/workers/compaction/pass-delivery.ts';
 import type { CompactionPorts } from '../../../src/workers/compaction/ports.ts';
 import { recountContext } from '../../../src/workers/compaction/recount.ts';

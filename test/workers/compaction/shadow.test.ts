@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
-import { scriptedModel } from '../../../src/models/scripted.ts';
-import { prepareShadow } from '../../../src/runtime/agents.ts';
+import { prepareShadow } from '../../../src/host/agents.ts';
+import { scriptedModel } from '../../../src/providers/scripted.ts';
 import { createShadow } from '../../../src/workers/compaction/shadow.ts';
 import { type AllPorts, brief, FIVE_SEQUENCES, Fixture, type FixtureOptions } from './fixture.ts';
 

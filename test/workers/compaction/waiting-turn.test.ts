@@ -3,7 +3,7 @@ import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
 import type { ModelRequest } from '../../../src/domain/model.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
-import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../../src/providers/scripted.ts';
 import { takeOverPass } from '../../../src/workers/compaction/pass-delivery.ts';
 import { createTurnHandler } from '../../../src/workers/turn/turn-delivery.ts';
 import { brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from './fixture.ts';

@@ -4,11 +4,11 @@ import { nameConversation } from '../../../src/domain/ids.ts';
 import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
-import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
-import { createStructuralSummarizer } from '../../../src/models/structural/structural-summarizer.ts';
-import { createModelSummarizer } from '../../../src/models/summarizer/model-summarizer.ts';
-import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../../src/providers/scripted.ts';
+import { createModelSummarizer } from '../../../src/summarize/model/model-summarizer.ts';
+import { createStructuralSummarizer } from '../../../src/summarize/structural/structural-summarizer.ts';
 import { wireFormats } from '../../../src/wire/formats.ts';
+import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { brief, Fixture, ref, words } from '../compaction/fixture.ts';
 
 type Decide = (request: ModelRequest) => ScriptedOutcome;

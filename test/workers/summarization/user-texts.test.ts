@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
 import { buildLog, type LogEntry, type Message } from '../../../src/domain/message.ts';
-import { type BpeTokenCounter, loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { type BpeTokenCounter, loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { copyUserTexts, withoutUserTexts } from '../../../src/workers/summarization/user-texts.ts';
 
 let counter: BpeTokenCounter;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Agent } from '../../../src/domain/agent.ts';
-import { scriptedModel } from '../../../src/models/scripted.ts';
-import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { scriptedModel } from '../../../src/providers/scripted.ts';
+import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { prepareAgent } from '../../../src/workers/prepared-agent.ts';
 import { Fixture, type FixtureOptions } from './fixture.ts';
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/domain/agent.ts';
 import { type Model, ModelError } from '../../../src/domain/model.ts';
-import { scriptedModel } from '../../../src/models/scripted.ts';
+import { scriptedModel } from '../../../src/providers/scripted.ts';
 import { Shutdown } from '../../../src/workers/shutdown.ts';
 import { TurnDelivery } from '../../../src/workers/turn/turn-delivery.ts';
 import { Fixture, ref } from './fixture.ts';

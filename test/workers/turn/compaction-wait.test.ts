@@ -4,7 +4,7 @@ import type { Tool } from '../../../src/domain/agent.ts';
 import { defineTool } from '../../../src/domain/agent.ts';
 import { TurnfoldError } from '../../../src/domain/errors.ts';
 import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
-import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../../src/providers/scripted.ts';
 import { Fixture, type FixtureOptions, ref } from './fixture.ts';
 
 /** The usable window is 2,000 tokens: a soft compaction pass is due from 1,700, a hard one from 1,840. */

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/domain/agent.ts';
 import type { ModelRequest } from '../../../src/domain/model.ts';
-import { scriptedModel } from '../../../src/models/scripted.ts';
+import { scriptedModel } from '../../../src/providers/scripted.ts';
 import { Fixture, ref } from './fixture.ts';
 
 it('a worker does not run a tool call whose arguments the model cut off, and the model reads the reason and continues', async () => {

@@ -1,5 +1,5 @@
-import { readAnswers } from '../../../src/client/answers.ts';
-import type { CallAnswer } from '../../../src/client/input.ts';
+import { readAnswers } from '../../../src/api/client/answers.ts';
+import type { CallAnswer } from '../../../src/api/client/input.ts';
 import type { Agent, Tool } from '../../../src/domain/agent.ts';
 import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
@@ -14,7 +14,7 @@ import { noTracing } from '../../../src/domain/ports/tracing.ts';
 import type { PieceBatch } from '../../../src/domain/ports/turn-streams.ts';
 import type { TurnView } from '../../../src/domain/turn.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
-import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { recountContext } from '../../../src/workers/compaction/recount.ts';
 import { type PreparedAgent, prepareAgent } from '../../../src/workers/prepared-agent.ts';
 import { Shutdown } from '../../../src/workers/shutdown.ts';

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Tool } from '../../../src/domain/agent.ts';
 import { type Model, type ModelAnswer, ModelError } from '../../../src/domain/model.ts';
-import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../../src/providers/scripted.ts';
 import { HOSTILE_BYTES, HOSTILE_JSON, HOSTILE_THROWN, hostileProxy, withGetter } from '../../fakes/hostile-values.ts';
 import { Fixture, ref } from './fixture.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ModelAnswer } from '../../../src/domain/model.ts';
-import { scriptedModel } from '../../../src/models/scripted.ts';
+import { scriptedModel } from '../../../src/providers/scripted.ts';
 import { Fixture } from './fixture.ts';
 
 const CALL = { id: 'call_1', name: 'read', arguments: '{}' };

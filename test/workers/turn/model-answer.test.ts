@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
-import { scriptedModel } from '../../../src/models/scripted.ts';
+import { scriptedModel } from '../../../src/providers/scripted.ts';
 import type { PreparedAgent } from '../../../src/workers/prepared-agent.ts';
 import { readAnswer } from '../../../src/workers/turn/model-answer.ts';
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
 import { ModelError } from '../../../src/domain/model.ts';
-import { modelChain } from '../../../src/models/chain.ts';
-import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
+import { modelChain } from '../../../src/providers/chain.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../../src/providers/scripted.ts';
 import { describeEvent } from '../../../src/telemetry/log-catalogue.ts';
 import { Fixture, ref } from './fixture.ts';
 import { settleTasks } from './manual-timers.ts';

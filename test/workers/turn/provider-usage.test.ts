@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ModelUsage } from '../../../src/domain/model.ts';
-import { scriptedModel } from '../../../src/models/scripted.ts';
-import { PICTURE_TOKENS } from '../../../src/tokens/picture-tokens.ts';
+import { scriptedModel } from '../../../src/providers/scripted.ts';
+import { PICTURE_TOKENS } from '../../../src/wire/tokens/picture-tokens.ts';
 import { Fixture, ref } from './fixture.ts';
 
 const WORDS = 3_000;

@@ -3,7 +3,7 @@ import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
-import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../../src/providers/scripted.ts';
 import { bindPort, isCrash, WorkerDeath } from '../worker-death.ts';
 import { Fixture, ref } from './fixture.ts';
 

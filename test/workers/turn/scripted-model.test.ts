@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
-import { scriptedModel } from '../../../src/models/scripted.ts';
+import { scriptedModel } from '../../../src/providers/scripted.ts';
 
 function request(content: string, signal = new AbortController().signal): ModelRequest {
   return {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { scriptedModel } from '../../../src/models/scripted.ts';
+import { scriptedModel } from '../../../src/providers/scripted.ts';
 import type { SoloHold } from '../../../src/workers/solo-lock.ts';
 import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { Fixture, ref } from './fixture.ts';

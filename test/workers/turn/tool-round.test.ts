@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool, type ToolContext } from '../../../src/domain/agent.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
-import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
+import { type ScriptedAnswer, scriptedModel } from '../../../src/providers/scripted.ts';
 import { Fixture, ref } from './fixture.ts';
 import { settleTasks } from './manual-timers.ts';
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Agent, defineTool, type SystemFunction, type Tool } from '../../../src/domain/agent.ts';
 import type { ModelRequest } from '../../../src/domain/model.ts';
-import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
+import { type ScriptedAnswer, scriptedModel } from '../../../src/providers/scripted.ts';
 import { Fixture, type FixtureOptions, ref } from './fixture.ts';
 import { settleTasks } from './manual-timers.ts';
 

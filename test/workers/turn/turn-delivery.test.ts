@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { TurnfoldError } from '../../../src/domain/errors.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
-import { type ScriptedStep, scriptedModel } from '../../../src/models/scripted.ts';
+import { type ScriptedStep, scriptedModel } from '../../../src/providers/scripted.ts';
 import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { Fixture, ref } from './fixture.ts';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineTool, type Tool } from '../../../src/domain/agent.ts';
 import { ModelError } from '../../../src/domain/model.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
-import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../../src/providers/scripted.ts';
 import { Fixture, type FixtureOptions, ref } from './fixture.ts';
 import { settleTasks } from './manual-timers.ts';
 

@@ -1,11 +1,11 @@
 import type { Limits } from '../../../domain/limits.ts';
 import type { Role } from '../../../domain/message.ts';
 import type { SeqRange } from '../../../domain/version.ts';
-import { drawBarPlot } from '../../../reports/bar-plot.ts';
-import { type Markup, markup } from '../../../reports/markup.ts';
-import { drawFacts, drawTable, figure, placeWide, writePage } from '../../../reports/report-page.ts';
-import { formatCount } from '../../../reports/scale.ts';
-import { drawSizePlot, type SizeBand } from '../../../reports/size-plot.ts';
+import { drawBarPlot } from '../../reports/bar-plot.ts';
+import { type Markup, markup } from '../../reports/markup.ts';
+import { drawFacts, drawTable, figure, placeWide, writePage } from '../../reports/report-page.ts';
+import { formatCount } from '../../reports/scale.ts';
+import { drawSizePlot, type SizeBand } from '../../reports/size-plot.ts';
 import { listLimits } from '../size-limits.ts';
 import type { PlanLine } from './plan-line.ts';
 

@@ -1,8 +1,8 @@
 import type { Limits } from '../../../domain/limits.ts';
-import { type Markup, type MarkupValue, markup } from '../../../reports/markup.ts';
-import { drawTable, figure, placeWide, writePage } from '../../../reports/report-page.ts';
-import { formatCount } from '../../../reports/scale.ts';
-import { drawSizePlot, type SizePlot } from '../../../reports/size-plot.ts';
+import { type Markup, type MarkupValue, markup } from '../../reports/markup.ts';
+import { drawTable, figure, placeWide, writePage } from '../../reports/report-page.ts';
+import { formatCount } from '../../reports/scale.ts';
+import { drawSizePlot, type SizePlot } from '../../reports/size-plot.ts';
 import { listLimits } from '../size-limits.ts';
 import { listFigures, MEANINGS, type ReplayedConversation, sumFigures, type TriedPolicy } from './summary.ts';
 

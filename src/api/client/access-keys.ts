@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto';
+import {
+  type AccessKey,
+  type KeyState,
+  keyIdSchema,
+  keyInputSchema,
+  rotationSchema,
+  type Scope,
+  type StoredKey,
+  stateOfKey,
+  writeToken,
+} from '../../domain/access-key.ts';
+import { fieldError } from '../../domain/errors.ts';
+import { idSchema } from '../../domain/ids.ts';
+import { parseInput } from '../../domain/parse.ts';
+import type { AccessKeyStore, KeyReading } from '../../domain/ports/access-key-store.ts';
+import { type Authentication, Authenticator, type AuthenticatorPorts, hashSecret } from './authentication.ts';
+
+/** A key as it is listed. */
+export interface AccessKeyView extends AccessKey {
+  /** `active`: the key is accepted. */
+  readonly state: KeyState;
+}
+
+/** A key with its token. Nothing else ever shows the token. */
+export interface IssuedKey {
+  /** The key, as `list` shows it. */
+  readonly key: AccessKeyView;
+  /** Bearer token. turnfold stores only a hash of its secret, so the token cannot be shown again. */
+  readonly token: string;
+}
+
+/** Access key to create. */
+export interface AccessKeyInput {
+  /** Tenant that the key reaches. */
+  readonly tenant: string;
+  /** Rights of the key in its tenant. */
+  readonly scopes: readonly Scope[];
+  /** Name for people who list keys, at most 128 characters. */
+  readonly name?: string | undefined;
+  /** Time until the key expires, in ms (default: it does not expire). */
+  readonly expiresInMs?: number | undefined;
+}
+
+/** Manages and checks the access keys of services. */
+export interface AccessKeys {
+  /** Creates a key for one tenant. */
+  create(input: AccessKeyInput): Promise<IssuedKey>;
+  /** Lists keys by tenant and id, revoked ones for 30 days. */
+  list(input?: { readonly tenant?: string | undefined }): Promise<AccessKeyView[]>;
+  /**
+   * Gives a key a new secret. Tokens with the secret before it are accepted for `graceMs` (a day), tokens with earlier
+   * secrets are refused at once.
+   */
+  rotate(id: string, input?: { readonly graceMs?: number | undefined }): Promise<IssuedKey>;
+  /** Revokes a key for good. Each process refuses the key after at most 2 s, and ends its open requests within 5 s. */
+  revoke(id: string): Promise<AccessKeyView>;
+  /** Checks a bearer token. Throws only if Redis cannot be read. */
+  authenticate(token: string): Promise<Authentication>;
+}
+
+interface AccessKeyPorts extends AuthenticatorPorts {
+  readonly keys: AccessKeyStore;
+}
+
+/** Keys per read from Redis. */
+const PAGE = 100;
+
+export function createAccessKeys(ports: AccessKeyPorts): AccessKeys {
+  const authenticator = new Authenticator(ports);
+  return {
+    create: (input) => createKey(ports, input),
+    list: (input) => listKeys(ports, input),
+    rotate: (id, input) => rotateKey(ports, id, input),
+    revoke: (id) => revokeKey(ports, id),
+    authenticate: (token) => authenticator.authenticate(token),
+  };
+}
+
+async function createKey({ keys }: AccessKeyPorts, input: AccessKeyInput): Promise<IssuedKey> {
+  const key = parseInput(keyInputSchema, input);
+  const id = randomBytes(8).toString('hex');
+  const secret = createSecret();
+  const reading = await keys.createKey({ ...key, id, hash: hashSecret(secret) });
+  return { key: viewKey(reading), token: writeToken(id, secret) };
+}
+
+async function listKeys(
+  { keys }: AccessKeyPorts,
+  { tenant }: { readonly tenant?: string | undefined } = {},
+): Promise<AccessKeyView[]> {
+  const query = { tenant: parseInput(idSchema.optional(), tenant, 'tenant'), limit: PAGE };
+  const listed: AccessKeyView[] = [];
+  let after: string | undefined;
+  do {
+    const { readings, next } = await keys.listKeys({ ...query, after });
+    listed.push(...readings.map(viewKey));
+    after = next;
+  } while (after !== undefined);
+  return listed;
+}
+
+async function rotateKey(
+  { keys }: AccessKeyPorts,
+  name: string,
+  input: { readonly graceMs?: number | undefined } = {},
+): Promise<IssuedKey> {
+  const id = parseInput(keyIdSchema, name, 'id');
+  const { graceMs } = parseInput(rotationSchema, input);
+  const secret = createSecret();
+  const reading = await keys.rotateKey(id, hashSecret(secret), graceMs);
+  if (reading === undefined) throw noKey(id);
+  if (reading.key.revokedAt !== undefined) {
+    throw fieldError('conflict', 'id', `access key ${id} is revoked. Create another key.`);
+  }
+  return { key: viewKey(reading), token: writeToken(id, secret) };
+}
+
+async function revokeKey({ keys }: AccessKeyPorts, name: string): Promise<AccessKeyView> {
+  const id = parseInput(keyIdSchema, name, 'id');
+  const reading = await keys.revokeKey(id);
+  if (reading === undefined) throw noKey(id);
+  return viewKey(reading);
+}
+
+function noKey(id: string) {
+  return fieldError('not_found', 'id', `no access key ${id}`);
+}
+
+function createSecret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** Leaves the hashes out. */
+function viewKey({ key, now }: KeyReading): AccessKeyView {
+  const { hash: _hash, previousHash: _previous, previousUntil: _until, ...shown }: StoredKey = key;
+  return { ...shown, state: stateOfKey(key, now) };
+}

@@ -1,0 +1,126 @@
+import type { z } from 'zod';
+import type { ToolOutput } from '../../domain/agent.ts';
+import { fieldError, type TurnfoldError } from '../../domain/errors.ts';
+import { parseInput } from '../../domain/parse.ts';
+import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import type { AnswerResult, StoredAnswer } from '../../domain/ports/turn-answers.ts';
+import type { RecordedDecision } from '../../domain/turn.ts';
+import { bytesOfMessage, countMessage } from '../../wire/tokens/message-tokens.ts';
+import { checkDurability, noTurn } from './client-errors.ts';
+import {
+  type AnswerArguments,
+  answerOptionsSchema,
+  answersSchema,
+  type CallAnswer,
+  checkBytes,
+  readConversationName,
+  readTurnId,
+} from './input.ts';
+import { hashPayload } from './payload-hash.ts';
+import type { ClientPorts } from './ports.ts';
+
+/**
+ * Stores answers to the tool calls that a waiting turn waits for.
+ * @returns `answered` if the turn waits for no further call, else `still_waiting`. A repeated call with the same
+ * answers changes nothing and returns `answered`, also after the turn has settled.
+ * @throws invalid_input, with field `answers.<call>`, if a call needs an approval and got a result, or the reverse
+ * @throws conflict if the turn does not wait for a call, if the hash names another call, or if a call has another answer.
+ * `details.decision` is then the answer that counts
+ * @throws not_found if the turn does not exist. message_too_large above 1 MiB.
+ * @throws accepted_unsure if too few replicas or disks confirmed the write
+ */
+export async function answerTurn(
+  ports: ClientPorts,
+  ...[name, turn, answers, options = {}]: AnswerArguments
+): Promise<'answered' | 'still_waiting'> {
+  const conversation = readConversationName(name);
+  const { request } = parseInput(answerOptionsSchema, options);
+  const { agent = '' } = (await ports.contexts.readConversation(conversation)) ?? {};
+  const result = await ports.turns.answerTurn({
+    conversation,
+    turn: readTurnId(turn),
+    answers: await readAnswers(await ports.counterFor(agent), answers),
+    wake: ports.ids.next(),
+    request,
+  });
+  if ('call' in result) throw refuseAnswer(turn, result);
+  if (result.status !== 'answered' && result.status !== 'still_waiting') throw noTurn(conversation, turn);
+  if ('wake' in result && result.wake !== undefined) await ports.wakes.wake('turn', conversation, result.wake);
+  checkDurability(result, { field: 'turn', id: turn });
+  return result.status;
+}
+
+/**
+ * Validates and encodes answers by call id, before they are stored: a worker that found an invalid answer could only
+ * fail the turn. The store refuses a result for a call that needs an approval, and the reverse.
+ * @throws invalid_input for an answer of a wrong form, message_too_large above 1 MiB, with the field
+ */
+export async function readAnswers(
+  counter: TokenCounter,
+  answers: Readonly<Record<string, CallAnswer>>,
+): Promise<Map<string, StoredAnswer>> {
+  const stored = new Map<string, StoredAnswer>();
+  for (const [call, { hash, by, ...answer }] of Object.entries(parseInput(answersSchema, answers, 'answers'))) {
+    const json = JSON.stringify(answer);
+    checkBytes(json, `answers.${call}`);
+    const kind = 'approved' in answer ? 'approval' : 'tools';
+    const result = 'approved' in answer ? describeUnused(answer) : answer;
+    const weight = { tokens: await countMessage(counter, result), bytes: bytesOfMessage(result) };
+    const unused = kind === 'tools' ? weight : { ...weight, json: JSON.stringify(result) };
+    stored.set(call, { for: kind, json, unused, verdict: readVerdict(answer), hash, by: by?.toWellFormed() });
+  }
+  return stored;
+}
+
+type Answer = z.output<typeof answersSchema>[string];
+
+/** Two answers with the same verdict are the same decision, whatever reason a person gives for it. */
+function readVerdict(answer: Answer): string {
+  if ('approved' in answer) return answer.approved ? 'approved' : 'denied';
+  return hashPayload([answer.content, answer.isError === true]);
+}
+
+/** Log entry for an approval or denial that no worker used before the turn settled. */
+function describeUnused({ approved, why }: Extract<Answer, { approved: boolean }>): ToolOutput {
+  const content = approved
+    ? 'No result: the call was approved, and the conversation continued before the result arrived. The outcome is unknown.'
+    : `denied: ${why ?? 'the call was not approved'}`;
+  return { content, isError: true };
+}
+
+type Refused = Extract<AnswerResult, { readonly call: string }>;
+
+function refuseAnswer(turn: string, refused: Refused): TurnfoldError {
+  const field = `answers.${refused.call}`;
+  switch (refused.status) {
+    case 'not_waiting': {
+      const why = `turn ${turn} does not wait for this call. \`result\` returns the calls that the turn waits for`;
+      return fieldError('conflict', field, why);
+    }
+    case 'other_call': {
+      const why = `the hash names another call than the one with this id in turn ${turn}. \`result\` returns the present call`;
+      return fieldError('conflict', field, why);
+    }
+    case 'unnamed_call': {
+      const why =
+        'the conversation was erased and created again, so this id may name an erased call. Name the call by its `hash`, which `result` returns';
+      return fieldError('conflict', field, why);
+    }
+    case 'decided': {
+      const { call, decision } = refused;
+      const why = `${describe(decision)}. The first answer to the call ${call} counts. \`result\` returns the turn as it is now`;
+      return fieldError('conflict', field, why, { details: { decision } });
+    }
+    case 'other_kind': {
+      const awaited =
+        refused.for === 'tools' ? 'its result: {content, isError?}' : 'a decision on it: {approved, why?}';
+      return fieldError('invalid_input', field, `turn ${turn} waits for ${awaited}`, { details: { for: refused.for } });
+    }
+  }
+}
+
+function describe({ approved, at, by }: RecordedDecision): string {
+  const verb = approved === undefined ? 'answered' : approved ? 'approved' : 'denied';
+  const who = by === undefined ? '' : ` by ${by}`;
+  return `the call was ${verb}${who} at ${new Date(at).toISOString()}`;
+}

@@ -1,0 +1,162 @@
+import type { Acknowledged } from '../../domain/durability.ts';
+import { fieldError } from '../../domain/errors.ts';
+import { type AdoptedMessages, adoptMessages } from '../../domain/history.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import { operationId } from '../../domain/operation.ts';
+import { parseInput } from '../../domain/parse.ts';
+import type { AppendResult } from '../../domain/ports/context-store.ts';
+import type { Sliced } from '../../domain/sliced.ts';
+import { type HistoryNote, HistoryNotes } from '../../wire/histories/notes.ts';
+import { repairCallsInSlices } from '../../wire/histories/repair-calls.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import { type AppendInput, appendSchema, readAppendedInSlices } from './append-input.ts';
+import { agentConflict, beingCopied, checkDurability, nameRepeatable } from './client-errors.ts';
+import { type NewPass, namePass, requestEvaluation } from './compaction.ts';
+import { weighMessage } from './input.ts';
+import { nameCall, operationConflict } from './payload-hash.ts';
+import type { ClientPorts } from './ports.ts';
+
+/** First and last log position (seq) of the appended messages. */
+export interface Appended {
+  readonly from: number;
+  readonly to: number;
+  /** Changes that made the messages a valid history. Absent: none. A repeated call has no notes. */
+  readonly notes?: readonly HistoryNote[];
+}
+
+/**
+ * How often an append is tried if other writers append first. Each try appends after the messages of those writers.
+ * With `expectedHead` there is one try.
+ */
+const APPEND_TRIES = 5;
+/** Answers of the store that come before any check of the messages. */
+const EARLY_ANSWERS: ReadonlySet<AppendResult['status']> = new Set(['known', 'other_payload', 'other_agent']);
+/** An `expectedHead` that never matches, because the number of the last log message is 0 or more. */
+const NO_HEAD = -1;
+
+/**
+ * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, agent_conflict, orphan_result,
+ * duplicate_call, message_too_large, conversation_busy, conversation_forking, conflict, accepted_unsure
+ */
+export async function appendMessages(ports: ClientPorts, input: AppendInput): Promise<Appended> {
+  const append = await eventLoopShare.run(checkInSlices(ports, input));
+  const { operation } = append;
+  let repairs = new HistoryNotes();
+  const run = (): Promise<Acknowledged<AppendResult>> => {
+    repairs = new HistoryNotes({ isStrict: append.strict === true });
+    return nameRepeatable({ field: 'operation', id: operationId(operation) }, () => tryAppend(ports, append, repairs));
+  };
+  let result = await run();
+  const maxTries = append.expectedHead === undefined ? APPEND_TRIES : 1;
+  for (let tries = 1; result.status === 'conflict' && tries < maxTries; tries += 1) result = await run();
+  const appended = await concludeAppend(ports, append, result);
+  const notes = result.status === 'appended' ? [...append.notes, ...repairs.list] : [];
+  return notes.length === 0 ? appended : { ...appended, notes };
+}
+
+interface CheckedAppend {
+  readonly conversation: ConversationRef;
+  readonly operation: string;
+  readonly agent: string;
+  readonly messages: readonly Message[];
+  /** Path of each message in the input. */
+  readonly places: readonly string[];
+  readonly notes: readonly HistoryNote[];
+  readonly strict?: boolean | undefined;
+  readonly expectedHead?: number | undefined;
+  readonly firstPass: NewPass;
+}
+
+function* checkInSlices(ports: ClientPorts, input: AppendInput): Sliced<CheckedAppend> {
+  const { conversation: id, tenant, operation: given, ...rest } = parseInput(appendSchema, input);
+  const notes = new HistoryNotes({ isStrict: rest.strict === true });
+  const { messages, places } = yield* readAppendedInSlices(rest.messages, notes);
+  yield;
+  const operation = nameCall(ports, given, ['append', { ...rest, messages }]);
+  return {
+    ...rest,
+    messages,
+    places,
+    notes: notes.list,
+    conversation: { tenant, id },
+    operation,
+    firstPass: namePass(ports),
+  };
+}
+
+async function tryAppend(
+  ports: ClientPorts,
+  append: CheckedAppend,
+  notes: HistoryNotes,
+): Promise<Acknowledged<AppendResult>> {
+  const { conversation, operation, agent, firstPass, places } = append;
+  const state = await ports.contexts.readConversation(conversation);
+  const expectedHead = append.expectedHead ?? state?.head ?? 0;
+  const before = state?.openCalls ?? [];
+  const target = { conversation, operation, agent, expectedHead, firstPass };
+  let adopted: AdoptedMessages;
+  try {
+    const placeOf = (index: number): string => places[index] ?? 'messages';
+    const repair = repairCallsInSlices(append.messages, { notes, openCalls: before, placeOf });
+    const repaired = await eventLoopShare.run(repair);
+    adopted = adoptMessages(
+      repaired.map(({ message }) => message),
+      expectedHead + 1,
+      before,
+    );
+  } catch (refusal) {
+    // An earlier attempt of this operation may have appended the messages, or another writer may have extended the log.
+    // An empty append with an impossible `expectedHead` writes nothing, and its result tells the two cases apart.
+    const probe = { ...target, expectedHead: NO_HEAD, messages: [], opens: [], closes: [] };
+    const answer = await ports.contexts.append(probe);
+    const isOutrun = append.expectedHead !== undefined && append.expectedHead !== (state?.head ?? 0);
+    if (EARLY_ANSWERS.has(answer.status) || isOutrun) return answer;
+    throw refusal;
+  }
+  const counter = await ports.counterFor(agent);
+  const weighed = await Promise.all(
+    adopted.messages.map((message, index) => weighMessage(counter, message, `messages[${index}]`)),
+  );
+  const stillOpen = new Set(adopted.openCalls.map((call) => call.id));
+  const wasOpen = new Set(before.map((call) => call.id));
+  return await ports.contexts.append({
+    ...target,
+    messages: weighed,
+    opens: adopted.openCalls.filter((call) => !wasOpen.has(call.id)),
+    closes: [...wasOpen].filter((call) => !stillOpen.has(call)),
+  });
+}
+
+async function concludeAppend(
+  ports: ClientPorts,
+  { conversation, operation, firstPass }: CheckedAppend,
+  result: Acknowledged<AppendResult>,
+): Promise<Appended> {
+  if (result.status === 'other_agent') throw agentConflict(conversation, result.agent);
+  if (result.status === 'other_payload') throw operationConflict(operation);
+  if (result.status === 'forking') throw beingCopied(conversation, result);
+  if (result.status === 'busy') {
+    throw fieldError(
+      'conversation_busy',
+      'conversation',
+      `${conversation.id} has turns that are queued or running. Append once they have settled`,
+    );
+  }
+  if (result.status === 'conflict') {
+    const { head } = result;
+    throw fieldError(
+      'conflict',
+      'expectedHead',
+      `the last message of the log is now number ${head}. Read the newer messages before you append`,
+      {
+        details: { head },
+      },
+    );
+  }
+  // The messages are already in the log. If the request for a threshold check fails, the caller must not get an error,
+  // because the caller would append the messages again.
+  await requestEvaluation(ports, conversation, firstPass).catch(ports.onError);
+  checkDurability(result, { field: 'operation', id: operationId(operation) });
+  return { from: result.from, to: result.to };
+}

@@ -1,0 +1,108 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { acceptedHashes, isUseRecordable, readToken, type Scope, stateOfKey } from '../../domain/access-key.ts';
+import type { AccessKeyStore, KeyReading } from '../../domain/ports/access-key-store.ts';
+
+/** A bearer token that was accepted. */
+export interface Grant {
+  /** The token is accepted. */
+  readonly status: 'granted';
+  /** Id of the key. */
+  readonly key: string;
+  /** The only tenant that the request may reach (invariant I19). */
+  readonly tenant: string;
+  /** Rights of the request in that tenant. */
+  readonly scopes: readonly Scope[];
+}
+
+/** A bearer token that was refused. */
+export interface Refusal {
+  /** The token is refused. */
+  readonly status: 'refused';
+  /** Reason for logs. The caller of a service learns only that the token is refused. */
+  readonly why: 'malformed' | 'unknown' | 'wrong_secret' | 'expired' | 'revoked';
+}
+
+/** Outcome of a check of a bearer token. */
+export type Authentication = Grant | Refusal;
+
+export interface AuthenticatorPorts {
+  readonly keys: Pick<AccessKeyStore, 'readKey' | 'recordKeyUse'>;
+  /** Receives failures to record the use of a key. They do not fail the request. */
+  readonly onError: (error: unknown) => void;
+  /** Returns ms on a clock that is never set back. */
+  readonly elapsedMs: () => number;
+}
+
+/** A revoked key may be granted by a process for this long. */
+export const KEY_CACHE_MS = 2_000;
+/** Keys that a process remembers. */
+const CACHED_KEYS = 10_000;
+
+interface CachedKey {
+  reading: KeyReading;
+  readonly readAt: number;
+}
+
+/**
+ * Checks bearer tokens. Redis is read once in 2 s for each key in use, and written once a minute. Only a grant is
+ * answered from memory: a token that the remembered key refuses may be the new secret of a rotation, so Redis decides.
+ */
+export class Authenticator {
+  readonly #ports: AuthenticatorPorts;
+  readonly #cache = new Map<string, CachedKey>();
+
+  constructor(ports: AuthenticatorPorts) {
+    this.#ports = ports;
+  }
+
+  async authenticate(token: string): Promise<Authentication> {
+    const parts = readToken(token);
+    if (parts === undefined) return { status: 'refused', why: 'malformed' };
+    const { id, secret } = parts;
+    const hash = hashSecret(secret);
+    const cached = this.#cache.get(id);
+    if (cached !== undefined) {
+      const ageMs = this.#ports.elapsedMs() - cached.readAt;
+      const answer = judge({ ...cached.reading, now: cached.reading.now + ageMs }, hash);
+      if (ageMs < KEY_CACHE_MS && answer.status === 'granted') return answer;
+      this.#cache.delete(id);
+    }
+    return await this.#readAndJudge(id, hash);
+  }
+
+  async #readAndJudge(id: string, hash: string): Promise<Authentication> {
+    const readAt = this.#ports.elapsedMs();
+    const reading = await this.#ports.keys.readKey(id);
+    if (reading === undefined) return { status: 'refused', why: 'unknown' };
+    const answer = judge(reading, hash);
+    if (answer.status !== 'granted') return answer;
+    const [oldest] = this.#cache.size < CACHED_KEYS ? [] : this.#cache.keys();
+    if (oldest !== undefined) this.#cache.delete(oldest);
+    this.#cache.set(id, { reading, readAt });
+    if (isUseRecordable(reading.key, reading.now)) this.#ports.keys.recordKeyUse(id).catch(this.#ports.onError);
+    return answer;
+  }
+}
+
+/**
+ * Hashes a secret. One round of SHA-256 is enough, because a caller cannot guess 256 random bits. A slow hash
+ * such as scrypt protects chosen passwords, and would slow down each request.
+ */
+export function hashSecret(secret: string): string {
+  return createHash('sha256').update(secret).digest('base64url');
+}
+
+function judge({ key, now }: KeyReading, hash: string): Authentication {
+  if (!acceptedHashes(key, now).some((accepted) => isEqual(accepted, hash))) {
+    return { status: 'refused', why: 'wrong_secret' };
+  }
+  const state = stateOfKey(key, now);
+  if (state !== 'active') return { status: 'refused', why: state };
+  return { status: 'granted', key: key.id, tenant: key.tenant, scopes: key.scopes };
+}
+
+/** Compares two hashes in constant time. */
+function isEqual(one: string, other: string): boolean {
+  const [first, second] = [Buffer.from(one), Buffer.from(other)];
+  return first.length === second.length && timingSafeEqual(first, second);
+}

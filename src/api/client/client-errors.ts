@@ -1,0 +1,104 @@
+import type { Acknowledged, Shortfall } from '../../domain/durability.ts';
+import { fieldError, isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import { type ConversationRef, MAX_ID_CHARACTERS } from '../../domain/ids.ts';
+import type { Forking } from '../../domain/ports/version-store.ts';
+import { clipText } from '../../domain/thrown.ts';
+import type { TurnState } from '../../domain/turn.ts';
+import { isRefusal } from '../../store/redis/errors.ts';
+
+/** Id that makes a call idempotent: a repeated call with this id has no second effect. */
+export interface RepeatableCall {
+  readonly field: 'turn' | 'operation' | 'conversation';
+  readonly id: string;
+  /** Ids other than `id` that the repeated call must contain. */
+  readonly others?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Throws if too few replicas or disks confirmed a write. Call this after adding the wake jobs: the write is in Redis,
+ * and workers must process it even though the caller gets an error.
+ * @throws accepted_unsure with the id in `details`
+ */
+export function checkDurability({ shortfall }: Acknowledged<unknown>, { field, id, others }: RepeatableCall): void {
+  if (shortfall === undefined) return;
+  const why =
+    `${describeShortfall(shortfall)}. To retry safely, repeat the call with this ${field}. ` +
+    'The repeated call changes nothing and returns once enough copies exist.';
+  throw fieldError('accepted_unsure', field, `${id}: ${why}`, { details: { ...others, [field]: id, ...shortfall } });
+}
+
+/**
+ * Runs a write. If the connection breaks during the write, the caller cannot know whether Redis executed it. The error
+ * then contains the id under which the caller can repeat the write safely.
+ * @throws redis_unavailable with the id in `details`
+ */
+export async function nameRepeatable<T>({ field, id, others }: RepeatableCall, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!isTurnfoldError(error, 'redis_unavailable') || isRefusal(error)) throw error;
+    const again = `the write of ${field} ${id} may have succeeded. To retry safely, repeat the call with this ${field}`;
+    throw new TurnfoldError('redis_unavailable', `${error.message}. ${again}`, {
+      details: { ...others, [field]: id },
+      cause: error.cause ?? error,
+    });
+  }
+}
+
+export function describeShortfall({ wanted, reached }: Shortfall): string {
+  if (reached === undefined) return 'the write succeeded, but Redis did not confirm its durability in time';
+  const replicas = `the write succeeded, but ${reached.replicas} of ${wanted.replicas} replicas confirmed it in time`;
+  const isMasterLate = wanted.fsynced !== undefined && (reached.fsynced ?? wanted.fsynced) < wanted.fsynced;
+  return isMasterLate ? `${replicas}, and the master has not synced it to disk` : replicas;
+}
+
+export function noConversation({ id }: ConversationRef): TurnfoldError {
+  return fieldError('not_found', 'conversation', `no conversation ${id}`);
+}
+
+export function noTurn({ id }: ConversationRef, turn: string): TurnfoldError {
+  return fieldError('not_found', 'turn', `no turn ${turn} in conversation ${id}`);
+}
+
+export function noVersion({ id }: ConversationRef, version: number, field = 'version'): TurnfoldError {
+  return fieldError('not_found', field, `no version ${version} of conversation ${id}`);
+}
+
+/**
+ * Error for a conversation that a fork has not copied completely. `conversation_forking`: the copy is in progress.
+ * `fork_abandoned`: the copy stopped half-way.
+ */
+export function beingCopied(
+  { id }: ConversationRef,
+  { isAbandoned }: Pick<Forking, 'isAbandoned'>,
+  field = 'conversation',
+): TurnfoldError {
+  const remedy = 'Call fork again (the same operation id resumes the copy, another id starts over), or erase the copy';
+  return isAbandoned
+    ? fieldError('fork_abandoned', field, `the copy to ${id} stopped before it finished. ${remedy}`)
+    : fieldError('conversation_forking', field, `${id} is being created by a fork. Wait until the fork is complete`);
+}
+
+export function versionGone({ id }: ConversationRef, version: number, field = 'version'): TurnfoldError {
+  return fieldError('version_gone', field, `version ${version} of conversation ${id} is no longer kept`);
+}
+
+export function notFailed(turn: string, state: TurnState): TurnfoldError {
+  return fieldError('turn_not_failed', 'turn', `${turn} is ${state}, but only a failed turn can be re-driven`, {
+    details: { state },
+  });
+}
+
+/**
+ * Refuses a second agent in a conversation, because that agent would run and compact the history under another
+ * policy.
+ */
+export function agentConflict({ id }: ConversationRef, agent: string): TurnfoldError {
+  const name = clipText(agent, MAX_ID_CHARACTERS); // a corrupt record may hold any text
+  return fieldError(
+    'agent_conflict',
+    'agent',
+    `conversation ${id} belongs to the agent ${name}. Use that agent, or another conversation`,
+    { details: { agent: name } },
+  );
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { type Durability, durabilitySchema } from '../../domain/durability.ts';
+import { ENCODINGS, type Encoding } from '../../domain/model.ts';
+import { parseInput } from '../../domain/parse.ts';
+import { functionSchema } from '../../domain/process-options.ts';
+import { type RedisTls, redisOptions } from '../../store/redis/address.ts';
+
+export interface ClientOptions {
+  /** Address of one Redis server, of Sentinels or of a Cluster, with credentials if Redis requires them. */
+  readonly redisUrl: string;
+  /** TLS settings for a `rediss` address, such as a private certificate authority or a client certificate. */
+  readonly redisTls?: RedisTls | undefined;
+  /**
+   * Separates applications that share a Redis: each has its own conversations, queues, access keys and webhooks. All processes
+   * of an application must use the same prefix (default `tf`).
+   */
+  readonly prefix?: string | undefined;
+  /** Number of shards that the database was created with (default 256). */
+  readonly shards?: number;
+  /** Number of shards per queue, as the workers use it (default 1). */
+  readonly queueShards?: number;
+  /**
+   * Returns the tokenizer encoding of an agent's model (default `o200k_base`). An unknown encoding fails the call that
+   * needs it.
+   */
+  readonly encodingOf?: (agent: string) => Encoding;
+  /**
+   * Replicas and disks that must confirm a write before a call returns. If they do not confirm in time, the call fails
+   * with `accepted_unsure`.
+   */
+  readonly durability?: Durability | undefined;
+  /**
+   * How long a call is retried while Redis is unreachable, in ms (default 5,000). Retries use the same ids, so nothing
+   * is written twice. After this time the call fails with `redis_unavailable`.
+   */
+  readonly deadlineMs?: number;
+  /**
+   * If true, calls fail within a second while Redis is unreachable. A call to a busy Redis, which still answers other calls,
+   * waits longer. For callers with their own retries (default false).
+   */
+  readonly failFast?: boolean;
+  /** Receives connection errors and failures to add a wake job. A call throws its own errors. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** Client options with defaults filled in. With `failFast`, `deadlineMs` is 0. */
+export type ClientSettings = ReturnType<typeof readClientOptions>;
+
+const DEADLINE_MS = 5_000;
+/** Maximum of `deadlineMs`, one day in ms. A larger number probably means that the caller used another unit. */
+const MAX_DEADLINE_MS = 86_400_000;
+
+const clientSchema = z.strictObject({
+  ...redisOptions,
+  deadlineMs: z.number().int().min(0).max(MAX_DEADLINE_MS).default(DEADLINE_MS),
+  failFast: z.boolean().default(false),
+  encodingOf: functionSchema.optional(),
+  durability: z.unknown().optional(),
+  onError: functionSchema.optional(),
+});
+
+const encodingSchema: z.ZodType<Encoding> = z.enum(ENCODINGS, `must be one of ${ENCODINGS.join(', ')}`);
+
+/** @throws invalid_config, or invalid_input for `durability`, with the field */
+export function readClientOptions(options: ClientOptions) {
+  const { deadlineMs, failFast, ...parsed } = parseInput(clientSchema, options, '', 'invalid_config');
+  const { encodingOf = (): Encoding => 'o200k_base', onError = () => undefined, durability } = options;
+  return {
+    ...parsed,
+    encodingOf,
+    onError,
+    deadlineMs: failFast ? 0 : deadlineMs,
+    // With a timeout of 0 ms, the Redis command WAIT would block forever, so the schema refuses 0.
+    durability: durability === undefined ? undefined : parseInput(durabilitySchema, durability, 'durability'),
+  };
+}
+
+/**
+ * Validates the encoding that `encodingOf` returned.
+ * @throws invalid_config for an unknown encoding
+ */
+export function readEncoding(encoding: Encoding): Encoding {
+  return parseInput(encodingSchema, encoding, 'encodingOf', 'invalid_config');
+}

@@ -1,0 +1,252 @@
+import { z } from 'zod';
+import { boundedList, boundedRecord, MAX_GROWN_ENTRIES } from '../../domain/bounded-schemas.ts';
+import { buildInSlices } from '../../domain/context.ts';
+import { type ConversationState, findLeft } from '../../domain/conversation.ts';
+import { diffInSlices, type VersionChange } from '../../domain/diff.ts';
+import { isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
+import type { OpenCall } from '../../domain/history.ts';
+import { type ConversationRef, type NamedConversation, nameConversation, seqOfCallId } from '../../domain/ids.ts';
+import { FRAMING_TOKENS } from '../../domain/limits.ts';
+import type { LogEntry, Message } from '../../domain/message.ts';
+import type { ToolDescription } from '../../domain/model.ts';
+import { parseInput } from '../../domain/parse.ts';
+import type { WaitingCall } from '../../domain/turn.ts';
+import { START_VERSION, type Version } from '../../domain/version.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import { checkDurability, noConversation, noVersion, versionGone } from './client-errors.ts';
+import {
+  type ContextPoint,
+  type ConversationName,
+  contextPointSchema,
+  readConversationName,
+  versionNumberSchema,
+} from './input.ts';
+import type { ClientPorts } from './ports.ts';
+
+/** System prompt, pins and tools of an agent at the time when a version was made. */
+export interface AgentSnapshot {
+  readonly system: string;
+  /** Pinned texts of the policy, which follow the system prompt in every request. */
+  readonly pins: readonly string[];
+  /** Descriptions of the tools that the model could call. */
+  readonly tools: readonly ToolDescription[];
+}
+
+/** The context that an agent sees. */
+export interface ContextView extends NamedConversation {
+  /** Number of the context's version. 0 is the whole log, before any compaction. */
+  readonly version: number;
+  /** Position (seq) of the last log entry in this context. */
+  readonly head: number;
+  /** Tokens of all messages, each with its role and delimiters, without system prompt, pins and tools. */
+  readonly tokens: number;
+  /**
+   * System prompt, pins and tools that the version was made with. Absent before the first version, when only workers
+   * know them.
+   */
+  readonly agentSnapshot?: AgentSnapshot;
+  /** Messages of the context, in order. */
+  readonly items: readonly {
+    /** Position (seq) of the first log entry that the message stands for. A summary stands for several. */
+    readonly from: number;
+    /** Position (seq) of the last log entry that the message stands for. */
+    readonly to: number;
+    /** Tokens of this message. */
+    readonly tokens: number;
+    /** The message in the form that the model receives. */
+    readonly message: Message;
+  }[];
+}
+
+/** @throws not_found if the conversation does not exist */
+export async function readConversationState(
+  ports: ClientPorts,
+  conversation: ConversationRef,
+): Promise<ConversationState> {
+  const state = await ports.contexts.readConversation(conversation);
+  if (state === undefined) throw noConversation(conversation);
+  return state;
+}
+
+/**
+ * A tool call that has no result yet, with the name and arguments that the model wrote. If its turn waits for the call, the
+ * view has the input, the hash, the deadline and the decision, too.
+ */
+export type OpenCallView = OpenCall & Omit<WaitingCall, 'until'> & Partial<Pick<WaitingCall, 'until'>>;
+
+/** State of a conversation, without its messages. */
+export interface ConversationView extends Omit<ConversationState, 'incarnation' | 'openCalls'> {
+  /**
+   * Tool calls without a result, oldest first. They belong to the current turn, or to a caller that appends messages
+   * without turns.
+   */
+  readonly openCalls: readonly OpenCallView[];
+}
+
+/** @throws not_found if the conversation does not exist */
+export async function describeConversation(ports: ClientPorts, name: ConversationName): Promise<ConversationView> {
+  const conversation = readConversationName(name);
+  const { openCalls, incarnation: _, ...state } = await readConversationState(ports, conversation);
+  const seqs = [...new Set(openCalls.map(({ id }) => seqOfCallId(id)))];
+  const ranges = seqs.map((seq) => ({ from: seq, to: seq }));
+  const entries = seqs.length === 0 ? [] : await ports.contexts.readLog(conversation, ranges);
+  const calls = new Map(entries.flatMap(({ message }) => (message.toolCalls ?? []).map((call) => [call.id, call])));
+  // A concurrent erase may remove the message of an open call after the first read. Such a call is left out.
+  const turn = entries.at(-1)?.turn;
+  const { waiting } = (turn === undefined ? undefined : await ports.turns.readTurn(conversation, turn)) ?? {};
+  const waits = new Map(waiting?.calls.map((call) => [call.id, call]));
+  const known = openCalls.flatMap((open) => {
+    const call = calls.get(open.id);
+    if (call === undefined) return [];
+    return [{ ...open, name: call.name, arguments: call.arguments, ...waits.get(open.id) }];
+  });
+  return { ...state, openCalls: known };
+}
+
+/**
+ * @throws not_found if the conversation or version never existed. version_gone if the version was dropped.
+ * invalid_input for a head that the version does not cover.
+ */
+export async function readContextView(
+  ports: ClientPorts,
+  name: ConversationName,
+  at: ContextPoint = {},
+): Promise<ContextView> {
+  const conversation = readConversationName(name);
+  parseInput(contextPointSchema, at);
+  const source = await ports.contexts.readContext(conversation, at);
+  if (source === undefined) {
+    const { size } = await readConversationState(ports, conversation);
+    throw at.version === undefined ? noConversation(conversation) : missingVersion(conversation, size, at.version);
+  }
+  const { items, head, version } = await eventLoopShare.run(buildInSlices(source));
+  const tokens = items.reduce((sum, item) => sum + item.tokens, FRAMING_TOKENS);
+  const agentSnapshot = await readAgentSnapshot(ports, conversation, version);
+  return {
+    ...nameConversation(conversation),
+    version: version.number,
+    head,
+    tokens,
+    ...(agentSnapshot && { agentSnapshot }),
+    items: items.map(({ from, to, tokens: itemTokens, message }) => ({ from, to, tokens: itemTokens, message })),
+  };
+}
+
+/**
+ * Chooses the error for a version that cannot be read. A number up to the live version existed once (`version_gone`). A
+ * larger number never existed (`not_found`).
+ */
+export function missingVersion(
+  conversation: ConversationRef,
+  live: { readonly version: number },
+  number: number,
+  field = 'version',
+): TurnfoldError {
+  return number > live.version ? noVersion(conversation, number, field) : versionGone(conversation, number, field);
+}
+
+export async function readAgentSnapshot(
+  { contexts }: ClientPorts,
+  conversation: ConversationRef,
+  { systemHash, pinsHash, toolsHash }: Version,
+): Promise<AgentSnapshot | undefined> {
+  if (systemHash === START_VERSION.systemHash) return undefined;
+  // The store does not keep empty texts, so a missing text is an empty one.
+  const [system = '', pins, tools] = await Promise.all([
+    contexts.readText(conversation, systemHash),
+    contexts.readAgentList(conversation, pinsHash, pinsSchema),
+    contexts.readAgentList(conversation, toolsHash, toolsSchema),
+  ]);
+  return { system, pins, tools };
+}
+
+const pinsSchema = boundedList(z.string(), MAX_GROWN_ENTRIES);
+const toolsSchema: z.ZodType<ToolDescription[]> = boundedList(
+  z.object({
+    name: z.string(),
+    description: z.string(),
+    parameters: boundedRecord(z.string(), z.unknown(), MAX_GROWN_ENTRIES),
+  }),
+  MAX_GROWN_ENTRIES,
+);
+
+/** @throws not_found if the conversation or version never existed. version_gone if the version was dropped. */
+export async function showVersion(ports: ClientPorts, name: ConversationName, number: number): Promise<ContextView> {
+  const { version } = parseInput(contextPointSchema.required({ version: true }), { version: number });
+  const kept = await ports.contexts.readVersion(readConversationName(name), version);
+  return await readContextView(ports, name, { version, head: kept?.base });
+}
+
+const logPartSchema = z.strictObject({
+  /** Position (seq) of the entry before the first one to return (0). */
+  after: z.number().int().min(0).optional(),
+  /** Maximum number of entries. Absent: all. */
+  limit: z.number().int().min(1).optional(),
+  /** Bytes after which the part ends, though not before its first entry. Absent: no limit. */
+  maxBytes: z.number().int().min(1).optional(),
+});
+
+export type LogPart = z.input<typeof logPartSchema>;
+
+/** @throws not_found if the conversation does not exist. invalid_input for an invalid part. */
+export async function readLog(ports: ClientPorts, name: ConversationName, part: LogPart = {}): Promise<LogEntry[]> {
+  const conversation = readConversationName(name);
+  const { after = 0, limit = Number.POSITIVE_INFINITY, maxBytes } = parseInput(logPartSchema, part);
+  const { head, left = [] } = await readConversationState(ports, conversation);
+  const to = Math.min(head, after + limit);
+  const entries = to <= after ? [] : await ports.contexts.readLog(conversation, [{ from: after + 1, to }], maxBytes);
+  if (left.length === 0) return entries;
+  return entries.map((entry) => ({ ...entry, ...findLeft(left, entry.seq) }));
+}
+
+/** @throws not_found if the conversation does not exist */
+export async function listVersions(ports: ClientPorts, name: ConversationName): Promise<Version[]> {
+  const conversation = readConversationName(name);
+  await readConversationState(ports, conversation);
+  return await ports.contexts.listVersions(conversation);
+}
+
+/**
+ * @throws invalid_input for an invalid number. not_found if the conversation or version never existed. version_gone if
+ * a version was dropped.
+ */
+export async function diff(
+  ports: ClientPorts,
+  name: ConversationName,
+  before: number,
+  after: number,
+): Promise<VersionChange[]> {
+  const conversation = readConversationName(name);
+  parseInput(versionNumberSchema, before, 'before');
+  parseInput(versionNumberSchema, after, 'after');
+  const { size } = await readConversationState(ports, conversation);
+  const read = async (number: number, field: string): Promise<Version> => {
+    if (number === START_VERSION.number) return START_VERSION;
+    const version = await ports.contexts.readVersion(conversation, number);
+    if (version === undefined) throw missingVersion(conversation, size, number, field);
+    return version;
+  };
+  const [earlier, later] = [await read(before, 'before'), await read(after, 'after')];
+  return await eventLoopShare.run(diffInSlices(earlier, later));
+}
+
+/** @throws invalid_input for an invalid name. accepted_unsure if too few replicas or disks confirmed the erase. */
+export async function eraseConversation(
+  { contexts, queues }: ClientPorts,
+  name: ConversationName,
+): Promise<{ readonly removedKeys: number }> {
+  const conversation = readConversationName(name);
+  // First the jobs that wait: a worker could take one in between, and create the conversation again. A full Redis refuses
+  // that until the erase has freed memory.
+  const rest = await queues.eraseJobs([conversation], 'all').then(
+    () => 'ended' as const,
+    (error: unknown) => {
+      if (!isTurnfoldError(error, 'redis_full')) throw error;
+      return 'all' as const;
+    },
+  );
+  const erased = await contexts.erase(conversation);
+  await queues.eraseJobs([conversation], rest);
+  checkDurability(erased, { field: 'conversation', id: conversation.id });
+  return { removedKeys: erased.removedKeys };
+}

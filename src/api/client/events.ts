@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { type ConversationEvent, EVENT_LIMITS } from '../../domain/conversation-event.ts';
+import { parseInput } from '../../domain/parse.ts';
+import { type EventPage, FIRST_POSITION } from '../../domain/ports/event-store.ts';
+import { cancelable } from './cancelable.ts';
+import { noConversation } from './client-errors.ts';
+import { followSchema } from './follow-options.ts';
+import { type ConversationName, readConversationName } from './input.ts';
+import type { ClientPorts } from './ports.ts';
+import { POLL_MS } from './turns.ts';
+
+/**
+ * An event, or `lost`: events may be missing at this place. Events go missing if they are no longer kept, or if the
+ * conversation was erased and created again. After `lost`, recompute everything that you derived from events.
+ */
+export type EventOrLoss = ConversationEvent | { readonly type: 'lost' };
+
+export interface EventOptions {
+  /**
+   * Id of the last event that the caller handled. `'0'` starts with the oldest kept event. Absent: only events after
+   * the first read.
+   */
+  readonly after?: string;
+  /**
+   * How long to follow events, in ms. Absent: until the signal aborts or the caller leaves the loop. 0: only the events
+   * that exist now.
+   */
+  readonly waitMs?: number;
+  /** When this signal aborts, the iteration throws the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** Events per read from Redis. A page of 100 has 10 to 30 kB. */
+const PAGE = 100;
+
+const LARGEST = 2n ** 64n - 1n;
+/** Redis compares event ids as two numbers, so this schema drops leading zeros. */
+export const eventIdSchema = z
+  .string()
+  .regex(/^\d{1,20}(-\d{1,20})?$/, "expected the id of an event, or '0'")
+  .transform((id) => id.split('-').map(BigInt))
+  .refine(
+    (numbers) => numbers.every((number) => number <= LARGEST),
+    'expected the id of an event, such as 1700000000000-0',
+  )
+  .transform(([ms = 0n, count = 0n]) => `${ms}-${count}`);
+
+const eventsSchema = followSchema.extend({ after: eventIdSchema.optional() });
+
+/**
+ * Follows the events of a conversation. Each event comes once per call. After `lost`, kept events may repeat. A caller
+ * that stores the id of each handled event and resumes from it gets every event at least once.
+ * Redis is read at each notice and once a second, one page at a time, so a slow caller costs no memory.
+ * @throws invalid_input, redis_unavailable, the signal's reason
+ * @throws not_found if neither the conversation nor an event exists at the first read
+ */
+export function followEvents(
+  ports: ClientPorts,
+  name: ConversationName,
+  options: EventOptions = {},
+): AsyncGenerator<EventOrLoss, void, void> {
+  return cancelable((left) => readPages(ports, name, options, left));
+}
+
+async function* readPages(
+  ports: ClientPorts,
+  name: ConversationName,
+  options: EventOptions,
+  left: AbortSignal,
+): AsyncGenerator<EventOrLoss, void, void> {
+  const conversation = readConversationName(name);
+  const { after, waitMs = Number.POSITIVE_INFINITY, signal } = parseInput(eventsSchema, options);
+  const reading = new Reading(after);
+  const until = ports.now() + waitMs;
+  const ended = signal === undefined ? left : AbortSignal.any([signal, left]);
+  for (let isFirst = true; ; isFirst = false) {
+    signal?.throwIfAborted();
+    const readAt = ports.now();
+    const page = await ports.events.readEvents({ conversation, after: reading.position, limit: PAGE });
+    if (isFirst && !page.exists) throw noConversation(conversation);
+    if (reading.loses(page, readAt)) yield { type: 'lost' };
+    for (const event of page.events) {
+      signal?.throwIfAborted();
+      yield event;
+    }
+    if (page.events.length === PAGE) continue;
+    const leftMs = until - ports.now();
+    if (leftMs <= 0) return;
+    await ports.notifications.wait(conversation, Math.min(leftMs, POLL_MS), ended);
+    if (left.aborted) return;
+  }
+}
+
+/** Position of a caller in the event stream, and whether events may have been missed before that position. */
+class Reading {
+  #position: string | undefined;
+  /**
+   * True if the caller passed `after: '0'`, which asks for all kept events. Events that expired before the first read
+   * then do not count as lost.
+   */
+  #startsAtOldest: boolean;
+  #readAllAt = Number.NEGATIVE_INFINITY;
+  /**
+   * State of the conversation at the last read. `lost`: the conversation is missing, and the caller already got a
+   * `lost` entry.
+   */
+  #state: 'present' | 'missing' | 'lost' = 'present';
+
+  constructor(after: string | undefined) {
+    this.#position = after;
+    this.#startsAtOldest = after === FIRST_POSITION;
+  }
+
+  get position(): string | undefined {
+    return this.#position;
+  }
+
+  /**
+   * Moves the read position to the end of a page of events.
+   * @returns true if events may be missing before that page
+   */
+  loses({ start, events, position, exists }: EventPage, readAt: number): boolean {
+    const wasUpToDate = readAt - this.#readAllAt < EVENT_LIMITS.keptMs;
+    const isLoss = start === 'missing' ? !this.#startsAtOldest : start === 'expired' && !wasUpToDate;
+    const isRecreated = exists && this.#state === 'missing';
+    this.#state = exists ? 'present' : isLoss || this.#state === 'lost' ? 'lost' : 'missing';
+    this.#position = position;
+    this.#startsAtOldest = false;
+    if (events.length < PAGE) this.#readAllAt = readAt;
+    return isLoss || isRecreated;
+  }
+}

@@ -1,0 +1,246 @@
+import type { z } from 'zod';
+import { findVersionBefore } from '../../domain/compaction/restore.ts';
+import type { Acknowledged } from '../../domain/durability.ts';
+import { fieldError } from '../../domain/errors.ts';
+import type { OpenCall } from '../../domain/history.ts';
+import {
+  type ConversationRef,
+  idSchema,
+  type NamedConversation,
+  nameConversation,
+  seqOfCallId,
+} from '../../domain/ids.ts';
+import type { LogEntry } from '../../domain/message.ts';
+import { operationId } from '../../domain/operation.ts';
+import { parseInput } from '../../domain/parse.ts';
+import type { ForkBatch, ForkEndResult, ForkLost, ForkPlan, KeptTexts } from '../../domain/ports/version-store.ts';
+import { START_VERSION, shownKeys, type Version } from '../../domain/version.ts';
+import { beingCopied, checkDurability, noVersion, versionGone } from './client-errors.ts';
+import { readConversationState } from './contexts.ts';
+import { type ConversationName, contextPointSchema, readConversationName } from './input.ts';
+import { nameCall, operationConflict } from './payload-hash.ts';
+import type { ClientPorts } from './ports.ts';
+
+export const forkSchema = contextPointSchema.extend({
+  /** Id that makes a repeated call resume an interrupted fork, or return the finished one. */
+  operation: idSchema.optional(),
+});
+
+export type ForkInput = z.input<typeof forkSchema>;
+
+/** A conversation created by a fork. */
+export interface Fork extends NamedConversation {
+  /** Position (seq) of the last log entry that was copied. */
+  readonly head: number;
+}
+
+/**
+ * Limits of one batch of copied entries. Redis serves no other client while it writes a batch, which takes less than a
+ * second.
+ */
+const BATCH_ENTRIES = 200;
+const BATCH_BYTES = 2_000_000;
+const NO_TEXTS: KeptTexts = { summaries: new Map(), byHash: new Map() };
+
+/**
+ * Copies a conversation in batches, because source and copy may lie in different Cluster slots. The new conversation
+ * accepts no turns until the copy is complete. A fork without progress for a minute can be replaced by another
+ * operation.
+ * @throws invalid_input for a head outside the version. not_found or version_gone if the source or version is missing.
+ * @throws conversation_forking or fork_abandoned if either conversation is itself an incomplete fork
+ * @throws conflict if `to` exists
+ * @throws gone if a conversation is erased during the copy
+ * @throws accepted_unsure if too few replicas or disks confirmed the copy
+ */
+export async function forkConversation(
+  ports: ClientPorts,
+  from: ConversationName,
+  to: ConversationName,
+  input: ForkInput = {},
+): Promise<Fork> {
+  const source = readConversationName(from);
+  const conversation = readConversationName(to, 'to');
+  const { operation: given, ...at } = parseInput(forkSchema, input);
+  const operation = nameCall(ports, given, ['fork', source, at]);
+  const { agent, conversationTtl, isForking = false } = await readConversationState(ports, source);
+  if (isForking) throw beingCopied(source, { isAbandoned: false }, 'from');
+  await ports.versions.startIdleTtl(source);
+  const wanted = await planFork(ports, source, at);
+  const begun = await ports.versions.beginFork({ conversation, operation, agent, plan: wanted, conversationTtl });
+  if (begun.status === 'exists') {
+    throw fieldError(
+      'conflict',
+      'to',
+      `the conversation ${conversation.id} exists already. Choose another id, or erase that conversation first`,
+    );
+  }
+  if (begun.status === 'other_payload') throw operationConflict(operation);
+  if (begun.status === 'forking') throw beingCopied(conversation, begun, 'to');
+  const { plan } = begun;
+  const done = begun.status === 'done' ? begun : await copy(ports, { conversation, operation, plan }, begun.copied);
+  checkDurability(done, { field: 'operation', id: operationId(operation) });
+  return { ...nameConversation(conversation), head: plan.head };
+}
+
+/**
+ * Resumes the copy after the last copied log entry. If a Redis failover lost some batches, the copy continues from the
+ * entry that is left, and summary texts are copied first.
+ */
+async function copy(ports: ClientPorts, fork: OpenFork, copied: number): Promise<Acknowledged<ForkEndResult>> {
+  const { conversation, operation, plan } = fork;
+  const version = await readSourceVersion(ports, plan);
+  for (let at = copied; ; ) {
+    await copyTexts(ports, fork, version);
+    at = await copyLog(ports, fork, at);
+    if (at < plan.head) continue;
+    const ended = await ports.versions.endFork(conversation, operation, firstVersion(version, ports.now()));
+    checkOwned(conversation, ended);
+    if (ended.status !== 'incomplete') return ended;
+    at = ended.head;
+  }
+}
+
+interface OpenFork {
+  readonly conversation: ConversationRef;
+  readonly operation: string;
+  readonly plan: ForkPlan;
+}
+
+async function planFork(
+  ports: ClientPorts,
+  source: ConversationRef,
+  at: { readonly version?: number | undefined; readonly head?: number | undefined },
+): Promise<ForkPlan> {
+  const { head: last, size } = await readConversationState(ports, source);
+  const { head = last } = at;
+  const versions = await ports.contexts.listVersions(source);
+  const wanted = at.version ?? (at.head === undefined ? size.version : undefined);
+  if (wanted !== undefined && wanted > size.version) throw noVersion(source, wanted);
+  const version =
+    wanted === START_VERSION.number
+      ? START_VERSION
+      : wanted === undefined
+        ? findVersionBefore(versions, head + 1)
+        : versions.find(({ number }) => number === wanted);
+  if (version === undefined) throw versionGone(source, wanted ?? (versions[0]?.number ?? 1) - 1);
+  if (head >= version.base && head <= last) return { source, version: version.number, head };
+  const { number, base } = version;
+  const range = base === last ? `${base} alone` : `${base}…${last}`;
+  const why = `version ${number} covers the messages up to ${base}. Choose a head at ${range}`;
+  throw fieldError('invalid_input', 'head', why, { details: { head, base, last } });
+}
+
+async function readSourceVersion({ contexts }: ClientPorts, { source, version }: ForkPlan): Promise<Version> {
+  if (version === START_VERSION.number) return START_VERSION;
+  const found = await contexts.readVersion(source, version);
+  if (found === undefined) throw versionGone(source, version);
+  return found;
+}
+
+/**
+ * Creates the first version of a fork. The version keeps the segments (message ranges and summaries) and summary labels
+ * of the original, so the model receives the same bytes. The fork does not copy why the original version was made.
+ */
+function firstVersion(version: Version, now: number): Version {
+  const { tokensAfter } = version;
+  const unmade = { strategy: 'none', archived: 0, durationMs: 0, tokensBefore: tokensAfter } as const;
+  const explained = [`forked_${version.number}`];
+  return { ...version, ...unmade, explained, reasons: [], number: 1, parent: 0, cause: 'fork', at: now };
+}
+
+/**
+ * Copies the texts that the version needs: summaries, and full texts of clipped messages.
+ * @throws version_gone if a text is missing
+ */
+async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): Promise<void> {
+  const names = new Set(shownKeys(version));
+  const missing = new Set(names);
+  let cursor = '0';
+  do {
+    const reading = ports.versions.readTexts(fork.plan.source, cursor);
+    const { summaries, byHash, next } = await readSource(ports, fork, reading);
+    const shown = new Map([...summaries].filter(([key]) => names.has(key)));
+    for (const key of shown.keys()) missing.delete(key);
+    cursor = next;
+    if (shown.size + byHash.size > 0) {
+      await copyBatch(ports, fork, { expectedHead: -1, texts: { summaries: shown, byHash } });
+    }
+  } while (cursor !== '0');
+  if (missing.size > 0) throw versionGone(fork.plan.source, version.number);
+}
+
+/**
+ * Copies the log in batches.
+ * @returns the last copied seq, which is too small if a Redis failover lost batches
+ */
+async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Promise<number> {
+  const { source, head } = fork.plan;
+  let at = copied;
+  while (at < head) {
+    const to = Math.min(head, at + BATCH_ENTRIES);
+    const entries = takeBytes(await readSource(ports, fork, ports.contexts.readLog(source, [{ from: at + 1, to }])));
+    if (entries.length === 0)
+      throw fieldError('gone', 'from', `the conversation ${source.id} was erased during the copy`);
+    const next = await copyBatch(ports, fork, { expectedHead: at, entries });
+    if (next < at) return next;
+    at = next;
+  }
+  return at;
+}
+
+/**
+ * Reads a batch from the source conversation. Each read restarts the idle TTL of the source, which must not expire
+ * during the copy.
+ */
+async function readSource<T>({ versions }: ClientPorts, { plan }: OpenFork, reading: Promise<T>): Promise<T> {
+  const [batch] = await Promise.all([reading, versions.startIdleTtl(plan.source)]);
+  return batch;
+}
+
+/**
+ * Writes a batch of log entries to the fork.
+ * @returns the last seq of the fork, which is larger if a concurrent call of the same operation has copied further
+ */
+async function copyBatch(
+  { versions }: ClientPorts,
+  { conversation, operation }: OpenFork,
+  { entries = [], ...batch }: Partial<ForkBatch> & Pick<ForkBatch, 'expectedHead'>,
+): Promise<number> {
+  const filled = { texts: NO_TEXTS, entries, ...callsOf(entries), ...batch };
+  const result = await versions.copyToFork(conversation, operation, filled);
+  checkOwned(conversation, result);
+  return result.status === 'copied' ? result.head : batch.expectedHead;
+}
+
+/** Takes the entries that fit into the byte limit of a batch, at least one. */
+function takeBytes(entries: readonly LogEntry[]): readonly LogEntry[] {
+  const start = (entries[0]?.total.bytes ?? 0) - (entries[0]?.bytes ?? 0);
+  const end = entries.findIndex(({ total }) => total.bytes - start > BATCH_BYTES);
+  return end === -1 ? entries : entries.slice(0, Math.max(1, end));
+}
+
+/**
+ * Changes of the open tool calls by these entries. `opens`: calls without a result among them. `closes`: earlier calls
+ * whose results are among them.
+ */
+function callsOf(entries: readonly LogEntry[]): { readonly opens: OpenCall[]; readonly closes: string[] } {
+  const first = entries[0]?.seq ?? 0;
+  const answered = new Set(entries.flatMap(({ message }) => message.toolCallId ?? []));
+  const made = entries.flatMap(({ message }) => message.toolCalls ?? []);
+  return {
+    opens: made
+      .filter(({ id }) => !answered.has(id))
+      .map(({ id, providerId }) => (providerId === undefined ? { id } : { id, providerId })),
+    closes: [...answered].filter((id) => seqOfCallId(id) < first),
+  };
+}
+
+function checkOwned({ id }: ConversationRef, { status }: { readonly status: string } | ForkLost): void {
+  if (status === 'gone') throw fieldError('gone', 'to', `the conversation ${id} was erased during the copy`);
+  if (status === 'superseded')
+    throw fieldError(
+      'conflict',
+      'to',
+      `another fork operation is copying to ${id}. Choose another id for the new conversation`,
+    );
+}

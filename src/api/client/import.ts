@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
+import { adoptMessages } from '../../domain/history.ts';
+import type { Message } from '../../domain/message.ts';
+import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
+import { HistoryNotes } from '../../wire/histories/notes.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import { readAppendedInSlices } from './append-input.ts';
+import type { TurnfoldClient } from './client.ts';
+import { checkMessageBytes } from './input.ts';
+
+/** Recorded messages for a conversation that does not exist yet. */
+export interface ImportInput {
+  readonly conversation: string;
+  readonly tenant: string;
+  readonly agent: string;
+  readonly messages: readonly Message[];
+}
+
+/**
+ * Limits of one append of an import. Redis serves no other client while it runs an append, which takes less than a
+ * second.
+ */
+const MAX_BATCH_MESSAGES = 500;
+const MAX_BATCH_CHARACTERS = 2_000_000;
+
+/**
+ * Creates a conversation from recorded messages. A repeated import within a day changes nothing.
+ * @throws invalid_input for a wrong message. message_too_large above 1 MiB.
+ * @throws orphan_result or duplicate_call for tool results without a call, or repeated ids
+ * @throws conflict if the conversation exists with other messages, or if another writer appends during the import
+ */
+export async function importConversation(
+  client: Pick<TurnfoldClient, 'append'>,
+  { conversation, tenant, agent, messages }: ImportInput,
+): Promise<void> {
+  await eventLoopShare.run(checkWhole(messages));
+  let expectedHead = 0;
+  for (const batch of splitBatches(messages)) {
+    const operation = nameOperation(expectedHead, batch);
+    await client
+      .append({ conversation, tenant, agent, messages: batch, expectedHead, operation })
+      .catch((error: unknown) => {
+        throw nameConflict(error, conversation, expectedHead);
+      });
+    expectedHead += batch.length;
+  }
+}
+
+/** Checks all messages before the first write, so that the import is complete or writes nothing. */
+function* checkWhole(messages: readonly Message[]): Sliced<void> {
+  if (messages.length === 0) {
+    const why = 'the conversation has no messages. Remove its line or add a message.';
+    throw fieldError('invalid_input', 'messages', why);
+  }
+  yield* forEachInSlices(messages, (message, index) => checkMessageBytes(message, `messages[${index}]`));
+  const { messages: read } = yield* readAppendedInSlices(messages, new HistoryNotes());
+  adoptMessages(read, 1);
+}
+
+/** Explains a conflict in terms of the import, because the caller did not set the expected length of the log. */
+function nameConflict(cause: unknown, conversation: string, expectedHead: number): unknown {
+  if (!isTurnfoldError(cause, 'conflict')) return cause;
+  const { details = {} } = cause;
+  const head = String(details['head']);
+  const why =
+    expectedHead === 0
+      ? `${conversation} exists already with ${head} messages. Use another id or another tenant.`
+      : `another writer appended to ${conversation} during the import. ${expectedHead} of its ${head} messages were imported.`;
+  return fieldError('conflict', 'id', why, { details, cause });
+}
+
+/**
+ * Derives the operation id from the messages. So a repeated import is the same operation, and an import of other
+ * messages is a conflict.
+ */
+function nameOperation(start: number, batch: readonly Message[]): string {
+  const hash = createHash('sha256').update(JSON.stringify(batch)).digest('hex').slice(0, 32);
+  return `import-${start}-${hash}`;
+}
+
+function* splitBatches(messages: readonly Message[]): Generator<Message[]> {
+  let batch: Message[] = [];
+  let characters = 0;
+  for (const message of messages) {
+    const size = JSON.stringify(message).length;
+    if (batch.length > 0 && (batch.length === MAX_BATCH_MESSAGES || characters + size > MAX_BATCH_CHARACTERS)) {
+      yield batch;
+      batch = [];
+      characters = 0;
+    }
+    batch.push(message);
+    characters += size;
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,116 @@
+export type { AccessKey, KeyState, Scope } from '../../domain/access-key.ts';
+export type { ToolOutput } from '../../domain/agent.ts';
+export type { Reason } from '../../domain/compaction/thresholds.ts';
+export type { Backoff, ConversationState, LeftRange, Quarantine } from '../../domain/conversation.ts';
+export type {
+  ApprovalRefusalCode,
+  ConversationEvent,
+  EventBody,
+  PassEndKind,
+  ReportedCall,
+  VersionReport,
+} from '../../domain/conversation-event.ts';
+export type { VersionChange } from '../../domain/diff.ts';
+export type { Durability } from '../../domain/durability.ts';
+export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+export type { AnswerSchema } from '../../domain/final-answer.ts';
+export type { OpenCall } from '../../domain/history.ts';
+export type { NamedConversation } from '../../domain/ids.ts';
+export type { CategorySize, Piece } from '../../domain/inspection/breakdown.ts';
+export type { Cost } from '../../domain/inspection/cost.ts';
+export type { Identifier, IdentifierFates } from '../../domain/inspection/identifiers.ts';
+export type { Category, EntryState, ThresholdName } from '../../domain/inspection/names.ts';
+export type { OutlineEntry } from '../../domain/inspection/outline.ts';
+export type {
+  CompactionReport,
+  ContextCount,
+  ReportedRange,
+  ReportedSummary,
+} from '../../domain/inspection/report.ts';
+export type { LeaveCause } from '../../domain/leaving.ts';
+export type { FixedWeight } from '../../domain/limits.ts';
+export type { LogEntry, Message, Role, ToolCall, WeighedMessage, Weight } from '../../domain/message.ts';
+export type { Encoding, ToolDescription } from '../../domain/model.ts';
+export type { PolicyInput } from '../../domain/policy.ts';
+export type { FailedTurn } from '../../domain/ports/failed-turns.ts';
+export type { ListedConversation, ListedState, WaitingTurn } from '../../domain/ports/listing-store.ts';
+export type { OpenTurn, OpenTurns } from '../../domain/ports/open-turns.ts';
+export type { TurnClaim } from '../../domain/ports/recorded-steps.ts';
+export type { NamedThreshold, PlanningPolicy, RequestFacts } from '../../domain/request-facts.ts';
+export type { SizeAnchor, SizeRecord } from '../../domain/size.ts';
+export type {
+  AnswerEnd,
+  AnswerKind,
+  CanceledTurnView,
+  CompletedTurnView,
+  FailedTurnView,
+  OnBusy,
+  OpenTurnView,
+  TurnAnswer,
+  TurnFacts,
+  TurnFailure,
+  TurnState,
+  TurnUsage,
+  TurnView,
+  Waiting,
+  WaitingCall,
+  WaitingTurnView,
+  WaitKind,
+} from '../../domain/turn.ts';
+export type { TurnContext } from '../../domain/turn-context.ts';
+export type { Segment, SeqRange, Version } from '../../domain/version.ts';
+export type { Webhook, WebhookEventName, WebhookHealth } from '../../domain/webhook.ts';
+export type { RedisTls } from '../../store/redis/address.ts';
+export type { HistoryNote } from '../../wire/histories/notes.ts';
+export type { AccessKeyInput, AccessKeys, AccessKeyView, IssuedKey } from './access-keys.ts';
+export type {
+  AgentName,
+  AgentType,
+  AnyAgents,
+  AppendFor,
+  ConversationsFor,
+  EnqueueFor,
+  TurnOf,
+  ViewFor,
+} from './agent-types.ts';
+export type { AppendInput, ForeignMessage } from './append-input.ts';
+export type { Appended } from './appends.ts';
+export type { Authentication, Grant, Refusal } from './authentication.ts';
+export type { Breakdown, BreakdownInput } from './breakdown.ts';
+export type { TurnfoldClient } from './client.ts';
+export type { ClientOptions } from './client-options.ts';
+export type { AgentSnapshot, ContextView, ConversationView, LogPart, OpenCallView } from './contexts.ts';
+export type { DryPlan, DryRunInput } from './dry-run.ts';
+export type { EventOptions, EventOrLoss } from './events.ts';
+export type { FailedInput, RedriveInput } from './failed-turns.ts';
+export type { Fork, ForkInput } from './forks.ts';
+export type { AnswerOptions, CallAnswer, ContextPoint, ConversationName, EnqueueInput } from './input.ts';
+export type { ForeignPart, InputPart, ReferencedPart, StoredPart, WebPart } from './input-parts.ts';
+export type {
+  ConversationPage,
+  ConversationsInput,
+  OpenTurnsInput,
+  UsageInput,
+  WaitingInput,
+  WaitingPage,
+} from './listings.ts';
+export { type OpenClient, openClient } from './open-client.ts';
+export type { Outline, OutlineInput } from './outline.ts';
+export type { ApprovalInput, DecisionView, ProposalView, RejectionInput } from './proposals.ts';
+export type { StreamOptions } from './stream.ts';
+export type { EnqueueAnswer } from './turn-list.ts';
+export type {
+  CallPart,
+  CallPreviewPart,
+  Part,
+  PiecePart,
+  ResultPart,
+  SteeringPart,
+  StepPart,
+  TurnPart,
+} from './turn-parts.ts';
+export type { TurnStep, TurnSteps } from './turn-steps.ts';
+export type { EnqueuedTurn, ResultOptions } from './turns.ts';
+export type { ReportInput } from './version-report.ts';
+export type { RestoreInput, RollbackInput } from './versions.ts';
+export type { AddedWebhook, WebhookInput, Webhooks, WebhookView } from './webhooks.ts';

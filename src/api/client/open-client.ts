@@ -1,0 +1,159 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import { openWakeQueue } from '../../jobs/bullmq/wake-queue.ts';
+import { createIdSource } from '../../jobs/id-source.ts';
+import { connectStore } from '../../store/connect-store.ts';
+import { isRefusal } from '../../store/redis/errors.ts';
+import { readCurrentTrace } from '../../telemetry/trace-parent.ts';
+import { loadTokenCounter } from '../../wire/tokens/token-counter.ts';
+import { type AccessKeys, createAccessKeys } from './access-keys.ts';
+import type { AnyAgents } from './agent-types.ts';
+import { createClient, type TurnfoldClient } from './client.ts';
+import { type ClientOptions, type ClientSettings, readClientOptions, readEncoding } from './client-options.ts';
+import { storePorts } from './ports.ts';
+import { reportLosses } from './report-losses.ts';
+import { shareReads } from './shared-reads.ts';
+import { createWebhooks, type Webhooks } from './webhooks.ts';
+
+/** Time limit in ms of one attempt to connect. With `failFast`, a caller gets an error within a second. */
+const OPEN_MS = 900;
+
+/** A client together with the Redis connections that it owns. */
+export interface OpenClient<Agents extends AnyAgents = AnyAgents> extends TurnfoldClient<Agents> {
+  /** Access keys of services, for operators and for servers that check bearer tokens. */
+  readonly keys: AccessKeys;
+  /** Webhooks of tenants. */
+  readonly webhooks: Webhooks;
+  /** Closes the connections. Calls in flight fail. */
+  close(): Promise<void>;
+}
+
+/**
+ * Connects a service. While Redis is away, this call and every call of the client are retried for `deadlineMs`. With
+ * `failFast` they fail within a second.
+ * @throws invalid_config for an option, invalid_input for `durability`, both with the field and before any connection
+ * @throws redis_unavailable, redis_denied, redis_full or incompatible_store if Redis cannot be used
+ */
+export async function openClient<Agents extends AnyAgents = AnyAgents>(
+  options: ClientOptions,
+): Promise<OpenClient<Agents>> {
+  const settings = readClientOptions(options);
+  const client: OpenClient = await open(settings, settings.deadlineMs);
+  return client as unknown as OpenClient<Agents>; // agent names and contexts exist only as types
+}
+
+/** Connects a client for an interactive command. The call fails within a second if Redis is unreachable. */
+export async function openClientAtOnce(options: ClientOptions): Promise<OpenClient> {
+  return await open(readClientOptions(options), 0);
+}
+
+async function open(settings: ClientSettings, openingMs: number): Promise<OpenClient> {
+  const {
+    redisUrl: url,
+    redisTls: tls,
+    prefix,
+    shards,
+    queueShards,
+    encodingOf,
+    onError,
+    deadlineMs,
+    ...durably
+  } = settings;
+  const connected = await callUntil(openingMs, () =>
+    inTime(connectStore({ url, tls, prefix, shards, failsFast: true, onError, ...durably })),
+  );
+  const { notifications, streamNotices, database, close } = connected;
+  const stopReporting = reportLosses(database, onError);
+  const store = retryStore(connected.store, deadlineMs);
+  const wakes = openWakeQueue({ url, tls, prefix, shards: queueShards, failsFast: true, onError });
+  const ids = createIdSource();
+  // A failure to add the wake job must not fail the call. The turn is stored in Redis, and the sweeper adds a new wake
+  // job within seconds. A caller that saw an error might enqueue the turn again under another id.
+  const client = createClient({
+    ...storePorts(store),
+    streams: shareReads(store),
+    notifications,
+    streamNotices,
+    wakes: { wake: (...wake) => wakes.wake(...wake).catch(onError) },
+    queues: { eraseJobs: (...erased) => callUntil(deadlineMs, () => wakes.eraseJobs(...erased)) },
+    onError,
+    counterFor: async (agent) => await loadTokenCounter(readEncoding(encodingOf(agent))),
+    currentTrace: readCurrentTrace,
+    ids,
+    now: () => Date.now(),
+  });
+  return {
+    ...client,
+    keys: createAccessKeys({ keys: store, onError, elapsedMs: () => performance.now() }),
+    webhooks: createWebhooks({ webhooks: store, ids, now: () => Date.now() }),
+    async close() {
+      stopReporting();
+      await Promise.all([wakes.close(), close()]);
+    },
+  };
+}
+
+/**
+ * Fails after `OPEN_MS` if a server accepts the connection and never answers. A connection that opens later is
+ * closed.
+ */
+async function inTime<T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> {
+  const { promise: deadline, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    reject(new TurnfoldError('redis_unavailable', `Redis did not answer within ${OPEN_MS} ms`));
+  }, OPEN_MS);
+  try {
+    return await Promise.race([opening, deadline]);
+  } catch (error) {
+    opening.then((late) => late.close()).catch(() => undefined);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** First pause between retries, in ms. After it drops a connection, Redis usually accepts a new one within 50 ms. */
+const FIRST_PAUSE_MS = 25;
+const LONGEST_PAUSE_MS = 250;
+/** Time in ms after which a call notices that Redis is silent. */
+const COMMAND_MS = 900;
+
+/**
+ * Retries a call while Redis is unreachable, for at most `deadlineMs`. The call must be idempotent. Each write of the
+ * store is idempotent, because the ids in its input identify the write (invariant I5). An attempt that is in flight at
+ * the deadline may end 0.9 s later, or still later if Redis is busy.
+ * @throws redis_unavailable after the deadline
+ * @throws any other error at once, and refusals by Redis that waiting does not cure
+ */
+async function callUntil<T>(deadlineMs: number, call: () => Promise<T>): Promise<T> {
+  let until: number | undefined;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    const startedAt = performance.now();
+    try {
+      return await call();
+    } catch (error) {
+      if (!isTurnfoldError(error, 'redis_unavailable') || isRefusal(error)) throw error;
+      const failedAt = performance.now();
+      // A call with many batches may have run for minutes before Redis became unreachable. So the deadline is measured
+      // from the start of the outage, not of the call.
+      until ??= Math.max(startedAt, failedAt - COMMAND_MS) + deadlineMs;
+      // Random jitter spreads the retries, because all calls of a service see the outage at the same time.
+      const waitMs = pauseMs * (0.5 + Math.random() / 2);
+      if (failedAt + waitMs >= until) throw error;
+      await delay(waitMs);
+    }
+  }
+}
+
+/** Wraps a store so that each of its operations is retried while Redis is unreachable. */
+export function retryStore<Store extends object>(store: Store, deadlineMs: number): Store {
+  const members = Object.entries(store).map(([name, member]: [string, unknown]) => {
+    if (!isOperation(member)) return [name, member];
+    return [name, (...input: unknown[]) => callUntil(deadlineMs, () => member(...input))];
+  });
+  return Object.fromEntries(members) as Store; // The wrapper has the same method names and types as the store.
+}
+
+function isOperation(member: unknown): member is (...input: unknown[]) => Promise<unknown> {
+  return typeof member === 'function';
+}

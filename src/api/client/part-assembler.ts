@@ -1,0 +1,209 @@
+import { callIdAt } from '../../domain/ids.ts';
+import type { LogEntry } from '../../domain/message.ts';
+import type { ModelCallKey, PieceBatch, StreamedCompaction, StreamPage } from '../../domain/ports/turn-streams.ts';
+import { DeliveredMessage, type KnownMessage } from './delivered-message.ts';
+import { isEarlierCall, LiveMessage } from './live-message.ts';
+import { type StreamPosition, writePosition } from './stream-position.ts';
+import type { TurnPart } from './turn-parts.ts';
+
+type PartBody = TurnPart extends infer Part ? (Part extends TurnPart ? Omit<Part, 'id'> : never) : never;
+
+const START: StreamPosition = { seq: 0, step: 0, version: 0 };
+const FIRST_ENTRY = '0-0';
+
+/**
+ * Computes the parts that a reader of a turn still needs from what the log and the stream hold. Each log entry completes
+ * the message that its pieces began. So at the end the reader has the messages of the log, even if pieces were lost or
+ * removed (invariant I18). Pieces of another model call than the recorded one are voided by a `restart`.
+ */
+export class PartAssembler {
+  #seq: number;
+  #step: number;
+  #version: number;
+  /** How much the reader has of the message after `#seq`. */
+  #delivered: DeliveredMessage | undefined;
+  /** The message after `#seq` according to its pieces. */
+  #live: LiveMessage | undefined;
+  #entry = FIRST_ENTRY;
+  #parts: TurnPart[] = [];
+
+  constructor({ seq, step, version, open }: StreamPosition = START) {
+    this.#seq = seq;
+    this.#step = step;
+    this.#version = version;
+    this.#delivered = open && new DeliveredMessage(undefined, open);
+  }
+
+  /** Place from which to read the next page. */
+  get place(): { readonly after: string; readonly afterSeq: number } {
+    return { after: this.#entry, afterSeq: this.#seq };
+  }
+
+  /** Position behind the last part. */
+  get id(): string {
+    const open = this.#delivered?.isEmpty === false ? this.#delivered.open : undefined;
+    return writePosition({ seq: this.#seq, step: this.#step, version: this.#version, open });
+  }
+
+  /**
+   * Returns the parts that follow from a page. The next page starts at `place`.
+   * @returns isBehind true if the next page can be read at once
+   */
+  read(page: StreamPage): { readonly parts: readonly TurnPart[]; readonly isBehind: boolean } {
+    const hasShrunk = page.head < this.#seq;
+    if (hasShrunk) this.#startAgain();
+    else this.#readPage(page);
+    return { parts: this.#take(), isBehind: hasShrunk || page.hasMoreEntries || page.hasMoreLog };
+  }
+
+  /** Returns the last parts of a settled turn. A message that never reached the log is void. */
+  end(): TurnPart[] {
+    this.#void();
+    return this.#take();
+  }
+
+  #take(): TurnPart[] {
+    const parts = this.#parts;
+    this.#parts = [];
+    return parts;
+  }
+
+  #add(part: PartBody): void {
+    this.#parts.push({ ...part, id: this.id });
+  }
+
+  #readPage({ start, entries, log, position, hasMoreEntries, hasMoreLog }: StreamPage): void {
+    this.#seq = Math.max(this.#seq, start);
+    const lastCalls = findLastCalls(entries.flatMap((entry) => ('batch' in entry ? [entry.batch] : [])));
+    const left = [...log];
+    const sealTo = (seq: number): void => {
+      for (let next = left[0]; next !== undefined && next.seq <= seq; next = left[0]) {
+        this.#addLive(false);
+        this.#seal(next);
+        left.shift();
+      }
+    };
+    for (const entry of entries) {
+      const seqBefore = 'batch' in entry ? entry.batch.seq - 1 : entry.compaction.head;
+      sealTo(seqBefore);
+      // The next page has the log entries that come before this stream entry.
+      if (seqBefore > this.#seq && hasMoreLog) return;
+      if ('batch' in entry) this.#addBatch(entry.batch, lastCalls);
+      else this.#addCompaction(entry.compaction);
+      this.#entry = entry.id;
+    }
+    this.#entry = position;
+    this.#addLive(!hasMoreEntries);
+    if (!hasMoreEntries) sealTo(Number.POSITIVE_INFINITY);
+  }
+
+  /** Adds the pieces of the latest call of the model. A reader that comes late sees none of an earlier call. */
+  #addBatch(batch: PieceBatch, lastCalls: ReadonlyMap<number, ModelCallKey>): void {
+    const last = lastCalls.get(batch.seq) ?? batch;
+    const isVoid = isEarlierCall(batch, last) || (this.#live !== undefined && isEarlierCall(batch, this.#live.key));
+    if (batch.seq !== this.#seq + 1 || isVoid) return;
+    if (this.#live === undefined || isEarlierCall(this.#live.key, batch)) this.#live = new LiveMessage(batch);
+    for (const piece of batch.pieces) this.#live.add(piece);
+  }
+
+  #addCompaction({ head: _, ...compaction }: StreamedCompaction): void {
+    if (compaction.version <= this.#version) return;
+    this.#addLive(false);
+    this.#version = compaction.version;
+    this.#add({ type: 'compaction', ...compaction });
+  }
+
+  /** @param isAll false if the stream may hold more pieces of this message */
+  #addLive(isAll: boolean): void {
+    const live = this.#live;
+    if (live === undefined || !this.#continues(live, isAll)) return;
+    this.#delivered ??= new DeliveredMessage(live.call);
+    const delivered = this.#delivered;
+    const step = this.#step + 1;
+    const reasoning = delivered.takeReasoning(live.reasoning);
+    if (reasoning !== '') this.#add({ type: 'reasoning', step, piece: reasoning });
+    const text = delivered.takeText(live);
+    if (text !== '') this.#add({ type: 'text', step, piece: text });
+    this.#addCallPreviews(delivered, live);
+  }
+
+  #addCallPreviews(delivered: DeliveredMessage, live: LiveMessage): void {
+    const step = this.#step + 1;
+    for (;;) {
+      const call = callIdAt(this.#seq + 1, delivered.open.calls - 1);
+      const piece = delivered.takeArguments(live);
+      if (piece !== '') this.#add({ type: 'tool-call-arguments', step, call, piece });
+      const next = callIdAt(this.#seq + 1, delivered.open.calls);
+      const name = delivered.takeStart(live);
+      if (name === undefined) return;
+      this.#add({ type: 'tool-call-start', step, call: next, name });
+    }
+  }
+
+  /**
+   * Answers whether the pieces continue what the reader has. Pieces of another call void it. A reader that resumed is
+   * compared by the hash in its id.
+   */
+  #continues(live: LiveMessage, isAll: boolean): boolean {
+    const delivered = this.#delivered;
+    if (delivered === undefined || delivered.call === live.call) return true;
+    const compared = delivered.call === undefined ? delivered.compare(live) : 'other';
+    if (compared === 'short' && (live.hasGap || !isAll)) return false;
+    if (compared === 'same') delivered.call = live.call;
+    else this.#void();
+    return true;
+  }
+
+  /** Completes a message from its log entry. */
+  #seal({ seq, message, turn = '' }: LogEntry): void {
+    const { role, content, toolCalls: calls = [], toolCallId: call = '', isError = false } = message;
+    const known = { text: content, calls };
+    if (role !== 'assistant' || this.#delivered?.compare(known) !== 'same') this.#void();
+    if (role === 'assistant') this.#completeMessage(known, calls);
+    this.#seq = seq;
+    this.#delivered = undefined;
+    this.#live = undefined;
+    if (role === 'assistant') this.#step += 1;
+    if (role === 'tool') this.#add({ type: 'tool-result', step: this.#step, call, content, isError });
+    if (role === 'user') this.#add({ type: 'steering', step: this.#step, turn, seq, content });
+  }
+
+  #completeMessage(known: KnownMessage, calls: NonNullable<LogEntry['message']['toolCalls']>): void {
+    this.#delivered ??= new DeliveredMessage(undefined);
+    const delivered = this.#delivered;
+    const step = this.#step + 1;
+    const text = delivered.takeText(known);
+    if (text !== '') this.#add({ type: 'text', step, piece: text });
+    for (let at = delivered.takeComplete(known); at !== undefined; at = delivered.takeComplete(known)) {
+      const { id: call = '', name = '', arguments: written = '' } = calls[at] ?? {};
+      this.#add({ type: 'tool-call', step, call, name, arguments: written });
+    }
+  }
+
+  /** Takes back what the reader has of the open message. */
+  #void(): void {
+    const hadParts = this.#delivered?.isEmpty === false;
+    this.#delivered = undefined;
+    if (hadParts) this.#add({ type: 'restart', step: this.#step + 1 });
+  }
+
+  /** A failover lost log entries that the reader has. */
+  #startAgain(): void {
+    this.#seq = 0;
+    this.#step = 0;
+    this.#entry = FIRST_ENTRY;
+    this.#delivered = undefined;
+    this.#live = undefined;
+    this.#add({ type: 'restart', step: 1 });
+  }
+}
+
+/** Returns the latest model call for each message. */
+function findLastCalls(batches: readonly PieceBatch[]): Map<number, ModelCallKey> {
+  const last = new Map<number, ModelCallKey>();
+  for (const batch of batches) {
+    const known = last.get(batch.seq);
+    if (known === undefined || isEarlierCall(known, batch)) last.set(batch.seq, batch);
+  }
+  return last;
+}

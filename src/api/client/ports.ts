@@ -1,0 +1,71 @@
+import type { TraceParent } from '../../domain/ids.ts';
+import type { IdSource } from '../../domain/ports/clock.ts';
+import type { ContextStore } from '../../domain/ports/context-store.ts';
+import type { EventStore } from '../../domain/ports/event-store.ts';
+import type { ListingStore } from '../../domain/ports/listing-store.ts';
+import type { PassIntake } from '../../domain/ports/pass-store.ts';
+import type { ProposalStore } from '../../domain/ports/proposal-store.ts';
+import type { WakeQueue } from '../../domain/ports/queue.ts';
+import type { StepReader } from '../../domain/ports/recorded-steps.ts';
+import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import type { TurnIntake } from '../../domain/ports/turn-store.ts';
+import type { StreamNotices, StreamReader } from '../../domain/ports/turn-streams.ts';
+import type { VersionStore } from '../../domain/ports/version-store.ts';
+
+type Store = TurnIntake &
+  StepReader &
+  StreamReader &
+  ContextStore &
+  PassIntake &
+  VersionStore &
+  ProposalStore &
+  EventStore &
+  ListingStore;
+
+/** Stores that the client needs, one per noun such as turns or versions. A test can replace a single one. */
+export interface ClientStores {
+  readonly turns: TurnIntake & StepReader;
+  readonly streams: StreamReader;
+  readonly contexts: ContextStore;
+  readonly passes: PassIntake;
+  readonly versions: VersionStore;
+  readonly proposals: ProposalStore;
+  readonly events: EventStore;
+  readonly listings: ListingStore;
+}
+
+export function storePorts(store: Store): ClientStores {
+  return {
+    turns: store,
+    streams: store,
+    contexts: store,
+    passes: store,
+    versions: store,
+    proposals: store,
+    events: store,
+    listings: store,
+  };
+}
+
+export interface ClientPorts extends ClientStores {
+  /** Adds a wake job for a worker. Never rejects: if the job is lost, the turn only starts later. */
+  readonly wakes: Pick<WakeQueue, 'wake'>;
+  /** Removes what the queues hold of an erased conversation. */
+  readonly queues: Pick<WakeQueue, 'eraseJobs'>;
+  readonly notifications: EventNotifications;
+  readonly streamNotices: StreamNotices;
+  /** Creates the token counter for an agent's model. */
+  readonly counterFor: (agent: string) => Promise<TokenCounter>;
+  /** Receives failures that must not fail the client's call, such as a lost wake job. */
+  readonly onError: (error: unknown) => void;
+  /** Returns the trace id and span id of the caller's active span, if any. */
+  readonly currentTrace: () => TraceParent | undefined;
+  readonly ids: IdSource;
+  readonly now: () => number;
+}
+
+/** Notifications of a conversation's events. A notification may be lost, so waiting callers also poll. */
+export interface EventNotifications {
+  /** Resolves at the next notification, after `ms`, or when the signal aborts. */
+  wait(conversation: { readonly tenant: string; readonly id: string }, ms: number, signal?: AbortSignal): Promise<void>;
+}

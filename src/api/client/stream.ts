@@ -1,0 +1,157 @@
+import { findWriteRefusal } from '../../domain/errors.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
+import { parseInput } from '../../domain/parse.ts';
+import type { StreamPage } from '../../domain/ports/turn-streams.ts';
+import { isAnswerKind, isSettled, type TurnView } from '../../domain/turn.ts';
+import { cancelable } from './cancelable.ts';
+import { noTurn } from './client-errors.ts';
+import { followSchema } from './follow-options.ts';
+import { type ConversationName, readConversationName, readTurnId } from './input.ts';
+import { PartAssembler } from './part-assembler.ts';
+import type { ClientPorts } from './ports.ts';
+import { positionSchema } from './stream-position.ts';
+import type { TurnPart } from './turn-parts.ts';
+import { POLL_MS } from './turns.ts';
+
+export interface StreamOptions {
+  /** Id of the last part that the caller handled. Absent: the stream starts with the first part of the turn. */
+  readonly after?: string;
+  /** How long to follow the turn, in ms. Absent: until the turn settles. */
+  readonly waitMs?: number;
+  /** When this signal aborts, the stream throws the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+const streamSchema = followSchema.extend({ after: positionSchema.optional() });
+
+/**
+ * Streams a turn from its start or from the part after `after`, however late the caller comes. Redis is read at each
+ * notice and once a second. Each read returns what the caller lacks, so a slow caller costs no memory beyond one answer.
+ * @throws invalid_input, not_found, redis_unavailable, the signal's reason
+ */
+export function streamTurn(
+  ports: ClientPorts,
+  name: ConversationName,
+  turn: string,
+  options: StreamOptions = {},
+): AsyncGenerator<TurnPart, void, void> {
+  return cancelable((left) => followParts(ports, { name, turn, options }, left));
+}
+
+interface Followed {
+  readonly name: ConversationName;
+  readonly turn: string;
+  readonly options: StreamOptions;
+}
+
+async function* followParts(
+  ports: ClientPorts,
+  { name, turn: id, options }: Followed,
+  left: AbortSignal,
+): AsyncGenerator<TurnPart, void, void> {
+  const conversation = readConversationName(name);
+  const turn = readTurnId(id);
+  const { after, waitMs = Number.POSITIVE_INFINITY, signal } = parseInput(streamSchema, options);
+  const ended = signal === undefined ? left : AbortSignal.any([signal, left]);
+  const assembler = new PartAssembler(after);
+  const until = ports.now() + waitMs;
+  let reportedWait: number | undefined;
+  let reportedBlock: StreamPage['behind'];
+  signal?.throwIfAborted();
+  const news = new News(ended);
+  const stop = ports.streamNotices.listen(conversation, turn, news.announce);
+  try {
+    await askForPieces(ports, conversation, turn);
+    for (;;) {
+      news.clear();
+      const page = await ports.streams.readStream({ conversation, turn, ...assembler.place });
+      if (page === undefined) throw noTurn(conversation, turn);
+      const { parts, isBehind } = assembler.read(page);
+      for (const part of parts) {
+        signal?.throwIfAborted();
+        yield part;
+      }
+      signal?.throwIfAborted();
+      if (left.aborted) return;
+      if (isBehind) continue;
+      const { behind } = page;
+      if (behind !== undefined && (behind.turn !== reportedBlock?.turn || behind.since !== reportedBlock.since)) {
+        reportedBlock = behind;
+        yield* describeBlock(ports, conversation, behind.turn, assembler.id);
+      }
+      const leftMs = until - ports.now();
+      if (isSettled(page.state)) yield* assembler.end();
+      if (isSettled(page.state) || leftMs <= 0) {
+        yield { type: 'end', id: assembler.id, view: await readView(ports, conversation, turn) };
+        return;
+      }
+      if (page.waitingSince !== undefined && page.waitingSince !== reportedWait) {
+        reportedWait = page.waitingSince;
+        const { waiting } = await readView(ports, conversation, turn);
+        if (waiting !== undefined) yield { type: 'wait', id: assembler.id, waiting };
+        continue;
+      }
+      await news.wait(Math.min(leftMs, POLL_MS));
+    }
+  } finally {
+    stop();
+  }
+}
+
+/** Pieces are a convenience: on a full Redis, a turn is followed by its log. */
+async function askForPieces(ports: ClientPorts, conversation: ConversationRef, turn: string): Promise<void> {
+  try {
+    await ports.streams.followTurn(conversation, turn);
+  } catch (error) {
+    if (findWriteRefusal(error) === undefined) throw error;
+  }
+}
+
+/** Yields the wait of the turn that blocks a queued one, if that wait needs answers from outside. */
+async function* describeBlock(
+  { turns }: ClientPorts,
+  conversation: ConversationRef,
+  turn: string,
+  id: string,
+): AsyncGenerator<TurnPart, void, void> {
+  const { waiting } = (await turns.readTurn(conversation, turn)) ?? {};
+  if (waiting !== undefined && isAnswerKind(waiting.for)) yield { type: 'behind', id, turn, waiting };
+}
+
+async function readView({ turns }: ClientPorts, conversation: ConversationRef, turn: string): Promise<TurnView> {
+  const view = await turns.readTurn(conversation, turn);
+  if (view === undefined) throw noTurn(conversation, turn);
+  return view;
+}
+
+/** Remembers that something happened, until the reader looks again. So no notice is lost between a read and a wait. */
+class News {
+  readonly #ended: AbortSignal;
+  #isNew = false;
+  #wake: () => void = () => undefined;
+
+  constructor(ended: AbortSignal) {
+    this.#ended = ended;
+  }
+
+  readonly announce = (): void => {
+    this.#isNew = true;
+    this.#wake();
+  };
+
+  clear(): void {
+    this.#isNew = false;
+  }
+
+  /** Resolves at the next announcement since `clear`, after `ms`, or when the stream ends. */
+  async wait(ms: number): Promise<void> {
+    if (this.#isNew || this.#ended.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    const timer = setTimeout(resolve, ms);
+    this.#ended.addEventListener('abort', this.#wake);
+    await promise;
+    this.#ended.removeEventListener('abort', this.#wake);
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto';
+import { fieldError } from '../../domain/errors.ts';
+import { idSchema } from '../../domain/ids.ts';
+import { parseInput } from '../../domain/parse.ts';
+import type { IdSource } from '../../domain/ports/clock.ts';
+import type { WebhookStatus, WebhookStore } from '../../domain/ports/webhook-store.ts';
+import {
+  WEBHOOK_LIMITS,
+  type Webhook,
+  type WebhookEventName,
+  type WebhookHealth,
+  webhookInputSchema,
+} from '../../domain/webhook.ts';
+
+/** Webhook to add. */
+export interface WebhookInput {
+  /** Tenant whose events are sent. */
+  readonly tenant: string;
+  /** Address that receives the events, https unless the workers allow private addresses. */
+  readonly url: string;
+  /** Events to send (default: all). */
+  readonly events?: readonly WebhookEventName[] | undefined;
+  /** Agent whose conversations are sent (default: all agents). */
+  readonly agent?: string | undefined;
+}
+
+/** A webhook with its health, as it is listed. */
+export interface WebhookView extends Webhook, WebhookHealth {
+  /** `failing`: requests fail and are repeated. `set_aside`: nothing is sent until an operator calls `retry`. */
+  readonly state: 'active' | 'failing' | 'set_aside';
+}
+
+/** A webhook with the secret that signs its requests. */
+export interface AddedWebhook {
+  /** The webhook, as `list` shows it. */
+  readonly webhook: WebhookView;
+  /** Secret of Standard Webhooks, for the receiver. It is not shown again. */
+  readonly secret: string;
+}
+
+/** Manages the webhooks of tenants. */
+export interface Webhooks {
+  /** Adds a webhook. It receives the events that are written from now on. */
+  add(input: WebhookInput): Promise<AddedWebhook>;
+  /** Lists webhooks, without secrets. */
+  list(input?: { readonly tenant?: string | undefined }): Promise<WebhookView[]>;
+  /** Removes a webhook with its unsent events. */
+  remove(id: string): Promise<void>;
+  /** Sends events again to a webhook that was set aside. Begins with the first unsent event, within about a minute. */
+  retry(id: string): Promise<WebhookView>;
+}
+
+interface WebhookPorts {
+  readonly webhooks: WebhookStore;
+  readonly ids: IdSource;
+  readonly now: () => number;
+}
+
+export function createWebhooks(ports: WebhookPorts): Webhooks {
+  return {
+    add: (input) => addWebhook(ports, input),
+    list: (input) => listWebhooks(ports, input),
+    remove: async (name) => {
+      const id = parseInput(idSchema, name, 'id');
+      if (!(await ports.webhooks.removeWebhook(id))) throw noWebhook(id);
+    },
+    retry: async (name) => {
+      const id = parseInput(idSchema, name, 'id');
+      await ports.webhooks.clearFailures(id);
+      const found = (await ports.webhooks.listWebhooks()).find(({ webhook }) => webhook.id === id);
+      if (found === undefined) throw noWebhook(id);
+      return viewWebhook(found);
+    },
+  };
+}
+
+async function addWebhook(ports: WebhookPorts, input: WebhookInput): Promise<AddedWebhook> {
+  const read = parseInput(webhookInputSchema, input);
+  const url = readUrl(read.url);
+  const { tenant } = read;
+  if ((await listWebhooks(ports, { tenant })).length >= WEBHOOK_LIMITS.perTenant) {
+    const why = `has ${WEBHOOK_LIMITS.perTenant} webhooks already, which is the limit. Remove one.`;
+    throw fieldError('invalid_input', 'tenant', why);
+  }
+  const secret = `whsec_${randomBytes(32).toString('base64')}`;
+  const webhook = { ...read, url, id: ports.ids.next(), createdAt: ports.now() };
+  await ports.webhooks.addWebhook({ ...webhook, secret });
+  return { webhook: viewWebhook({ webhook: { ...webhook, secret }, health: {} }), secret };
+}
+
+/** Workers check the address itself at each request, because a name may lead elsewhere later. */
+function readUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw fieldError('invalid_input', 'url', 'must be an https address, such as https://example.com/turnfold');
+  }
+  if (url.username || url.password) {
+    throw fieldError('invalid_input', 'url', 'must not contain a user or password. Receivers check the signature.');
+  }
+  url.hash = '';
+  return url.href;
+}
+
+async function listWebhooks(
+  { webhooks }: WebhookPorts,
+  { tenant }: { readonly tenant?: string | undefined } = {},
+): Promise<WebhookView[]> {
+  const only = parseInput(idSchema.optional(), tenant, 'tenant');
+  const found = await webhooks.listWebhooks();
+  return found
+    .map(viewWebhook)
+    .filter((webhook) => only === undefined || webhook.tenant === only)
+    .toSorted((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+/** Leaves the secret out. */
+function viewWebhook({ webhook: { secret: _, ...webhook }, health }: WebhookStatus): WebhookView {
+  const { deadAt, failingSince } = health;
+  const state = deadAt !== undefined ? 'set_aside' : failingSince !== undefined ? 'failing' : 'active';
+  return { ...webhook, ...health, state };
+}
+
+function noWebhook(id: string) {
+  return fieldError('not_found', 'id', `no webhook ${id}`);
+}

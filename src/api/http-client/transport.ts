@@ -1,0 +1,228 @@
+import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import type { HttpClientSettings } from './client-options.ts';
+import { isPassing, readProblem } from './problem-error.ts';
+import { Retries } from './retries.ts';
+
+type QueryValue = string | number | boolean | undefined;
+
+/** Id under which a write can be repeated. */
+export interface RepeatableWrite {
+  readonly field: 'turn' | 'operation' | 'conversation';
+  readonly id: string;
+}
+
+export interface HttpCall {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Segments of the path after `/v1`. */
+  readonly path: readonly string[];
+  readonly query?: Readonly<Record<string, QueryValue>>;
+  /** JSON text. */
+  readonly body?: string;
+  /** Tenant that the caller named. The server refuses the call if the key belongs to another one. */
+  readonly tenant: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Time that the server is asked to wait before it answers, in ms (0). */
+  readonly waitMs?: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly write?: RepeatableWrite;
+}
+
+export interface HttpAnswer<Body> {
+  readonly body: Body;
+  /** Tenant of the key. */
+  readonly tenant: string;
+  readonly headers: Headers;
+}
+
+/** Beginning of the reason with which this client ends a request that takes too long. */
+const LATE = 'no whole answer';
+const TENANT_HEADER = 'turnfold-tenant';
+
+/** An attempt after which the same call may succeed. */
+export class PassingFailure extends Error {
+  readonly error: TurnfoldError;
+  /** Time that the server asked to wait, in ms. */
+  readonly pauseMs: number | undefined;
+
+  constructor(error: TurnfoldError, pauseMs?: number) {
+    super(error.message);
+    this.error = error;
+    this.pauseMs = pauseMs;
+  }
+}
+
+/** ms after which a connection that ends shows that a server was there. Something between it and us cut the connection. */
+export const LASTING_MS = 1_000;
+
+/**
+ * A request that waited for a result was cut before its answer, e.g. by a proxy that ends quiet connections. It is no outage.
+ */
+export class CutWait extends Error {
+  readonly lastedMs: number;
+
+  constructor(lastedMs: number, cause: unknown) {
+    super('the connection was cut before the answer', { cause });
+    this.lastedMs = lastedMs;
+  }
+}
+
+/** Sends requests to one server. Owns the requests in flight, which `close` ends. */
+export class Transport {
+  readonly #settings: HttpClientSettings;
+  readonly #closing = new AbortController();
+
+  constructor(settings: HttpClientSettings) {
+    this.#settings = settings;
+  }
+
+  /**
+   * Sends a call until it succeeds, for `deadlineMs` after its first failure. Every call is idempotent: a write is sent
+   * with the same id each time.
+   * @throws the error of the server, server_unavailable or redis_unavailable after the deadline, the signal's reason
+   * @throws CutWait if the call waits, and was cut while it waited
+   */
+  async send<Body>(call: HttpCall): Promise<HttpAnswer<Body>> {
+    const retries = this.newRetries();
+    for (;;) {
+      const startedAt = performance.now();
+      try {
+        return await this.#attempt<Body>(call);
+      } catch (failure) {
+        call.signal?.throwIfAborted();
+        if (!(failure instanceof PassingFailure)) throw failure;
+        const lastedMs = performance.now() - startedAt;
+        if (lastedMs >= LASTING_MS && wasCut(call, failure)) throw new CutWait(lastedMs, failure);
+        if (!(await retries.wait(failure.pauseMs, this.#ended(call.signal))))
+          throw nameWrite(failure.error, call.write);
+      }
+    }
+  }
+
+  /** Time without a byte after which a stream counts as cut, in ms. */
+  get silentMs(): number {
+    return this.#settings.silentMs;
+  }
+
+  newRetries(): Retries {
+    return new Retries(this.#settings.deadlineMs);
+  }
+
+  async #attempt<Body>(call: HttpCall): Promise<HttpAnswer<Body>> {
+    const late = new AbortController();
+    const limitMs = this.#settings.answerMs + (call.waitMs ?? 0);
+    const timer = setTimeout(() => late.abort(new Error(`${LATE} within ${limitMs} ms`)), limitMs);
+    try {
+      const response = await this.open(call, late.signal);
+      const body = JSON.parse(await response.text()) as Body;
+      return { body, tenant: response.headers.get(TENANT_HEADER) ?? '', headers: response.headers };
+    } catch (error) {
+      throw toFailure(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /**
+   * Sends one request.
+   * @param cut ends the request and the body of its answer
+   * @throws PassingFailure, or the error of the server
+   */
+  async open(call: HttpCall, cut: AbortSignal): Promise<Response> {
+    this.#checkOpen();
+    const { url, key, fetch: send } = this.#settings;
+    const { method, path, query = {}, body, tenant, headers } = call;
+    const target = new URL(`${url}/v1/${path.map(encodeURIComponent).join('/')}`);
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) target.searchParams.set(name, String(value));
+    }
+    let response: Response;
+    try {
+      response = await send(target.href, {
+        method,
+        headers: {
+          ...(key !== undefined && { authorization: `Bearer ${key}` }),
+          ...(tenant !== undefined && { [TENANT_HEADER]: tenant }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body }),
+        // A redirect would turn a POST into a GET.
+        redirect: 'error',
+        signal: AbortSignal.any([cut, this.#ended(call.signal)]),
+      });
+    } catch (error) {
+      throw toFailure(error);
+    }
+    if (response.ok && isFromTurnfold(response)) return response;
+    throw await this.#refusalOf(response);
+  }
+
+  /** Ends all requests. Calls in flight fail. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async #refusalOf(response: Response): Promise<unknown> {
+    const { status } = response;
+    const text = await response.text().catch((error: unknown) => error);
+    if (typeof text !== 'string') return toFailure(text);
+    const error = readProblem(status, parseJson(text));
+    if (!isPassing(status, error)) return error;
+    const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+    return new PassingFailure(error, Number.isFinite(seconds) ? seconds * 1_000 : undefined);
+  }
+
+  #ended(signal: AbortSignal | undefined): AbortSignal {
+    return signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
+  }
+
+  #checkOpen(): void {
+    if (this.#closing.signal.aborted) throw new TurnfoldError('server_unavailable', 'the client is closed');
+  }
+}
+
+/** True if a request that waits lost its connection, or a gateway answered for the server. */
+function wasCut({ waitMs = 0 }: HttpCall, { error }: PassingFailure): boolean {
+  return waitMs > 0 && error.code === 'server_unavailable' && !isUnconnected(error);
+}
+
+/** True if the request reached no server, or if this client ended it. */
+function isUnconnected({ cause }: TurnfoldError): boolean {
+  if (!(cause instanceof Error)) return false;
+  const { cause: inner, message } = cause;
+  const code = inner instanceof Error && 'code' in inner ? inner.code : undefined;
+  return code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT' || message.startsWith(LATE);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isFromTurnfold({ headers }: Response): boolean {
+  return /^(?:application\/json|text\/event-stream)\b/.test(headers.get('content-type') ?? '');
+}
+
+/** Converts a failure of the network. The reason is nested, because `fetch` reports only that it failed. */
+export function toFailure(error: unknown): unknown {
+  if (error instanceof PassingFailure || isTurnfoldError(error)) return error;
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const why = cause instanceof Error ? cause.message || cause.name : String(cause);
+  return new PassingFailure(
+    new TurnfoldError('server_unavailable', `the server does not answer: ${why}`, { cause: error }),
+  );
+}
+
+/** Adds the id under which a write can be repeated, because the server may have written before it became silent. */
+export function nameWrite(error: TurnfoldError, write: RepeatableWrite | undefined): TurnfoldError {
+  if (write === undefined || error.details?.[write.field] !== undefined) return error;
+  const { field, id } = write;
+  const again = `the write of ${field} ${id} may have succeeded. To retry safely, repeat the call with this ${field}`;
+  return new TurnfoldError(error.code, `${error.message}. ${again}`, {
+    details: { ...error.details, [field]: id },
+    cause: error,
+  });
+}

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { boundedList } from '../../../domain/bounded-schemas.ts';
+import { fieldError } from '../../../domain/errors.ts';
+import { idSchema } from '../../../domain/ids.ts';
+import { parseInput } from '../../../domain/parse.ts';
+import { joinTexts } from '../../../domain/parts.ts';
+import type { CallAnswer } from '../../client/index.ts';
+import { readCallName } from '../front-end/call-names.ts';
+import type { AgUiMessage } from './events.ts';
+import { callOf, turnOf } from './message-names.ts';
+
+const contentSchema = z.union([z.string(), boundedList(z.looseObject({ type: z.string() }), 1_000)]);
+const messageSchema = z.looseObject({ id: z.string(), role: z.string() });
+const resumeSchema = z.looseObject({
+  interruptId: z.string(),
+  status: z.enum(['resolved', 'cancelled']),
+  payload: z.unknown().optional(),
+});
+/** Nothing else is known. An edit of the arguments that was left out would run a call that the person did not approve. */
+const decisionSchema = z.strictObject({
+  approved: z.boolean(),
+  why: z.string().optional(),
+  reason: z.string().optional(),
+});
+/** Legacy form of a resume, which names no interrupt. */
+const commandSchema = z.looseObject({ command: z.looseObject({ resume: z.unknown() }) });
+
+export const runInputSchema = z
+  .looseObject({
+    threadId: idSchema,
+    runId: idSchema,
+    messages: boundedList(messageSchema, 10_000),
+    resume: boundedList(resumeSchema, 1_000).optional(),
+    forwardedProps: z.unknown().optional(),
+  })
+  .meta({
+    id: 'RunAgentInput',
+    examples: [
+      { threadId: 'support-42', runId: 'r1', messages: [{ id: 'm1', role: 'user', content: 'Where is my parcel?' }] },
+    ],
+  });
+
+type RunInput = z.output<typeof runInputSchema>;
+
+/** A request to run: to begin a turn, to answer the calls that a turn waits for, or both. */
+export interface RunRequest {
+  readonly threadId: string;
+  readonly runId: string;
+  /** Messages of the front-end, without those of this very run. */
+  readonly messages: readonly AgUiMessage[];
+  /** True if the front-end has messages of this very run, which `messages` leaves out. */
+  readonly isRepeated: boolean;
+  /** Decisions on the interrupts of a turn. */
+  readonly resume?: Resume;
+}
+
+export interface Resume {
+  readonly turn: string;
+  /** Decisions by call. */
+  readonly answers: Readonly<Record<string, CallAnswer>>;
+}
+
+/** @throws invalid_input with the field */
+export function readRunRequest(body: unknown): RunRequest {
+  const input = parseInput(runInputSchema, body);
+  const { threadId, runId, resume = [], forwardedProps } = input;
+  if (resume.length === 0 && commandSchema.safeParse(forwardedProps).data?.command.resume !== undefined) {
+    const why = 'it names no interrupt. Send `resume` with the id of each interrupt';
+    throw fieldError('invalid_input', 'forwardedProps.command.resume', why);
+  }
+  // A front-end that repeats a run may have parts of its answer already. The run begins again without these.
+  const messages = input.messages.filter(({ id }) => turnOf(id) !== runId);
+  const isRepeated = messages.length < input.messages.length;
+  if (resume.length > 0) return { threadId, runId, messages, isRepeated: false, resume: readResume(resume) };
+  const last = messages.at(-1);
+  const isComplete = last?.role === 'tool' || (last?.role === 'user' && readText(last, messages.length - 1) !== '');
+  if (isComplete) return { threadId, runId, messages, isRepeated };
+  const expected = 'expected a user message or tool messages at the end, or `resume`';
+  throw fieldError('invalid_input', 'messages', expected);
+}
+
+function readResume(resume: NonNullable<RunInput['resume']>): Resume {
+  const turn = readTurnName(resume[0]?.interruptId ?? '', 'resume[0].interruptId');
+  const answers = new Map<string, CallAnswer>();
+  for (const [index, { interruptId, status, payload }] of resume.entries()) {
+    const at = `resume[${index}]`;
+    const { id, hash } = readCallName(callOf(interruptId));
+    if (turnOf(interruptId) !== turn) {
+      const why = 'it belongs to another turn than resume[0]. Resume the interrupts of one run at a time';
+      throw fieldError('invalid_input', `${at}.interruptId`, why);
+    }
+    if (answers.has(id)) throw fieldError('invalid_input', `${at}.interruptId`, 'an entry before has the same call');
+    answers.set(id, { ...readDecision(status, payload, `${at}.payload`), hash });
+  }
+  return { turn, answers: Object.fromEntries(answers) };
+}
+
+function readDecision(status: 'resolved' | 'cancelled', payload: unknown, at: string): CallAnswer {
+  if (status === 'cancelled') {
+    if (payload === undefined || payload === null) return { approved: false, why: 'cancelled' };
+    throw fieldError('invalid_input', at, 'a cancelled interrupt has no payload. Send the status `resolved` with it');
+  }
+  if (typeof payload === 'boolean') return { approved: payload };
+  const { approved, reason, why = reason } = parseInput(decisionSchema, payload, at);
+  return why === undefined ? { approved } : { approved, why };
+}
+
+/** Reads the turn that an id of a message or an interrupt names. */
+export function readTurnName(id: string, at: string): string {
+  return parseInput(idSchema, turnOf(id), at);
+}
+
+export function readText(message: AgUiMessage, index: number): string {
+  const content = parseInput(contentSchema, message['content'], `messages[${index}].content`);
+  if (typeof content === 'string') return content;
+  const texts = content.map((part) => {
+    if (part.type === 'text' && typeof part['text'] === 'string') return part['text'];
+    throw fieldError('invalid_input', `messages[${index}].content`, `expected text, and got "${part.type}"`);
+  });
+  return joinTexts(texts);
+}

@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { isTurnfoldError } from '../../../domain/errors.ts';
+import { idSchema } from '../../../domain/ids.ts';
+import type { WaitingCall } from '../../../domain/turn.ts';
+import type { CallAnswer } from '../../client/index.ts';
+import { checkMessageBytes } from '../../client/input.ts';
+import { checkShownCall, readJson } from '../front-end/call-names.ts';
+import type { AgUiMessage } from './events.ts';
+import { turnOf } from './message-names.ts';
+import { readText } from './run-input.ts';
+
+/** The results that a run brings, for the turn that made their calls. */
+export interface Results {
+  readonly caller: string;
+  /** Ids of the calls, in the order of their tool messages. */
+  readonly calls: readonly string[];
+}
+
+/** Finds the tool messages behind the last message with calls, if the messages end with one. */
+export function findResults(messages: readonly AgUiMessage[]): Results | undefined {
+  if (messages.at(-1)?.role !== 'tool') return undefined;
+  const first = messages.findLastIndex(({ role }) => role !== 'tool') + 1;
+  const caller = messages.findLast((message) => message.role === 'assistant' && Array.isArray(message['toolCalls']));
+  return { caller: caller?.id ?? '', calls: messages.slice(first).map(({ toolCallId }) => String(toolCallId)) };
+}
+
+/**
+ * Finds the results that the front-end has and the answer to them it has not: its tool messages behind the last message of
+ * an agent.
+ */
+export function findShownResults(
+  messages: readonly AgUiMessage[],
+): { readonly turn: string; readonly calls: ReadonlySet<string> } | undefined {
+  const at = messages.findLastIndex(({ role }) => role !== 'user' && role !== 'tool');
+  const turn = idSchema.safeParse(turnOf(messages[at]?.id ?? '')).data;
+  const results = messages.slice(at + 1).filter(({ role }) => role === 'tool');
+  if (turn === undefined || results.length === 0) return undefined;
+  return { turn, calls: new Set(results.map(({ toolCallId }) => String(toolCallId))) };
+}
+
+/** Reads the result of a call, wherever its tool message stands. */
+export function readResult(messages: readonly AgUiMessage[], call: string): CallAnswer | undefined {
+  const index = messages.findLastIndex(({ role, toolCallId }) => role === 'tool' && toolCallId === call);
+  const message = messages[index];
+  if (message === undefined) return undefined;
+  const isError = typeof message['error'] === 'string';
+  return { content: readText(message, index), ...(isError && { isError }) };
+}
+
+/** Reads the results of open calls. Undefined if the messages lack one of them. */
+export function readAllResults(
+  messages: readonly AgUiMessage[],
+  calls: readonly WaitingCall[],
+): Record<string, CallAnswer> | undefined {
+  const open = calls.filter(({ decision }) => decision === undefined);
+  const answers: Record<string, CallAnswer> = {};
+  for (const call of open) {
+    const answer = readResult(messages, call.id);
+    if (answer === undefined) return undefined;
+    answers[call.id] = nameResult(messages, call, answer);
+  }
+  return open.length === 0 ? undefined : answers;
+}
+
+const shownCallSchema = z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) });
+
+/**
+ * A tool message has only the id of its call. The message that made the call tells which call the front-end shows.
+ * @throws conflict if the front-end shows another call
+ */
+export function nameResult(messages: readonly AgUiMessage[], call: WaitingCall, answer: CallAnswer): CallAnswer {
+  const made = messages.flatMap(({ toolCalls }) => (Array.isArray(toolCalls) ? (toolCalls as unknown[]) : []));
+  const shown = made.map((one) => shownCallSchema.safeParse(one).data).findLast((one) => one?.id === call.id);
+  if (shown === undefined) return answer;
+  const { name, arguments: written } = shown.function;
+  return { ...answer, hash: checkShownCall(call, { name, input: readJson(written) }, 'messages') };
+}
+
+/** Texts of the user, oldest first. */
+export interface UserTexts {
+  /** The texts behind the first message of a turn. */
+  readonly texts: readonly string[];
+  /** Index of the first text behind the last answer. Texts before it are not new. */
+  readonly firstNew: number;
+  /** True if the front-end has messages of the turn, so that the texts are younger than its input. */
+  readonly isBehindTurn: boolean;
+}
+
+/**
+ * Reads the texts of the user behind the first message of a turn. If the front-end has none of these, or without a turn, the
+ * texts are those behind the last answer.
+ */
+export function readUserTexts(messages: readonly AgUiMessage[], turn?: string): UserTexts {
+  const isOfTurn = ({ id }: AgUiMessage): boolean => turn !== undefined && turnOf(id) === turn;
+  const start = messages.findIndex(isOfTurn);
+  const answer = messages.findLastIndex((one) => isOfTurn(one) || (one.role !== 'user' && one.role !== 'tool'));
+  const texts = messages.flatMap((message, index) => {
+    if (message.role !== 'user' || index <= (start === -1 ? answer : start)) return [];
+    const text = readUserText(messages, index);
+    return text === '' ? [] : [{ text, index }];
+  });
+  const before = texts.filter(({ index }) => index < answer);
+  return { texts: texts.map(({ text }) => text), firstNew: before.length, isBehindTurn: start !== -1 };
+}
+
+/** A message that a run cannot take was refused when it was the last one. It does not block the next one. */
+function readUserText(messages: readonly AgUiMessage[], index: number): string {
+  const message = messages[index] as AgUiMessage;
+  const isLast = messages.findLastIndex(({ role }) => role === 'user') === index;
+  try {
+    const text = readText(message, index);
+    if (!isLast) checkMessageBytes({ role: 'user', content: text }, 'messages');
+    return text;
+  } catch (error) {
+    if (isLast || !isTurnfoldError(error)) throw error;
+    return '';
+  }
+}

@@ -1,0 +1,168 @@
+import type { Context, Hono } from 'hono';
+import { idSchema } from '../../../domain/ids.ts';
+import { parseInput } from '../../../domain/parse.ts';
+import { isAnswerKind } from '../../../domain/turn.ts';
+import type { AccessOptions } from '../access.ts';
+import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
+import { readOpenTurns } from '../front-end/reads.ts';
+import {
+  guardApp,
+  leavingOf,
+  openApp,
+  readBody,
+  readServerFacts,
+  streamFrames,
+  writeData,
+} from '../front-end/server-facts.ts';
+import { answerJson } from '../json-answer.ts';
+import { readJsonBody } from '../request-body.ts';
+import { answerWait } from './chat-decisions.ts';
+import { openChatHistory, type UiMessage } from './chat-history.ts';
+import { type ChatRequest, readChatRequest } from './chat-request.ts';
+import { takeChatRequest } from './chat-turns.ts';
+import { ChunkTable, type SdkVersion } from './chunks.ts';
+import { aiSdkRoutes, readVersionHeader } from './routes.ts';
+import { stopChat } from './stop-chat.ts';
+import type { ChatTurn } from './turn-names.ts';
+
+export interface AiSdkOptions extends FrontEndOptions {
+  /**
+   * Major version of the pages' AI SDK (default 6). The header `x-ai-sdk-version` of a request overrides it. 5 has no
+   * approvals, and only 7 can take text back.
+   */
+  readonly sdkVersion?: SdkVersion;
+  /**
+   * How long after its end a turn still counts as active for a page that resumes, in ms (default 10,000). A page that
+   * lost its connection at the very end gets the rest. 0: only open turns count.
+   */
+  readonly replayMs?: number;
+}
+
+const REPLAY_MS = 10_000;
+const FRAMES = { headers: { 'x-vercel-ai-ui-message-stream': 'v1' } };
+
+/**
+ * UI message stream v1 of the AI SDK: routes for `useChat`, to be mounted in a server.
+ * @throws invalid_config without `authenticate`
+ */
+export function aiSdkApp(options: AiSdkOptions): Hono {
+  return guardApp(openChat(options), aiSdkRoutes, options);
+}
+
+type ChatOptions = Omit<AiSdkOptions, keyof AccessOptions>;
+
+/** The routes for a server that checks its callers. */
+export function openChat(options: ChatOptions): Hono {
+  const { replayMs = REPLAY_MS } = options;
+  const app = openApp();
+
+  app.post('/v1/chat', async (context) => {
+    const backend = await openBackend(options, context);
+    const version = readVersion(context, options);
+    const request = readChatRequest(await readBody(context));
+    readServerFacts(context).readers.checkPlace();
+    const turn = await takeChatRequest(backend, request);
+    const { id } = request;
+    const chat = { backend, id, version, request };
+    return await streamFrames(context, (left) => streamChat({ ...chat, left }, turn), FRAMES);
+  });
+
+  app.get('/v1/chat/:id/stream', async (context) => {
+    const backend = await openBackend(options, context);
+    const id = parseInput(idSchema, context.req.param('id'), 'id');
+    const turn = await findActive(backend, id, replayMs);
+    if (turn === undefined) return context.body(null, 204);
+    const version = readVersion(context, options);
+    return await streamFrames(context, (left) => streamChat({ backend, id, version, left }, { turn }), FRAMES);
+  });
+
+  app.post('/v1/chat/:id/stop', async (context) => {
+    const backend = await openBackend(options, context);
+    const id = parseInput(idSchema, context.req.param('id'), 'id');
+    const body = await readJsonBody(context.req.raw, readServerFacts(context).body);
+    return context.json(await stopChat(backend, id, { body, left: leavingOf(context) }));
+  });
+
+  app.get('/v1/chat/:id', async (context) => {
+    const backend = await openBackend(options, context);
+    const id = parseInput(idSchema, context.req.param('id'), 'id');
+    const { readers, streams: limits, cut } = readServerFacts(context);
+    const pieces = writeHistory(id, await openChatHistory(backend, id));
+    return answerJson({ request: context.req.raw, cut, readers, limits, pieces });
+  });
+  return app;
+}
+
+async function* writeHistory(
+  id: string,
+  messages: AsyncIterable<UiMessage> | Iterable<UiMessage>,
+): AsyncGenerator<string> {
+  yield `{"id":${JSON.stringify(id)},"messages":[`;
+  let before = '';
+  for await (const message of messages) {
+    yield before + JSON.stringify(message);
+    before = ',';
+  }
+  yield ']}';
+}
+
+interface OpenChat {
+  readonly backend: Backend;
+  readonly id: string;
+  readonly version: SdkVersion;
+  /** Request that a page sent. Absent for a page that only reads. */
+  readonly request?: ChatRequest;
+  /** Aborts when the page leaves. */
+  readonly left: AbortSignal;
+}
+
+async function* streamChat(
+  { backend, id, version, request, left }: OpenChat,
+  { turn, known }: ChatTurn,
+): AsyncGenerator<string> {
+  const table = new ChunkTable({ turn, version, known });
+  const { isBehind, ...place } = await describePlace(backend, id, turn);
+  // A page adds a message as soon as it begins, and the answer to this question does not begin yet.
+  const start = table.start();
+  const begin = (): string => start.splice(0).map(writeData).join('');
+  if (!isBehind) yield begin();
+  yield writeData(place);
+  for await (const part of backend.client.stream(backend.nameOf(id), turn, { signal: left })) {
+    if (part.type === 'wait' && request !== undefined && (await answerWait(backend, request, turn, part.waiting)))
+      continue;
+    if (part.type !== 'behind') yield begin();
+    for (const chunk of table.add(part)) yield writeData(chunk);
+    if (table.isDone) break;
+  }
+  yield 'data: [DONE]\n\n';
+}
+
+/** Reports the state of a turn, and how many turns are before it. */
+async function describePlace({ client, nameOf }: Backend, id: string, turn: string) {
+  const { turns } = await client.openTurns(nameOf(id), { limit: 1_000 });
+  const position = turns.findIndex((open) => open.turn === turn);
+  const state = turns[position]?.state ?? 'settled';
+  const data = { turn, state, position: Math.max(0, position) };
+  const first = turns[0]?.waiting;
+  const isBehind = position > 0 && first !== undefined && isAnswerKind(first.for);
+  return { isBehind, type: 'data-turn', id: 'turn', data, transient: true };
+}
+
+async function findActive(backend: Backend, id: string, replayMs: number): Promise<string | undefined> {
+  const { client, nameOf } = backend;
+  const open = await readOpenTurns(backend, id, {});
+  if (open === undefined) return undefined;
+  // Events have the time of Redis, which may differ from the clock of this process.
+  const { at: now, turns } = open;
+  const [first] = turns;
+  if (first !== undefined || replayMs === 0) return first?.turn;
+  let last: string | undefined;
+  for await (const event of client.events(nameOf(id), { after: '0', waitMs: 0 })) {
+    if (event.type !== 'lost' && event.type === 'turn_settled' && event.at > now - replayMs) last = event.turn;
+  }
+  return last;
+}
+
+function readVersion(context: Context, { sdkVersion = 6 }: ChatOptions): SdkVersion {
+  return readVersionHeader(context.req.header('x-ai-sdk-version')) ?? sdkVersion;
+}

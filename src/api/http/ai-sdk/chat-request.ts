@@ -1,0 +1,238 @@
+import { z } from 'zod';
+import { boundedList } from '../../../domain/bounded-schemas.ts';
+import { fieldError } from '../../../domain/errors.ts';
+import { idSchema } from '../../../domain/ids.ts';
+import { MAX_MESSAGE_BYTES } from '../../../domain/message.ts';
+import { parseInput } from '../../../domain/parse.ts';
+import { joinTexts } from '../../../domain/parts.ts';
+import type { WaitingCall } from '../../../domain/turn.ts';
+import type { CallAnswer } from '../../client/index.ts';
+import { checkMessageBytes } from '../../client/input.ts';
+import { checkShownCall, readCallName } from '../front-end/call-names.ts';
+import type { KnownParts } from './chunks.ts';
+
+/** Most messages of a request. A page sends its whole conversation, of which only what is new is read. */
+const MAX_MESSAGES = 10_000;
+const MAX_PARTS = 10_000;
+
+const partSchema = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  toolCallId: z.string().optional(),
+  toolName: z.string().optional(),
+  input: z.unknown().optional(),
+  state: z.string().optional(),
+  output: z.unknown().optional(),
+  errorText: z.string().optional(),
+  approval: z
+    .looseObject({ id: z.string().optional(), approved: z.boolean().optional(), reason: z.string().optional() })
+    .optional(),
+});
+
+const messageSchema = z.looseObject({
+  id: idSchema,
+  role: z.enum(['system', 'user', 'assistant']),
+  parts: boundedList(partSchema, MAX_PARTS),
+});
+
+/** Only the messages that are read are validated, so the list shows what the messages are. */
+const messagesSchema = boundedList(z.unknown(), MAX_MESSAGES).meta({
+  description:
+    'Messages of the page, oldest first. Read are the user messages behind the last answer, decisions on open calls in any message, and the message of `messageId`.',
+  override: {
+    type: 'array',
+    minItems: 1,
+    maxItems: MAX_MESSAGES,
+    items: omitDialect(z.toJSONSchema(messageSchema, { io: 'input' })),
+  },
+});
+
+const QUESTION = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Where is my parcel?' }] } as const;
+const EXAMPLES = [
+  { id: 'support-42', trigger: 'submit-message' as const, messages: [QUESTION] },
+  { id: 'support-42', trigger: 'regenerate-message' as const, messages: [QUESTION] },
+];
+
+export const chatRequestSchema = z
+  .looseObject({
+    id: idSchema.describe('Id of the chat, which is the id of the conversation.'),
+    messages: messagesSchema,
+    trigger: z.enum(['submit-message', 'regenerate-message']).default('submit-message'),
+    messageId: idSchema.optional().describe('Message that is edited, answered or regenerated.'),
+  })
+  .meta({ id: 'ChatRequest', examples: EXAMPLES });
+
+type Part = z.output<typeof partSchema>;
+export type ChatMessage = z.output<typeof messageSchema>;
+
+/** A request of `DefaultChatTransport`. */
+export interface ChatRequest {
+  readonly id: string;
+  readonly trigger: 'submit-message' | 'regenerate-message';
+  /** The message that is edited, answered or regenerated. */
+  readonly messageId: string | undefined;
+  /** The last message, or the one of `messageId`: the user's, or an assistant message with answers to its calls. */
+  readonly message: ChatMessage;
+  /** User messages that stand with `message` behind the last answer, oldest first. Each is a turn of its own. */
+  readonly others: readonly ChatMessage[];
+  /** Returns the assistant message of a turn, if the page has sent it. Throws invalid_input if the message is invalid. */
+  readonly findAnswer: (turn: string) => ChatMessage | undefined;
+}
+
+/** @throws invalid_input with the field */
+export function readChatRequest(body: unknown): ChatRequest {
+  const { id, trigger, messageId, messages } = parseInput(chatRequestSchema, body);
+  // An answer may belong to an earlier message than the last one (AI SDK 6 and 7).
+  const named = messages.findLastIndex((message) => readField(message, 'id') === messageId);
+  if (messageId !== undefined && named === -1 && trigger === 'submit-message') {
+    throw fieldError('invalid_input', 'messageId', 'no message of `messages` has this id');
+  }
+  const index = messageId !== undefined && named !== -1 ? named : messages.length - 1;
+  const read = (at: number): ChatMessage => parseInput(messageSchema, messages[at], `messages[${at}]`);
+  // A message that is edited or regenerated takes what stands behind it out of the context.
+  const isReplaced = trigger === 'regenerate-message' || readField(messages[index], 'role') === 'user';
+  const shown = isReplaced ? messages.slice(0, index) : messages;
+  const findAnswer = (turn: string): ChatMessage | undefined => {
+    const at = shown.findLastIndex((message) => {
+      return readField(message, 'id') === turn && readField(message, 'role') === 'assistant';
+    });
+    return at === -1 ? undefined : read(at);
+  };
+  const message = read(index);
+  return { id, trigger, messageId, message, others: readOthers(messages, index), findAnswer };
+}
+
+/**
+ * Reads the user messages beside the one at `index`, behind the last answer. A message that a page may not send has been
+ * refused when it was the last one, so it is left out.
+ */
+function readOthers(messages: readonly unknown[], index: number): ChatMessage[] {
+  const isAnswer = readField(messages[index], 'role') === 'assistant';
+  const before = isAnswer ? messages : messages.slice(0, index);
+  const last = before.findLastIndex((message) => readField(message, 'role') !== 'user');
+  return before.slice(last + 1).flatMap((message) => {
+    const { data } = messageSchema.safeParse(message);
+    return data !== undefined && explainUnreadable(data) === undefined && !isTooLarge(data) ? [data] : [];
+  });
+}
+
+/** @throws invalid_input for a message with files, or without text. message_too_large above 1 MiB. */
+export function readUserText(message: ChatMessage): string {
+  const why = explainUnreadable(message);
+  if (why !== undefined) throw fieldError('invalid_input', 'messages', why);
+  const text = joinText(message);
+  checkMessageBytes({ role: 'user', content: text }, 'messages');
+  return text;
+}
+
+/** Returns why a message is no question. Undefined for a question. */
+function explainUnreadable(message: ChatMessage): string | undefined {
+  const { role, parts } = message;
+  if (role !== 'user') return 'expected a user message at the end';
+  const other = parts.find(({ type }) => type !== 'text' && !type.startsWith('data-'));
+  if (other !== undefined) return `a user message may have text parts only, and got "${other.type}"`;
+  return joinText(message) === '' ? 'the user message has no text' : undefined;
+}
+
+function isTooLarge(message: ChatMessage): boolean {
+  return Buffer.byteLength(JSON.stringify({ role: 'user', content: joinText(message) })) > MAX_MESSAGE_BYTES;
+}
+
+function joinText({ parts }: ChatMessage): string {
+  return joinTexts(parts.map((part) => part.text ?? ''));
+}
+
+/**
+ * Reads from a message the answers to the calls that its turn waits for. Answers to decided calls are left out: a page that
+ * was loaded again may run a call again.
+ * @throws conflict if the message shows another call than the one that waits
+ */
+export function readAnswers(
+  { parts }: ChatMessage,
+  kind: 'tools' | 'approval',
+  calls: readonly WaitingCall[],
+): Record<string, CallAnswer> {
+  const answers: Record<string, CallAnswer> = {};
+  for (const part of takeValidSteps(parts).flat()) {
+    const call = calls.find(({ id }) => id === part.toolCallId);
+    if (call === undefined || (kind === 'tools' && call.decision !== undefined)) continue;
+    const answer = kind === 'approval' ? readApproval(part) : readResult(part);
+    if (answer !== undefined) answers[call.id] = { ...answer, hash: nameShownCall(part, call) };
+  }
+  return answers;
+}
+
+/** Reads the decisions whose outcome the page does not have yet, of calls that their requests for approval name. */
+export function readNamedDecisions({ parts }: ChatMessage): Record<string, CallAnswer> {
+  const answers: Record<string, CallAnswer> = {};
+  for (const { state, toolCallId, approval } of takeValidSteps(parts).flat()) {
+    const { hash } = readCallName(approval?.id ?? '');
+    if (state !== 'approval-responded' || toolCallId === undefined || hash === undefined) continue;
+    if (approval?.approved !== undefined) answers[toolCallId] = { ...decide(approval.approved, approval.reason), hash };
+  }
+  return answers;
+}
+
+/** Returns the hash of the call that the page shows. The request for approval names the call, and a result does not. */
+function nameShownCall({ approval, toolName, input }: Part, call: WaitingCall): string | undefined {
+  const { hash } = readCallName(approval?.id ?? '');
+  return hash ?? checkShownCall(call, { name: toolName, input }, 'messages');
+}
+
+/** Lists what the page has of a message, so that a response can continue it. */
+export function listKnown({ parts }: ChatMessage): KnownParts {
+  const steps = takeValidSteps(parts);
+  const calls = steps.flat().filter(({ toolCallId }) => toolCallId !== undefined);
+  return {
+    steps: steps.length,
+    results: idsOf(calls.filter(({ state = '' }) => state.startsWith('output-'))),
+    approvals: idsOf(calls.filter(({ approval }) => approval !== undefined)),
+    decisions: idsOf(calls.filter(({ approval }) => approval?.approved !== undefined)),
+  };
+}
+
+function idsOf(calls: readonly Part[]): Set<string> {
+  return new Set(calls.map(({ toolCallId = '' }) => toolCallId));
+}
+
+/**
+ * Splits the parts of a message into steps, without the steps that were restarted. A page that does not keep `step-start` has
+ * one step. Data parts alone are none, because they may stand before the first step.
+ */
+function takeValidSteps(parts: readonly Part[]): Part[][] {
+  const steps: Part[][] = [[]];
+  for (const part of parts) {
+    if (part.type === 'step-start') steps.push([]);
+    else steps.at(-1)?.push(part);
+  }
+  const [first = [], ...rest] = steps;
+  const named = first.some(({ type }) => !type.startsWith('data-')) ? steps : rest;
+  return named.filter((step) => !step.some(({ type }) => type === 'data-restart'));
+}
+
+function readApproval({ state, approval, output }: Part): CallAnswer | undefined {
+  if (approval?.approved !== undefined) return decide(approval.approved, approval.reason);
+  // AI SDK 5 has no approvals. Its pages answer with an output.
+  if (state !== 'output-available') return undefined;
+  const decision = z.object({ approved: z.boolean(), why: z.string().optional() }).safeParse(output);
+  if (decision.success) return decide(decision.data.approved, decision.data.why);
+  throw fieldError('invalid_input', 'messages', 'expected the output {approved, why?} for a call that needs approval');
+}
+
+function decide(approved: boolean, why: string | undefined): CallAnswer {
+  return why === undefined ? { approved } : { approved, why };
+}
+
+function readResult({ state, output, errorText = 'the tool failed' }: Part): CallAnswer | undefined {
+  if (state === 'output-error') return { content: errorText, isError: true };
+  if (state !== 'output-available') return undefined;
+  return { content: typeof output === 'string' ? output : JSON.stringify(output ?? null) };
+}
+
+function omitDialect({ $schema: _, ...schema }: { $schema?: string }): object {
+  return schema;
+}
+
+function readField(value: unknown, name: 'id' | 'role'): unknown {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
+}

@@ -1,0 +1,253 @@
+import type { WaitingCall } from '../../../domain/turn.ts';
+import type { CallPart, ResultPart, TurnPart } from '../../client/index.ts';
+import { nameCall, readJson } from '../front-end/call-names.ts';
+
+/** Versions of the AI SDK whose parsers differ. */
+export const SDK_VERSIONS = [5, 6, 7] as const;
+export type SdkVersion = (typeof SDK_VERSIONS)[number];
+
+/**
+ * A chunk of the UI message stream, version 1. Parsers refuse an unknown type: only AI SDK 7 knows `reset-step`, and only
+ * 6 and 7 know approvals.
+ */
+export type Chunk = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+/** Metadata of an answer whose text ends where its turn was canceled. */
+export const STOPPED = { stopped: true };
+
+/** The parts of a message that its page already has. */
+export interface KnownParts {
+  /** Number of complete steps. */
+  readonly steps: number;
+  /** Calls with a result. */
+  readonly results: ReadonlySet<string>;
+  /** Calls with a request for approval. */
+  readonly approvals: ReadonlySet<string>;
+  /** Calls with a decision. */
+  readonly decisions: ReadonlySet<string>;
+}
+
+const NOTHING: KnownParts = { steps: 0, results: new Set(), approvals: new Set(), decisions: new Set() };
+
+interface ChunkOptions {
+  readonly turn: string;
+  readonly version: SdkVersion;
+  /** Parts to leave out, for a request that continues a message. */
+  readonly known?: KnownParts | undefined;
+}
+
+/**
+ * The table from the parts of a turn to chunks of a UI message. One instance for each response. The stream is over once
+ * `isDone` is true: the turn has ended, or waits for the page.
+ */
+export class ChunkTable {
+  readonly #turn: string;
+  readonly #version: SdkVersion;
+  readonly #known: KnownParts;
+  #step = 0;
+  /** Ids of open text and reasoning. */
+  readonly #open = new Set<'text' | 'reasoning'>();
+  /** Calls that began and are not complete, by id. */
+  readonly #previews = new Map<string, string>();
+  isDone = false;
+
+  constructor({ turn, version, known = NOTHING }: ChunkOptions) {
+    this.#turn = turn;
+    this.#version = version;
+    this.#known = known;
+  }
+
+  start(): Chunk[] {
+    return [{ type: 'start', messageId: this.#turn }];
+  }
+
+  add(part: TurnPart): Chunk[] {
+    if ('step' in part && part.step <= this.#known.steps) return this.#addKnown(part);
+    switch (part.type) {
+      case 'text':
+      case 'reasoning':
+        return [...this.#enterStep(part.step), ...this.#addPiece(part.type, part.piece)];
+      case 'tool-call-start': {
+        this.#previews.set(part.call, part.name);
+        const { call: toolCallId, name: toolName } = part;
+        return [...this.#enterStep(part.step), { type: 'tool-input-start', toolCallId, toolName, dynamic: true }];
+      }
+      case 'tool-call-arguments':
+        return [{ type: 'tool-input-delta', toolCallId: part.call, inputTextDelta: part.piece }];
+      case 'tool-call':
+        return [...this.#enterStep(part.step), ...this.#closeOpen(), this.#addCall(part)];
+      case 'tool-result':
+        return [this.#addResult(part)];
+      case 'steering':
+        return [addSteering(part)];
+      case 'restart':
+        return this.#restart(part.step);
+      case 'wait':
+        return this.#addWait(part);
+      case 'behind':
+        return this.#addBlock(part);
+      case 'compaction': {
+        const { version, tokensBefore: before, tokensAfter: after, archived } = part;
+        return [{ type: 'data-compaction', id: `compaction-${version}`, data: { version, before, after, archived } }];
+      }
+      case 'end':
+        return this.#end(part);
+    }
+  }
+
+  /** A page that continues a message has the parts of earlier steps, but not the results that came since. */
+  #addKnown(part: TurnPart): Chunk[] {
+    if (part.type === 'steering') return [addSteering(part)];
+    return part.type === 'tool-result' && !this.#known.results.has(part.call) ? [this.#addResult(part)] : [];
+  }
+
+  #enterStep(step: number): Chunk[] {
+    if (step === this.#step) return [];
+    const finished = this.#finishStep();
+    this.#step = step;
+    return [...finished, { type: 'start-step' }];
+  }
+
+  #finishStep(): Chunk[] {
+    const finished: Chunk[] = this.#step === 0 ? [] : [...this.#closeOpen(), { type: 'finish-step' }];
+    this.#step = 0;
+    return finished;
+  }
+
+  #addPiece(type: 'text' | 'reasoning', delta: string): Chunk[] {
+    const id = this.#idOf(type);
+    const isOpen = this.#open.has(type);
+    this.#open.add(type);
+    return [...(isOpen ? [] : [{ type: `${type}-start`, id }]), { type: `${type}-delta`, id, delta }];
+  }
+
+  #closeOpen(): Chunk[] {
+    const closed = [...this.#open].map((type) => ({ type: `${type}-end`, id: this.#idOf(type) }));
+    this.#open.clear();
+    return closed;
+  }
+
+  #idOf(type: 'text' | 'reasoning'): string {
+    return `${type === 'text' ? 's' : 'r'}${this.#step}`;
+  }
+
+  #addCall({ call: toolCallId, name: toolName, arguments: written }: CallPart): Chunk {
+    this.#previews.delete(toolCallId);
+    return { type: 'tool-input-available', toolCallId, toolName, input: readJson(written), dynamic: true };
+  }
+
+  #addResult({ call: toolCallId, content, isError }: ResultPart): Chunk {
+    if (!isError) return { type: 'tool-output-available', toolCallId, output: readJson(content), dynamic: true };
+    if (content.startsWith('denied') && this.#version >= 6) return { type: 'tool-output-denied', toolCallId };
+    return { type: 'tool-output-error', toolCallId, errorText: content, dynamic: true };
+  }
+
+  /** Takes back the parts of the open step. Only AI SDK 7 can: an older page finds `data-restart` behind the void parts. */
+  #restart(step: number): Chunk[] {
+    if (step !== this.#step) return this.#fail('Recorded steps of this answer were lost. Load the conversation again.');
+    const closed = this.#closeOpen();
+    const previews = [...this.#previews];
+    this.#previews.clear();
+    if (this.#version >= 7) return [...closed, { type: 'reset-step' }];
+    const voided = previews.map(([toolCallId, toolName]) => {
+      return { type: 'tool-input-error', toolCallId, toolName, input: {}, dynamic: true, errorText: 'restarted' };
+    });
+    this.#step = 0;
+    return [...closed, ...voided, { type: 'data-restart', data: { step } }, { type: 'finish-step' }];
+  }
+
+  #addWait({ waiting }: Extract<TurnPart, { readonly type: 'wait' }>): Chunk[] {
+    const { for: kind, until } = waiting;
+    if (kind === 'compaction' || kind === 'retry') {
+      return [{ type: 'data-turn', id: 'turn', data: { state: 'waiting', for: kind, until }, transient: true }];
+    }
+    const calls = kind === 'approval' ? waiting.calls : [];
+    const requests = calls.flatMap((call) => [
+      ...(this.#known.approvals.has(call.id) ? [] : [...this.#showInput(call), this.#askApproval(call)]),
+      ...(this.#known.decisions.has(call.id) ? [] : this.#addDecision(call)),
+    ]);
+    return [...requests, ...this.#finish('tool-calls')];
+  }
+
+  /**
+   * The turn is queued behind another one, which waits for answers. The stream ends, because a page sends nothing while a
+   * request of its own is open, not even these answers.
+   */
+  #addBlock({ turn, waiting }: Extract<TurnPart, { readonly type: 'behind' }>): Chunk[] {
+    const { for: kind, until, calls } = waiting;
+    const open = calls.filter(({ decision }) => decision === undefined);
+    const shown = open.map((call) => {
+      const { id: toolCallId, name: toolName, arguments: written, input = written } = call;
+      return {
+        toolCallId,
+        toolName,
+        input: readJson(input),
+        ...(kind === 'approval' && { approvalId: nameCall(call) }),
+      };
+    });
+    const data = { turn: this.#turn, state: 'queued', behind: { turn, for: kind, until, calls: shown } };
+    return [{ type: 'data-turn', id: 'turn', data, transient: true }, ...this.#finish('other')];
+  }
+
+  /**
+   * A person approves the input that will run, so the page shows that input if it differs from what the model wrote. An
+   * output of AI SDK 5 is a decision, which a new input would take back.
+   */
+  #showInput({ id: toolCallId, name: toolName, arguments: written, input, isShownOnly }: WaitingCall): Chunk[] {
+    if (input === undefined || input === written || this.#known.results.has(toolCallId)) return [];
+    const shown = isShownOnly === true ? input : readJson(input);
+    return [{ type: 'tool-input-available', toolCallId, toolName, input: shown, dynamic: true }];
+  }
+
+  #askApproval(call: WaitingCall): Chunk {
+    const { id: toolCallId, until } = call;
+    if (this.#version === 5) return { type: 'data-approval', id: toolCallId, data: { toolCallId, until } };
+    return { type: 'tool-approval-request', approvalId: nameCall(call), toolCallId };
+  }
+
+  /** Marks a call that someone has decided. AI SDK 7 shows the decision, and an older page finds it in `data-approval`. */
+  #addDecision(call: WaitingCall): Chunk[] {
+    const { id: toolCallId, until, decision } = call;
+    if (decision?.approved === undefined) return [];
+    const { approved } = decision;
+    if (this.#version === 7) return [{ type: 'tool-approval-response', approvalId: nameCall(call), approved }];
+    if (this.#version === 6 && !approved) return [{ type: 'tool-output-denied', toolCallId }];
+    return [{ type: 'data-approval', id: toolCallId, data: { toolCallId, until, decision } }];
+  }
+
+  #end({ view }: Extract<TurnPart, { readonly type: 'end' }>): Chunk[] {
+    switch (view.state) {
+      case 'completed': {
+        const { end } = view.answer;
+        const reason = end === undefined ? 'stop' : end === 'cut_off' ? 'length' : 'content-filter';
+        return this.#finish(reason, view.usage);
+      }
+      case 'failed':
+        return this.#fail(`${view.failure.code}: ${view.failure.message}`);
+      case 'canceled':
+        this.isDone = true;
+        return [
+          ...this.#finishStep(),
+          ...(view.stopped ? [{ type: 'message-metadata', messageMetadata: STOPPED }] : []),
+          { type: 'abort', reason: 'canceled' },
+        ];
+      default:
+        return this.#finish('other');
+    }
+  }
+
+  #finish(finishReason: string, usage?: object): Chunk[] {
+    this.isDone = true;
+    return [...this.#finishStep(), { type: 'finish', finishReason, ...(usage && { messageMetadata: { usage } }) }];
+  }
+
+  #fail(errorText: string): Chunk[] {
+    this.isDone = true;
+    return [...this.#finishStep(), { type: 'error', errorText }, { type: 'finish', finishReason: 'error' }];
+  }
+}
+
+/** Marks the place where a steering message entered the answer. A front-end that has the part already replaces it, because its id is fixed. */
+function addSteering({ turn, seq, content }: Extract<TurnPart, { readonly type: 'steering' }>): Chunk {
+  return { type: 'data-steering', id: `steering-${seq}`, data: { turn, content } };
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { fieldError } from '../../../domain/errors.ts';
+import { idSchema } from '../../../domain/ids.ts';
+import { parseInput } from '../../../domain/parse.ts';
+import type { TurnState } from '../../../domain/turn.ts';
+import type { Backend } from '../front-end/backend.ts';
+import { awaitArrival, readTurn } from '../front-end/reads.ts';
+import { findLastAttempt, nameTurn } from './turn-names.ts';
+
+const unnamed = 'expected the id of the message to stop, because a stop without a name could end a later message';
+
+export const stopRequestSchema = z
+  .looseObject({
+    messageId: z
+      .string({ error: unnamed })
+      .pipe(idSchema)
+      .describe("The last message of the page: the answer, or the user's message while it has no answer."),
+  })
+  .meta({ id: 'StopRequest', examples: [{ messageId: 'm1' }] });
+
+interface StopCall {
+  readonly body: unknown;
+  /** Aborts when the caller leaves. */
+  readonly left: AbortSignal;
+}
+
+/**
+ * Cancels the turn that a message of the page names. A turn that has ended stays as it is, and its state says so.
+ * @throws invalid_input without a name. not_found if no turn has the name, and conflict if two have it
+ */
+export async function stopChat(
+  backend: Backend,
+  id: string,
+  { body, left }: StopCall,
+): Promise<{ readonly turn: string; readonly state: TurnState }> {
+  const { messageId } = parseInput(stopRequestSchema, body ?? {});
+  const [named, other] = (await awaitArrival(() => findTurns(backend, id, messageId), left)) ?? [];
+  if (named === undefined) throw fieldError('not_found', 'messageId', `the chat has no turn for message ${messageId}`);
+  if (other !== undefined) {
+    const why = `it names an answer and a message of a user: the turns ${named} and ${other}. Cancel the turn by its id`;
+    throw fieldError('conflict', 'messageId', why);
+  }
+  return { turn: named, state: await backend.client.cancel(backend.nameOf(id), named) };
+}
+
+/** Finds the turns that a message names: its own id, if it is an answer, or its last attempt. */
+async function findTurns(backend: Backend, id: string, messageId: string): Promise<readonly string[] | undefined> {
+  const attempt = nameTurn(messageId, await findLastAttempt(backend, id, messageId));
+  const found = await Promise.all([messageId, attempt].map((turn) => readTurn(backend, id, turn)));
+  const turns = found.flatMap((view) => (view === undefined ? [] : [view.turn]));
+  return turns.length === 0 ? undefined : turns;
+}

@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import { TurnfoldError } from '../../../domain/errors.ts';
+import type { Message } from '../../../domain/message.ts';
+import type { Summarizer } from '../../../domain/ports/summarizer.ts';
+import { renderSummary } from '../../../domain/summary.ts';
+import { describeAttachments } from '../../../summarize/model/pictures.ts';
+import { estimateTokens } from '../../../summarize/structural/line-tokens.ts';
+import { createStructuralSummarizer } from '../../../summarize/structural/structural-summarizer.ts';
+import { loadTokenCounter } from '../../../wire/tokens/token-counter.ts';
+import type { AccessOptions } from '../access.ts';
+import type { ProtocolRoute } from '../app-options.ts';
+import { guardApp, openApp, readBody, readServerFacts } from '../front-end/server-facts.ts';
+import { answerResponseError } from '../responses/response-error.ts';
+import { writeUsage } from '../responses/response-object.ts';
+import { type CompactRequest, compactSchema, type Item, readCompactRequest, readText } from './compact-request.ts';
+import { shortenMessages } from './shorten.ts';
+
+export interface CompactOptions extends AccessOptions, CompactServices {}
+
+export interface CompactServices {
+  /** Summarizers with a model, by the name that a request gives as `model`. */
+  readonly summarizers?: Readonly<Record<string, Summarizer>>;
+}
+
+/** Route for the OpenAPI document. */
+export const compactRoutes: readonly ProtocolRoute[] = [
+  {
+    operation: 'compactItems',
+    method: 'post',
+    path: '/v1/responses/compact',
+    scopes: ['enqueue'],
+    summary: 'Compact the items of any agent. The request names no conversation, and nothing is stored.',
+    body: compactSchema,
+    results: {
+      'application/json': z
+        .looseObject({
+          id: z.string(),
+          object: z.literal('response.compaction'),
+          created_at: z.number(),
+          output: z.array(z.looseObject({})),
+          usage: z.looseObject({ input_tokens: z.number(), output_tokens: z.number() }),
+          notes: z
+            .array(z.looseObject({ at: z.string(), kind: z.string(), what: z.string() }))
+            .optional()
+            .describe('Items that the summary does not cover. Absent: the summary covers all items.'),
+        })
+        .meta({ id: 'CompactedItems' }),
+    },
+  },
+];
+
+const STRUCTURAL = 'structural';
+
+/**
+ * `POST /v1/responses/compact`: compacts the items of any agent, without a conversation.
+ * @throws invalid_config without `authenticate`
+ */
+export function compactApp(options: CompactOptions): Hono {
+  return guardApp(openCompact(options), compactRoutes, options, answerResponseError);
+}
+
+/** The route for a server that checks its callers. */
+export function openCompact({ summarizers = {} }: CompactServices = {}): Hono {
+  const app = openApp(answerResponseError);
+  app.post('/v1/responses/compact', async (context) => {
+    const request = readCompactRequest(await readBody(context));
+    const { readers } = readServerFacts(context);
+    return context.json(await readers.run(context.req.raw, (signal) => compact(request, summarizers, signal)));
+  });
+  return app;
+}
+
+/**
+ * Summarizes all but the users' messages and the instructions. Without a model, the same request gives the same output.
+ * @throws model_failed if the model wrote no summary
+ */
+async function compact(
+  request: CompactRequest,
+  summarizers: Readonly<Record<string, Summarizer>>,
+  signal: AbortSignal,
+): Promise<object> {
+  const { kept, open, messages } = request;
+  // Clients name the model of their agent, which is no summarizer of this server.
+  const model = Object.hasOwn(summarizers, request.model) ? request.model : STRUCTURAL;
+  const before = countTokens([...messages.map(textOf), ...[...kept, ...open].map(textOfItem)]);
+  const text = messages.length === 0 ? '' : await writeSummary({ ...request, model }, summarizers, signal);
+  const output = [...kept.map(writeKept), ...(text === '' ? [] : [writeItem(request, text)]), ...open.map(writeOpen)];
+  const usage = writeUsage({ inputTokens: before, outputTokens: text === '' ? 0 : Math.round(estimateTokens(text)) });
+  const createdAt = Math.floor(Date.now() / 1_000);
+  const response = { id: `resp_${randomUUID()}`, object: 'response.compaction', created_at: createdAt, model };
+  return { ...response, output, usage, ...(request.notes.length > 0 && { notes: request.notes }) };
+}
+
+async function writeSummary(
+  { model, messages, maxTokens, userRequest }: CompactRequest,
+  summarizers: Readonly<Record<string, Summarizer>>,
+  signal: AbortSignal,
+): Promise<string> {
+  const counter = await loadTokenCounter('o200k_base');
+  const { [model]: named } = summarizers;
+  const isStructural = model === STRUCTURAL;
+  const summarizer = isStructural || named === undefined ? createStructuralSummarizer({ counter }) : named;
+  const answer = await summarizer.summarize({
+    range: { from: 1, to: messages.length },
+    messages: isStructural ? shortenMessages(messages) : messages,
+    maxTokens,
+    signal,
+    ...(userRequest !== undefined && { userRequest }),
+  });
+  if (answer.status === 'written') return answer.text;
+  // A text that cannot get smaller stays as it is.
+  if (isStructural) return messages.flatMap(writeWhole).join('\n');
+  throw new TurnfoldError('model_failed', `${model} wrote no summary: ${answer.why}`);
+}
+
+function writeWhole(message: Message): string[] {
+  const { content, toolCalls = [] } = message;
+  const calls = toolCalls.map((call) => `→ ${call.name} ${call.arguments}`);
+  return [content, ...calls, ...describeAttachments(message, undefined)].filter((line) => line !== '');
+}
+
+function writeItem({ as, messages }: CompactRequest, text: string): object {
+  // Clients of the protocol expect this field. The text in it can be read.
+  if (as === 'compaction') return { id: `cmp_${randomUUID()}`, type: 'compaction', encrypted_content: text };
+  const content = renderSummary(text, { from: 1, to: messages.length });
+  return writeKept({ type: 'message', role: 'user', content });
+}
+
+function writeKept(item: Item): object {
+  const { content } = item;
+  const listed = typeof content === 'string' ? [{ type: 'input_text', text: content }] : content;
+  return { id: `msg_${randomUUID()}`, status: 'completed', ...item, content: listed };
+}
+
+function writeOpen(item: Item): object {
+  return { id: `fc_${randomUUID()}`, status: 'completed', ...item };
+}
+
+/** Characters from which the tokens of all are estimated. */
+const SAMPLE_CHARS = 20_000;
+
+/** Estimates the tokens of texts from the starts of all of them. An exact count would take longer than the summary. */
+function countTokens(texts: readonly string[]): number {
+  const chars = texts.reduce((sum, { length }) => sum + length, 0);
+  const each = Math.ceil(SAMPLE_CHARS / Math.max(1, texts.length));
+  const sample = texts.map((text) => text.slice(0, each)).join('\n');
+  return Math.round((estimateTokens(sample) * chars) / Math.max(1, sample.length));
+}
+
+function textOf({ content, toolCalls = [] }: Message): string {
+  return content + toolCalls.map((call) => call.arguments).join('');
+}
+
+function textOfItem({ content, arguments: written = '' }: Item): string {
+  return readText(content) + written;
+}

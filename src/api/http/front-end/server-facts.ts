@@ -1,0 +1,128 @@
+import { type Context, Hono } from 'hono';
+import { getPath } from 'hono/utils/url';
+import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
+import { type AccessOptions, admit, checkSource, openAccess } from '../access.ts';
+import { type AnswerError, LIMIT_DEFAULTS, type ProtocolRoute, type ServerFacts } from '../app-options.ts';
+import { allowOrigins } from '../cors.ts';
+import { answerFrames, refuseHead } from '../event-stream.ts';
+import { answerProblem, HttpProblem } from '../problem.ts';
+import { ServerReaders } from '../readers.ts';
+import { readJsonBody } from '../request-body.ts';
+import { routerPath } from '../route.ts';
+
+const { maxBodyBytes: maxBytes, maxDepth, maxValues, bodyTimeoutMs: timeoutMs, maxWaitMs } = LIMIT_DEFAULTS;
+const ignoreError = (): void => undefined;
+/** Name of the facts in the context of a request. */
+const FACTS = 'turnfold';
+
+/** Facts of a server of another kind. */
+const ALONE: Omit<ServerFacts, 'caller' | 'readers'> = {
+  cut: undefined,
+  basePath: '',
+  streams: LIMIT_DEFAULTS,
+  body: { maxBytes, maxDepth, maxValues, timeoutMs },
+  maxWaitMs,
+  onError: ignoreError,
+};
+
+/**
+ * Makes the app of a protocol for a server of another kind. The app checks each request itself, as `createHttpApp` does
+ * for the protocols that it mounts.
+ * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web pages
+ */
+export function guardApp(
+  inner: Hono,
+  routes: readonly ProtocolRoute[],
+  options: AccessOptions,
+  answerError: AnswerError = answerProblem,
+): Hono {
+  const gate = { access: openAccess(options), readers: new ServerReaders({ ...LIMIT_DEFAULTS, onError: ignoreError }) };
+  const app = openApp(answerError);
+  for (const { method, path, scopes } of routes) {
+    const at = routerPath(path);
+    for (const middleware of allowOrigins(gate.access, routes)) app.use(at, middleware);
+    app.on(method.toUpperCase(), at, async (context: Context, next) => {
+      checkSource(context.req.raw, gate.access);
+      context.set(FACTS, { ...ALONE, ...(await admit(context.req.raw, gate, scopes)) } satisfies ServerFacts);
+      await next();
+    });
+  }
+  return app.route('/', inner);
+}
+
+/** The facts of the server of a protocol. A server that mounts the protocol gives them as the environment of a request. */
+export function readServerFacts(context: Context): ServerFacts {
+  return (context.get(FACTS) as ServerFacts | undefined) ?? (context.env as ServerFacts);
+}
+
+/** @throws invalid_input, unsupported_media_type, body_too_large, request_timeout */
+export async function readBody(context: Context): Promise<unknown> {
+  const { body } = readServerFacts(context);
+  const read = await readJsonBody(context.req.raw, body);
+  if (read === undefined) throw fieldError('invalid_input', 'body', 'expected JSON');
+  return read;
+}
+
+/** Aborts when the caller of a request leaves, or the server stops. */
+export function leavingOf(context: Context): AbortSignal {
+  return AbortSignal.any([context.req.raw.signal, readServerFacts(context).readers.closing]);
+}
+
+/** Why a stream ends before its turn. */
+export interface StreamFailure {
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface FrameOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * Writes the last frame of a stream that failed, or whose server stops. Absent: the connection is cut, which the
+   * clients of the protocol answer by connecting again.
+   */
+  readonly writeFailure?: (failure: StreamFailure) => string;
+}
+
+/** Answers with Server-Sent Events, as one of the readers of the server. */
+export async function streamFrames(
+  context: Context,
+  frames: (left: AbortSignal) => AsyncIterable<string>,
+  { headers = {}, writeFailure }: FrameOptions = {},
+): Promise<Response> {
+  const { readers, streams: limits, cut, onError } = readServerFacts(context);
+  const request = context.req.raw;
+  refuseHead(request);
+  async function* endWithFailure(left: AbortSignal): AsyncGenerator<string> {
+    try {
+      yield* frames(left);
+    } catch (error) {
+      // A client that left reads no last frame, and its leaving is no defect.
+      if (writeFailure === undefined || request.signal.aborted) throw error;
+      yield writeFailure(explainFailure(error, onError));
+    }
+  }
+  return answerFrames({ request, cut, readers, limits, frames: endWithFailure, headers, cutsAtFailure: true });
+}
+
+function explainFailure(error: unknown, onError: ServerFacts['onError']): StreamFailure {
+  if (isTurnfoldError(error) || error instanceof HttpProblem) return error;
+  onError(error);
+  return { code: 'defect', message: 'the server failed. Its log has the details' };
+}
+
+/** Opens the app of a protocol. Its routes are below the path of the server that mounts it. */
+export function openApp(answerError: AnswerError = answerProblem): Hono {
+  const app = new Hono({
+    getPath: (request, { env } = {}) => getPath(request).slice((env as Partial<ServerFacts>)?.basePath?.length),
+  });
+  app.onError((error, context) => {
+    const { onError = ignoreError } = (readServerFacts(context) as Partial<ServerFacts> | undefined) ?? {};
+    return answerError(error, onError);
+  });
+  return app;
+}
+
+/** Writes a frame without an event name. */
+export function writeData(value: object): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
+}

@@ -1,0 +1,40 @@
+export type { Scope } from '../../domain/access-key.ts';
+export type { GatedAnswer, GatedModel, GatedRequest, GateSettings, ModelGate } from '../../domain/gate.ts';
+export type { DatabaseLoss } from '../../domain/ports/database-watch.ts';
+export type {
+  CachedPrefix,
+  EarlierSummary,
+  Summarizer,
+  SummaryAnswer,
+  SummaryCall,
+  SummaryParts,
+  SummaryRequest,
+} from '../../domain/ports/summarizer.ts';
+export type { RawItems } from '../../domain/raw-items.ts';
+export type { PlanningPolicy } from '../../domain/request-facts.ts';
+export type { WebhookEndEvent, WebhookEvent } from '../../domain/webhook-events.ts';
+export type { AccessOptions } from './access.ts';
+export { agUiApp } from './ag-ui/ag-ui-app.ts';
+export { type AiSdkOptions, aiSdkApp } from './ai-sdk/ai-sdk-app.ts';
+export type { SdkVersion } from './ai-sdk/chunks.ts';
+export { createHttpApp } from './app.ts';
+export type {
+  AnswerError,
+  AnsweredRequest,
+  HttpApp,
+  HttpAppOptions,
+  HttpLimits,
+  MountedProtocol,
+  ProtocolRoute,
+  ServerFacts,
+} from './app-options.ts';
+export { authenticateByKey } from './bearer-keys.ts';
+export type { Authenticate, Caller } from './caller.ts';
+export { type CompactOptions, type CompactServices, compactApp } from './compact/compact-app.ts';
+export type { Connection, StreamLimits } from './event-stream.ts';
+export type { BackendOptions, FrontEndOptions } from './front-end/backend.ts';
+export { type HttpCode, HttpProblem, type Problem, type ProblemContext } from './problem.ts';
+export { createProtocols, type ProtocolOptions } from './protocols.ts';
+export type { Readers } from './readers.ts';
+export type { BodyLimits } from './request-body.ts';
+export { responsesApp } from './responses/responses-app.ts';

@@ -1,0 +1,132 @@
+import { fieldError } from '../../../domain/errors.ts';
+import { idSchema } from '../../../domain/ids.ts';
+import type { Waiting } from '../../../domain/turn.ts';
+import type { TurnView } from '../../client/index.ts';
+import { nameCall } from '../front-end/call-names.ts';
+
+export type OutputItem = { readonly id: string; readonly type: string } & Readonly<Record<string, unknown>>;
+
+/** Names of a response. The id holds them, so any server can read the response. */
+export interface ResponseName {
+  readonly conversation: string;
+  readonly turn: string;
+  /** The call that the request of this response answered. The response has what came after it. */
+  readonly answered?: string | undefined;
+}
+
+const ID = /^resp_(?<conversation>[\w.-]+)~(?<turn>[\w.-]+?)(?:~(?<answered>c\d+_\d+))?$/;
+
+function writeResponseId({ conversation, turn, answered }: ResponseName): string {
+  return `resp_${conversation}~${turn}${answered === undefined ? '' : `~${answered}`}`;
+}
+
+/** @throws not_found for an id that no response has */
+export function readResponseId(id: string, field = 'response_id'): ResponseName {
+  const { conversation = '', turn = '', answered } = ID.exec(id)?.groups ?? {};
+  if (idSchema.safeParse(conversation).success && idSchema.safeParse(turn).success) {
+    return { conversation, turn, answered };
+  }
+  throw fieldError('not_found', field, 'no response has this id');
+}
+
+export const RESPONSE_STATES = ['queued', 'in_progress', 'completed', 'failed', 'incomplete', 'cancelled'] as const;
+export type ResponseStatus = (typeof RESPONSE_STATES)[number];
+
+export interface ResponseState {
+  readonly status: ResponseStatus;
+  readonly output: readonly OutputItem[];
+  readonly view?: TurnView | undefined;
+  /** The turn that the response is queued behind, while that turn waits for answers. */
+  readonly block?: ResponseBlock | undefined;
+}
+
+export interface ResponseBlock {
+  readonly turn: string;
+  readonly waiting: Waiting;
+}
+
+/** Facts of a response that do not change while its turn runs. */
+export interface ResponseFacts {
+  readonly name: ResponseName;
+  readonly agent: string;
+  readonly createdAt: number;
+  readonly background: boolean;
+  readonly previous?: ResponseName | undefined;
+}
+
+/** Fields that the API requires and that a turn does not have: the agent of a worker has its own settings. */
+const UNUSED = {
+  frequency_penalty: 0,
+  instructions: null,
+  max_output_tokens: null,
+  max_tool_calls: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  presence_penalty: 0,
+  prompt_cache_key: null,
+  reasoning: null,
+  safety_identifier: null,
+  service_tier: 'default',
+  store: true,
+  temperature: 1,
+  text: { format: { type: 'text' } },
+  tool_choice: 'auto',
+  tools: [],
+  top_logprobs: 0,
+  top_p: 1,
+  truncation: 'disabled',
+};
+
+/** Writes a response in the form of the OpenAI API. */
+export function writeResponse(facts: ResponseFacts, { status, output, view, block }: ResponseState): object {
+  const { name, agent, createdAt, background, previous } = facts;
+  const { failure, answer, usage, settledAt } = view ?? {};
+  return {
+    ...UNUSED,
+    id: writeResponseId(name),
+    object: 'response',
+    created_at: Math.floor(createdAt / 1_000),
+    completed_at: status === 'completed' ? Math.floor((settledAt ?? Date.now()) / 1_000) : null,
+    status,
+    background,
+    model: agent,
+    conversation: { id: name.conversation },
+    previous_response_id: previous === undefined ? null : writeResponseId(previous),
+    output,
+    ...(block !== undefined && { metadata: writeBlock(name, block) }),
+    error: failure === undefined ? null : { code: failure.code, message: failure.message },
+    incomplete_details: status === 'incomplete' ? { reason: readIncomplete(answer?.end) } : null,
+    usage: usage === undefined ? null : writeUsage(usage),
+  };
+}
+
+/** Most characters of a value of `metadata`. */
+const VALUE_LENGTH = 512;
+
+/** The API has no field for a response that waits for others. Its metadata are texts that every client shows. */
+function writeBlock(
+  { conversation }: ResponseName,
+  { turn, waiting }: ResponseBlock,
+): Readonly<Record<string, string>> {
+  const open = waiting.calls.filter(({ decision }) => decision === undefined);
+  return {
+    waits_behind: writeResponseId({ conversation, turn }),
+    waits_for: waiting.for,
+    open_calls: open.map(nameCall).join(' ').slice(0, VALUE_LENGTH),
+  };
+}
+
+function readIncomplete(end: string | undefined): string {
+  return end === 'refusal' ? 'content_filter' : 'max_output_tokens';
+}
+
+/** Counts in the form of the OpenAI API. */
+export function writeUsage({ inputTokens, outputTokens }: { inputTokens: number; outputTokens: number }): object {
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: inputTokens + outputTokens,
+  };
+}

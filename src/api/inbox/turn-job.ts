@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { copyBoundedJson } from '../../domain/bounded-json.ts';
+import { fieldError } from '../../domain/errors.ts';
+import { idSchema } from '../../domain/ids.ts';
+import { JSON_TEXT_BOUNDS } from '../../domain/json-text.ts';
+import { parseInput } from '../../domain/parse.ts';
+import type { InboxJob } from '../../domain/ports/queue.ts';
+import { MAX_CONTEXT_BYTES } from '../../domain/turn-context.ts';
+import { INBOX_LIMITS } from '../../jobs/queues.ts';
+import { type EnqueueInput, enqueueSchema } from '../client/input.ts';
+
+/** Name of the jobs in the inbox queue. */
+const JOB_NAME = 'turn';
+
+/**
+ * Reads the turn of an inbox job. Without a `turn` in the data, the turn's id follows from the job's id, so that a job that
+ * is delivered twice is one turn.
+ * @throws invalid_input or message_too_large, with the field
+ */
+export function readTurnJob({ id, name, addedAt, data }: InboxJob): EnqueueInput {
+  if (name !== JOB_NAME) {
+    throw fieldError('invalid_input', 'job.name', `expected "${JOB_NAME}", the only kind of job in the inbox`);
+  }
+  if (typeof data === 'symbol') {
+    const { maxDepth, maxValues } = JSON_TEXT_BOUNDS;
+    const why = `has more than ${INBOX_LIMITS.dataCharacters} characters as JSON, ${maxValues} values and names, or ${maxDepth} levels, the limits of a job`;
+    throw fieldError('message_too_large', 'job.data', why);
+  }
+  const { dataCharacters: maxCharacters, maxDepth } = INBOX_LIMITS;
+  const read = parseInput(enqueueSchema, copyBoundedJson(data, '', { maxCharacters, maxDepth }));
+  return { ...read, turn: read.turn ?? nameTurn(id, addedAt), context: read.context as EnqueueInput['context'] };
+}
+
+const LONGEST_JOB_ID = 100;
+
+/**
+ * Names the turn of a job. BullMQ numbers jobs without an id of their own, from 1 after each removal of the queue. So such a
+ * number alone would name another turn later, and the time of the job is added.
+ */
+function nameTurn(id: string, addedAt: number): string {
+  const isNumber = /^\d+$/.test(id);
+  const isName = id.length <= LONGEST_JOB_ID && idSchema.safeParse(id).success;
+  if (isNumber && isName) return `inbox-${id}-${addedAt}`;
+  return `inbox-${isName ? id : createHash('sha256').update(id).digest('hex')}`;
+}
+
+const DESCRIPTIONS: Readonly<Record<keyof EnqueueInput, string>> = {
+  conversation: 'Id of the conversation.',
+  tenant: 'Tenant of the conversation.',
+  agent: 'Name of the agent that answers. Every turn of a conversation has the same agent.',
+  input: 'Text of the user message that starts the turn, at most 1 MiB.',
+  parts:
+    'Images, PDFs and text files, as {type, url}, {type, data, mediaType} or {type, reference, mediaType}. `data` is base64.',
+  turn: 'Id of the turn. Without one, the id follows from the id of the job. Two jobs with one turn id are one turn.',
+  context: `Object of at most ${MAX_CONTEXT_BYTES} bytes as JSON for the agent's tools and system prompt, which the model never sees.`,
+  delayMs: 'Time until the turn may start, in ms.',
+  priority: 'Priority of the conversation in the queue of turns: 1 is first. Not possible with a delay.',
+  maxQueuedTurns:
+    'The job fails with mailbox_full if this many turns of the conversation are queued, running or waiting.',
+  deadlineMs: 'Time in ms in which the turn must be settled. Time in the queue counts. After it, the turn fails.',
+  maxTurnTokens: 'Maximum tokens of all model calls of the turn together.',
+  onBusy:
+    'Treatment of the turn if another turn of the conversation is queued, running or waiting. Only enqueue is possible with a delay.',
+  busyTurn: 'Turn for which interrupt, rollback or steer is meant. If another turn is first, the new turn is enqueued.',
+};
+
+/** Builds the JSON Schema (draft 2020-12) of the data of an inbox job from the schema that validates it. */
+export function describeTurnJob(): object {
+  const { properties = {}, ...schema } = z.toJSONSchema(enqueueSchema, { io: 'input' });
+  const described = Object.entries(properties).map(([name, property]) => [
+    name,
+    {
+      ...(property as object),
+      ...(name === 'context' && { type: 'object' }),
+      description: DESCRIPTIONS[name as keyof EnqueueInput],
+    },
+  ]);
+  return {
+    ...schema,
+    title: 'turnfold inbox job',
+    description: `Data of a BullMQ job named "${JOB_NAME}" in the queue "inbox".`,
+    properties: Object.fromEntries(described) as object,
+  };
+}

@@ -1,0 +1,205 @@
+import type { EventListener } from '../../domain/events.ts';
+import { nameConversation } from '../../domain/ids.ts';
+import type { Clock } from '../../domain/ports/clock.ts';
+import type { Delivery, WebhookStatus, WebhookStore } from '../../domain/ports/webhook-store.ts';
+import {
+  nameForWebhook,
+  retryDelay,
+  WEBHOOK_LIMITS,
+  type WebhookEventName,
+  writeWebhookBody,
+} from '../../domain/webhook.ts';
+import type { WebhookSender } from './sender.ts';
+import { signWebhook, webhookMessageId } from './signature.ts';
+
+export interface DelivererPorts {
+  readonly store: WebhookStore;
+  readonly sender: WebhookSender;
+  readonly clock: Clock;
+  readonly onEvent: EventListener;
+  /** Id of this process, for the lease. */
+  readonly owner: string;
+}
+
+/** Time in ms for which settings of webhooks are remembered. */
+const SETTINGS_MS = 5_000;
+/** Duration of the lease in ms. The owner renews the lease once a second. */
+const LEASE_MS = 5_000;
+/** A process without the lease asks for it at every third look, so it takes over from a dead owner within 8 s. */
+const SKIPPED_LOOKS = 2;
+const IN_PARALLEL = 32;
+/** Requests in parallel to one webhook, so that a slow receiver leaves room for others. */
+const PER_WEBHOOK = 8;
+/** Deliveries that are claimed from one shard at once. */
+const CLAIMED = 4;
+/** Time in ms after which a delivery that waits for a free lane is left to a later claim. */
+const FRESH_MS = WEBHOOK_LIMITS.claimMs - WEBHOOK_LIMITS.requestMs;
+/** Pause in ms of a delivery whose webhook has enough requests in flight. */
+const BUSY_MS = 1_000;
+
+interface Claimed {
+  readonly delivery: Delivery;
+  readonly claimedAt: number;
+}
+
+/**
+ * Delivers webhooks. One process at a time looks for due deliveries. Each delivery has a claim of its own, so two processes
+ * do no harm during a takeover. The events of a conversation are sent to a webhook one by one. A failed event holds back
+ * the later events of its conversation, and no other conversation.
+ */
+export class Deliverer {
+  readonly #ports: DelivererPorts;
+  readonly #stopping = new AbortController();
+  readonly #waiting: Claimed[] = [];
+  readonly #lanes = new Set<Promise<void>>();
+  /** Webhook → its requests in flight. */
+  readonly #inFlight = new Map<string, number>();
+  #statuses = new Map<string, WebhookStatus>();
+  #listedAt = Number.NEGATIVE_INFINITY;
+  /** Looks that this process skips before it asks for the lease again. */
+  #skipsLeft = 0;
+
+  constructor(ports: DelivererPorts) {
+    this.#ports = ports;
+  }
+
+  /** Claims what is due, if this process has the lease, and begins to send. Called once a second. */
+  async lookForDeliveries(): Promise<void> {
+    const { store, owner, clock } = this.#ports;
+    if (this.#isStopped || this.#skipsLeft-- > 0) return;
+    const isOwner = await store.holdDelivering(owner, LEASE_MS);
+    this.#skipsLeft = isOwner ? 0 : SKIPPED_LOOKS;
+    if (!isOwner) return;
+    if (clock.now() - this.#listedAt >= SETTINGS_MS) await this.#listWebhooks();
+    // Without webhooks, no shard is read.
+    if (this.#statuses.size === 0 || this.#waiting.length > 0) return;
+    const claimedAt = clock.now();
+    const claimed = await Promise.all(store.webhookShards.map((shard) => store.claimDeliveries(shard, CLAIMED)));
+    this.#waiting.push(...claimed.flat().map((delivery) => ({ delivery, claimedAt })));
+    const lanes = Math.min(IN_PARALLEL - this.#lanes.size, this.#waiting.length);
+    for (let count = 0; count < lanes; count += 1) {
+      const lane = this.#work().finally(() => this.#lanes.delete(lane));
+      this.#lanes.add(lane);
+    }
+  }
+
+  /** Resolves when nothing is in flight. */
+  async idle(): Promise<void> {
+    while (this.#lanes.size > 0) await Promise.all(this.#lanes);
+  }
+
+  /** Aborts the requests in flight and gives their deliveries back. Another process sends these events again. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.idle();
+    await this.#ports.store.holdDelivering(this.#ports.owner, 0).catch(() => undefined);
+  }
+
+  get #isStopped(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  async #listWebhooks(): Promise<void> {
+    const statuses = await this.#ports.store.listWebhooks();
+    this.#statuses = new Map(statuses.map((status) => [status.webhook.id, status]));
+    this.#listedAt = this.#ports.clock.now();
+  }
+
+  async #work(): Promise<void> {
+    const { clock, onEvent } = this.#ports;
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      const { delivery, claimedAt } = next;
+      if (clock.now() - claimedAt >= FRESH_MS) continue;
+      try {
+        await this.#deliver(delivery);
+      } catch (error) {
+        const scope = nameConversation(delivery.conversation);
+        if (!this.#isStopped) onEvent({ type: 'worker_failed', where: 'webhooks', ...scope, error });
+      }
+    }
+  }
+
+  async #deliver(delivery: Delivery): Promise<void> {
+    const { store } = this.#ports;
+    const { webhook, attempts } = delivery;
+    // The webhook may have been added after the settings were read.
+    if (!this.#statuses.has(webhook)) await this.#listWebhooks();
+    const status = this.#statuses.get(webhook);
+    if (status === undefined) return await this.#drop(delivery);
+    const { failingSince, deadAt } = status.health;
+    if (deadAt !== undefined) return await store.postponeDelivery(delivery, attempts, WEBHOOK_LIMITS.deadPauseMs);
+    const inFlight = this.#inFlight.get(webhook) ?? 0;
+    if (inFlight >= (failingSince === undefined ? PER_WEBHOOK : 1)) {
+      return await store.postponeDelivery(delivery, attempts, BUSY_MS);
+    }
+    this.#inFlight.set(webhook, inFlight + 1);
+    try {
+      await this.#sendInOrder(delivery, status);
+    } finally {
+      this.#inFlight.set(webhook, (this.#inFlight.get(webhook) ?? 1) - 1);
+    }
+  }
+
+  /** Passes over all events of a webhook that was removed. */
+  async #drop(delivery: Delivery): Promise<void> {
+    let rest: Delivery | undefined = delivery;
+    while (rest !== undefined) rest = await this.#ports.store.advanceDelivery(rest);
+  }
+
+  /** Sends the events of a delivery until none is left or one fails. Events that the webhook does not want are passed over. */
+  async #sendInOrder(first: Delivery, status: WebhookStatus): Promise<void> {
+    const { store } = this.#ports;
+    let delivery: Delivery | undefined = first;
+    while (delivery !== undefined) {
+      await this.#reportLoss(delivery);
+      const { event, agent } = delivery;
+      const name = event && nameForWebhook(status.webhook, event, agent);
+      if (name !== undefined && !(await this.#send(delivery, name, status))) return;
+      delivery = await store.advanceDelivery(delivery);
+    }
+  }
+
+  /** Reports that events expired before they were sent. Events of an erased conversation are erased, not lost. */
+  async #reportLoss({ webhook, conversation, agent, next, event }: Delivery): Promise<void> {
+    if (agent === undefined || event?.id === next) return;
+    await this.#ports.store.recordLoss(webhook);
+    this.#ports.onEvent({ type: 'webhook_events_lost', ...nameConversation(conversation), webhook });
+  }
+
+  /** Sends one event. @returns false if it failed and the delivery was given back */
+  async #send(delivery: Delivery, name: WebhookEventName, status: WebhookStatus): Promise<boolean> {
+    const { store, sender, clock, onEvent } = this.#ports;
+    const { webhook, conversation, event } = delivery;
+    if (event === undefined) return true;
+    const { url, secret } = status.webhook;
+    const body = writeWebhookBody(name, event, delivery);
+    const id = webhookMessageId(conversation, event.id);
+    const headers = signWebhook(secret, { id, timestamp: Math.floor(clock.now() / 1_000), body });
+    const startedAt = clock.now();
+    const outcome = await sender.send({ url, headers, body, signal: this.#stopping.signal });
+    const scope = { ...nameConversation(conversation), webhook, event: name };
+    if (outcome.status === 'delivered') {
+      onEvent({ type: 'webhook_sent', ...scope, outcome: 'delivered', durationMs: clock.now() - startedAt });
+      if (this.#statuses.get(webhook)?.health.failingSince !== undefined) await this.#clearFailures(status);
+      return true;
+    }
+    if (this.#isStopped) {
+      await store.postponeDelivery(delivery, delivery.attempts, 0);
+      return false;
+    }
+    const { why, isFinal } = outcome;
+    const attempts = delivery.attempts + 1;
+    await store.postponeDelivery(delivery, attempts, retryDelay(attempts));
+    const setsAside = await store.recordFailure(webhook, why, isFinal);
+    onEvent({ type: 'webhook_sent', ...scope, outcome: 'failed', why, durationMs: clock.now() - startedAt });
+    if (setsAside) onEvent({ type: 'webhook_set_aside', tenant: conversation.tenant, webhook, why });
+    await this.#listWebhooks();
+    return false;
+  }
+
+  async #clearFailures({ webhook, health }: WebhookStatus): Promise<void> {
+    await this.#ports.store.clearFailures(webhook.id);
+    const { losses } = health;
+    this.#statuses.set(webhook.id, { webhook, health: losses === undefined ? {} : { losses } });
+  }
+}

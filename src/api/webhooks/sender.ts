@@ -1,0 +1,88 @@
+import { Agent, request } from 'undici';
+import { WEBHOOK_LIMITS } from '../../domain/webhook.ts';
+import { createCheckedLookup, hostOf, isPublicAddress, RefusedAddressError } from './addresses.ts';
+
+export interface WebhookRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Outcome of a request. `isFinal`: the receiver is gone and wants no more requests. `why` never contains parts of the
+ * response, because a person who registers webhooks could otherwise read from services that only workers reach.
+ */
+export type SendOutcome =
+  | { readonly status: 'delivered' }
+  | { readonly status: 'failed'; readonly why: string; readonly isFinal: boolean };
+
+export interface WebhookSender {
+  /** Sends one request. Never rejects. */
+  send(webhook: WebhookRequest): Promise<SendOutcome>;
+  close(): Promise<void>;
+}
+
+export interface SenderOptions {
+  /** Allows http, and private, loopback and link-local addresses. */
+  readonly allowsPrivate: boolean;
+  /** Replaces the resolver of Node, in tests. */
+  readonly resolve?: Parameters<typeof createCheckedLookup>[1];
+  /** Replaces the check of addresses, in tests. */
+  readonly isAllowed?: (address: string) => boolean;
+}
+
+const CONNECT_MS = 5_000;
+const GONE = 410;
+
+/** Creates the sender of webhooks. It follows no redirect, because a redirect could lead to a private address. */
+export function createWebhookSender({ allowsPrivate, resolve, isAllowed }: SenderOptions): WebhookSender {
+  const allows = isAllowed ?? (allowsPrivate ? () => true : isPublicAddress);
+  const dispatcher = new Agent({
+    connect: { lookup: createCheckedLookup(allows, resolve), timeout: CONNECT_MS },
+    headersTimeout: WEBHOOK_LIMITS.requestMs,
+    bodyTimeout: WEBHOOK_LIMITS.requestMs,
+    maxHeaderSize: 16_384,
+  });
+  return {
+    async send({ url, headers, body, signal }) {
+      const target = new URL(url);
+      if (!allowsPrivate && target.protocol !== 'https:') return fail('only https is allowed');
+      // A connection to a literal address resolves no name.
+      if (isLiteral(target) && !allows(hostOf(target))) return fail(describeFailure(new RefusedAddressError()));
+      const limit = AbortSignal.timeout(WEBHOOK_LIMITS.requestMs);
+      try {
+        const response = await request(target, {
+          dispatcher,
+          method: 'POST',
+          headers: { ...headers, 'content-type': 'application/json', 'user-agent': 'turnfold-webhooks' },
+          body,
+          signal: AbortSignal.any([signal, limit]),
+        });
+        const { statusCode } = response;
+        // Reads a short response, so that the connection can be used again. The outcome is known already.
+        await response.body.dump({ limit: WEBHOOK_LIMITS.responseBytes }).catch(() => undefined);
+        if (statusCode >= 200 && statusCode < 300) return { status: 'delivered' };
+        return { ...fail(`status ${statusCode}`), isFinal: statusCode === GONE };
+      } catch (error) {
+        return fail(limit.aborted ? 'timeout' : describeFailure(error));
+      }
+    },
+    close: () => dispatcher.destroy(),
+  };
+}
+
+function isLiteral(url: URL): boolean {
+  return url.hostname.startsWith('[') || /^[\d.]+$/.test(url.hostname);
+}
+
+function fail(why: string): { readonly status: 'failed'; readonly why: string; readonly isFinal: false } {
+  return { status: 'failed', why, isFinal: false };
+}
+
+/** Names the failure by its code, such as ECONNREFUSED. */
+function describeFailure(error: unknown): string {
+  if (error instanceof RefusedAddressError) return 'private or special address refused';
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code.slice(0, 100) : 'the connection failed';
+}

@@ -1,0 +1,43 @@
+import { escapeActing } from '../../domain/visible-text.ts';
+
+/** A piece of HTML or SVG that is well-formed XML, in which every text of others is escaped. */
+export class Markup {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export type MarkupValue = Markup | string | number | undefined | readonly MarkupValue[];
+
+/** Template of markup. Values that are markup stay as they are, all others are escaped. */
+export function markup(parts: TemplateStringsArray, ...values: readonly MarkupValue[]): Markup {
+  const [first = '', ...rest] = parts;
+  return new Markup(first + rest.map((part, index) => renderValue(values[index]) + part).join(''));
+}
+
+function renderValue(value: MarkupValue): string {
+  if (value === undefined) return '';
+  if (value instanceof Markup) return value.text;
+  if (typeof value === 'string' || typeof value === 'number') return escapeMarkup(String(value));
+  return value.map(renderValue).join('');
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/**
+ * Escapes a text for content and quoted attributes. Control characters and marks that reorder text become visible, and
+ * characters that XML forbids are replaced.
+ */
+function escapeMarkup(text: string): string {
+  return escapeActing(text.toWellFormed())
+    .replaceAll(/[\uFFFE\uFFFF]/g, '\uFFFD')
+    .replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+}

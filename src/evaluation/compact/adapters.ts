@@ -1,0 +1,162 @@
+import { isMapping } from '../../domain/parse.ts';
+import { CompactionMemory } from './compaction-memory.ts';
+import type { CompactionOptions } from './options.ts';
+
+/** A step of the AI SDK: what `prepareStep` receives. */
+export interface AiSdkStep<Message> {
+  /** Messages of the next request. */
+  readonly messages: Message[];
+  /** System prompt of the next request, from version 7 on. */
+  readonly instructions?: unknown;
+}
+
+/**
+ * Makes a function for `prepareStep` of `generateText`, `streamText` and agents of the AI SDK, versions 5 to 7. One function may
+ * serve several conversations.
+ */
+export function aiSdkPrepareStep(
+  options: CompactionOptions,
+): <Message>(step: AiSdkStep<Message>) => Promise<{ messages: Message[] }> {
+  const memory = new CompactionMemory(options, 'ai-sdk');
+  return async ({ messages, instructions }) => {
+    const system = textOfInstructions(instructions);
+    const compacted = await memory.compact(messages, system === '' ? {} : { system });
+    return { messages: compacted.messages };
+  };
+}
+
+/** Instructions of the AI SDK are a text, or system messages. */
+function textOfInstructions(instructions: unknown): string {
+  if (typeof instructions === 'string') return instructions;
+  if (Array.isArray(instructions)) return instructions.map(textOfInstructions).join('\n\n');
+  return isMapping(instructions) ? textOfInstructions(instructions['content']) : '';
+}
+
+/** Parameters of a call of a language model of the AI SDK. */
+export interface AiSdkCall<Message> {
+  /** Messages of the request. */
+  readonly prompt: Message[];
+  /** Tools of the request. */
+  readonly tools?: unknown;
+}
+
+/** A middleware for language models of the AI SDK 7. */
+export interface AiSdkMiddleware {
+  /** Version of the middleware's interface. */
+  readonly specificationVersion: 'v4';
+  /** Compacts the prompt of a call. */
+  readonly transformParams: <Params extends AiSdkCall<unknown>>(call: { readonly params: Params }) => Promise<Params>;
+}
+
+/** Makes a middleware for `wrapLanguageModel` of the AI SDK. It may serve several conversations. */
+export function aiSdkMiddleware(options: CompactionOptions): AiSdkMiddleware {
+  const memory = new CompactionMemory(options, 'ai-sdk');
+  return {
+    specificationVersion: 'v4',
+    transformParams: async ({ params }) => {
+      const { prompt, tools } = params;
+      const { messages } = await memory.compact(prompt, tools === undefined ? {} : { tools });
+      return { ...params, prompt: messages };
+    },
+  };
+}
+
+/** Input of a model call of the OpenAI Agents SDK. */
+export interface AgentsModelData<Item> {
+  /** Items of the request. */
+  readonly input: Item[];
+  /** System prompt of the request. */
+  readonly instructions?: string;
+}
+
+/** Makes a function for `callModelInputFilter` of a run of the OpenAI Agents SDK. It may serve several conversations. */
+export function openaiAgentsFilter(
+  options: CompactionOptions,
+): <Item>(call: { readonly modelData: AgentsModelData<Item> }) => Promise<{ input: Item[]; instructions?: string }> {
+  const memory = new CompactionMemory(options, 'openai-agents');
+  return async ({ modelData: { input, instructions } }) => {
+    const { messages } = await memory.compact(input, instructions === undefined ? {} : { system: instructions });
+    return { input: messages, ...(instructions !== undefined && { instructions }) };
+  };
+}
+
+/** A session of the OpenAI Agents SDK, as far as it is needed here. */
+export interface AgentsSession<Item> {
+  /** Reads the items of the session. */
+  getItems(limit?: number): Promise<Item[]>;
+}
+
+/**
+ * Wraps a session of the OpenAI Agents SDK: a run begins with compacted items. The session itself keeps all items, and
+ * `getItems` with a limit returns them.
+ */
+export function openaiAgentsSession<Item, Session extends AgentsSession<Item>>(
+  session: Session & AgentsSession<Item>,
+  options: CompactionOptions,
+): Session {
+  const memory = new CompactionMemory(options, 'openai-agents');
+  const getItems = async (limit?: number, ...others: []): Promise<Item[]> => {
+    const items = await session.getItems(limit, ...others);
+    return limit === undefined ? (await memory.compact(items)).messages : items;
+  };
+  return new Proxy<Session>(session, {
+    get: (target, key) => {
+      if (key === 'getItems') return getItems;
+      const value: unknown = Reflect.get(target, key);
+      // A session may have private fields, which a proxy does not have.
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+/** A request of an agent of LangChain to its model. */
+export interface LangchainRequest {
+  /** Messages of the request, without the system prompt. */
+  readonly messages: unknown[];
+  /** System prompt of the request. */
+  readonly systemPrompt?: string;
+}
+
+/** Options for `createMiddleware` of LangChain. */
+export interface LangchainMiddleware {
+  /** Name of the middleware. */
+  readonly name: string;
+  /** Compacts the messages of a request. */
+  readonly wrapModelCall: <Request extends LangchainRequest, Answer>(
+    request: Request,
+    handler: (request: Request) => Answer | Promise<Answer>,
+  ) => Promise<Answer>;
+}
+
+/** Makes the options of a middleware for agents of LangChain. It may serve several conversations. */
+export function langchainMiddleware(options: CompactionOptions): LangchainMiddleware {
+  const memory = new CompactionMemory(options, 'langchain');
+  return {
+    name: 'turnfold-compact',
+    wrapModelCall: async (request, handler) => {
+      const { systemPrompt } = request;
+      const { messages } = await memory.compact(request.messages, systemPrompt ? { system: systemPrompt } : {});
+      return await handler({ ...request, messages });
+    },
+  };
+}
+
+/** A processor of Mastra. */
+export interface MastraProcessor {
+  /** Id of the processor. */
+  readonly id: string;
+  /** Name of the processor. */
+  readonly name: string;
+  /** Compacts the prompt of a request. */
+  readonly processLLMRequest: <Message>(call: { readonly prompt: Message[] }) => Promise<{ prompt: Message[] }>;
+}
+
+/** Makes an input processor for agents of Mastra. It may serve several conversations. */
+export function mastraProcessor(options: CompactionOptions): MastraProcessor {
+  const memory = new CompactionMemory(options, 'ai-sdk');
+  return {
+    id: 'turnfold-compact',
+    name: 'turnfold compaction',
+    processLLMRequest: async ({ prompt }) => ({ prompt: (await memory.compact(prompt)).messages }),
+  };
+}

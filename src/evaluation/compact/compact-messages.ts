@@ -1,0 +1,229 @@
+import { isSendable, type Reason } from '../../domain/compaction/thresholds.ts';
+import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
+import { adoptMessages } from '../../domain/history.ts';
+import type { Message, WeighedMessage, Weight } from '../../domain/message.ts';
+import type { Summarizer } from '../../domain/ports/summarizer.ts';
+import { readRawItems } from '../../domain/raw-items.ts';
+import { contextSize } from '../../domain/size.ts';
+import type { HistoryNote } from '../../wire/histories/notes.ts';
+import { decideStep, decideTurnEnd } from '../../workers/turn/threshold-check.ts';
+import { infeasibleError, NOTHING_DONE, refusedError, reportVersion } from '../compact.ts';
+import { EvaluatedPasses } from '../evaluated-passes.ts';
+import { createOfflineSummarizers, type EvaluatedAgent, prepareOfflineAgent } from '../offline-agent.ts';
+import { RememberedCounts } from '../remembered-counts.ts';
+import type { CompactedMessages, CompactedRange, CompactReport } from './compacted-messages.ts';
+import { findKind } from './kinds/find-kind.ts';
+import type { MessageKind } from './kinds/kind.ts';
+import { type CheckedOptions, type CompactMessagesOptions, checkOptions } from './options.ts';
+import { type ReadEntry, readGiven } from './read-given.ts';
+import { type CompactState, hashMessage, matchState, writeState } from './state.ts';
+import { writeContext } from './write-context.ts';
+
+/**
+ * Compacts the messages of one conversation if the policy and the window require it. Calls no model, no Redis and no
+ * worker. Does not change the given values. The same input gives the same messages.
+ * @throws invalid_input or invalid_policy with the field of a wrong option, or the path of a wrong message
+ * @throws budget_infeasible if the messages do not fit, and nothing more may be removed
+ */
+export async function compactMessages<Item>(options: CompactMessagesOptions<Item>): Promise<CompactedMessages<Item>> {
+  const compaction = await openCompaction(checkOptions(options));
+  const ran = await compaction.run();
+  const { messages, changed } = compaction.write();
+  const report = compaction.report(ran);
+  return { messages: messages as Item[], changed, report, state: compaction.state };
+}
+
+async function openCompaction(options: CheckedOptions): Promise<Compaction> {
+  const kind = findKind(options.messages, options.format);
+  const { entries: read, notes } = readGiven(options.messages, kind);
+  const adopted = adoptMessages(
+    read.map(({ message }) => message),
+    1,
+  ).messages;
+  const entries = read.map((entry, index) => ({ ...entry, message: adopted[index] as Message }));
+  const hashes = adopted.map(hashMessage);
+  const counts = new RememberedCounts();
+  const prepared = await prepare(options, counts);
+  const known = matchState(options.state, hashes);
+  const weighed = await weighFrom(adopted, known.weights, prepared);
+  const errors: unknown[] = [];
+  const structural = await createOfflineSummarizers(counts);
+  const own = options.summarize === undefined ? [] : [callerSummarizer(options.summarize, errors)];
+  const passes = new EvaluatedPasses(prepared, (policy, agent) => [...own, ...structural(policy, agent)]);
+  for (const message of weighed) passes.conversation.append(message);
+  if (known.record !== undefined) passes.conversation.restore(known.record);
+  return new Compaction({ options, kind, entries, hashes, weighed, notes, prepared, passes, errors });
+}
+
+/** @throws invalid_input or invalid_policy that names the option which leaves no room for messages */
+async function prepare(options: CheckedOptions, counts: RememberedCounts): Promise<EvaluatedAgent> {
+  const { policy, window, system, tools } = options;
+  const counter = await counts.load('o200k_base');
+  const reservedTokens = await counter.count(tools);
+  const most = window.usableTokens ?? window.limits?.windowTokens ?? Number.POSITIVE_INFINITY;
+  if (reservedTokens >= most) {
+    throw fieldError('invalid_input', 'tools', `have ${reservedTokens} tokens, but a request may have ${most}`);
+  }
+  try {
+    return await prepareOfflineAgent(policy, { ...window, reservedTokens }, counts, system);
+  } catch (error) {
+    if (!isTurnfoldError(error, 'invalid_policy') || error.field === undefined) throw error;
+    const isOwn = Object.hasOwn(policy, error.field);
+    const named = Object.keys(window).includes('usableTokens') ? 'window' : (Object.keys(window)[0] ?? 'policy');
+    throw fieldError('invalid_policy', isOwn ? `policy.${error.field}` : named, error.reason, { cause: error });
+  }
+}
+
+/** Counts the messages whose sizes are not known. */
+async function weighFrom(
+  messages: readonly Message[],
+  known: readonly Weight[],
+  prepared: EvaluatedAgent,
+): Promise<WeighedMessage[]> {
+  return await Promise.all(
+    messages.map(async (message, index) => {
+      const weight = known[index];
+      if (weight !== undefined) return { message, tokens: weight.tokens, bytes: weight.bytes };
+      const weighed = await prepared.weigh(message);
+      return { ...weighed, tokens: weighed.tokens + (await weighThinking(message, prepared)) };
+    }),
+  );
+}
+
+/** Base64 characters of encrypted thinking for one token of it, at most. */
+const ENCRYPTED_CHARS = 5;
+const ENCRYPTED: ReadonlySet<string> = new Set(['encrypted_content', 'data']);
+
+/** Thinking is sent again, as it was given. A turn of a worker learns its size from the provider. */
+async function weighThinking(message: Message, { counter }: Pick<EvaluatedAgent, 'counter'>): Promise<number> {
+  const items = readRawItems(message)?.items ?? [];
+  let encrypted = 0;
+  const text = JSON.stringify(items, (key, value: unknown) => {
+    // A message of OpenAI Chat repeats its text beside its reasoning.
+    if (key === 'signature' || key === 'id' || (key === 'content' && typeof value === 'string')) return undefined;
+    if (typeof value !== 'string' || !ENCRYPTED.has(key)) return value;
+    encrypted += value.length;
+    return undefined;
+  });
+  if (items.length === 0) return 0;
+  return (await counter.count(text)) + Math.ceil(encrypted / ENCRYPTED_CHARS);
+}
+
+function callerSummarizer(summarize: NonNullable<CheckedOptions['summarize']>, errors: unknown[]): Summarizer {
+  return {
+    id: 'caller',
+    summarize: async ({ messages, earlier, userRequest, maxTokens, signal }) => {
+      try {
+        const text: unknown = await summarize({
+          messages,
+          maxTokens,
+          signal,
+          ...(earlier && { earlier: earlier.map(({ text: summary }) => summary) }),
+          ...(userRequest !== undefined && { userRequest }),
+        });
+        if (typeof text === 'string') return { status: 'written', text };
+        throw fieldError('invalid_input', 'summarize', 'expected a promise of a string');
+      } catch (error) {
+        errors.push(error);
+        return { status: 'failed', why: 'the function of the caller failed' };
+      }
+    },
+  };
+}
+
+type Outcome = Awaited<ReturnType<EvaluatedPasses['run']>>;
+
+interface CompactionParts {
+  readonly options: CheckedOptions;
+  readonly kind: MessageKind;
+  readonly entries: readonly ReadEntry[];
+  readonly hashes: readonly string[];
+  readonly weighed: readonly WeighedMessage[];
+  readonly notes: readonly HistoryNote[];
+  readonly prepared: EvaluatedAgent;
+  readonly passes: EvaluatedPasses;
+  readonly errors: readonly unknown[];
+}
+
+/** One call: its conversation, and the pass that it may run. */
+class Compaction {
+  readonly #parts: CompactionParts;
+  readonly #tokensBefore: number;
+
+  constructor(parts: CompactionParts) {
+    this.#parts = parts;
+    this.#tokensBefore = this.#tokens;
+  }
+
+  /** Runs a pass if it is due. @throws budget_infeasible or invalid_context for messages that cannot be sent */
+  async run(): Promise<Outcome | undefined> {
+    const reasons = this.#findReasons();
+    if (reasons.length === 0) return undefined;
+    const outcome = await this.#parts.passes.run(reasons);
+    if (this.#isSendable) return outcome;
+    if (outcome.kind === 'infeasible') throw infeasibleError(outcome.details);
+    if (outcome.kind === 'refused') throw refusedError(outcome.refusal);
+    const { usable } = this.#parts.prepared.limits;
+    throw fieldError(
+      'budget_infeasible',
+      'messages',
+      `compaction leaves ${this.#tokens} tokens, but a request may have ${usable}. Lower maxTokens in the policy, or shorten the newest messages`,
+    );
+  }
+
+  write(): { readonly messages: readonly unknown[]; readonly changed: boolean } {
+    const { kind, entries, options } = this.#parts;
+    const given = options.messages;
+    const { items } = this.#parts.passes.conversation.context;
+    const isWhole = items.length === entries.length && items.every(({ segment }) => segment === undefined);
+    if (isWhole && !entries.some(({ isRepaired }) => isRepaired)) return { messages: given, changed: false };
+    return { messages: writeContext({ kind, given, entries, items }), changed: true };
+  }
+
+  get state(): CompactState {
+    const { hashes, weighed, passes } = this.#parts;
+    return writeState(hashes, weighed, passes.conversation.record);
+  }
+
+  report(outcome: Outcome | undefined): CompactReport {
+    const { prepared, notes, errors, passes } = this.#parts;
+    const own = { ranges: this.#listRanges(), notes, errors };
+    if (outcome?.kind === 'version') return { ...reportVersion(outcome.settled, outcome.reasons, prepared), ...own };
+    const { tokens, bytes } = contextSize(passes.conversation.state.size, prepared.overhead);
+    const sizes = { tokensBefore: this.#tokensBefore, tokensAfter: tokens, bytesAfter: bytes };
+    return { kind: 'none', reasons: outcome?.reasons ?? [], ...sizes, ...NOTHING_DONE, ...own };
+  }
+
+  get #tokens(): number {
+    const { passes, prepared } = this.#parts;
+    return contextSize(passes.conversation.state.size, prepared.overhead).tokens;
+  }
+
+  get #isSendable(): boolean {
+    return isSendable(this.#parts.prepared.limits, this.#tokens);
+  }
+
+  #findReasons(): readonly Reason[] {
+    const { options, prepared, passes, entries } = this.#parts;
+    if (options.force) return ['manual'];
+    const { state } = passes.conversation;
+    const last = entries.at(-1)?.message;
+    const decision = decideStep(prepared, state, true);
+    if (decision.kind === 'refuse') return [];
+    if (decision.kind === 'wait' || decision.reasons.length > 0) return decision.reasons;
+    const hasTurnEnded = last?.role === 'assistant' && last.toolCalls === undefined;
+    return hasTurnEnded ? decideTurnEnd(prepared, state).reasons : [];
+  }
+
+  #listRanges(): CompactedRange[] {
+    const { entries, passes } = this.#parts;
+    const { version, summaries } = passes.conversation.record;
+    const indexAt = (seq: number, at: 0 | -1): number => entries[seq - 1]?.unit.parts.at(at)?.index ?? 0;
+    return version.segments.flatMap((segment): CompactedRange[] => {
+      const { kind, from, to } = segment;
+      if (kind === 'raw') return [];
+      const by = kind === 'summary' ? summaries[segment.summaryKey]?.model : undefined;
+      return [{ from: indexAt(from, 0), to: indexAt(to, -1), kind, ...(by !== undefined && { by }) }];
+    });
+  }
+}

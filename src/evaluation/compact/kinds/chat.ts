@@ -1,0 +1,108 @@
+import { isMapping } from '../../../domain/parse.ts';
+import type { Block } from '../../../wire/histories/blocks.ts';
+import { aiSdk, anthropic } from '../../../wire/histories/formats/chat-lists.ts';
+import { isOwnMessage, OWN_FIELDS } from '../../../wire/histories/own-message.ts';
+import { aiSdkWriter } from '../../../wire/histories/writers/ai-sdk.ts';
+import { anthropicWriter } from '../../../wire/histories/writers/anthropic.ts';
+import { openaiChatWriter } from '../../../wire/histories/writers/openai-chat.ts';
+import { type MessageKind, messagesOf, readPlain } from './kind.ts';
+import { patchResults } from './patch-results.ts';
+
+/** Messages of turnfold. A summary has a role of its own. */
+export const turnfoldKind: MessageKind = {
+  name: 'turnfold',
+  // Messages of the AI SDK 4 look alike, but have ids.
+  recognizes: (messages) =>
+    messages.some(
+      (message) =>
+        isOwnMessage(message) &&
+        (message['id'] === undefined || OWN_FIELDS.some((field) => message[field] !== undefined)),
+    ),
+  read: readPlain,
+  rewrite: (_parts, survivors) => messagesOf(survivors),
+  addUser: ({ text }) => ({ role: 'user', content: text }),
+};
+
+/** Messages of OpenAI Chat. */
+export const openaiChatKind: MessageKind = {
+  name: 'openai-chat',
+  recognizes: (messages) => messages.some(({ role }) => typeof role === 'string'),
+  read: readPlain,
+  rewrite: (_parts, survivors) => listOf(openaiChatWriter.write(messagesOf(survivors)), 'messages'),
+  addUser: ({ text }) => ({ role: 'user', content: text }),
+};
+
+/** Messages of Anthropic, without the system prompt. */
+export const anthropicKind: MessageKind = {
+  name: 'anthropic',
+  recognizes: (messages) => anthropic.recognizes([{ value: messages, at: '' }]),
+  read: readPlain,
+  rewrite: (parts, survivors) => {
+    const patched = patchResults(parts, survivors, {
+      idKey: 'tool_use_id',
+      replace: ({ content: _, ...block }, result) => ({ ...block, content: result.content }),
+    });
+    return patched ?? listOf(anthropicWriter.write(messagesOf(survivors)), 'messages');
+  },
+  addUser: ({ text }) => ({ role: 'user', content: text }),
+};
+
+/** `ModelMessage`s of the AI SDK, and prompts of its language models. */
+export const aiSdkKind: MessageKind = {
+  name: 'ai-sdk',
+  recognizes: (messages) => aiSdk.recognizes([{ value: messages, at: '' }]),
+  read: (parts, places, notes) => readPlain(parts.map(flattenFiles), places, notes),
+  rewrite: (parts, survivors) => {
+    const patched = patchResults(parts, survivors, {
+      idKey: 'toolCallId',
+      replace: (block, { content, isError }) => ({
+        ...block,
+        output: { type: isError === true ? 'error-text' : 'text', value: content },
+      }),
+    });
+    return patched ?? blocksOnly(aiSdkWriter.write(messagesOf(survivors)));
+  },
+  addUser: ({ text }) => ({ role: 'user', content: [{ type: 'text', text }] }),
+};
+
+/** A prompt of a language model has no content that is a string, except in system messages. */
+function blocksOnly(written: unknown): unknown[] {
+  return (written as readonly Block[]).map((message) =>
+    message['role'] !== 'system' && typeof message['content'] === 'string'
+      ? { ...message, content: [{ type: 'text', text: message['content'] }] }
+      : message,
+  );
+}
+
+/** The reader of messages knows files as base64 or an address. The AI SDK also has bytes, `URL`s, and data with a type. */
+function flattenFiles(message: unknown): unknown {
+  if (!isMapping(message) || !Array.isArray(message['content'])) return message;
+  return { ...message, content: message['content'].map(flattenFile) };
+}
+
+function flattenFile(part: unknown): unknown {
+  if (!isMapping(part)) return part;
+  const { data, image } = part;
+  if (data === undefined && image === undefined) return part;
+  return {
+    ...part,
+    ...(data !== undefined && { data: flattenData(data) }),
+    ...(image !== undefined && { image: flattenData(image) }),
+  };
+}
+
+function flattenData(data: unknown): unknown {
+  if (data instanceof URL) return data.href;
+  if (data instanceof Uint8Array) return Buffer.from(data).toString('base64');
+  if (data instanceof ArrayBuffer) return Buffer.from(data).toString('base64');
+  if (!isMapping(data)) return data;
+  const { type, url, text, reference } = data;
+  if (type === 'data') return flattenData(data['data']);
+  if (type === 'url') return flattenData(url);
+  return type === 'text' ? Buffer.from(String(text)).toString('base64') : JSON.stringify(reference ?? data);
+}
+
+/** Returns a list of a written document. */
+export function listOf(document: unknown, key: string): unknown[] {
+  return (document as Readonly<Record<string, unknown[]>>)[key] ?? [];
+}

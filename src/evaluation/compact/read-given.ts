@@ -1,0 +1,137 @@
+import type { Message } from '../../domain/message.ts';
+import { runToEnd } from '../../domain/sliced.ts';
+import { parseSummary } from '../../domain/summary.ts';
+import { type HistoryNote, HistoryNotes } from '../../wire/histories/notes.ts';
+import { repairCallsInSlices } from '../../wire/histories/repair-calls.ts';
+import { readUserTexts, withoutUserTexts } from '../../workers/summarization/user-texts.ts';
+import type { MessageKind } from './kinds/kind.ts';
+
+/** A given message, or the part of one that can be kept alone. */
+export interface GivenPart {
+  readonly value: unknown;
+  /** Index of the given message. */
+  readonly index: number;
+  /** Place of the part in its message, and number of the parts of the message. */
+  readonly place: number;
+  readonly places: number;
+}
+
+/** Given parts that became log messages together: parts that hold nothing for a model follow the part before them. */
+export interface Unit {
+  readonly parts: readonly GivenPart[];
+  /** Number of log messages that the parts hold. */
+  readonly count: number;
+}
+
+/** Place of a result that was added to close a call. */
+export const CLOSING = -1;
+
+/** A message of the log, with the given parts that it was read from. */
+export interface ReadEntry {
+  readonly message: Message;
+  readonly unit: Unit;
+  /** Place of the message among those of its unit, or `CLOSING`. */
+  readonly place: number;
+  /** True if the message is not the one that was given. */
+  readonly isRepaired: boolean;
+}
+
+export interface ReadGiven {
+  readonly entries: readonly ReadEntry[];
+  readonly notes: readonly HistoryNote[];
+}
+
+/** Reads messages as a log, and remembers which given messages each of them came from. @throws invalid_input with the path */
+export function readGiven(messages: readonly unknown[], kind: MessageKind): ReadGiven {
+  const notes = new PlacedNotes();
+  const parts = messages.flatMap((message, index) =>
+    (kind.split?.(message) ?? [message]).map((value, place, { length }): GivenPart => {
+      return { value, index, place, places: length };
+    }),
+  );
+  const places = parts.map(({ index, place }) => `messages[${index}]${place === 0 ? '' : `#${place}`}`);
+  const read = kind.read(
+    parts.map(({ value }) => value),
+    places,
+    notes,
+  );
+  const recognised = read.messages.map(recogniseSummary);
+  const found = recognised.flat();
+  const foundAt = recognised.flatMap((own, index) => own.map(() => read.places[index] ?? 'messages'));
+  const { units, placeOf } = findUnits(parts, places, foundAt);
+  const repaired = runToEnd(repairCallsInSlices(found, { notes, placeOf: (index) => foundAt[index] ?? 'messages' }));
+  const entries = repaired.map(({ message, index }): ReadEntry => {
+    const unit = units[index] as Unit;
+    const original = found[index] as Message;
+    // A result that closes a call has the index of the call.
+    const isClosing = original.role !== message.role;
+    const isRepaired = isClosing || !isSame(message, original) || notes.isRepaired(unit);
+    return { message, unit, place: isClosing ? CLOSING : (placeOf[index] ?? 0), isRepaired };
+  });
+  return { entries, notes: notes.list };
+}
+
+/** Repairs give each result a new object. */
+function isSame(one: Message, other: Message): boolean {
+  return one === other || (one.toolCallId === other.toolCallId && one.toolCalls === other.toolCalls);
+}
+
+/** First line of a summary that a call shortened. Its number is one of the messages of that call. */
+const SHORTENED = /^\[excerpt of message \d+\]\n/;
+
+/** A summary that an earlier call returned is a summary again, and the texts that it copied are messages of the user. */
+function recogniseSummary(message: Message): Message[] {
+  const { role, content, parts } = message;
+  const read = role === 'user' && parts === undefined ? parseSummary(content) : undefined;
+  const text = read?.text ?? (role === 'summary' ? content : undefined);
+  if (text === undefined) return [message];
+  const users = readUserTexts(text).map((copied): Message => ({ role: 'user', content: copied }));
+  const summary: Message = {
+    role: 'summary',
+    content: withoutUserTexts(text).replace(SHORTENED, ''),
+    summary: read?.label ?? message.summary,
+  };
+  return [...users, summary];
+}
+
+interface FoundUnits {
+  /** Unit of each read message. */
+  readonly units: readonly Unit[];
+  /** Place of each read message in its unit. */
+  readonly placeOf: readonly number[];
+}
+
+function findUnits(parts: readonly GivenPart[], places: readonly string[], read: readonly string[]): FoundUnits {
+  const partAt = new Map(places.map((place, index) => [place, index]));
+  const starts = [...new Set(read.map((place) => partAt.get(place) ?? 0))];
+  const made = new Map(
+    starts.map((start, nth) => {
+      const own = parts.slice(nth === 0 ? 0 : start, starts[nth + 1] ?? parts.length);
+      return [start, { parts: own, count: read.filter((place) => (partAt.get(place) ?? 0) === start).length }];
+    }),
+  );
+  const counts = new Map<number, number>();
+  const placeOf = read.map((place) => {
+    const start = partAt.get(place) ?? 0;
+    const count = counts.get(start) ?? 0;
+    counts.set(start, count + 1);
+    return count;
+  });
+  return { units: read.map((place) => made.get(partAt.get(place) ?? 0) as Unit), placeOf };
+}
+
+/** Notes that also remember which given messages had to be repaired. */
+class PlacedNotes extends HistoryNotes {
+  readonly #repaired = new Set<string>();
+
+  override add(kind: HistoryNote['kind'], at: string, what: string, count = 1): void {
+    super.add(kind, at, what, count);
+    // A note about a call or a result as a whole does not change the message that it names.
+    const [, place] = /^(messages\[\d+\])(?:#\d+)?\./.exec(at) ?? [];
+    if (kind === 'repaired' && place !== undefined) this.#repaired.add(place);
+  }
+
+  isRepaired({ parts }: Unit): boolean {
+    return parts.some(({ index }) => this.#repaired.has(`messages[${index}]`));
+  }
+}

@@ -1,0 +1,107 @@
+import type { Agent } from '../domain/agent.ts';
+import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+import type { PolicyInput } from '../domain/policy.ts';
+import { loadTokenCounter } from '../wire/tokens/token-counter.ts';
+import {
+  type AgentSurroundings,
+  type FactorOf,
+  type PreparedAgent,
+  type PreparedAgents,
+  prepareAgent,
+} from '../workers/prepared-agent.ts';
+import { LineIndexes } from '../workers/turn/line-indexes.ts';
+import { createSummarizers } from './summarizers.ts';
+
+/** All agents of a process, by name and in the given order. */
+export interface LoadedAgents extends PreparedAgents {
+  readonly all: readonly PreparedAgent[];
+}
+
+/**
+ * Prepares every agent before the first turn, so that a policy that cannot work stops the worker at its start.
+ * @param agents as returned by `readAgents`
+ * @param factorOf returns the current token calibration of a model
+ * @throws invalid_config for invalid tools, invalid_policy for a policy that cannot work, each with a field such as
+ * `agents[0].policy`
+ */
+export async function prepareAgents(
+  agents: readonly Agent[],
+  basePolicy: PolicyInput,
+  factorOf: FactorOf,
+): Promise<LoadedAgents> {
+  const prepared = new Map<string, PreparedAgent>();
+  const shared = { factorOf, lineIndexes: new LineIndexes() };
+  for (const agent of agents) prepared.set(agent.name, await prepareOne(agent, basePolicy, shared));
+  return { all: [...prepared.values()], find: (name) => prepared.get(name) };
+}
+
+/**
+ * Prepares every agent and collects the problems, at most one for each agent.
+ * @param hasSummarizers if true, also creates the summarizers of their policies, as a summarization worker does
+ */
+export async function examineAgents(
+  agents: readonly Agent[],
+  basePolicy: PolicyInput,
+  hasSummarizers: boolean,
+): Promise<TurnfoldError[]> {
+  const models = agents.map(({ model }) => model);
+  const problems: TurnfoldError[] = [];
+  for (const agent of agents) {
+    try {
+      const prepared = await prepareOne(agent, basePolicy);
+      if (hasSummarizers) await createSummarizers([prepared], models);
+    } catch (error) {
+      if (!isTurnfoldError(error)) throw error;
+      problems.push(error);
+    }
+  }
+  return problems;
+}
+
+async function prepareOne(
+  agent: Agent,
+  basePolicy: PolicyInput,
+  shared: Omit<AgentSurroundings, 'loadCounter'> = {},
+): Promise<PreparedAgent> {
+  try {
+    return await prepareAgent(agent, basePolicy, { loadCounter: loadTokenCounter, ...shared });
+  } catch (error) {
+    const isPlaced = !isTurnfoldError(error) || error.field?.startsWith('agents.');
+    throw isPlaced ? error : placeUnder(`agents.${agent.name}`, error);
+  }
+}
+
+/** Adds a prefix to the message and to the field path of an error. */
+function placeUnder(prefix: string, cause: TurnfoldError): TurnfoldError {
+  const field = cause.field === undefined ? prefix : `${prefix}.${cause.field}`;
+  const details = cause.details === undefined ? {} : { details: cause.details };
+  return new TurnfoldError(cause.code, `${prefix}: ${cause.message}`, { field, ...details, cause });
+}
+
+/**
+ * Prepares the agents with a shadow policy, which is measured but never applied. Settings of the agents and workers are
+ * not merged into the shadow policy. Its summaries call no model, so measuring the policy costs nothing.
+ * @throws invalid_policy if the policy cannot work with an agent's model. The field begins with `shadow`
+ */
+export async function prepareShadow(
+  agents: readonly Agent[],
+  shadow: PolicyInput,
+  factorOf: FactorOf,
+): Promise<PreparedAgents> {
+  try {
+    return await prepareAgents(underShadow(agents, shadow), {}, factorOf);
+  } catch (error) {
+    throw isTurnfoldError(error, 'invalid_policy') ? placeUnder('shadow', error) : error;
+  }
+}
+
+/** Checks the shadow policy with every agent. @returns one error per agent that the policy cannot work with */
+export async function examineShadow(agents: readonly Agent[], shadow: PolicyInput): Promise<TurnfoldError[]> {
+  const problems = await examineAgents(underShadow(agents, shadow), {}, false);
+  return problems.filter(({ code }) => code === 'invalid_policy').map((problem) => placeUnder('shadow', problem));
+}
+
+function underShadow(agents: readonly Agent[], shadow: PolicyInput): Agent[] {
+  const policy: PolicyInput = { ...shadow, summarizer: 'structural' };
+  return agents.map((agent) => ({ ...agent, policy }));
+}

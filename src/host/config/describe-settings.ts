@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { isTurnfoldError } from '../../domain/errors.ts';
+import { listVariables } from './check-settings.ts';
+import { fileVariable, findText, readSetting, type SettingOrigin, type SettingSource } from './read-setting.ts';
+import { SETTING_NAMES, type SettingName, settingOf } from './settings.ts';
+
+export type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+/**
+ * JSON Schema of the environment variables, for editors. The schema also applies to `environment` of a Docker Compose
+ * file and `data` of a Kubernetes ConfigMap.
+ */
+export function describeSettings(): JsonSchema {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Environment of turnfold',
+    type: 'object',
+    properties: Object.fromEntries(SETTING_NAMES.flatMap(describeVariables)),
+    // Refuses unknown names that begin with TURNFOLD_, because they are misspelled. Other variables belong to other
+    // programs.
+    propertyNames: { pattern: `^(?!TURNFOLD_)|^(?:${listVariables().join('|')})$` },
+  };
+}
+
+function describeVariables(name: SettingName): [string, JsonSchema][] {
+  const { about, hasFile } = settingOf(name);
+  const described: [string, JsonSchema][] = [[name, describeVariable(name)]];
+  if (hasFile) described.push([fileVariable(name), { type: 'string', description: `File with the value. ${about}` }]);
+  return described;
+}
+
+/** Accepts a number as a JSON number, or as a text as in an environment. */
+function describeVariable(name: SettingName): JsonSchema {
+  const { schema, about: description } = settingOf(name);
+  const { $schema: _, default: fallback, ...value } = z.toJSONSchema(schema);
+  const isNumber = value.type === 'integer' || value.type === 'number';
+  return {
+    description,
+    ...(fallback !== undefined && { default: fallback }),
+    ...(isNumber ? { anyOf: [value, { type: 'string', pattern: '^[0-9]+$' }] } : value),
+  };
+}
+
+export function tabulateSettings(): string {
+  const rows = SETTING_NAMES.map((name) => {
+    const { about, hasFile } = settingOf(name);
+    const variable = hasFile ? `\`${name}\` (\`_FILE\`)` : `\`${name}\``;
+    return `| ${variable} | ${describeValues(name)} | ${about.replaceAll('|', '\\|')} |`;
+  });
+  return ['| variable | values (default) | meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+function describeValues(name: SettingName): string {
+  const { type, enum: values, minimum, maximum, default: fallback } = z.toJSONSchema(settingOf(name).schema);
+  const range = type === 'integer' ? `${minimum} to ${maximum}` : (values?.join(', ') ?? 'text');
+  return fallback === undefined ? `${range} (none)` : `${range} (${fallback as string | number})`;
+}
+
+/** A setting with the value that is in effect. Secrets are masked. */
+export interface ShownSetting {
+  readonly name: SettingName;
+  /** Absent if the setting is unset and has no default, or if its file cannot be read. */
+  readonly value?: string;
+  readonly origin: SettingOrigin;
+  readonly problem?: string;
+}
+
+export function showSettings(source: SettingSource): ShownSetting[] {
+  return SETTING_NAMES.map((name) => {
+    try {
+      const value = readSetting(source, name);
+      const { text, origin } = findText(source, name);
+      if (value === undefined) return { name, origin };
+      const { show } = settingOf(name);
+      return { name, value: show && text !== undefined ? show(text) : String(value), origin };
+    } catch (error) {
+      if (!isTurnfoldError(error)) throw error;
+      return { name, origin: error.field === name ? 'env' : 'file', problem: error.message };
+    }
+  });
+}

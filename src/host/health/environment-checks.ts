@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { type ProbeOutcome, probeProvider } from '../../providers/probe-provider.ts';
+import { describeRetirement, findRetirements, type NamedProfile } from '../../providers/retirements.ts';
+import { isAtLeast } from '../../store/redis/server-checks.ts';
+import type { Config, ProviderSettings } from '../config.ts';
+import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
+
+/** Runs the checks of this machine that need no connection to Redis. */
+export async function examineMachine(config: Config, providers: ProviderSettings): Promise<Finding[]> {
+  return [examineNode(process.version.slice(1)), await examinePort(config.metrics), examineKeys(providers)];
+}
+
+/** Reports the models that their providers retire within 60 days, or have retired. */
+export function examineModels(models: readonly NamedProfile[], now = Date.now()): Finding[] {
+  if (models.length === 0) return [];
+  const name = 'models';
+  const retiring = findRetirements(models, now);
+  if (retiring.length === 0) return [findOk(name, 'none is retired within 60 days')];
+  return retiring.map((retirement) => {
+    const report = retirement.daysLeft < 0 ? findWrong : findWarning;
+    return report(name, describeRetirement(retirement), 'docs/reference/models.md lists the models and their dates.');
+  });
+}
+
+/** @param version e.g. `24.1.0` */
+export function examineNode(version: string): Finding {
+  const least = readLeastNode();
+  return isAtLeast(version, least)
+    ? findOk('node', version)
+    : findWrong('node', `${version}, but turnfold needs ${least}`, `Install Node.js ${least} or later.`);
+}
+
+function readLeastNode(): string {
+  const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  const { engines } = JSON.parse(manifest) as { readonly engines: { readonly node: string } };
+  return engines.node.replace(/^>=/, '');
+}
+
+async function examinePort({ host, port }: Config['metrics']): Promise<Finding> {
+  const name = 'metrics port';
+  if (port === 0) return findOk(name, 'any free port');
+  const server = createServer();
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+    server.close();
+    return findOk(name, `${host}:${port} is free`);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const isServed = code === 'EADDRINUSE' && (await isWorkerAt(host, port));
+    if (isServed) return findOk(name, `${host}:${port} is in use by a live worker`);
+    return findWarning(
+      name,
+      `${host}:${port} cannot be bound (${code}), so a worker could not start on this machine`,
+      'Free this port, or set TURNFOLD_METRICS_PORT or TURNFOLD_METRICS_HOST.',
+    );
+  }
+}
+
+async function isWorkerAt(host: string, port: number): Promise<boolean> {
+  const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
+  try {
+    const signal = AbortSignal.timeout(1_000);
+    const answer = await fetch(`http://${reachable}:${port}/health`, { signal });
+    return ((await answer.json()) as { readonly status?: unknown }).status === 'ok';
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Reports which API keys are set. A missing key counts as ok, because only the agents determine which keys are
+ * needed.
+ */
+function examineKeys(providers: ProviderSettings): Finding {
+  const keys = Object.values(providers).map(
+    ({ keyVariable, apiKey }) => `${keyVariable} ${apiKey === undefined ? 'is not set' : 'is set'}`,
+  );
+  return findOk('provider keys', keys.join(', '));
+}
+
+/** Tests the key of every model provider that has one, with one request each. */
+export async function examineProviders(providers: ProviderSettings): Promise<Finding[]> {
+  const findings = await Promise.all(
+    (['anthropic', 'openai'] as const).map(async (maker) => {
+      const { apiKey, baseUrl, keyVariable } = providers[maker];
+      if (apiKey === undefined) return [];
+      return [judge(maker, keyVariable, await probeProvider({ maker, apiKey, baseUrl }))];
+    }),
+  );
+  return findings.flat();
+}
+
+function judge(maker: string, keyVariable: string, outcome: ProbeOutcome): Finding {
+  if (outcome.kind === 'answered') return findOk(maker, 'it accepts the key');
+  const address = keyVariable.replace('API_KEY', 'BASE_URL');
+  if (outcome.kind === 'unreachable') {
+    return findWrong(maker, 'the provider does not answer', `Check the network, a proxy, and ${address}.`);
+  }
+  const { status } = outcome;
+  if (status === 401 || status === 403) {
+    return findWrong(
+      maker,
+      `the provider refuses the key (HTTP status ${status})`,
+      `Correct ${keyVariable}, or the file with the key.`,
+    );
+  }
+  if (status === 404) {
+    const remedy = `Correct ${address}, unless it names a compatible server that lists no models.`;
+    return findWarning(maker, 'the address does not list models (HTTP status 404)', remedy);
+  }
+  return findWarning(
+    maker,
+    `the provider answers with HTTP status ${status}`,
+    'Try again later, or read the provider’s status page.',
+  );
+}

@@ -1,0 +1,99 @@
+import type { EventLoop, LoopBlock } from '../../domain/ports/event-loop.ts';
+import { LoopBeat } from './loop-beat.ts';
+
+const TICK_MS = 250;
+const MEMORY_MS = 10_000;
+/** Shorter delays are no blocks. */
+const BLOCK_MS = 1_000;
+/** Blocks are remembered for the longest default timeout of a call. */
+const BLOCKS_MS = 600_000;
+/** Blocks that are reported: they last longer than two heartbeats of a lease. */
+const REPORTED_MS = 5_000;
+const MOST_NAMES = 3;
+
+/**
+ * Measures how late timers fire. While the event loop is blocked, the process cannot answer a probe, and afterwards it
+ * would look healthy. So the monitor remembers each delay for ten seconds, and each block for ten minutes.
+ */
+export class EventLoopMonitor implements EventLoop {
+  readonly beat = new LoopBeat();
+  readonly #onBlock: (block: LoopBlock) => void;
+  #lates: { readonly at: number; readonly lateMs: number }[] = [];
+  #blocks: (LoopBlock & { readonly at: number })[] = [];
+  /** Number of running calls of each tool. */
+  readonly #running = new Map<string, number>();
+  #expectedAt = performance.now() + TICK_MS;
+  /** Time since which the code that runs now can have blocked the event loop. */
+  #heldFrom = this.#expectedAt;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(onBlock: (block: LoopBlock) => void = () => undefined) {
+    this.#onBlock = onBlock;
+    this.beat.tick();
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.#timer.unref();
+  }
+
+  /** The longest time in the last ten seconds during which the event loop was blocked, in ms. */
+  get worstMs(): number {
+    return Math.max(0, ...this.#lates.map(({ lateMs }) => lateMs));
+  }
+
+  async runTool<T>(name: string, call: () => Promise<T> | T): Promise<T> {
+    this.#note();
+    this.#running.set(name, (this.#running.get(name) ?? 0) + 1);
+    this.beat.cause = `by the tool "${name}"`;
+    try {
+      const answer = call();
+      this.#note();
+      this.beat.cause = this.#describeRunning();
+      return await answer;
+    } finally {
+      this.#note();
+      const count = (this.#running.get(name) ?? 1) - 1;
+      if (count === 0) this.#running.delete(name);
+      else this.#running.set(name, count);
+      this.beat.cause = this.#describeRunning();
+    }
+  }
+
+  longestWithin(ms: number): LoopBlock | undefined {
+    this.#note();
+    const from = performance.now() - ms;
+    const blocks = this.#blocks.filter(({ at }) => at >= from);
+    return blocks.toSorted((a, b) => b.ms - a.ms)[0];
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #tick(): void {
+    this.#note();
+    const at = performance.now();
+    this.beat.tick();
+    this.#lates = this.#lates.filter((late) => late.at > at - MEMORY_MS);
+    this.#lates.push({ at, lateMs: Math.max(0, at - this.#expectedAt) });
+    this.#expectedAt = at + TICK_MS;
+    this.#heldFrom = this.#expectedAt;
+  }
+
+  /** Notes a block by the code that ran until now. Called at each tick, and before the names of the running tools change. */
+  #note(): void {
+    const at = performance.now();
+    const ms = at - this.#heldFrom;
+    this.#heldFrom = Math.max(this.#heldFrom, at);
+    if (ms < BLOCK_MS) return;
+    const block = { ms, cause: this.beat.cause };
+    this.#blocks = [...this.#blocks.filter((kept) => kept.at > at - BLOCKS_MS), { ...block, at }];
+    if (ms >= REPORTED_MS) this.#onBlock(block);
+  }
+
+  #describeRunning(): string {
+    const names = [...this.#running.keys()];
+    if (names.length === 0) return '';
+    const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
+    const listed = names.slice(0, MOST_NAMES).map((name) => `"${name}"`);
+    return `while ${names.length === 1 ? 'the tool' : 'the tools'} ${listed.join(', ')}${more} ran`;
+  }
+}

@@ -1,0 +1,116 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type AllowedHosts, explainForeignHost, isAllowedHost, readAllowedHosts } from '../../domain/allowed-hosts.ts';
+import { TurnfoldError } from '../../domain/errors.ts';
+
+export interface PageContent {
+  /** HTTP status (200). */
+  readonly status?: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+export type Page = () => PageContent | Promise<PageContent>;
+
+/** Address of a page server. */
+export interface PageAddress {
+  /** Port to listen on. 0 takes any free port. */
+  readonly port: number;
+  /** Host to bind (default `127.0.0.1`, because the pages have no access control). */
+  readonly host?: string;
+  /** Host names under which requests may come, beside `localhost` and IP addresses. */
+  readonly allowedHosts?: readonly string[] | undefined;
+}
+
+export interface PageServerOptions extends PageAddress {
+  /** Pages by URL path. Each page answers GET and HEAD. */
+  readonly pages: Readonly<Record<string, Page>>;
+}
+
+export interface PageServer {
+  readonly host: string;
+  readonly port: number;
+  /** Stops the server and ends open connections, which a Prometheus scraper would keep alive for minutes. */
+  close(): Promise<void>;
+}
+
+/** HTTP methods that the pages answer. Node leaves out the body of an answer to HEAD. */
+const READING: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+/**
+ * Maximum number of open connections, far more than scrapers and probes use. Further connections are closed at
+ * once.
+ */
+const MAX_CONNECTIONS = 1_024;
+
+/** Error codes of the operating system for a host that is unknown or belongs to another machine. */
+const WRONG_HOST = /EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN/;
+
+/**
+ * Serves HTTP pages for probes and metric scrapers.
+ * @throws invalid_config (`metrics.port`, `metrics.host`) if the address cannot be bound, or (`metrics.allowedHosts`) if
+ * an entry is no host name
+ */
+export async function servePages(options: PageServerOptions): Promise<PageServer> {
+  const { port, host = '127.0.0.1', allowedHosts = [], pages } = options;
+  const byPath = new Map(Object.entries(pages));
+  const allowed = readAllowedHosts(allowedHosts, 'metrics.allowedHosts');
+  const server = createServer((request, response) => {
+    if (!refuseForeignHost(request, response, allowed)) void answer(byPath, request, response);
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const field = WRONG_HOST.test(why) ? 'metrics.host' : 'metrics.port';
+    throw new TurnfoldError('invalid_config', `${field}: the address cannot be bound: ${why}`, { field, cause });
+  }
+  // Without a listener, an `error` event of the server would end the worker, e.g. if file descriptors run out.
+  server.on('error', () => undefined);
+  return {
+    host,
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** A probe of HTTP/1.0 may send no `Host`. No browser does that. @returns true if the request was refused */
+function refuseForeignHost({ headers }: IncomingMessage, response: ServerResponse, allowed: AllowedHosts): boolean {
+  const { host } = headers;
+  if (host === undefined || isAllowedHost(host, allowed)) return false;
+  send(response, textPage(403, explainForeignHost(host, 'TURNFOLD_METRICS_ALLOWED_HOSTS')));
+  return true;
+}
+
+async function answer(
+  pages: ReadonlyMap<string, Page>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const [path = ''] = (request.url ?? '').split('?', 1);
+  const page = READING.has(request.method ?? '') ? pages.get(path) : undefined;
+  try {
+    send(response, page === undefined ? textPage(404, 'not found') : await page());
+  } catch {
+    send(response, textPage(500, 'this page could not be created. See the log of the worker'));
+  }
+}
+
+/** Builds a page with one line of text. */
+export function textPage(status: number, line: string): PageContent {
+  return { status, contentType: 'text/plain; charset=utf-8', body: `${line}\n` };
+}
+
+function send(response: ServerResponse, { status = 200, contentType, body }: PageContent): void {
+  response.writeHead(status, { 'content-type': contentType });
+  response.end(body);
+}

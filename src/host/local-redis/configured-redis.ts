@@ -1,0 +1,54 @@
+import { isTurnfoldError } from '../../domain/errors.ts';
+import { REDIS_ADDRESS_FORMS, type RedisLocation, readRedisAddress, showAddress } from '../../store/redis/address.ts';
+import { nameRedisError } from '../../store/redis/errors.ts';
+import { findRefusal } from '../../store/redis/find-refusal.ts';
+import { identifyServer, withConnection } from './connection.ts';
+import { describeCause, LocalRedisError } from './errors.ts';
+import type { LocalRedis } from './local-redis.ts';
+
+const ANSWER_TIMEOUT_MS = 5_000;
+
+/**
+ * Connects to the Redis at REDIS_URL. If that Redis is unreachable, no other one is used, because the work would run
+ * against the wrong database.
+ * @throws LocalRedisError `redis_url_invalid` or `redis_unreachable`, TurnfoldError `redis_denied` for a refused login
+ */
+export async function useConfiguredRedis(location: RedisLocation): Promise<LocalRedis> {
+  const { url } = location;
+  const address = redactUrl(url);
+  try {
+    const server = await withConnection(location, ANSWER_TIMEOUT_MS, identifyServer);
+    return {
+      url,
+      source: 'configured',
+      description: `${server.name} ${server.version} at ${address} (REDIS_URL)`,
+      stop: () => Promise.resolve(),
+    };
+  } catch (error) {
+    const named = nameRedisError(error);
+    if (isTurnfoldError(named, 'redis_denied')) throw named;
+    const { message, hint } = (await findRefusal(location)) ?? {
+      message: describeCause(named),
+      hint: 'Start that Redis, correct REDIS_URL, or unset REDIS_URL to start a temporary Redis.',
+    };
+    throw new LocalRedisError('redis_unreachable', {
+      message: `The Redis at REDIS_URL (${address}) does not answer: ${message}`,
+      hint,
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Removes user and password from a Redis address.
+ * @throws LocalRedisError for an invalid address, which the error does not quote, because a mistyped address may
+ * contain a password
+ */
+export function redactUrl(url: string): string {
+  const address = readRedisAddress(url);
+  if (address !== undefined) return showAddress(address);
+  throw new LocalRedisError('redis_url_invalid', {
+    message: 'REDIS_URL is not a valid Redis address.',
+    hint: `Expected ${REDIS_ADDRESS_FORMS}.`,
+  });
+}

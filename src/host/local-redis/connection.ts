@@ -1,0 +1,118 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Cluster, type Redis, ReplyError } from 'ioredis';
+import { isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
+import { checkAccess } from '../../store/redis/access.ts';
+import type { RedisLocation } from '../../store/redis/address.ts';
+import { nameRedisError } from '../../store/redis/errors.ts';
+import { findRefusal, readGreeting } from '../../store/redis/find-refusal.ts';
+import { openRedis } from '../../store/redis/open-redis.ts';
+import { proveWrites } from '../../store/redis/server-checks.ts';
+
+export interface ServerIdentity {
+  readonly name: 'Redis' | 'Valkey';
+  /** Version that the server reports, or "unknown" if an ACL forbids INFO. */
+  readonly version: string;
+  /**
+   * Redis version that the server is compatible with, which differs from `version` for Valkey. Undefined if an ACL
+   * forbids INFO.
+   */
+  readonly redisVersion: string | undefined;
+  readonly pid: number | undefined;
+}
+
+/**
+ * Opens one connection, runs `use` and closes the connection, all within `timeoutMs`. If the address names Sentinels,
+ * the connection leads to their master. Nothing is retried, because the callers have their own retries.
+ * @throws the error of the server or the network
+ */
+export async function withConnection<T>(
+  location: RedisLocation,
+  timeoutMs: number,
+  use: (client: Redis | Cluster) => Promise<T>,
+): Promise<T> {
+  const client = openRedis(location, { failsFast: true, isLazy: true, isTriedOnce: true, connectTimeoutMs: timeoutMs });
+  // ioredis rejects `connect()` with the message "Connection is closed.", and over Sentinels it never rejects. The
+  // actual reason arrives as an event.
+  let reason: Error | undefined;
+  client.on('error', (error: Error) => {
+    reason = error;
+  });
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const deadline = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  try {
+    return await Promise.race([client.connect().then(() => use(client)), late]);
+  } catch (error) {
+    throw reason ?? error;
+  } finally {
+    clearTimeout(deadline);
+    client.disconnect();
+  }
+}
+
+/**
+ * Reads the name and version of a server. If an ACL forbids INFO, the version is unknown. @throws if PING gets no
+ * answer
+ */
+export async function identifyServer(client: Redis | Cluster): Promise<ServerIdentity> {
+  await client.ping();
+  return parseIdentity(await client.info('server').catch(() => ''));
+}
+
+function parseIdentity(info: string): ServerIdentity {
+  const field = (name: string): string | undefined => new RegExp(`^${name}:(.+?)\\r?$`, 'm').exec(info)?.[1];
+  const valkeyVersion = field('valkey_version');
+  const redisVersion = field('redis_version');
+  const pid = field('process_id');
+  return {
+    name: valkeyVersion === undefined ? 'Redis' : 'Valkey',
+    version: valkeyVersion ?? redisVersion ?? 'unknown',
+    redisVersion,
+    pid: pid === undefined ? undefined : Number(pid),
+  };
+}
+
+const PAUSE_MS = 500;
+/** ms between two attempts while a server answers with a refusal. Other connections of the process try, too. */
+const REFUSED_PAUSE_MS = 2_000;
+const ANSWER_MS = 1_000;
+
+/**
+ * Waits without limit until Redis accepts writes. The waiting does not keep the process alive.
+ * @param needsMemory if false, a full Redis counts as writable, because the store reports a full Redis with its own error
+ * @throws redis_denied if Redis refuses the login, or its ACL forbids a command that workers need
+ */
+export async function waitUntilWritable(location: RedisLocation, needsMemory = false): Promise<void> {
+  // Checks whether Redis refuses the login. The check does not use ioredis, which prints a warning at each failed
+  // login.
+  while (await findRefusal(location)) await delay(PAUSE_MS, undefined, { ref: false });
+  for (;;) {
+    const error = await findObstacle(location);
+    if (isTurnfoldError(error, 'redis_denied')) throw error;
+    const isFull = isTurnfoldError(error, 'redis_full');
+    if (error === undefined || (isFull && !needsMemory)) return;
+    await delay(isReply(error) || isFull ? REFUSED_PAUSE_MS : PAUSE_MS, undefined, { ref: false });
+  }
+}
+
+/** Asks Redis itself, on a connection of its own, why it does not accept writes. Undefined if it accepts writes. */
+export async function findObstacle(location: RedisLocation): Promise<unknown> {
+  try {
+    await withConnection(location, ANSWER_MS, async (client) => {
+      await checkAccess(client as Redis, location.prefix);
+      await Promise.all((client instanceof Cluster ? client.nodes('master') : [client]).map(proveWrites));
+    });
+    return undefined;
+  } catch (cause) {
+    const error = nameRedisError(cause);
+    if (isReply(error) || !isTurnfoldError(error, 'redis_unavailable')) return error;
+    const greeting = await readGreeting(location);
+    // ioredis exports the class without its type.
+    const Reply = ReplyError as new (message: string) => Error;
+    return greeting === undefined ? error : nameRedisError(new Reply(greeting));
+  }
+}
+
+/** True if a server answered with the error, so each attempt opens a connection to it. */
+export function isReply(error: unknown): error is TurnfoldError {
+  return isTurnfoldError(error) && error.cause instanceof ReplyError;
+}

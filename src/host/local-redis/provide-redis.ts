@@ -1,0 +1,131 @@
+import { readFile } from 'node:fs/promises';
+import { homedir, platform } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import type { RedisTls } from '../../store/redis/address.ts';
+import { useConfiguredRedis } from './configured-redis.ts';
+import { startInContainer } from './container.ts';
+import { startFromPackage } from './debian-package.ts';
+import { LocalRedisError, SourceUnavailableError } from './errors.ts';
+import { startInProcess } from './in-process.ts';
+import {
+  DEFAULT_SERVER_ARGS,
+  type LocalRedis,
+  SERVERS,
+  type Source,
+  type SourceRequest,
+  type StartSource,
+} from './local-redis.ts';
+import { startFromPath } from './local-server.ts';
+
+/**
+ * Docker image of a temporary Redis, the same as in docker-compose.yml, so that tests use the version that deployments
+ * use.
+ */
+export const DEFAULT_IMAGE = 'redis:7.4.7-alpine';
+
+const STARTERS: Readonly<Record<Source, StartSource>> = {
+  path: startFromPath,
+  container: startInContainer,
+  package: startFromPackage,
+  'in-process': startInProcess,
+};
+
+export interface ProvideRedisOptions {
+  /** Address of an existing Redis. If it is set and not empty, no temporary Redis is started. */
+  readonly redisUrl?: string | undefined;
+  readonly redisTls?: RedisTls | undefined;
+  /**
+   * Environment variables (default: process.env). PATH, HOME and XDG_CACHE_HOME are read. apt-get gets all of them,
+   * because they may configure proxies.
+   */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Ways to start a temporary Redis, in the order in which they are tried (default: all servers). */
+  readonly sources?: readonly Source[];
+  /** Arguments of redis-server that override the defaults. */
+  readonly serverArgs?: readonly string[];
+  readonly container?: { readonly image: string };
+  /** Folder for unpacked packages (default: `turnfold` in $XDG_CACHE_HOME or ~/.cache). */
+  readonly cacheDir?: string;
+  /** Receives one line for each slow step, for each way that does not work, and for the Redis that is used. */
+  readonly log?: (line: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Finds or starts a Redis that answers PING: the one at `redisUrl`, or a temporary one started in the first way that
+ * works.
+ * @throws LocalRedisError `redis_url_invalid` or `redis_unreachable` for `redisUrl`, `redis_unavailable` with the
+ * reason of each failed way, or the reason of the signal
+ */
+export async function provideRedis(options: ProvideRedisOptions = {}): Promise<LocalRedis> {
+  const log = options.log ?? (() => undefined);
+  options.signal?.throwIfAborted();
+  const redis = options.redisUrl
+    ? await useConfiguredRedis({ url: options.redisUrl, tls: options.redisTls })
+    : await startFirst(options.sources ?? SERVERS, completeRequest(options, log));
+  log(`using ${redis.description}`);
+  return redis;
+}
+
+async function startFirst(sources: readonly Source[], request: SourceRequest): Promise<LocalRedis> {
+  const reasons: string[] = [];
+  for (const source of sources) {
+    try {
+      return await STARTERS[source](request);
+    } catch (error) {
+      if (!(error instanceof SourceUnavailableError)) throw error;
+      const reason = `${source}: ${error.message}`;
+      reasons.push(reason);
+      request.log(`not usable: ${reason}`);
+    }
+  }
+  const osRelease = await readFile('/etc/os-release', 'utf8').catch(() => '');
+  const hint = describeInstallation(platform(), osRelease);
+  throw new LocalRedisError('redis_unavailable', {
+    message: `No Redis could be started (${reasons.join(', ')}). ${hint}`,
+    hint,
+  });
+}
+
+function completeRequest(options: ProvideRedisOptions, log: (line: string) => void): SourceRequest {
+  const env = options.env ?? process.env;
+  return {
+    env,
+    serverArgs: [...DEFAULT_SERVER_ARGS, ...(options.serverArgs ?? [])],
+    image: options.container?.image ?? DEFAULT_IMAGE,
+    cacheDir: options.cacheDir ?? join(findCacheHome(env), 'turnfold'),
+    log,
+    signal: options.signal ?? new AbortController().signal,
+  };
+}
+
+/** Returns the user's cache folder. By the XDG specification, a relative path in XDG_CACHE_HOME is ignored. */
+function findCacheHome(env: NodeJS.ProcessEnv): string {
+  const cacheHome = env['XDG_CACHE_HOME'] ?? '';
+  return isAbsolute(cacheHome) ? cacheHome : join(env['HOME'] || homedir(), '.cache');
+}
+
+/** Commands that install Redis, by the ID or ID_LIKE of the distribution in /etc/os-release. */
+const INSTALL_COMMANDS: readonly (readonly [ids: readonly string[], command: string])[] = [
+  [['debian', 'ubuntu'], 'sudo apt-get update && sudo apt-get install redis-server'],
+  [['fedora', 'rhel', 'centos'], 'sudo dnf install valkey (or: sudo dnf install redis)'],
+  [['alpine'], 'apk add redis'],
+  [['arch'], 'sudo pacman -S valkey'],
+  [['suse', 'opensuse'], 'sudo zypper install redis'],
+];
+
+/** Explains how to install Redis on this system. @param osRelease the text of /etc/os-release, or "" */
+export function describeInstallation(system: NodeJS.Platform, osRelease: string): string {
+  const others = 'start Docker, or set REDIS_URL=redis://host:6379.';
+  const command = findCommand(system, osRelease);
+  if (command !== undefined) return `Install Redis with: ${command}. Or ${others}`;
+  if (system === 'win32') return `Run this in WSL with Redis installed, or ${others}`;
+  return `Install Redis 7 or newer so that redis-server is on PATH, or ${others}`;
+}
+
+function findCommand(system: NodeJS.Platform, osRelease: string): string | undefined {
+  if (system === 'darwin') return 'brew install redis';
+  if (system !== 'linux') return undefined;
+  const ids = [...osRelease.matchAll(/^ID(?:_LIKE)?=(.+)$/gm)].flatMap(([, value]) => value?.match(/[\w-]+/g) ?? []);
+  return INSTALL_COMMANDS.find(([known]) => known.some((id) => ids.includes(id)))?.[1];
+}

@@ -1,0 +1,73 @@
+import type { ContentEvent } from '../domain/contents.ts';
+import { isErrorCode, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+import type { WorkerEvent } from '../domain/events.ts';
+import type { PolicyInput } from '../domain/policy.ts';
+import type { ClaimedTurn } from '../domain/ports/turn-store.ts';
+import { describeThrown, readSafely } from '../domain/thrown.ts';
+import type { RedisTls } from '../store/redis/address.ts';
+
+/** Settings of the workers that the process of a suspect needs. They hold secrets, so they travel as a message only. */
+export interface SuspectSettings {
+  readonly redisUrl: string;
+  readonly redisTls: RedisTls | undefined;
+  readonly prefix: string | undefined;
+  readonly shards: number;
+  readonly queueShards: number;
+  /** URL of the module that exports `agents`. */
+  readonly agentsModule: string;
+  readonly policy: PolicyInput;
+  readonly providerWaitMs: number;
+  readonly blockedMs: number;
+  /** True if the workers collect the texts of requests, answers and tool calls. */
+  readonly hasContents: boolean;
+  readonly tracesContent: boolean;
+  readonly secrets: readonly string[];
+}
+
+export type MessageToSuspect =
+  | { readonly type: 'run'; readonly settings: SuspectSettings; readonly claimed: ClaimedTurn }
+  /** The worker stops. `deadlineMs`: time until the process must have handed the turn back. */
+  | { readonly type: 'stop'; readonly deadlineMs: number };
+
+export type MessageFromSuspect =
+  /** The agents are loaded and Redis answers. Whatever happens from now on happens while the turn runs. */
+  | { readonly type: 'started' }
+  /** The event loop of the process is not blocked. */
+  | { readonly type: 'alive' }
+  | { readonly type: 'ended'; readonly isCutOff: boolean }
+  | { readonly type: 'not_started'; readonly error: SentError }
+  | { readonly type: 'event'; readonly event: WorkerEvent }
+  | { readonly type: 'content'; readonly content: ContentEvent };
+
+/** An error as data. Between processes, an error object would lose its class and its code. */
+export interface SentError {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string | undefined;
+  readonly stack?: string | undefined;
+  readonly field?: string | undefined;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export function packError(error: unknown): SentError {
+  const stack = readSafely(error, 'stack');
+  const { field, details } = isTurnfoldError(error) ? error : {};
+  return { ...describeThrown(error), ...(typeof stack === 'string' && { stack }), field, details };
+}
+
+export function unpackError({ name, message, code, stack, field, details }: SentError): Error {
+  const error = isErrorCode(code)
+    ? new TurnfoldError(code, message, { ...(field !== undefined && { field }), details })
+    : Object.assign(new Error(message), name !== 'Error' && { name }, code !== undefined && { code });
+  if (stack !== undefined) error.stack = stack;
+  return error;
+}
+
+/** Replaces the error of an event, if it has one, by data. */
+export function packEvent(event: WorkerEvent): WorkerEvent {
+  return 'error' in event ? { ...event, error: packError(event.error) } : event;
+}
+
+export function unpackEvent(event: WorkerEvent): WorkerEvent {
+  return 'error' in event ? { ...event, error: unpackError(event.error as SentError) } : event;
+}

@@ -1,0 +1,231 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { extname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ContentListener } from '../domain/contents.ts';
+import type { EventListener } from '../domain/events.ts';
+import { nameConversation } from '../domain/ids.ts';
+import type { ClaimedTurn } from '../domain/ports/turn-store.ts';
+import type { SuspectOutcome } from '../domain/suspect-events.ts';
+import { TURN_LIMITS } from '../domain/turn.ts';
+import type { Shutdown } from '../workers/shutdown.ts';
+import { systemTimers } from '../workers/timers.ts';
+import type { SuspectEnd, SuspectRunner } from '../workers/turn/turn-ports.ts';
+import { dropDebugger, readChildEnvironment } from './config.ts';
+import { type MessageFromSuspect, type MessageToSuspect, unpackError, unpackEvent } from './suspect-messages.ts';
+import type { WorkersSettings } from './workers-options.ts';
+
+/** Most processes at a time. After a crash, many turns may be suspects. */
+const MAX_PROCESSES = 4;
+/**
+ * Free memory in bytes that another process needs, for each that runs: those that start have yet to take theirs. One takes
+ * about 120 MB, besides what it shares with its worker.
+ */
+const FREE_BYTES = 200_000_000;
+/** Heartbeats for which a process may be silent beyond `blockedMs`. Then it has kept the cause of its block. */
+const GRACE_BEATS = TURN_LIMITS.leaseMs / TURN_LIMITS.heartbeatMs;
+/** Heartbeats for which a process may be silent while it loads its agents. A module may hold the event loop while it is loaded. */
+const MAX_START_BEATS = 30;
+/** Time in ms that a process has to exit by itself, when it has ended its turn or the worker has lost the lease. */
+const EXIT_MS = 4_000;
+/** Time in ms that the last messages of an exited process may take. */
+const LAST_MESSAGES_MS = 1_000;
+/** Share of the worker's own deadline that a process has to hand its turn back. */
+const STOP_SHARE = 0.75;
+
+const ENTRY = new URL(`./suspect-process${extname(import.meta.url)}`, import.meta.url);
+
+export interface SuspectProcessesOptions
+  extends Pick<
+    WorkersSettings,
+    | 'redisUrl'
+    | 'redisTls'
+    | 'prefix'
+    | 'shards'
+    | 'queueShards'
+    | 'policy'
+    | 'shutdownMs'
+    | 'providerWaitMs'
+    | 'blockedMs'
+  > {
+  readonly agentsModule: string;
+  readonly tracesContent?: boolean | undefined;
+  readonly secrets?: readonly string[] | undefined;
+  readonly shutdown: Shutdown;
+  readonly onEvent: EventListener;
+  readonly onContent: ContentListener | undefined;
+}
+
+/** Runs each suspect in a child process of this worker, so that a crash harms no other turn (invariant I10). */
+export class SuspectProcesses implements SuspectRunner {
+  readonly #options: SuspectProcessesOptions;
+  #running = 0;
+
+  constructor(options: SuspectProcessesOptions) {
+    this.#options = options;
+  }
+
+  async run(claimed: ClaimedTurn, leaseEnds: AbortSignal): Promise<SuspectEnd> {
+    const { shutdown, onEvent } = this.#options;
+    if (shutdown.begun.aborted) return 'stopped';
+    const hasMemory = process.availableMemory() >= FREE_BYTES * this.#running;
+    if (this.#running >= MAX_PROCESSES || !hasMemory) return 'full';
+    this.#running += 1;
+    const startedAt = performance.now();
+    try {
+      const { outcome, ...facts } = await new SuspectProcess(this.#options).run(claimed, leaseEnds);
+      const { conversation, turn } = claimed.lease;
+      const durationMs = Math.round(performance.now() - startedAt);
+      onEvent({
+        type: 'suspect_process_ended',
+        ...nameConversation(conversation),
+        turn,
+        outcome,
+        durationMs,
+        ...facts,
+      });
+      return outcome === 'blocked' ? 'died' : outcome;
+    } finally {
+      this.#running -= 1;
+    }
+  }
+}
+
+interface ProcessEnd {
+  readonly outcome: SuspectOutcome;
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly error?: unknown;
+}
+
+/** One child process, from its start to its exit. */
+class SuspectProcess {
+  readonly #options: SuspectProcessesOptions;
+  readonly #child: ChildProcess;
+  #state: 'starting' | 'started' | 'blocked' | 'ended' = 'starting';
+  #silentBeats = 0;
+  #error: unknown;
+
+  constructor(options: SuspectProcessesOptions) {
+    this.#options = options;
+    const execArgv = dropDebugger(process.execArgv);
+    this.#child = fork(ENTRY, {
+      serialization: 'advanced',
+      env: readChildEnvironment(),
+      // Without this option, Node passes its options on, and leaves out the program of `node --eval`.
+      ...(execArgv.length < process.execArgv.length && { execArgv }),
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+  }
+
+  async run(claimed: ClaimedTurn, leaseEnds: AbortSignal): Promise<ProcessEnd> {
+    const { shutdown, shutdownMs } = this.#options;
+    const exited = this.#untilExit();
+    this.#child.on('message', (message: MessageFromSuspect) => this.#receive(message));
+    const beat = systemTimers.every(TURN_LIMITS.heartbeatMs, async () => this.#countSilence());
+    const stop = (): void => this.#send({ type: 'stop', deadlineMs: shutdownMs * STOP_SHARE });
+    const kill = (): void => this.#kill();
+    const killLater = (): void => void systemTimers.after(EXIT_MS, kill);
+    shutdown.begun.addEventListener('abort', stop);
+    shutdown.workEnds.addEventListener('abort', kill);
+    leaseEnds.addEventListener('abort', killLater);
+    try {
+      this.#send({ type: 'run', settings: this.#settings(), claimed });
+      const { exitCode, signal } = await exited;
+      const outcome = this.#decide(leaseEnds);
+      return {
+        outcome,
+        ...(exitCode !== null && { exitCode }),
+        ...(signal !== null && { signal }),
+        ...(outcome === 'not_started' && { error: this.#error ?? new Error('the process ended while it started') }),
+      };
+    } finally {
+      beat.stop();
+      shutdown.begun.removeEventListener('abort', stop);
+      shutdown.workEnds.removeEventListener('abort', kill);
+      leaseEnds.removeEventListener('abort', killLater);
+    }
+  }
+
+  /** An exit while the worker stops proves nothing, because the same cause may stop both. */
+  #decide(leaseEnds: AbortSignal): SuspectOutcome {
+    if (this.#state === 'ended' || leaseEnds.aborted) return 'ended';
+    if (this.#options.shutdown.begun.aborted) return 'stopped';
+    if (this.#state === 'starting') return 'not_started';
+    return this.#state === 'blocked' ? 'blocked' : 'died';
+  }
+
+  #settings(): Extract<MessageToSuspect, { type: 'run' }>['settings'] {
+    const { redisUrl, redisTls, prefix, shards, queueShards, agentsModule, policy, providerWaitMs, blockedMs } =
+      this.#options;
+    const { onContent, tracesContent = false, secrets = [] } = this.#options;
+    const contents = { hasContents: onContent !== undefined, tracesContent, secrets };
+    const location = { redisUrl, redisTls, prefix, shards, queueShards };
+    return { ...location, agentsModule, policy, providerWaitMs, blockedMs, ...contents };
+  }
+
+  #receive(message: MessageFromSuspect): void {
+    const { onEvent, onContent, shutdown } = this.#options;
+    this.#silentBeats = 0;
+    switch (message.type) {
+      case 'started':
+        this.#state = 'started';
+        return;
+      case 'alive':
+        return;
+      case 'event':
+        return onEvent(unpackEvent(message.event));
+      case 'content':
+        return onContent?.(message.content);
+      case 'not_started':
+        this.#error = unpackError(message.error);
+        return;
+      case 'ended':
+        this.#state = 'ended';
+        if (message.isCutOff) shutdown.noteCutOff();
+        systemTimers.after(EXIT_MS, () => this.#kill());
+    }
+  }
+
+  /**
+   * Counts heartbeats, not milliseconds. A blocked event loop of this process counts one heartbeat, and then reads the
+   * signs of life that arrived meanwhile.
+   */
+  #countSilence(): void {
+    this.#silentBeats += 1;
+    const blockedBeats = this.#options.blockedMs / TURN_LIMITS.heartbeatMs + GRACE_BEATS;
+    if (this.#silentBeats <= (this.#state === 'starting' ? MAX_START_BEATS : blockedBeats)) return;
+    if (this.#state === 'starting') this.#error ??= new Error('the process did not start in time');
+    if (this.#state === 'started') this.#state = 'blocked';
+    this.#kill();
+  }
+
+  #send(message: MessageToSuspect): void {
+    // A child that has died cannot receive the message. Its exit is handled elsewhere.
+    if (!this.#child.connected) return;
+    try {
+      this.#child.send(message, () => undefined);
+    } catch (error) {
+      this.#error ??= error; // The message holds a value that cannot be copied.
+      this.#kill();
+    }
+  }
+
+  #kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  /** Waits until the process has ended and all its messages have arrived. */
+  async #untilExit(): Promise<{ readonly exitCode: number | null; readonly signal: string | null }> {
+    const child = this.#child;
+    const disconnected = new Promise<void>((resolve) => child.once('disconnect', resolve));
+    await new Promise<void>((resolve) => {
+      child.once('exit', resolve);
+      child.on('error', (error) => {
+        this.#error ??= error;
+        if (child.pid === undefined) resolve(); // The system could not create the process.
+      });
+    });
+    await Promise.race([disconnected, delay(LAST_MESSAGES_MS, undefined, { ref: false })]);
+    return { exitCode: child.exitCode, signal: child.signalCode };
+  }
+}

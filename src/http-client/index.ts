@@ -1,4 +1,0 @@
-export type * from '../client/index.ts';
-export { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
-export type { HttpClientOptions } from './client-options.ts';
-export { type HttpClient, openHttpClient } from './open-http-client.ts';

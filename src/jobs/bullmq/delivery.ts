@@ -1,0 +1,89 @@
+import { DelayedError, type Job } from 'bullmq';
+import type { TurnHandler } from '../../domain/ports/queue.ts';
+import { isNewerPayload, type JobDefinition, NEWER_PAYLOAD_DELAY_MS, NEWER_PAYLOAD_TRIES } from '../job.ts';
+import { DEFAULT_PRIORITY, LOWEST_PRIORITY } from '../queues.ts';
+import { wakeTurnJob } from '../wake-turn.ts';
+
+/** Handles one job of a queue. BullMQ stores the return value with the job. A thrown error fails the attempt. */
+export type Delivery = (job: Job<unknown>, token: string) => Promise<unknown>;
+
+export interface DeliveryListeners {
+  readonly report: (error: unknown) => void;
+  /** Called for a job that was removed because its data cannot be read. */
+  readonly drop: DropListener;
+}
+
+export type DropListener = (job: string, error: unknown) => void;
+
+/** Conversations that are handled within the job of another one. */
+export interface Lanes {
+  /** Resolves when the job is to end. */
+  work(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void>;
+}
+
+/** Delivers the jobs that wake conversations with turns. A job may then go on with due wakes. */
+export function deliverTurns(
+  handler: TurnHandler,
+  listeners: Pick<DeliveryListeners, 'drop'>,
+  lanes?: Lanes,
+): Delivery {
+  return async (job, token) => {
+    const read = await readJob(wakeTurnJob, job, token, listeners);
+    if (read.status === 'dropped') return;
+    // A worker that has room at its start takes jobs of any priority. But due wakes come before those of a worse one.
+    if (job.priority > DEFAULT_PRIORITY) await lanes?.work(job, handler);
+    const result = await handler(read.task.conversation);
+    if (result.status === 'postponed') await deliverAgain(job, token, Date.now() + result.delayMs);
+    await lanes?.work(job, handler);
+  };
+}
+
+/**
+ * Puts a job back into the queue, where any worker may take it.
+ * @param at ms since epoch from which the job may be taken
+ * @throws DelayedError, which tells BullMQ to delay the job. The delay costs the job no attempt.
+ */
+export async function deliverAgain(job: Job<unknown>, token: string, at: number): Promise<never> {
+  await job.moveToDelayed(at, token);
+  throw new DelayedError();
+}
+
+export type ReadJob<Task> = { readonly status: 'read'; readonly task: Task } | { readonly status: 'dropped' };
+
+/**
+ * Parses a job's data. Removes a job with unreadable data, because another attempt would fail again.
+ *
+ * During a deployment, workers of two releases run side by side. A worker of the older release delays a job of the
+ * newer release, so that a newer worker can take it. If no worker takes the job, because the newer release was rolled
+ * back, the job is removed. The turn or compaction pass that the job stands for is in Redis, so the sweeper adds a new
+ * job that this release can read.
+ * @throws DelayedError, which costs the job no attempt
+ */
+export async function readJob<Task>(
+  definition: JobDefinition<Task>,
+  job: Job<unknown>,
+  token: string,
+  { drop }: Pick<DeliveryListeners, 'drop'>,
+): Promise<ReadJob<Task>> {
+  if (isNewerPayload(job.data) && job.attemptsStarted <= NEWER_PAYLOAD_TRIES) {
+    // After its delay, BullMQ puts a job behind all others of the same priority. The lowest priority keeps it behind
+    // all readable jobs.
+    await job.changePriority({ priority: LOWEST_PRIORITY });
+    return await deliverAgain(job, token, Date.now() + newerDelay(job.attemptsStarted));
+  }
+  try {
+    return { status: 'read', task: definition.read(job.data) };
+  } catch (error) {
+    job.opts.removeOnComplete = true;
+    drop(job.id ?? '', error);
+    return { status: 'dropped' };
+  }
+}
+
+/**
+ * Delay before a job of a newer release is tried again: 1, 2, 4 … 32 s. When the delay was always one second, 5,000
+ * such jobs kept all other jobs waiting for 32 s.
+ */
+function newerDelay(attempt: number): number {
+  return NEWER_PAYLOAD_DELAY_MS * 2 ** (Math.max(1, attempt) - 1);
+}

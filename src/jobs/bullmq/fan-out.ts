@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Job, type Queue, WaitingChildrenError } from 'bullmq';
+import { findWriteRefusal } from '../../domain/errors.ts';
+import { PASS_LIMITS } from '../../domain/pass.ts';
+import type {
+  PassDeliveryResult,
+  PassHandler,
+  SummarizationDelivery,
+  SummarizationHandler,
+  SummarizationResult,
+} from '../../domain/ports/queue.ts';
+import { nameRedisError } from '../../store/redis/errors.ts';
+import { IN_FLIGHT_DELAY_MS, summarizeJob } from '../summarize.ts';
+import { wakePassJob } from '../wake-pass.ts';
+import { type Delivery, type DeliveryListeners, deliverAgain, readJob } from './delivery.ts';
+import type { QueueSet } from './queue-set.ts';
+
+/**
+ * Number of child jobs that are added in one transaction. A transaction blocks Redis and this process, and a
+ * conversation of 100,000 messages may have 12,000 sequences. After a crash between two transactions, the compaction
+ * pass continues without the missing summaries.
+ */
+const CHILDREN_AT_ONCE = 500;
+
+/** ms between two attempts of a command that Redis refuses. */
+const TRY_AGAIN_MS = 250;
+
+type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
+
+/**
+ * Delivers the wakes of compaction passes, and adds their child jobs. A pass that waits for child jobs is delivered
+ * again when all of them have ended. If another version of the context went live meanwhile, the pass may make a new
+ * plan and wait for other child jobs.
+ */
+export function deliverPasses(handler: PassHandler, queues: QueueSet, listeners: DeliveryListeners): Delivery {
+  return async (job, token) => {
+    const read = await readJob(wakePassJob, job, token, listeners);
+    if (read.status === 'dropped') return;
+    const { conversation, traceParent } = read.task;
+    let haveChildrenEnded = await haveAllChildrenEnded(job);
+    for (;;) {
+      const result = await handler({ conversation, job: jobIdOf(job), haveChildrenEnded, traceParent });
+      if (result.status === 'done') return;
+      if (result.status === 'postponed') return await deliverAgain(job, token, Date.now() + result.delayMs);
+      if (haveChildrenEnded && result.children.length === 0)
+        throw new Error(
+          'a compaction pass asked to wait for child jobs twice, but named none. This is a bug in turnfold',
+        );
+      const queue = queues.of(summarizeJob.queue, conversation);
+      for (let from = 0; from < result.children.length; from += CHILDREN_AT_ONCE) {
+        const children = result.children.slice(from, from + CHILDREN_AT_ONCE);
+        await retryRefused(listeners, () => addChildren(queue, job, children));
+      }
+      if (await retryRefused(listeners, () => job.moveToWaitingChildren(token))) throw new WaitingChildrenError();
+      // No child is pending: there were none, or all had ended before this line ran.
+      haveChildrenEnded = true;
+    }
+  };
+}
+
+/**
+ * True if all child jobs of this job have ended. This reads the links between jobs, which are written in one
+ * transaction with the children. A field of the job's data would be unsafe: a worker that has lost the job could write
+ * it. The result is also false after a crash between adding the children and waiting for them.
+ */
+async function haveAllChildrenEnded(job: Job<unknown>): Promise<boolean> {
+  const { unprocessed = 0, processed = 0, ignored = 0, failed = 0 } = await job.getDependenciesCount();
+  return unprocessed === 0 && processed + ignored + failed > 0;
+}
+
+async function addChildren(queue: Queue, parent: Job<unknown>, children: readonly Child[]): Promise<void> {
+  const { name, priority, attempts, backoffMs, write } = summarizeJob;
+  const added = await queue.addBulk(
+    children.map((child) => ({
+      name,
+      data: write(child),
+      opts: {
+        jobId: child.child,
+        parent: { id: jobIdOf(parent), queue: parent.queueQualifiedName },
+        priority,
+        attempts,
+        backoff: { type: 'fixed', delay: backoffMs },
+        removeOnComplete: true,
+        removeOnFail: true,
+        // A child reports its failure as its return value. If a child nevertheless fails, it counts as ended, so that
+        // its parent continues.
+        ignoreDependencyOnFailure: true,
+      },
+    })),
+  );
+  // BullMQ returns a negative number instead of the job's id if the parent does not exist, or if another parent has
+  // this child.
+  const refused = added.find((job, index) => job.id !== children[index]?.child);
+  if (refused !== undefined)
+    throw new Error(`BullMQ refused to add a child job to job ${jobIdOf(parent)} (code ${String(refused.id)})`);
+}
+
+/**
+ * Repeats a command for a waiting compaction pass while Redis refuses writes, at most as long as a pass may wait.
+ * Without the retry, the pass would wait for child jobs that were never added.
+ * @param listeners receive the first refusal by Redis
+ * @param send may run several times without adding a job twice
+ */
+async function retryRefused<T>({ report }: DeliveryListeners, send: () => Promise<T>): Promise<T> {
+  const until = performance.now() + PASS_LIMITS.parkMs;
+  let isReported = false;
+  for (;;) {
+    try {
+      return await send();
+    } catch (error) {
+      const named = nameRedisError(error);
+      if (findWriteRefusal(named) === undefined || performance.now() > until) throw error;
+      if (!isReported) report(named);
+      isReported = true;
+      await sleep(TRY_AGAIN_MS, undefined, { ref: false });
+    }
+  }
+}
+
+type Outcome = Extract<SummarizationResult, { status: 'ended' }>['outcome'];
+
+/**
+ * Delivers the summarization jobs, which are the children of compaction passes. Every child ends with a return value,
+ * because a failed child could block its parent for ever. If a worker loses the queue's lock on a job, its model call
+ * continues, because the call must be paid for anyway.
+ */
+export function deliverSummarizations(handler: SummarizationHandler, listeners: DeliveryListeners): Delivery {
+  return async (job, token): Promise<Outcome> => {
+    const read = await readJob(summarizeJob, job, token, listeners);
+    if (read.status === 'dropped') return 'failed';
+    const isLastAttempt = job.attemptsMade + 1 >= summarizeJob.attempts;
+    const delivery = { task: read.task, requestedAt: job.timestamp, isLastAttempt };
+    const result = await handleOrFail(handler, delivery, listeners);
+    if (result.status === 'ended') return result.outcome;
+    return await deliverAgain(job, token, dueAgainAt(result));
+  };
+}
+
+/**
+ * Time at which a delayed summarization job runs again. A rate limit costs no attempt, so the delay is at least a
+ * second. Otherwise a provider that always asks for an immediate retry would be polled without a pause.
+ */
+function dueAgainAt(result: Exclude<SummarizationResult, { status: 'ended' }>): number {
+  if (result.status === 'postponed') return Date.now() + result.delayMs;
+  const soonest = Date.now() + IN_FLIGHT_DELAY_MS;
+  return result.status === 'limited' ? Math.max(soonest, result.retryAt) : soonest;
+}
+
+async function handleOrFail(
+  handler: SummarizationHandler,
+  delivery: SummarizationDelivery,
+  { report }: DeliveryListeners,
+): Promise<SummarizationResult> {
+  try {
+    return await handler(delivery);
+  } catch (error) {
+    if (!delivery.isLastAttempt) throw error;
+    report(error);
+    return { status: 'ended', outcome: 'failed' };
+  }
+}
+
+function jobIdOf(job: Job<unknown>): string {
+  if (job.id === undefined) throw new Error('BullMQ delivered a job without an id');
+  return job.id;
+}

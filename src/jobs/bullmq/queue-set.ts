@@ -1,0 +1,94 @@
+import { crc32 } from 'node:zlib';
+import { ErrorCode, Queue } from 'bullmq';
+import { TurnfoldError } from '../../domain/errors.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
+import { isOutage, nameRedisError } from '../../store/redis/errors.ts';
+import { type QueueName, queuePrefix } from '../queues.ts';
+import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
+
+export interface QueueSetOptions {
+  readonly connection: QueueConnection;
+  readonly names: readonly QueueName[];
+  /**
+   * Number N of queue shards, with the hash tags {tq0}…{tq(N−1)}. All processes that use a database must have the same
+   * number.
+   */
+  readonly shards: number;
+  readonly prefix: string | undefined;
+  readonly onError: QueueErrorListener;
+  readonly failsFast?: boolean;
+}
+
+/**
+ * Number of events that BullMQ keeps per queue. They show when a job came back to its queue (`shard-waits.ts`).
+ * BullMQ's default is 10,000.
+ */
+const KEPT_EVENTS = 100;
+
+/** A set of queues in all shards, opened for adding jobs. */
+export class QueueSet {
+  readonly #queues: ReadonlyMap<QueueName, readonly Queue[]>;
+  readonly #shards: number;
+
+  constructor(options: QueueSetOptions) {
+    this.#shards = options.shards;
+    this.#queues = new Map(
+      options.names.map((name) => [
+        name,
+        Array.from({ length: options.shards }, (_, shard) => openQueue(options, name, shard)),
+      ]),
+    );
+  }
+
+  /** Returns the queue for the jobs of a conversation. All jobs of a conversation are in the same shard. */
+  of(name: QueueName, { tenant, id }: ConversationRef): Queue {
+    return this.at(name, crc32(`${tenant}/${id}`) % this.#shards);
+  }
+
+  at(name: QueueName, shard: number): Queue {
+    const queue = this.#queues.get(name)?.[shard];
+    if (queue === undefined) throw new Error(`the queue ${name} is not open in this process`);
+    return queue;
+  }
+
+  entries(): Iterable<readonly [QueueName, readonly Queue[]]> {
+    return this.#queues.entries();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#queues.values()].flat().map((queue) => queue.close()));
+  }
+}
+
+/** Reports errors of a queue or a worker. Outages of Redis are reported by the connection itself. */
+export function reportErrors(name: QueueName, onError: QueueErrorListener): (error: unknown) => void {
+  return (error) => {
+    if (!isOutage(error)) onError(isMissingJob(error) ? missingJob(error) : nameRedisError(error), name);
+  };
+}
+
+function isMissingJob(error: unknown): boolean {
+  const missing: readonly unknown[] = [ErrorCode.JobNotExist, ErrorCode.JobLockNotExist];
+  return error instanceof Error && 'code' in error && missing.includes(error.code);
+}
+
+function missingJob(cause: unknown): TurnfoldError {
+  const message =
+    'job: Redis has no record of this job, or of its lock. Another worker took the job, or the queue was emptied. The work itself is in the store.';
+  return new TurnfoldError('not_found', message, { field: 'job', cause });
+}
+
+function openQueue(options: QueueSetOptions, name: QueueName, shard: number): Queue {
+  const isClient = options.failsFast === true;
+  const queue = new Queue(name, {
+    connection: options.connection,
+    prefix: queuePrefix(shard, options.prefix),
+    streams: { events: { maxLen: KEPT_EVENTS } },
+    // BullMQ checks the version of Redis once, and never repeats a failed check. A client that starts while Redis is
+    // down would never work.
+    skipWaitingForReady: isClient,
+    skipVersionCheck: isClient,
+  });
+  queue.on('error', reportErrors(name, options.onError));
+  return queue;
+}

@@ -1,0 +1,265 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Worker } from 'bullmq';
+import type { InboxDelivery } from '../../domain/events.ts';
+import type { InboxHandler, PassHandler, SummarizationHandler, TurnHandler } from '../../domain/ports/queue.ts';
+import type { RedisLocation } from '../../store/redis/address.ts';
+import { INBOX_LIMITS, INBOX_QUEUE, QUEUES, type QueueName } from '../queues.ts';
+import { type Delivery, type DeliveryListeners, deliverTurns } from './delivery.ts';
+import { DueWakes } from './due-wakes.ts';
+import { deliverPasses, deliverSummarizations } from './fan-out.ts';
+import { deliverInbox } from './inbox-delivery.ts';
+import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
+import { QueueSet, reportErrors } from './queue-set.ts';
+import { Intake, openQueueWorker } from './queue-worker.ts';
+import { TurnLanes } from './turn-lanes.ts';
+
+export interface QueueRole<Handler> {
+  readonly handler: Handler;
+  /** Number of jobs that this process runs at the same time, divided among the shards. Each shard gets at least one. */
+  readonly concurrency: number;
+}
+
+export interface QueueWorkersOptions extends RedisLocation {
+  readonly shards: number;
+  readonly roles: {
+    readonly turn?: QueueRole<TurnHandler>;
+    readonly compaction?: QueueRole<PassHandler>;
+    readonly summarization?: QueueRole<SummarizationHandler>;
+    /** Takes the turns that other services add to the inbox queue. That queue has one shard. */
+    readonly inbox?: QueueRole<InboxHandler>;
+  };
+  readonly onError: QueueErrorListener;
+  /** Called for a job that was removed because its data cannot be read. */
+  readonly onDrop?: (queue: QueueName, job: string, error: unknown) => void;
+  /** Called after each delivery of a job of the inbox. */
+  readonly onTaken?: (delivery: InboxDelivery) => void;
+  /** Called for each job whose worker died or lost its lock, if this process finds the job. */
+  readonly onReclaim?: (queue: QueueName) => void;
+  /** ms that `close` waits for jobs in flight. */
+  readonly deadlineMs: number;
+}
+
+/**
+ * `deadline`: some jobs had not ended at the deadline. Their leases and locks lapse, and other workers continue them.
+ */
+export type CloseOutcome = 'closed' | 'deadline';
+
+export interface QueueWorkers {
+  /**
+   * Connects to Redis and takes jobs. May be called once. Resolves when connected, however long Redis is down, or when
+   * closed.
+   */
+  start(): Promise<void>;
+  /** Takes no more jobs, and waits for jobs in flight until the deadline. May be called again. */
+  close(): Promise<CloseOutcome>;
+  /** True if the workers were started, are not closing, and all take jobs. */
+  isRunning(): boolean;
+  /** One counter of taken jobs for each shard of each queue. */
+  readonly intakes: readonly Intake[];
+}
+
+/** Opens the BullMQ workers for all roles of a process. */
+export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
+  const intakes: Intake[] = [];
+  let running: RunningWorkers | undefined;
+  let closing: Promise<CloseOutcome> | undefined;
+  return {
+    async start() {
+      if (running !== undefined || closing !== undefined)
+        throw new Error('the queue workers were started twice or after close. Open new queue workers instead');
+      const connection = openQueueConnection(options);
+      const opened = openOrCut(options, connection);
+      intakes.push(...opened.map(({ intake }) => intake));
+      running = new RunningWorkers(opened, connection, options.onError);
+      await running.waitUntilReady();
+    },
+    async close() {
+      closing ??= running?.close(options.deadlineMs) ?? Promise.resolve('closed');
+      return await closing;
+    },
+    isRunning: () => closing === undefined && running?.isRunning() === true,
+    intakes,
+  };
+}
+
+/**
+ * Divides a role's concurrency among the shards of its queue. Two shards differ by one at most. Each shard gets at
+ * least one, because otherwise its jobs would wait for another process. The remainder goes to the shards from `first`
+ * on. If the processes of a deployment have different values of `first`, all shards get the same total.
+ */
+export function shareOut(concurrency: number, shards: number, first = 0): number[] {
+  return Array.from({ length: shards }, (_, shard) => {
+    const place = (shard - first + shards) % shards;
+    return Math.max(1, Math.floor((concurrency + shards - 1 - place) / shards));
+  });
+}
+
+/**
+ * Number of jobs that a worker process runs at the same time: its concurrency, or one per shard if there are more
+ * shards.
+ */
+export function totalConcurrency(concurrency: number, shards: number): number {
+  return Math.max(concurrency, shards);
+}
+
+/** Cuts the connection if a worker cannot be opened. The unused connection would keep the process alive. */
+function openOrCut(...parts: Parameters<typeof openWorkers>): OpenedWorker[] {
+  try {
+    return openWorkers(...parts);
+  } catch (error) {
+    parts[1].disconnectAll();
+    throw error;
+  }
+}
+
+interface OpenedWorker {
+  readonly worker: Worker;
+  readonly intake: Intake;
+  readonly lanes?: TurnLanes | undefined;
+}
+
+/** Returns how the jobs of one shard are delivered. */
+type DeliveryFor = (intake: Intake) => { readonly deliver: Delivery; readonly lanes?: TurnLanes };
+
+function openWorkers(options: QueueWorkersOptions, connection: QueueConnection): OpenedWorker[] {
+  const { roles, shards, prefix, onError, onReclaim, onDrop } = options;
+  const { turn, compaction, summarization, inbox } = roles;
+  const first = Math.floor(Math.random() * shards);
+  const listenersOf = (name: QueueName): DeliveryListeners => ({
+    report: (error) => onError(error, name),
+    drop: (job, error) => onDrop?.(name, job, error),
+  });
+  const open = (name: QueueName, role: { readonly concurrency: number }, deliverTo: DeliveryFor): OpenedWorker[] => {
+    return shareOut(role.concurrency, shards, first).map((concurrency, shard) => {
+      const intake = new Intake({ queue: name, shard, concurrency });
+      const { deliver, lanes } = deliverTo(intake);
+      const served = { name, shard, prefix, connection, concurrency, deliver: intake.count(deliver) };
+      const worker = openQueueWorker({ ...served, onError, ...(onReclaim && { onReclaim }) });
+      lanes?.serve(worker);
+      return { worker, intake, lanes };
+    });
+  };
+  const workers: OpenedWorker[] = [];
+  if (turn !== undefined) {
+    const name = QUEUES.turn;
+    const queues = new QueueSet({ connection, names: [name], shards, prefix, onError });
+    const dueWakes = new DueWakes(connection);
+    const report = reportErrors(name, onError);
+    const deliverTo: DeliveryFor = (intake) => {
+      const lanes = new TurnLanes({ dueWakes, queue: queues.at(name, intake.shard), intake, report });
+      return { deliver: deliverTurns(turn.handler, listenersOf(name), lanes), lanes };
+    };
+    workers.push(...open(name, turn, deliverTo));
+  }
+  if (compaction !== undefined) {
+    const children = new QueueSet({ connection, names: [QUEUES.summarization], shards, prefix, onError });
+    const deliver = deliverPasses(compaction.handler, children, listenersOf(QUEUES.compaction));
+    workers.push(...open(QUEUES.compaction, compaction, () => ({ deliver })));
+  }
+  if (summarization !== undefined) {
+    const deliver = deliverSummarizations(summarization.handler, listenersOf(QUEUES.summarization));
+    workers.push(...open(QUEUES.summarization, summarization, () => ({ deliver })));
+  }
+  if (inbox !== undefined) workers.push(openInbox(options, connection, inbox));
+  return workers;
+}
+
+function openInbox(
+  { prefix, onError, onReclaim, onTaken = () => undefined }: QueueWorkersOptions,
+  connection: QueueConnection,
+  { handler, concurrency }: QueueRole<InboxHandler>,
+): OpenedWorker {
+  const intake = new Intake({ queue: INBOX_QUEUE, shard: 0, concurrency });
+  const worker = openQueueWorker({
+    name: INBOX_QUEUE,
+    shard: 0,
+    prefix,
+    connection,
+    concurrency,
+    deliver: intake.count(deliverInbox(handler, onTaken)),
+    onError,
+    ...(onReclaim && { onReclaim }),
+    maxDataCharacters: INBOX_LIMITS.dataCharacters,
+    kept: {
+      removeOnComplete: { age: INBOX_LIMITS.keptSeconds, count: INBOX_LIMITS.keptJobs },
+      removeOnFail: { age: INBOX_LIMITS.keptSeconds, count: INBOX_LIMITS.keptJobs },
+    },
+  });
+  return { worker, intake };
+}
+
+/** ms for which a close waits until due wakes that were just taken are jobs. */
+const LAST_LOOK_MS = 200;
+
+/** ms without Redis after which a close stops waiting. Reconnects are a second apart. */
+const GIVE_UP_MS = 1_500;
+
+/** The BullMQ workers of a process, from the moment they take jobs until they are cut off. Owns their connection. */
+class RunningWorkers {
+  readonly #workers: readonly Worker[];
+  readonly #lanes: readonly TurnLanes[];
+  readonly #connection: QueueConnection;
+  readonly #runs: Promise<unknown>;
+
+  constructor(opened: readonly OpenedWorker[], connection: QueueConnection, onError: QueueErrorListener) {
+    const workers = opened.map(({ worker }) => worker);
+    this.#workers = workers;
+    this.#lanes = opened.flatMap(({ lanes }) => lanes ?? []);
+    this.#connection = connection;
+    this.#runs = Promise.all(
+      workers.map((worker) => worker.run().catch((error: unknown) => onError(error, worker.name))),
+    );
+  }
+
+  isRunning(): boolean {
+    return this.#workers.length > 0 && this.#workers.every((worker) => worker.isRunning());
+  }
+
+  /** Resolves when every worker is connected or has ended. */
+  async waitUntilReady(): Promise<void> {
+    const ready = Promise.allSettled(this.#workers.map((worker) => worker.waitUntilReady()));
+    await Promise.race([ready, this.#runs]);
+  }
+
+  /**
+   * Takes no more jobs. Waits for jobs in flight until the deadline, or until Redis is down for too long. Then cuts the
+   * connections. BullMQ's own close might never end while Redis is down.
+   */
+  async close(deadlineMs: number): Promise<CloseOutcome> {
+    const ended = new AbortController();
+    const closed = Promise.allSettled(this.#workers.map((worker) => worker.close())).then(() => 'closed' as const);
+    const deadline = sleep(deadlineMs, 'deadline' as const, { signal: ended.signal });
+    deadline.catch(() => undefined); // the signal is aborted below, which rejects this promise
+    const lost = untilLost(this.#connection, ended.signal).then(() => 'deadline' as const);
+    const outcome = await Promise.race([closed, deadline, lost]);
+    // A look that is cut off loses wakes, which the sweeper then finds. Redis may be frozen, so this wait is short.
+    const looks = Promise.all(this.#lanes.map((lanes) => lanes.close()));
+    if (outcome === 'closed') await Promise.race([looks, sleep(LAST_LOOK_MS, undefined, { ref: false })]);
+    ended.abort();
+    this.#connection.disconnectAll();
+    return outcome;
+  }
+}
+
+/**
+ * Resolves when the connection has been down for `GIVE_UP_MS` without interruption. Never resolves after the signal was
+ * aborted.
+ */
+async function untilLost(connection: QueueConnection, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let timer: NodeJS.Timeout | undefined;
+  const onReady = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+  };
+  const onAway = (): void => {
+    timer ??= setTimeout(resolve, GIVE_UP_MS);
+  };
+  connection.on('close', onAway).on('ready', onReady);
+  signal.addEventListener('abort', () => {
+    connection.off('close', onAway).off('ready', onReady);
+    clearTimeout(timer);
+  });
+  if (connection.status !== 'ready') onAway();
+  await promise;
+}

@@ -1,0 +1,126 @@
+import type { Job, Queue, Worker } from 'bullmq';
+import type { TurnHandler } from '../../domain/ports/queue.ts';
+import type { Lanes } from './delivery.ts';
+import type { DueWake, DueWakes } from './due-wakes.ts';
+import type { Intake } from './queue-worker.ts';
+import { TickBatch } from './tick-batch.ts';
+import { describeWakeJob } from './wake-jobs.ts';
+
+/** ms after which a worker looks for wakes again. */
+const LOOK_MS = 250;
+
+/** A job that waited for longer, in ms, was in a crowded queue. If the clocks of two machines differ, the worker looks later. */
+const CROWDED_MS = 10;
+/** ms for which a job goes on with other conversations. BullMQ counts jobs, and moves delayed ones, only when a job ends. */
+const LANE_MS = 30_000;
+
+/** Maximum number of wakes that are taken at once. */
+const MOST_WAKES = 500;
+
+export interface TurnLanesOptions {
+  readonly dueWakes: DueWakes;
+  readonly queue: Queue;
+  readonly intake: Intake;
+  readonly report: (error: unknown) => void;
+}
+
+/**
+ * Gives due wakes to one worker of one queue shard. A delivery that has ended its conversation takes the next wake, and keeps its
+ * job. If the worker still has room, it adds jobs for due wakes instead, because any worker may run a job.
+ */
+export class TurnLanes implements Lanes {
+  readonly #options: TurnLanesOptions;
+  /** Takes one wake for each delivery that has ended its conversation. */
+  readonly #next = new TickBatch((ended: readonly undefined[]) =>
+    this.#take(Math.min(ended.length, MOST_WAKES), { getJobs: false }),
+  );
+  #worker: Worker | undefined;
+  /** True if wakes may be due. A worker with room does not look after each job. */
+  #mayBeDue = false;
+  #tookAt = Number.NEGATIVE_INFINITY;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #look: Promise<void> = Promise.resolve();
+
+  constructor(options: TurnLanesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Looks for wakes each time the worker has found no job. A worker with room asks for the next job as soon as it has taken one,
+   * so it soon finds that no job is left.
+   */
+  serve(worker: Worker): void {
+    this.#worker = worker;
+    worker.on('drained', () => this.#lookSoon());
+    worker.on('closing', () => clearTimeout(this.#timer));
+  }
+
+  /** Handles due wakes for up to `LANE_MS`. Ends earlier if there is none to take, the worker closes, or a wake is postponed. */
+  async work(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void> {
+    const startedAt = performance.now();
+    const waitedMs = (job.processedOn ?? job.timestamp) - job.timestamp;
+    this.#mayBeDue ||=
+      waitedMs > CROWDED_MS || startedAt - this.#tookAt > LOOK_MS || !this.#options.intake.couldTakeMore;
+    while (performance.now() - startedAt < LANE_MS) {
+      const due = this.#mayBeDue ? await this.#next.add(undefined) : undefined;
+      if (due === undefined) return;
+      const result = await handler(due.conversation);
+      if (result.status === 'postponed') return await this.#addJobs([due], result.delayMs);
+    }
+  }
+
+  /** Resolves when no look is in progress. The worker must be closing. */
+  async close(): Promise<void> {
+    await this.#look;
+  }
+
+  #lookSoon(): void {
+    const waitMs = Math.max(0, this.#lookedAt + LOOK_MS - performance.now());
+    this.#timer ??= setTimeout(() => {
+      this.#look = this.#lookNow();
+    }, waitMs).unref();
+  }
+
+  /** Adds a job for each due wake for which the worker has room, and looks again later if more are due. */
+  async #lookNow(): Promise<void> {
+    this.#timer = undefined;
+    if (this.#isClosing) return;
+    this.#lookedAt = performance.now();
+    const room = Math.min(this.#options.intake.room, MOST_WAKES);
+    const due = room === 0 || (await this.#knowsNone()) ? [] : await this.#take(room, { getJobs: true });
+    if (due.length > 0) await this.#addJobs(due).catch(this.#options.report);
+    if (this.#mayBeDue && room > 0) this.#lookSoon();
+  }
+
+  /** An idle worker asks with one plain command, because the script would run several. */
+  async #knowsNone(): Promise<boolean> {
+    if (this.#mayBeDue) return false;
+    const { dueWakes, queue } = this.#options;
+    return (await dueWakes.count(queue).catch(() => undefined)) === 0;
+  }
+
+  /** Takes no wake while the worker closes. An error takes none, too: a lost wake is found by the sweeper. */
+  async #take(most: number, options: { readonly getJobs: boolean }): Promise<readonly DueWake[]> {
+    const { dueWakes, queue, report } = this.#options;
+    if (this.#isClosing) return [];
+    this.#tookAt = performance.now();
+    try {
+      const { wakes, left } = await dueWakes.take(queue, most, options);
+      this.#mayBeDue = left > 0;
+      return wakes;
+    } catch (error) {
+      report(error);
+      this.#mayBeDue = true;
+      return [];
+    }
+  }
+
+  get #isClosing(): boolean {
+    return this.#worker?.closing !== undefined;
+  }
+
+  async #addJobs(due: readonly DueWake[], delayMs = 0): Promise<void> {
+    await this.#options.queue.addBulk(due.map((wake) => describeWakeJob({ kind: 'turn', ...wake, delayMs })));
+  }
+}

@@ -1,0 +1,160 @@
+import { once } from 'node:events';
+import { TurnfoldError } from '../../domain/errors.ts';
+import type { WakeQueue } from '../../domain/ports/queue.ts';
+import type { RedisLocation } from '../../store/redis/address.ts';
+import { nameRedisError } from '../../store/redis/errors.ts';
+import { DEFAULT_PRIORITY, QUEUES } from '../queues.ts';
+import { DueWakes } from './due-wakes.ts';
+import { JobEraser } from './erased-jobs.ts';
+import { type InboxReport, reportInbox } from './inbox-report.ts';
+import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
+import { type QueueHour, readHour } from './queue-hour.ts';
+import { countJobs, type QueueReport, reportQueues, type StateCount } from './queue-reports.ts';
+import { QueueSet } from './queue-set.ts';
+import { readShardWaits, type ShardWait } from './shard-waits.ts';
+import { describeWakeJob, jobIdOf, WAKE_JOBS } from './wake-jobs.ts';
+
+export interface WakeQueueOptions extends RedisLocation {
+  readonly shards: number;
+  readonly onError: QueueErrorListener;
+  /** For clients: if true, every call ends within a second. It throws `redis_unavailable` if Redis does not answer. */
+  readonly failsFast?: boolean;
+}
+
+export interface OpenWakeQueue extends WakeQueue {
+  /** Number of jobs by queue and state, for gauges. Always ends within a second. */
+  countJobs(): Promise<StateCount[]>;
+  /** Wait of the oldest job in each shard, for gauges and readiness checks. Always ends within a second. */
+  readShardWaits(): Promise<ShardWait[]>;
+  /** Reports the state of all queues for the command `doctor`, within ten seconds. */
+  reportQueues(): Promise<QueueReport[]>;
+  /** Counts the jobs that ended in each minute of the last hour. Always ends within a second. */
+  readHour(): Promise<QueueHour[]>;
+  /** Reports the state of the inbox for the command `doctor`, within ten seconds. */
+  reportInbox(): Promise<InboxReport>;
+  /** Waits at most a second for the first connect. Without it, a call of one of `listQueues` may fail. */
+  connect(): Promise<void>;
+  /** The queues themselves, for a dashboard. They close with this object. */
+  listQueues(): BoardQueue[];
+  close(): Promise<void>;
+}
+
+/** One shard of a queue of BullMQ. The type of the queue stays in this room. */
+export interface BoardQueue {
+  readonly shard: number;
+  readonly queue: object;
+}
+
+/**
+ * A wake job in one of these states will still be delivered. An active wake job is not counted, because its worker may
+ * be dead.
+ */
+const PENDING_STATES: ReadonlySet<string> = new Set(['waiting', 'prioritized', 'delayed']);
+
+/**
+ * Time limit of a call of a fail-fast client in ms. The caller needs the rest of its second for other work. A wake that
+ * reaches Redis after this time does no harm.
+ */
+const FAIL_FAST_MS = 900;
+/**
+ * Time limit of a report of all queues, and of an erase, in ms. A report takes longer than other calls, because Redis
+ * lists all its clients for each shard. An erase reads all jobs that wait.
+ */
+const REPORT_MS = 10_000;
+
+/**
+ * Opens the queues to which wakes are added. Calls throw `redis_full` if the memory of Redis is full. With `failsFast`,
+ * they throw `redis_unavailable` if Redis does not answer.
+ */
+export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
+  const { shards, prefix, onError, failsFast = false } = options;
+  const connection = openQueueConnection(options);
+  const queues = new QueueSet({ connection, names: Object.values(QUEUES), shards, prefix, onError, failsFast });
+  const dueWakes = new DueWakes(connection);
+  const eraser = new JobEraser({ connection, prefix }, queues, dueWakes);
+  const call = failsFast ? callWithinBudget : callNamed;
+  return {
+    wake(kind, conversation, wake, { priority = WAKE_JOBS[kind].priority, traceParent } = {}) {
+      const queue = queues.of(WAKE_JOBS[kind].queue, conversation);
+      return call(connection, async () => {
+        const mayBeDue = kind === 'turn' && priority === DEFAULT_PRIORITY;
+        if (mayBeDue && (await dueWakes.put(queue, { conversation, wake }))) return;
+        const { name, data, opts } = describeWakeJob({ kind, conversation, wake, priority, traceParent });
+        await queue.add(name, data, opts);
+      });
+    },
+    isPending(kind, conversation, wake) {
+      return call(connection, async () => {
+        const queue = queues.of(WAKE_JOBS[kind].queue, conversation);
+        const isDue = kind === 'turn' && (await dueWakes.has(queue, { conversation, wake }));
+        if (!isDue && !PENDING_STATES.has(await queue.getJobState(jobIdOf(wake)))) return false;
+        // Idle workers wait for this marker, which BullMQ adds with each job. The worker that removed it may have died. The
+        // others would then notice the job only after seconds. The error of a full Redis is ignored, because the answer is known.
+        await connection.zadd(queue.toKey('marker'), 0, '0').catch(() => undefined);
+        return true;
+      });
+    },
+    async eraseJobs(...erased) {
+      // The erase may take long, but a Redis that is away is noticed as fast as by other calls.
+      await callWithinBudget(connection, () => connection.ping());
+      await callWithinBudget(connection, () => eraser.erase(...erased), REPORT_MS);
+    },
+    countJobs: () => callWithinBudget(connection, () => countJobs(queues, dueWakes)),
+    readShardWaits: () => callWithinBudget(connection, () => readShardWaits(queues, connection, dueWakes)),
+    reportQueues: () => callWithinBudget(connection, () => reportQueues(queues, connection, dueWakes), REPORT_MS),
+    readHour: () => callWithinBudget(connection, () => readHour(queues, Date.now())),
+    reportInbox: () => callWithinBudget(connection, () => reportInbox({ connection, prefix, onError }), REPORT_MS),
+    connect: () => callWithinBudget(connection, async () => undefined),
+    listQueues: () => [...queues.entries()].flatMap(([, all]) => all.map((queue, shard) => ({ shard, queue }))),
+    async close() {
+      await queues.close();
+      connection.disconnectAll();
+    },
+  };
+}
+
+type Call = <T>(connection: QueueConnection, run: () => Promise<T>) => Promise<T>;
+
+const callNamed: Call = async (_connection, run) => {
+  try {
+    return await run();
+  } catch (error) {
+    throw nameRedisError(error);
+  }
+};
+
+/**
+ * Waits for the answer to a call at most for its time budget. The budget includes the first connect to Redis, but a
+ * lost connection fails the call at once.
+ */
+async function callWithinBudget<T>(
+  connection: QueueConnection,
+  run: () => Promise<T>,
+  budgetMs = FAIL_FAST_MS,
+): Promise<T> {
+  const budget = new AbortController();
+  const { promise: end, reject } = Promise.withResolvers<never>();
+  // `AbortSignal.timeout` cannot be stopped. It would abort after each call, and cost more than the call.
+  const timer = setTimeout(() => {
+    budget.abort();
+    reject(budget.signal.reason);
+  }, budgetMs);
+  try {
+    return await Promise.race([connectAndRun(connection, run, budget.signal), end]);
+  } catch (error) {
+    if (!budget.signal.aborted) throw nameRedisError(error);
+    throw new TurnfoldError(
+      'redis_unavailable',
+      `Redis did not answer within ${budgetMs} ms. Check that Redis is running and reachable, then retry`,
+    );
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function connectAndRun<T>(connection: QueueConnection, run: () => Promise<T>, budget: AbortSignal): Promise<T> {
+  if (connection.status === 'connecting' || connection.status === 'connect') {
+    await once(connection, 'ready', { signal: budget });
+  }
+  return await run();
+}

@@ -1,0 +1,268 @@
+import type {
+  LanguageModelV3,
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4ProviderTool,
+  LanguageModelV4StreamPart,
+} from '@ai-sdk/provider';
+import { TurnfoldError } from '../../domain/errors.ts';
+import type { GateSettings } from '../../domain/gate.ts';
+import { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelRequest } from '../../domain/model.ts';
+import type { ToolChoice } from '../../domain/model-options.ts';
+import { readSafely } from '../../domain/thrown.ts';
+import { outlineRequest } from '../../wire/request-outline.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import { pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
+import { type Catalogue, findProfile } from '../catalogue/catalogue.ts';
+import { callOptions, toWireRequest } from '../provider-call.ts';
+import { LearnedHabits } from '../provider-habits.ts';
+import { readNextCallAt } from '../rate-limits.ts';
+import { FormMemory } from '../refused-form.ts';
+import { holdsFor } from '../tool-choice.ts';
+import { readAnswerStream } from './answer-stream.ts';
+import { classifyAiSdkError } from './call-errors.ts';
+import { type Prompt, writePromptInSlices } from './prompt.ts';
+import { mergeProviderOptions, type ProviderOptions, type ProviderTraits, traitsOf } from './provider-traits.ts';
+
+/** A language model of the AI SDK, by the newest version of its specification or the one before. */
+export type AiSdkLanguageModel = LanguageModelV4 | LanguageModelV3;
+
+/** Settings of every request, as the AI SDK names them. A model may ignore those that it does not support. */
+export type AiSdkSettings = Pick<
+  LanguageModelV4CallOptions,
+  | 'temperature'
+  | 'topP'
+  | 'topK'
+  | 'presencePenalty'
+  | 'frequencyPenalty'
+  | 'seed'
+  | 'stopSequences'
+  | 'toolChoice'
+  | 'reasoning'
+  | 'headers'
+>;
+
+export interface AiSdkModelOptions {
+  /**
+   * Properties of the model. Fields that are absent come from the catalogue. A model that the catalogue lacks needs
+   * `windowTokens` and `outputCapTokens`.
+   */
+  readonly profile?: Partial<Omit<ModelProfile, 'id' | 'format' | 'renderOptions'>>;
+  /** Profiles of models that the built-in catalogue lacks. */
+  readonly catalogue?: Catalogue;
+  /** Limits that all workers obey together for the calls of this model. */
+  readonly gate?: GateSettings;
+  /** Settings of every request (default: those of the provider). */
+  readonly settings?: AiSdkSettings;
+  /** Options of single providers, by provider. `thinking` of Anthropic, for example, belongs here. */
+  readonly providerOptions?: ProviderOptions;
+  /**
+   * Tools that the provider itself runs, such as a web search. Their calls and results stay in the provider's items.
+   * turnfold neither runs nor records them as tool calls.
+   */
+  readonly providerTools?: readonly LanguageModelV4ProviderTool[];
+  /** True if requests get marks for the prompt cache of Anthropic and Bedrock (default true). */
+  readonly hasCacheMarks?: boolean;
+}
+
+/**
+ * A model of any provider for which the AI SDK has a package. Answers are streamed. The AI SDK's own retries are not
+ * used, because the turn retries.
+ * @throws invalid_config if `model` is no language model of version v3 or v4, or if its profile is not known
+ */
+export function aiSdkModel(model: AiSdkLanguageModel, options: AiSdkModelOptions = {}): Model {
+  checkModel(model);
+  const profile = readProfile(model, options);
+  const habits = new LearnedHabits(profile);
+  const caller = { model, profile, traits: traitsOf(model), habits, options };
+  const memory = new FormMemory(habits);
+  const { gate = {} } = options;
+  return { profile, gate, generate: (request) => memory.send(request, (sent) => answerRequest(caller, sent)) };
+}
+
+interface Caller {
+  readonly model: AiSdkLanguageModel;
+  readonly profile: ModelProfile;
+  readonly traits: ProviderTraits;
+  readonly habits: LearnedHabits;
+  readonly options: AiSdkModelOptions;
+}
+
+function checkModel(model: unknown): void {
+  const version = readSafely(model, 'specificationVersion');
+  if ((version === 'v3' || version === 'v4') && typeof readSafely(model, 'doStream') === 'function') return;
+  const given =
+    typeof model === 'string' ? 'a model id: pass the object that its provider returns' : `version ${String(version)}`;
+  throw new TurnfoldError(
+    'invalid_config',
+    `model: expected a language model of the AI SDK with the specification version v3 or v4, but got ${given}`,
+    { field: 'model' },
+  );
+}
+
+/** Factor for models whose tokenizer is not known: that of Claude, whose counts differ most. */
+const UNKNOWN_FACTOR = 1.35;
+
+/**
+ * The profile's id has the provider, because answers of one provider's model must not go to the same model of another
+ * provider. It has no wire format, so new context versions are checked by the rules of every format.
+ */
+function readProfile(
+  { provider, modelId }: AiSdkLanguageModel,
+  { profile = {}, catalogue }: AiSdkModelOptions,
+): ModelProfile {
+  const { windowTokens, outputCapTokens } = profile;
+  const isComplete = windowTokens !== undefined && outputCapTokens !== undefined;
+  const [maker = ''] = provider.split('.');
+  const base = isComplete
+    ? { encoding: 'o200k_base' as const, upperBoundFactor: UNKNOWN_FACTOR, windowTokens, outputCapTokens }
+    : findProfile(maker, modelId, catalogue);
+  const merged = { ...base, ...profile, id: `${provider}/${modelId}` };
+  // Provider packages enforce answer schemas in different ways, so the system prompt asks for the schema instead.
+  return { ...merged, abilities: { ...merged.abilities, structured: false } };
+}
+
+async function answerRequest(caller: Caller, request: WatchedRequest): Promise<ModelAnswer> {
+  const { model, profile } = caller;
+  const wire = toWireRequest(request, profile);
+  const prompt = await eventLoopShare.run(
+    writePromptInSlices(wire, {
+      specification: model.specificationVersion,
+      traits: caller.traits,
+      habits: caller.habits.current,
+      supportedUrls: await model.supportedUrls,
+      hasCacheMarks: caller.options.hasCacheMarks !== false,
+    }),
+  );
+  const body = writeBody(caller, request, prompt, wire.maxOutputTokens);
+  const describe = (refusal: string): string => outlineRequest({ messages: body.prompt, tools: body.tools }, refusal);
+  checkBody(body, profile, describe);
+  const { signal, version } = request;
+  const { headers } = callOptions(request, body);
+  const sent = { ...body, abortSignal: signal, headers: { ...headers, ...body.headers } };
+  let nextCallAt: number | undefined;
+  const readHeaders = (received: Readonly<Record<string, string>> = {}): void => {
+    nextCallAt = readNextCallAt(new Headers(received), Date.now());
+  };
+  const parts = streamEvents(
+    () => openStream(model, sent, readHeaders),
+    request,
+    (error) => classifyAiSdkError(error, { signal, describe }),
+  );
+  const { items, content, toolCalls, end, usage } = await readAnswerStream(parts, pieceListeners(request));
+  return {
+    content,
+    toolCalls,
+    end,
+    ...(end === 'refusal' && { isFiltered: true }),
+    ...(usage && { usage }),
+    nextCallAt,
+    raw: {
+      format: 'ai-sdk',
+      model: profile.id,
+      ...(version !== undefined && { version }),
+      ...(caller.traits.bindsThinking && { prefix: prompt.prefix }),
+      items,
+    },
+  };
+}
+
+/** The two versions differ only in parts that `writePromptInSlices` already wrote for this model's version. */
+async function openStream(
+  model: AiSdkLanguageModel,
+  sent: LanguageModelV4CallOptions,
+  readHeaders: (headers: Readonly<Record<string, string>> | undefined) => void,
+): Promise<AsyncIterable<LanguageModelV4StreamPart>> {
+  const { stream, response } = await (model as LanguageModelV4).doStream(sent);
+  readHeaders(response?.headers);
+  return readParts(stream);
+}
+
+/**
+ * Throws the errors that a stream reports as parts. The part before the first event of the provider is left out, so
+ * that the provider's silence is noticed.
+ */
+async function* readParts(
+  stream: ReadableStream<LanguageModelV4StreamPart>,
+): AsyncGenerator<LanguageModelV4StreamPart> {
+  for await (const part of stream) {
+    if (part.type === 'error') throw part.error;
+    if (part.type !== 'stream-start') yield part;
+  }
+}
+
+type Body = LanguageModelV4CallOptions & Required<Pick<LanguageModelV4CallOptions, 'tools'>>;
+
+function writeBody(
+  { options, traits }: Caller,
+  request: ModelRequest,
+  { messages, tools, lacks }: Prompt,
+  maxOutputTokens: number,
+): Body {
+  const { settings: { toolChoice, ...settings } = {}, providerTools = [] } = options;
+  const providerOptions = mergeProviderOptions(traits.defaults, options.providerOptions);
+  const described = tools.map(({ name, description, parameters }) => ({
+    type: 'function' as const,
+    name,
+    description,
+    inputSchema: { properties: {}, ...parameters, type: 'object' as const },
+  }));
+  return {
+    ...settings,
+    prompt: [...messages],
+    tools: [...described, ...providerTools],
+    ...(toolChoice !== undefined && tools.length > 0 && holdsFor(nameChoice(toolChoice), request) && { toolChoice }),
+    ...fitThinking({ providerOptions, maxOutputTokens, ...settings }, traits, lacks),
+  };
+}
+
+function nameChoice(given: NonNullable<AiSdkSettings['toolChoice']>): ToolChoice {
+  return given.type === 'tool' ? { tool: given.toolName } : given.type;
+}
+
+/**
+ * Turns Claude's thinking off if the request could not be answered with it (wire rule A7). The package adds the budget
+ * of thinking to the output limit, so the budget is taken off before.
+ */
+function fitThinking(
+  given: Required<Pick<Body, 'maxOutputTokens' | 'providerOptions'>> & Pick<Body, 'reasoning'>,
+  { thinkingOptions: name }: ProviderTraits,
+  lacks: Prompt['lacks'],
+): Pick<Body, 'maxOutputTokens' | 'providerOptions' | 'reasoning'> {
+  const { maxOutputTokens, providerOptions, reasoning } = given;
+  const kept = { maxOutputTokens, providerOptions, ...(reasoning !== undefined && { reasoning }) };
+  if (name === undefined) return kept;
+  const thinking = providerOptions[name]?.['thinking'];
+  const budget = Number(readSafely(thinking, 'budgetTokens') ?? 0);
+  const isOn = thinking !== undefined || reasoning !== undefined;
+  // With adaptive thinking, the model itself may call a tool without thinking.
+  const isRefused = lacks === 'recorded' || (lacks === 'any' && readSafely(thinking, 'type') !== 'adaptive');
+  if (isOn && (isRefused || budget >= maxOutputTokens)) {
+    const off = mergeProviderOptions(providerOptions, { [name]: { thinking: { type: 'disabled' } } });
+    return { maxOutputTokens, providerOptions: off, reasoning: 'none' };
+  }
+  return { ...kept, maxOutputTokens: maxOutputTokens - budget };
+}
+
+/** @throws ModelError if the model could not answer the request, or the request has too many bytes */
+function checkBody(
+  { prompt, tools }: Body,
+  { maxRequestBytes }: ModelProfile,
+  describe: (refusal: string) => string,
+): void {
+  const last = prompt.length - 1;
+  if (prompt[last]?.role === 'assistant') {
+    const form = describe(`messages[${last}]`);
+    throw new ModelError(
+      'invalid',
+      `the request breaks the wire rule X4: messages[${last}]: the model cannot answer it`,
+      { code: 'X4', form },
+    );
+  }
+  if (maxRequestBytes === undefined) return;
+  const bytes = Buffer.byteLength(JSON.stringify([prompt, tools]));
+  if (bytes <= maxRequestBytes) return;
+  throw new ModelError('overflow', `the request has ${bytes} bytes, but the limit is ${maxRequestBytes}`, {
+    code: 'X9',
+  });
+}

@@ -1,0 +1,152 @@
+import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/client';
+import type { Tool, ToolContext, ToolOutput } from '../../../domain/agent.ts';
+import { isTurnfoldError, TurnfoldError } from '../../../domain/errors.ts';
+import { describeThrown } from '../../../domain/thrown.ts';
+import { inputOfJsonSchema } from '../json-schema-input.ts';
+import { McpConnection, type McpServerAddress, ServerAway } from './connection.ts';
+
+export interface McpToolsOptions {
+  /** Name of the server, for error messages. */
+  readonly name: string;
+  /** The program or the address of the server. */
+  readonly server: McpServerAddress;
+  /** Names of the tools to take (default: all). */
+  readonly only?: readonly string[];
+  /** Text before the name of each tool, so that the tools of two servers do not clash, such as `github_` (default: none). */
+  readonly prefix?: string;
+  /** Decides for each tool whether a person must approve its calls (default: none needs an approval). */
+  readonly needsApproval?: (tool: McpTool) => boolean;
+  /** Milliseconds that a call may take (default: the time limit of a step). */
+  readonly timeoutMs?: number;
+  /** Milliseconds that connecting and listing the tools may take (default 10,000). */
+  readonly connectTimeoutMs?: number;
+}
+
+/** The tools of an MCP server. Disposing them closes the connection, and ends the process of a server over stdio. */
+export interface McpTools extends AsyncDisposable {
+  /** Tools for an agent, sorted by name. They do not change while the process runs. */
+  readonly tools: readonly Tool[];
+  /** Closes the connection. Later calls get an error result. */
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/**
+ * Connects to an MCP server and makes tools of an agent from its tools. Later changes of the server's list are not
+ * used: other tools would void the provider's prompt cache, and workers would differ.
+ * @throws invalid_config if the server does not answer, if a name in `only` is missing, or if two names become equal
+ */
+export async function openMcpTools(options: McpToolsOptions): Promise<McpTools> {
+  const connection = new McpConnection(options.server, options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
+  try {
+    const listed = chooseTools(await connection.listTools(), options);
+    const tools = listed.map((tool) => adaptTool(tool, connection, options));
+    checkNames(tools, options.name);
+    const close = (): Promise<void> => connection.close();
+    return { tools, close, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await connection.close().catch(() => {});
+    if (isTurnfoldError(error)) throw error;
+    throw refuse(options.name, `the server did not list its tools: ${describeThrown(error).message}`, error);
+  }
+}
+
+/** Servers may list their tools in any order, but the model's prompt has to stay the same. */
+function chooseTools(listed: readonly McpTool[], { name, only }: McpToolsOptions): McpTool[] {
+  const missing = only?.find((wanted) => listed.every((tool) => tool.name !== wanted));
+  if (missing !== undefined) {
+    const names = listed.map((tool) => tool.name).join(', ') || 'none';
+    throw refuse(name, `the server has no tool "${missing}". Its tools: ${names}`);
+  }
+  const chosen = listed.filter((tool) => only === undefined || only.includes(tool.name));
+  return chosen.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function checkNames(tools: readonly Tool[], server: string): void {
+  const names = new Set<string>();
+  for (const { name } of tools) {
+    if (names.has(name)) throw refuse(server, `two tools get the name "${name}". Take only one of them with \`only\``);
+    names.add(name);
+  }
+}
+
+function refuse(server: string, why: string, cause?: unknown): TurnfoldError {
+  const field = `mcp.${server}`;
+  return new TurnfoldError('invalid_config', `${field}: ${why}`, { field, cause });
+}
+
+const ILLEGAL_IN_NAMES = /[^a-zA-Z0-9_-]/g;
+const MAX_NAME_LENGTH = 64;
+
+/**
+ * A call that a crash interrupted runs again only if the server says that the tool reads or is idempotent. Without such
+ * a hint, the specification takes a tool for one whose repeated call has another effect.
+ */
+function adaptTool(tool: McpTool, connection: McpConnection, options: McpToolsOptions): Tool {
+  const { name, title, description = title ?? name, inputSchema, annotations } = tool;
+  const isRepeatable = annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
+  const { prefix = '', needsApproval, timeoutMs } = options;
+  return {
+    name: `${prefix}${name}`.replace(ILLEGAL_IN_NAMES, '_').slice(0, MAX_NAME_LENGTH),
+    description,
+    input: inputOfJsonSchema(inputSchema),
+    retry: isRepeatable ? 'safe' : 'never',
+    needsApproval: needsApproval?.(tool) ?? false,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    run: (input, context) => callTool({ connection, name, isRepeatable, server: options.name }, input, context),
+  };
+}
+
+interface CalledTool {
+  readonly connection: McpConnection;
+  readonly name: string;
+  readonly isRepeatable: boolean;
+  readonly server: string;
+}
+
+/** Calls a tool, and once more over a new connection if the call may be repeated. */
+async function callTool(
+  tool: CalledTool,
+  input: unknown,
+  { idempotencyKey, signal }: ToolContext,
+): Promise<ToolOutput> {
+  const { connection, name, isRepeatable, server } = tool;
+  const call = { name, arguments: input as Record<string, unknown>, idempotencyKey, signal };
+  let away: ServerAway | undefined;
+  for (let attempt = 1; attempt <= 2; attempt += 1) {
+    try {
+      return readResult(await connection.callTool(call));
+    } catch (error) {
+      if (!(error instanceof ServerAway)) throw error;
+      away = error;
+      if (!(isRepeatable || error.isUnsent)) break;
+    }
+  }
+  const effect = isRepeatable || away?.isUnsent === true ? '' : '. The call may have taken effect';
+  return {
+    content: `failed: the MCP server "${server}" is away: ${describeThrown(away).message}${effect}`,
+    isError: true,
+  };
+}
+
+function readResult({ content, structuredContent, isError }: CallToolResult): ToolOutput {
+  const texts = content.map((block) => {
+    switch (block.type) {
+      case 'text':
+        return block.text;
+      case 'resource':
+        return 'text' in block.resource ? block.resource.text : `(the file ${block.resource.uri} is not shown)`;
+      case 'resource_link':
+        return `${block.name}: ${block.uri}`;
+      default:
+        return `(a part of type ${block.type} is not shown)`;
+    }
+  });
+  // The specification asks servers to send structured content as text, too. Some send only the former.
+  const isOnlyStructured = texts.length === 0 && structuredContent !== undefined;
+  return {
+    content: isOnlyStructured ? JSON.stringify(structuredContent) : texts.join('\n'),
+    ...(isError === true && { isError }),
+  };
+}

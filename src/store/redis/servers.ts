@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cluster, Redis } from 'ioredis';
+import { isTurnfoldError } from '../../domain/errors.ts';
+import { callRedis } from './connection.ts';
+import { outageBecause } from './errors.ts';
+import { SILENCE_MS } from './open-redis.ts';
+
+/**
+ * Resolves with the result of the work, or with `late` after `ms`. The work itself is not stopped.
+ * @throws errors of the work that occur before `ms`
+ */
+export async function inTime<Answer, Late>(work: Promise<Answer>, ms: number, late: Late): Promise<Answer | Late> {
+  const ended = new AbortController();
+  const lateness = sleep(ms, late, { signal: ended.signal });
+  lateness.catch(() => undefined); // aborted below
+  try {
+    return await Promise.race([work, lateness]);
+  } finally {
+    ended.abort();
+  }
+}
+
+export interface MasterAnswers<Answer> {
+  /** The answers of the servers, without those that are undefined. */
+  readonly answers: readonly Answer[];
+  /**
+   * Masters of a Cluster that did not answer, as `host:port`, and the count of hash slots without a master. Keys in
+   * these slots cannot be reached.
+   */
+  readonly silent: readonly string[];
+}
+
+/**
+ * Time limit in ms for asking one server for the gauges. All gauges together have two seconds, so one silent server
+ * does not hide the others.
+ */
+export const MEASURED_MS = 1_000;
+
+type Ask<Answer> = (master: Redis) => Promise<Answer | undefined>;
+
+/**
+ * Asks every master, in parallel. If there are several, `deadlineMs` limits the wait for each.
+ * @throws redis_unavailable if the only server is away
+ */
+export async function askMasters<Answer>(
+  redis: Redis,
+  ask: Ask<Answer>,
+  deadlineMs = SILENCE_MS,
+): Promise<MasterAnswers<Answer>> {
+  if (!redis.isCluster) {
+    const answer = await callRedis(() => ask(redis));
+    return { answers: answer === undefined ? [] : [answer], silent: [] };
+  }
+  const cluster = redis as unknown as Cluster;
+  // Until its first command, ioredis treats every node in the URL as a master. So this command comes first.
+  if (cluster.slots.length === 0) await callRedis(() => cluster.ping());
+  const replies = await Promise.all(
+    listOwners(cluster).map(async ([node, master]) => {
+      const answering = master && callRedis(() => ask(master));
+      return { node, ...(answering === undefined ? { isSilent: true } : await answerWithin(answering, deadlineMs)) };
+    }),
+  );
+  const silent = [...replies.flatMap(({ node, isSilent }) => (isSilent ? [node] : [])), ...nameUnowned(cluster)];
+  // Makes ioredis look for new masters now. Otherwise it would look only after a command for one of the lost hash
+  // slots.
+  if (silent.length > 0) cluster.refreshSlotsCache();
+  return { answers: replies.flatMap(({ answer }) => (answer === undefined ? [] : [answer])), silent };
+}
+
+/**
+ * Like `askMasters`, but fails unless every master answers.
+ * @throws redis_unavailable, naming the silent servers
+ */
+export async function askAllMasters<Answer>(
+  redis: Redis,
+  ask: Ask<Answer>,
+  deadlineMs?: number,
+): Promise<readonly Answer[]> {
+  const { answers, silent } = await askMasters(redis, ask, deadlineMs);
+  if (silent.length > 0) throw outageBecause(silent.join(', '));
+  return answers;
+}
+
+/**
+ * Lists the masters that own hash slots, by `host:port`. When the connection to a node ends, ioredis forgets the node
+ * but keeps its slots.
+ */
+function listOwners(cluster: Cluster): (readonly [node: string, master: Redis | undefined])[] {
+  const masters = new Map(cluster.nodes('master').map((master) => [nodeOf(master), master]));
+  const owners = new Set(cluster.slots.flatMap(([owner]) => owner ?? []));
+  return [...owners].map((node) => [node, masters.get(node)]);
+}
+
+const SLOTS = 16_384;
+
+/**
+ * Counts the hash slots without a master, after some nodes have forgotten the lost master. Nodes that knew the master
+ * still report it as the owner, because ioredis replaces owners and never forgets one.
+ */
+function nameUnowned({ slots }: Cluster): string[] {
+  const unowned = SLOTS - slots.filter(([owner]) => owner !== undefined).length;
+  return unowned === 0 ? [] : [`${unowned} hash slots without a master`];
+}
+
+/** Returns the server of a connection as `host:port`. */
+export function nodeOf({ options: { host, port } }: Redis): string {
+  return `${host}:${port}`;
+}
+
+/**
+ * Resolves with the answer of a server, or with `isSilent` if the server is late or away.
+ * @throws any failure other than a late or absent server
+ */
+export async function answerWithin<Answer>(
+  answering: Promise<Answer>,
+  deadlineMs: number,
+): Promise<{ readonly answer?: Answer; readonly isSilent: boolean }> {
+  try {
+    const reply = answering.then((answer) => ({ answer, isSilent: false }));
+    return await inTime(reply, deadlineMs, { isSilent: true });
+  } catch (error) {
+    if (isTurnfoldError(error, 'redis_unavailable')) return { isSilent: true };
+    throw error;
+  }
+}
+
+/**
+ * Returns undefined if the server forbids or does not know the command. Managed servers hide some commands, and an ACL
+ * may forbid any.
+ */
+export async function unlessForbidden<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof Error && /^(NOPERM|ERR unknown (sub)?command)/i.test(error.message)) return undefined;
+    throw error;
+  }
+}
+
+/** Reads one field from the reply to INFO. */
+export function readField(info: string, name: string): string | undefined {
+  return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
+}

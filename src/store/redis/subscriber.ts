@@ -1,0 +1,80 @@
+import type { Redis } from 'ioredis';
+import { TurnfoldError } from '../../domain/errors.ts';
+import { duplicateConnection } from './connection.ts';
+
+type Listener = (text: string) => void;
+
+interface Channel {
+  readonly listeners: Set<Listener>;
+  /** Resolves once Redis has confirmed the subscription to the channel. */
+  readonly begun: Promise<unknown>;
+}
+
+/**
+ * Shares one connection for all subscriptions of a process, because a subscribed connection can run no other commands.
+ * The connection opens at the first subscription and stays open. Texts that are published during an outage are lost.
+ */
+export class Subscriber {
+  readonly #redis: Redis;
+  readonly #channels = new Map<string, Channel>();
+  #connection: Redis | undefined;
+  #isClosed = false;
+
+  constructor(redis: Redis) {
+    this.#redis = redis;
+  }
+
+  /**
+   * Subscribes a listener to a channel, and resolves once Redis has confirmed. If it rejects, the channel may still be
+   * subscribed.
+   * @throws redis_unavailable after `close`, because a new connection would never be closed
+   */
+  async join(name: string, listener: Listener): Promise<void> {
+    if (this.#isClosed) throw new TurnfoldError('redis_unavailable', 'the connection was closed by this process');
+    const known = this.#channels.get(name);
+    const channel = known ?? { listeners: new Set(), begun: this.#connect().subscribe(name) };
+    this.#channels.set(name, channel);
+    channel.listeners.add(listener);
+    await channel.begun;
+  }
+
+  leave(name: string, listener: Listener): void {
+    const channel = this.#channels.get(name);
+    if (channel === undefined || !channel.listeners.delete(listener) || channel.listeners.size > 0) return;
+    this.#channels.delete(name);
+    this.#connection?.unsubscribe(name).catch(() => undefined);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#connection?.disconnect();
+  }
+
+  #connect(): Redis {
+    if (this.#connection !== undefined) return this.#connection;
+    const connection = duplicateConnection(this.#redis, {
+      enableOfflineQueue: true,
+      maxRetriesPerRequest: null,
+      // ioredis ignores the failure of its own resubscription, and the unhandled rejection would end the process. So we
+      // subscribe again ourselves.
+      autoResubscribe: false,
+    });
+    connection.on('error', () => undefined);
+    // The first subscriptions wait in the command queue of the connection, so only later `ready` events resubscribe.
+    connection.once('ready', () => connection.on('ready', () => this.#resubscribe(connection)));
+    connection.on('message', (name: string, text: string) => {
+      for (const listener of this.#channels.get(name)?.listeners ?? []) listener(text);
+    });
+    this.#connection = connection;
+    return connection;
+  }
+
+  /**
+   * Subscribes to all channels again after a reconnect. If Redis refuses a subscription, the connection is dropped, and
+   * the next connection subscribes again.
+   */
+  #resubscribe(connection: Redis): void {
+    const names = [...this.#channels.keys()];
+    if (names.length > 0) connection.subscribe(...names).catch(() => connection.disconnect(!this.#isClosed));
+  }
+}

@@ -1,0 +1,138 @@
+import { chooseFragments } from '../../domain/evidence/coverage.ts';
+import { type Fragment, type Ledger, readLedger } from '../../domain/evidence/ledger.ts';
+import { scanTerms } from '../../domain/evidence/terms.ts';
+import { valueTermsInSlices } from '../../domain/evidence/use-probability.ts';
+import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
+import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
+import type { SeqRange } from '../../domain/version.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import { LogQuotes } from './log-quotes.ts';
+
+/** A line of the log, as one folded line of text. */
+export interface EvidenceLine {
+  readonly text: string;
+  /** Names and words for which the line was chosen, the most valuable first. At most `MAX_TERMS`. */
+  readonly terms: readonly string[];
+}
+
+export interface EvidenceRequest {
+  readonly maxTokens: number;
+  /** Messages whose lines may be chosen. */
+  readonly range: SeqRange;
+  /** Text that the agent gets in any case. Lines that add nothing to this text are not chosen. */
+  readonly said?: string;
+  /** Renders a chosen line. Only rendered lines are counted. */
+  readonly render: (line: EvidenceLine) => string;
+}
+
+const MAX_TERMS = 4;
+const MARK_TOKENS = 3;
+/** Tokens per UTF-8 byte, in the mean of recorded conversations. */
+const TOKENS_A_BYTE = 0.28;
+/** More lines than fit by their estimated tokens are chosen. Exact counts then decide which lines fit. */
+const SPARE = 1.3;
+
+/** Lines of the log that hold what the agent will most likely use again. Code reads them, so they are exact. */
+export class Evidence {
+  readonly ledger: Ledger;
+  readonly quotes: LogQuotes;
+  readonly #counter: TokenCounter;
+  readonly #values: Float64Array;
+  readonly #estimates: Float64Array;
+  readonly #shown: readonly number[];
+  readonly #range: SeqRange;
+
+  private constructor(counter: TokenCounter, request: SummaryRequest, ledger: Ledger, values: Float64Array) {
+    const { messages, userTexts = '', range } = request;
+    this.ledger = ledger;
+    this.quotes = new LogQuotes(ledger, request);
+    this.#counter = counter;
+    this.#range = range;
+    this.#values = values;
+    this.#estimates = Float64Array.from(ledger.fragments, ({ text }) => Buffer.byteLength(text) * TOKENS_A_BYTE + 1);
+    this.#shown = [...ledger.fragments.keys()].filter((index) => {
+      const { message, part, text } = ledger.fragments[index] as Fragment;
+      return message >= messages.length || (part === 'user' && userTexts.includes(text));
+    });
+  }
+
+  static async read(counter: TokenCounter, request: SummaryRequest): Promise<Evidence> {
+    const ledger = await eventLoopShare.run(readLedger([...request.messages, ...(request.later ?? [])]));
+    request.signal.throwIfAborted();
+    const values = await eventLoopShare.run(valueTermsInSlices(ledger));
+    return new Evidence(counter, request, ledger, values);
+  }
+
+  /**
+   * Chooses lines of at most `maxTokens`, in the order of the log. Each line holds at least one term of value that neither
+   * `said` nor another line has.
+   */
+  async choose(request: EvidenceRequest): Promise<string[]> {
+    const ranked = await eventLoopShare.run(this.#rank(request));
+    const taken: { readonly index: number; readonly line: string }[] = [];
+    let left = request.maxTokens;
+    const texts = new Set<string>();
+    for (const { index, terms } of ranked) {
+      const text = this.quotes.write(index);
+      if (texts.has(text)) continue;
+      const line = request.render({ text, terms });
+      const tokens = this.#counter.countSync(line) + 1;
+      if (tokens > left) continue;
+      left -= tokens;
+      texts.add(text);
+      taken.push({ index, line });
+    }
+    return taken.toSorted((a, b) => a.index - b.index).map(({ line }) => line);
+  }
+
+  *#rank({
+    maxTokens,
+    range,
+    said = '',
+  }: Omit<EvidenceRequest, 'render'>): Sliced<{ index: number; terms: string[] }[]> {
+    const { fragments, superseded } = this.ledger;
+    const values = yield* this.#valuesBeside(said);
+    const [first, last] = [range.from - this.#range.from, range.to - this.#range.from];
+    const chosen = yield* chooseFragments({
+      ledger: this.ledger,
+      values,
+      tokens: this.#estimates,
+      maxTokens: SPARE * maxTokens,
+      headTokens: MARK_TOKENS,
+      shown: this.#shown,
+      mayChoose: (index) => {
+        const { message, part } = fragments[index] as Fragment;
+        const isStale = part === 'result' && superseded.has(message);
+        return message >= first && message <= last && !isStale && this.quotes.mayQuote(index);
+      },
+    });
+    const covered = new Set(this.#shown.flatMap((index) => (fragments[index] as Fragment).terms));
+    return chosen.flatMap((index) => {
+      const added = (fragments[index] as Fragment).terms.filter(
+        (term) => !covered.has(term) && (values[term] as number) > 0,
+      );
+      for (const term of added) covered.add(term);
+      const best = added.toSorted((a, b) => (values[b] as number) - (values[a] as number) || a - b).slice(0, MAX_TERMS);
+      return best.length === 0 ? [] : [{ index, terms: best.map((term) => this.#textOf(term)) }];
+    });
+  }
+
+  /** Values of the terms, without those that a text holds. */
+  *#valuesBeside(text: string): Sliced<Float64Array> {
+    const held = new Set<string>();
+    for (const line of text.split('\n')) {
+      scanTerms(line, 0, line.length, (term) => held.add(term));
+      yield;
+    }
+    const values = Float64Array.from(this.#values);
+    yield* forEachInSlices(this.ledger.terms, (term, index) => {
+      if (held.has(term.text)) values[index] = 0;
+    });
+    return values;
+  }
+
+  #textOf(term: number): string {
+    return this.ledger.terms[term]?.text ?? '';
+  }
+}

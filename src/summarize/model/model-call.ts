@@ -1,0 +1,207 @@
+import { createHash } from 'node:crypto';
+import { limitSummaryCall, type SummaryCallLimits } from '../../domain/compaction/summary-time.ts';
+import type { ModelOutcome } from '../../domain/events.ts';
+import { isHeldBack, throughGate } from '../../domain/held-call.ts';
+import { FRAMING_TOKENS } from '../../domain/limits.ts';
+import { isModelError, type Model, type ModelAnswer, type ModelUsage } from '../../domain/model.ts';
+import { checkAnswer, readModelError, readPassedOver, readUsage } from '../../domain/model-answer.ts';
+import type { Clock } from '../../domain/ports/clock.ts';
+import type { CachedPrefix, SummaryRequest } from '../../domain/ports/summarizer.ts';
+import { noTracing, type Tracing } from '../../domain/ports/tracing.ts';
+import { describeThrown } from '../../domain/thrown.ts';
+import { describeUsage } from '../../domain/usage.ts';
+import { untilAborted, type WatchedRequest } from '../../providers/answer-stream.ts';
+import { CallDeadline } from './call-deadline.ts';
+
+export interface ModelCallPorts {
+  readonly model: Model;
+  readonly clock: Clock;
+  /** Milliseconds of silence that end a call. The rest of its time limit derives from its size. */
+  readonly callTimeoutMs?: number | undefined;
+  /** Trace recorder. If absent, no trace spans are recorded. */
+  readonly tracing?: Tracing | undefined;
+}
+
+export interface ModelCallInput {
+  readonly system: string;
+  /** Text of the last message. */
+  readonly content: string;
+  /** Start of a request that the agent's model has read before. Absent: the model reads one message, without thinking. */
+  readonly before?: Pick<CachedPrefix, 'tools' | 'messages' | 'version'>;
+  /** Tokens of all texts together. */
+  readonly tokens: number;
+  readonly maxOutputTokens: number;
+}
+
+export type SummaryCallResult<Answer = ModelAnswer> =
+  | { readonly status: 'answered'; readonly answer: Answer }
+  | { readonly status: 'overflow'; readonly tokens: number }
+  | { readonly status: 'failed'; readonly why: string };
+
+/** Tokens of a request with one message, without the texts of system prompt and message. */
+const FRAME_TOKENS = 4 + FRAMING_TOKENS;
+
+/**
+ * Sends a request to the model and returns its answer.
+ * @throws ModelError of kind `retry`, or the signal's reason
+ */
+export async function callSummaryModel(
+  ports: ModelCallPorts,
+  input: ModelCallInput,
+  request: Pick<SummaryRequest, 'signal' | 'onCall' | 'onPassedOver' | 'gate'>,
+): Promise<SummaryCallResult> {
+  const { system, content, before, maxOutputTokens } = input;
+  const tokens = input.tokens + FRAME_TOKENS;
+  const { onPassedOver, gate } = request;
+  const alone = { tools: [], messages: [], thinking: 'off' as const };
+  const ask = ({ signal, onUsage, onEvent }: CallListeners): Promise<ModelAnswer> => {
+    const sent: WatchedRequest = {
+      ...(before ?? alone),
+      isSummary: true,
+      system,
+      messages: [...(before ?? alone).messages, { role: 'user', content }],
+      tokens,
+      maxOutputTokens,
+      idempotencyKey: `summary-${hashTexts(system, content)}`,
+      signal,
+      onUsage,
+      onEvent,
+      onText: onEvent,
+      onReasoning: onEvent,
+      onToolCall: onEvent,
+      ...(gate && { gate }),
+      ...(onPassedOver && {
+        onPassedOver(name: unknown, kind: unknown) {
+          onEvent();
+          const passed = readPassedOver(name, kind);
+          onPassedOver(passed.model, passed.outcome);
+        },
+      }),
+    };
+    return ports.model.generate(sent);
+  };
+  return await timeCall(ports, { tokens, maxOutputTokens }, request, async (listeners) =>
+    checkAnswer(await ask(listeners)),
+  );
+}
+
+/** Hashes the texts of a model call into one key. */
+export function hashTexts(...texts: readonly string[]): string {
+  return createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 32);
+}
+
+interface CallListeners {
+  readonly signal: AbortSignal;
+  readonly onUsage: (usage: ModelUsage) => void;
+  /** Notes that the model sent something. */
+  readonly onEvent: () => void;
+}
+
+/** Size of a call, and whether its answer is streamed. Without a stream, silence says nothing. */
+type TimedInput = Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'> & { readonly isStreamed?: boolean };
+
+interface CallEnd {
+  readonly answer?: Pick<ModelAnswer, 'usage' | 'model'>;
+  readonly error?: unknown;
+}
+
+/**
+ * Runs one model call within its timeout. The model does not have to react to its abort signal.
+ * @throws ModelError of kind `retry`, or the signal's reason
+ */
+export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model' | 'nextCallAt'>>(
+  ports: ModelCallPorts,
+  input: TimedInput,
+  request: Pick<SummaryRequest, 'signal' | 'onCall' | 'gate'>,
+  call: (listeners: CallListeners) => Promise<Answer>,
+): Promise<SummaryCallResult<Answer>> {
+  const { model, tracing = noTracing } = ports;
+  const { maxOutputTokens } = input;
+  // `isCompacted` is false: a summarizing model reads the log's messages, not a compacted context.
+  const about = { kind: 'model_call', profile: model.profile, maxOutputTokens, isCompacted: false } as const;
+  return tracing.inSpan(about, () => runCall(ports, input, request, call));
+}
+
+async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model' | 'nextCallAt'>>(
+  { model, clock, callTimeoutMs }: ModelCallPorts,
+  input: TimedInput,
+  { signal: ended, onCall, gate }: Pick<SummaryRequest, 'signal' | 'onCall' | 'gate'>,
+  call: (listeners: CallListeners) => Promise<Answer>,
+): Promise<SummaryCallResult<Answer>> {
+  const { tokens, maxOutputTokens } = input;
+  const startedAt = clock.now();
+  let counted: ModelUsage | undefined;
+  const report = (outcome: ModelOutcome, { answer, error }: CallEnd): void => {
+    const now = clock.now();
+    const failure = isModelError(error) ? error : undefined;
+    const retryAt = failure?.retryAt;
+    onCall?.({
+      model: model.profile.id,
+      ...(answer?.model !== undefined && { answeredBy: answer.model }),
+      outcome,
+      durationMs: now - startedAt,
+      ...(failure && { why: failure.message, ...(failure.code !== undefined && { code: failure.code }) }),
+      ...(retryAt !== undefined && { retryAfterMs: Math.max(0, retryAt - now) }),
+      tokens,
+      isOverLimit: tokens > model.profile.windowTokens - maxOutputTokens,
+      ...describeUsage(model.profile, answer?.usage ?? failure?.usage ?? counted),
+    });
+  };
+  const deadline = new CallDeadline(limitCall(input, callTimeoutMs));
+  const signal = AbortSignal.any([ended, deadline.signal]);
+  const listeners: CallListeners = {
+    signal,
+    onEvent: deadline.noteEvent,
+    onUsage(usage) {
+      deadline.noteEvent();
+      counted = readUsage(usage);
+    },
+  };
+  try {
+    const passing = () => throughGate({ tokens, signal, ...(gate && { gate }) }, model, () => call(listeners));
+    const answer = await untilAborted(signal, () => callSafely(passing, clock));
+    report('answered', { answer });
+    return { status: 'answered', answer };
+  } catch (error) {
+    if (!isHeldBack(error)) report(nameOutcome(error, ended, deadline.signal), { error });
+    ended.throwIfAborted();
+    const { passedMs } = deadline;
+    if (passedMs !== undefined) return { status: 'failed', why: `the model did not answer within ${passedMs} ms` };
+    return readFailure(error, tokens);
+  } finally {
+    deadline.stop();
+  }
+}
+
+function limitCall({ isStreamed = true, ...size }: TimedInput, callTimeoutMs: number | undefined): SummaryCallLimits {
+  const limits = limitSummaryCall(size, callTimeoutMs);
+  if (isStreamed) return limits;
+  const totalMs = callTimeoutMs ?? limits.totalMs;
+  return { totalMs, silenceMs: totalMs };
+}
+
+/**
+ * Runs a model call and converts any error into a `ModelError`, because a model may be user code.
+ * @throws ModelError if the call fails
+ */
+async function callSafely<Answer>(call: () => Promise<Answer>, clock: Clock): Promise<Answer> {
+  try {
+    return await call();
+  } catch (error) {
+    throw readModelError(error, clock.now());
+  }
+}
+
+function readFailure(error: unknown, tokens: number): Exclude<SummaryCallResult, { status: 'answered' }> {
+  if (!isModelError(error)) return { status: 'failed', why: describeThrown(error).name };
+  if (error.kind === 'retry') throw error;
+  return error.kind === 'overflow'
+    ? { status: 'overflow', tokens }
+    : { status: 'failed', why: `${error.kind}: ${error.message}` };
+}
+
+function nameOutcome(error: unknown, ended: AbortSignal, timeout: AbortSignal): ModelOutcome {
+  if (ended.aborted) return 'stopped';
+  if (timeout.aborted) return 'timeout';
+  return isModelError(error) ? error.kind : 'fatal';
+}

@@ -1,0 +1,156 @@
+import type { Model } from '../../domain/model.ts';
+import type { Clock } from '../../domain/ports/clock.ts';
+import type { Summarizer, SummaryRequest } from '../../domain/ports/summarizer.ts';
+import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import type { Tracing } from '../../domain/ports/tracing.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import { listEffects } from './effects.ts';
+import { Evidence } from './evidence.ts';
+import { renderSystem } from './instructions.ts';
+import { type QuotedSections, quoteSections } from './quoted-sections.ts';
+import { type RecordResult, RecordWriting } from './record-writing.ts';
+import { fitSections, renderSections, type Sections } from './sections.ts';
+
+export interface ModelSummarizerOptions {
+  readonly model: Model;
+  readonly counter: TokenCounter;
+  readonly clock: Clock;
+  readonly tracing?: Tracing | undefined;
+  /** Instructions from the policy, appended to the built-in ones. */
+  readonly prompt?: string | undefined;
+  /**
+   * Milliseconds after which a silent model is given up. A model that keeps sending also gets the time that its output
+   * limit needs. Default 90,000.
+   */
+  readonly callTimeoutMs?: number | undefined;
+  /** True if the model is the agent's own, whose provider may have the conversation in its cache. */
+  readonly isAgentsModel?: boolean;
+}
+
+/** Minimum token limit of a summary. With fewer tokens, a section has room for hardly a sentence. */
+const MIN_TOKENS = 100;
+/** Number of tokens that are kept of the user's request, because a user message may have a megabyte. */
+const MAX_USER_REQUEST_TOKENS = 1_000;
+/** Maximum share of a summary for the calls and their outcomes. */
+const EFFECTS_SHARE = 0.25;
+/** Share of the rest that is kept for lines of the log, if the model's sections lost something. */
+const LINES_SHARE = 0.25;
+/** Tokens of the heading above lines of the log. */
+const HEADING_TOKENS = 8;
+/** How often the input is halved when the provider refuses it as too large. */
+const MAX_HALVINGS = 3;
+
+/**
+ * Creates a summarizer that uses a model. The model chooses places of the log for several sections. Code quotes
+ * them, lists the tool calls, and appends lines of the log with what the model lost. Messages that do not fit into the model's window are split, summarized in parts and merged. An answer
+ * that is no summary of its input is refused.
+ */
+export function createModelSummarizer(options: ModelSummarizerOptions): Summarizer {
+  const { model, counter, prompt, isAgentsModel = false } = options;
+  const system = renderSystem(prompt);
+  return {
+    id: model.profile.id,
+    async summarize(request) {
+      if (request.maxTokens < MIN_TOKENS) {
+        return { status: 'unfit', why: `a limit of ${request.maxTokens} tokens is too small for a summary` };
+      }
+      const evidence = await Evidence.read(counter, request);
+      const effects = listEffects(counter, request.messages, Math.floor(request.maxTokens * EFFECTS_SHARE));
+      const facts: Sections = new Map(effects.length === 0 ? [] : [['effects', effects.join('\n')]]);
+      const room = request.maxTokens - (await counter.count(`${renderSections(facts)}\n`));
+      const userRequest =
+        request.userRequest === undefined
+          ? undefined
+          : await counter.clipStart(request.userRequest, MAX_USER_REQUEST_TOKENS);
+      const writing = new RecordWriting({
+        ...options,
+        prompt,
+        isAgentsModel,
+        system,
+        evidence,
+        request: { ...request, userRequest },
+        maxTokens: Math.floor(room * (1 - LINES_SHARE)),
+      });
+      const written = (await writing.writeFromCache()) ?? (await writeHalving(writing));
+      if (written.status === 'overflow')
+        return { status: 'refused', why: "even a part of the messages does not fit into the model's window" };
+      if (written.status !== 'written') return written;
+      const { ledger, quotes } = evidence;
+      const sections = await eventLoopShare.run(quoteSections(written.sections, ledger, quotes));
+      if (sections.size === 0) return { status: 'refused', why: 'the answer quotes nothing that the messages hold' };
+      const text = await completeSummary(counter, request, { sections, facts, evidence });
+      return text === undefined
+        ? {
+            status: 'refused',
+            why: `a limit of ${request.maxTokens} tokens is too small for any section of the summary`,
+          }
+        : { status: 'written', text, isUpdate: written.isUpdate };
+    },
+  };
+}
+
+interface SummaryMaterial {
+  /** Quotes that the model chose. */
+  readonly sections: QuotedSections;
+  /** Sections that code writes from the calls. */
+  readonly facts: Sections;
+  readonly evidence: Evidence;
+}
+
+/**
+ * Appends lines of the log that hold what the model's sections lost. Lines fill what the sections leave of the limit, and
+ * at least their share of it.
+ * @returns undefined if none of the model's sections fits
+ */
+async function completeSummary(
+  counter: TokenCounter,
+  request: SummaryRequest,
+  { sections, facts, evidence }: SummaryMaterial,
+): Promise<string | undefined> {
+  const { maxTokens, range } = request;
+  const room = maxTokens - (await counter.count(`${renderSections(facts)}\n`));
+  const clipped = await renderWithin(counter, maxTokens - Math.floor(room * LINES_SHARE), { sections, facts });
+  if (clipped === undefined) return undefined;
+  const lines = await evidence.choose({
+    maxTokens: maxTokens - (await counter.count(clipped)) - HEADING_TOKENS,
+    range,
+    said: clipped,
+    render: ({ text }) => text,
+  });
+  const logged: Sections = new Map(lines.length === 0 ? [] : [['lines', lines.join('\n')]]);
+  return await renderWithin(counter, maxTokens, { sections, facts: new Map([...facts, ...logged]) });
+}
+
+/**
+ * Renders a summary of at most `maxTokens`.
+ * @returns undefined if none of the model's sections fits beside the sections that code writes
+ */
+async function renderWithin(
+  counter: TokenCounter,
+  maxTokens: number,
+  { sections, facts }: Pick<SummaryMaterial, 'sections' | 'facts'>,
+): Promise<string | undefined> {
+  let room = maxTokens - (await counter.count(`${renderSections(facts)}\n`));
+  for (;;) {
+    const fitted = fitSections(counter, sections, room);
+    if (fitted.size === 0) return undefined;
+    const text = renderSections(new Map([...fitted, ...facts]));
+    // A joined text may have a token or two more than the sum of its sections.
+    const excess = (await counter.count(text)) - maxTokens;
+    if (excess <= 0) return text;
+    room -= excess;
+  }
+}
+
+/**
+ * Starts with as much input as the model's window allows, and halves the input while the provider refuses it as too
+ * large.
+ */
+async function writeHalving(writing: RecordWriting): Promise<RecordResult> {
+  let inputTokens = await writing.measureInput();
+  for (let halvings = 0; ; halvings += 1) {
+    const written = await writing.write(inputTokens);
+    if (written.status !== 'overflow' || halvings === MAX_HALVINGS) return written;
+    inputTokens = Math.floor(Math.min(inputTokens, written.tokens) / 2);
+  }
+}

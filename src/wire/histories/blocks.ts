@@ -1,0 +1,281 @@
+import { fieldError } from '../../domain/errors.ts';
+import { isMapping } from '../../domain/parse.ts';
+import { joinTexts } from '../../domain/parts.ts';
+import { clipText } from '../../domain/thrown.ts';
+import { readCitations } from './citations.ts';
+import { openDocument } from './documents.ts';
+import type { MessageDraft } from './message-draft.ts';
+import type { HistoryNotes } from './notes.ts';
+
+export type Block = Readonly<Record<string, unknown>>;
+
+interface BlockTarget {
+  readonly draft: MessageDraft;
+  readonly notes: HistoryNotes;
+  readonly at: string;
+}
+
+type BlockReader = (block: Block, target: BlockTarget) => void;
+
+/**
+ * Readers of content blocks by their type: of Anthropic, OpenAI Chat and Responses, the AI SDK from version 4 on, and LangChain.
+ * The types of one format mean the same in the others, or do not exist there.
+ */
+const READERS: Readonly<Record<string, BlockReader>> = {
+  text: readText,
+  input_text: readText,
+  output_text: readText,
+  'text-plain': readText,
+  refusal: ({ refusal, text }, { draft }) => draft.addText(textOf(refusal ?? text)),
+  search_result: readSearchResult,
+  compaction: ({ content }, { draft, notes, at }) => {
+    notes.add('mapped', at, 'a summary of the provider is kept as a text');
+    draft.addText(textOf(content));
+  },
+
+  thinking: readReasoning,
+  redacted_thinking: readReasoning,
+  reasoning: readReasoning,
+  reasoning_content: readReasoning,
+
+  image: readMedia,
+  image_url: readMedia,
+  input_image: readMedia,
+  file: readMedia,
+  input_file: readMedia,
+  document: readDocument,
+  media: readMedia,
+  video: readMedia,
+  video_url: readMedia,
+  audio: readMedia,
+  input_audio: readMedia,
+  output_audio: readMedia,
+
+  tool_use: readToolUse,
+  server_tool_use: readToolUse,
+  mcp_tool_use: readToolUse,
+  tool_result: readToolResult,
+  mcp_tool_result: readToolResult,
+  tool_call: readToolCall,
+  server_tool_call: readToolCall,
+  invalid_tool_call: readToolCall,
+  server_tool_result: ({ tool_call_id: id, status, output }, { draft }) =>
+    draft.addResult({ id: idOf(id), isError: status === 'error', ...readContents(output) }),
+
+  'tool-call': ({ toolCallId, toolName, input, args }, { draft }) =>
+    draft.addCall({ id: idOf(toolCallId), name: textOf(toolName), arguments: writeArguments(input ?? args) }),
+  'tool-result': readAiSdkResult,
+  'tool-invocation': ({ toolInvocation }, target) => {
+    if (isMapping(toolInvocation)) readInvocation(toolInvocation, target);
+  },
+  'dynamic-tool': readUiTool,
+  'step-start': (_block, { draft }) => draft.endStep(),
+};
+
+/** Characters of an unknown type that an error quotes. */
+const TYPE_CHARACTERS = 80;
+
+/** Blocks without content for a model, which are left out with a note. */
+const LEFT_OUT: ReadonlySet<string> = new Set([
+  'source',
+  'source-url',
+  'source-document',
+  'tool-approval-request',
+  'tool-approval-response',
+  'container_upload',
+  'fallback',
+  'compaction_trigger',
+]);
+
+/** Reads a block into a draft. @throws invalid_input with the path, for a block of an unknown type */
+export function readBlock(given: unknown, target: BlockTarget): void {
+  const { at, notes } = target;
+  if (typeof given === 'string') return target.draft.addText(given);
+  if (!isMapping(given)) throw fieldError('invalid_input', at, 'expected a content part with a type');
+  const type = textOf(given['type']);
+  const reader = READERS[type] ?? findReader(type);
+  if (reader !== undefined) return reader(given, target);
+  if (LEFT_OUT.has(type) || type.startsWith('data-')) {
+    return notes.add('left_out', at, `a part of type ${clipText(type, TYPE_CHARACTERS)} has no content for a model`);
+  }
+  if (type === '' && typeof given['text'] === 'string') return readText(given, target);
+  const named = type === '' ? 'the part has no type' : `parts of type ${clipText(type, TYPE_CHARACTERS)} are not known`;
+  throw fieldError('invalid_input', `${at}.type`, `${named}. Remove the part, or name the format of the history`);
+}
+
+function findReader(type: string): BlockReader | undefined {
+  if (type.endsWith('_tool_result')) return readToolResult;
+  return type.startsWith('tool-') && !LEFT_OUT.has(type) ? readUiTool : undefined;
+}
+
+/** Returns true if a message with such a block is in a format whose blocks hold calls or results. */
+export function holdsCallBlock(blocks: readonly unknown[]): boolean {
+  return blocks.some(
+    (block) =>
+      isMapping(block) && /^(?:tool[-_]|server_tool|mcp_tool|dynamic-tool)|_tool_result$/.test(textOf(block['type'])),
+  );
+}
+
+function readText(block: Block, { draft, notes, at }: BlockTarget): void {
+  const text = textIn(block);
+  if (text === undefined) throw fieldError('invalid_input', `${at}.text`, 'expected a string');
+  draft.addText(text, block['type'] === 'text' && block['text'] === text ? block : undefined);
+  for (const field of ['citations', 'annotations']) readCitations(block[field], { draft, notes, at: `${at}.${field}` });
+}
+
+function readSearchResult({ title, source, content }: Block, { draft }: BlockTarget): void {
+  const texts = readContents(content).content;
+  draft.addText([title, source, texts].filter((text) => typeof text === 'string' && text !== '').join('\n'));
+}
+
+/** The text of a block. Fine-tuning files have it in `value`. An aborted answer may have none. */
+function textIn({ text, value, data }: Block): string | undefined {
+  const given = [text, value, data].find((one) => typeof one === 'string');
+  return given ?? (text === null ? '' : undefined);
+}
+
+/** A call of LangChain. Fine-tuning files have it as JSON in `value`. */
+function readToolCall(block: Block, { draft, at }: BlockTarget): void {
+  const { id, name, args, arguments: given } = block;
+  const calls = name === undefined ? readCallText(block['value'], `${at}.value`) : [{ name, arguments: args ?? given }];
+  for (const call of calls)
+    draft.addCall({ id: idOf(id), name: textOf(call['name']), arguments: writeArguments(call['arguments']) });
+}
+
+/** Reads calls that a fine-tuning file has as JSON: `{"name", "arguments"}`, or a list of them. */
+export function readCallText(text: unknown, at: string): readonly Block[] {
+  const read: unknown = typeof text === 'string' ? parseJson(text) : text;
+  const calls = Array.isArray(read) ? read : [read];
+  if (calls.every((call): call is Block => isMapping(call) && typeof call['name'] === 'string')) return calls;
+  throw fieldError('invalid_input', at, 'expected a call as JSON, with a name and arguments');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function readReasoning(block: Block, { draft }: BlockTarget): void {
+  draft.addReasoning({ ...block });
+}
+
+function readDocument(block: Block, target: BlockTarget): void {
+  for (const inner of openDocument(block)) (inner['type'] === 'text' ? readText : readMedia)(inner, target);
+}
+
+function readMedia(block: Block, { draft }: BlockTarget): void {
+  const transcript = block['transcript'];
+  if (typeof transcript === 'string') draft.addText(transcript);
+  draft.addPart(ownMedia(block) ?? block);
+}
+
+/**
+ * Returns a picture or a file of the AI SDK or of LangChain in turnfold's own form. The data of the AI SDK may be an address.
+ * @returns undefined for other forms, of which requests can be made as they are
+ */
+function ownMedia({ type, image, data, base64, url, ...block }: Block): Block | undefined {
+  const given = image ?? data ?? base64 ?? url;
+  if ((type !== 'image' && type !== 'file' && type !== 'media') || typeof given !== 'string') return undefined;
+  const mediaType = block['mediaType'] ?? block['mimeType'] ?? block['mime_type'];
+  const name = block['filename'] ?? block['name'];
+  const isImage = type === 'image' || textOf(mediaType).startsWith('image/');
+  return {
+    type: isImage ? 'image' : 'file',
+    ...(/^(?:https?|data):/i.test(given) ? { url: given } : { data: given }),
+    ...(typeof mediaType === 'string' && { mediaType }),
+    ...(typeof name === 'string' && { name }),
+  };
+}
+
+function readToolUse({ id, name, input, server_name: server }: Block, { draft }: BlockTarget): void {
+  const called = typeof server === 'string' ? `${server}.${textOf(name)}` : textOf(name);
+  draft.addCall({ id: idOf(id), name: called, arguments: writeArguments(input) });
+}
+
+function readToolResult({ tool_use_id: id, content, is_error: isError }: Block, { draft }: BlockTarget): void {
+  draft.addResult({ id: idOf(id), isError: isError === true, ...readContents(content) });
+}
+
+/** The result of a tool in the AI SDK: version 4 has `result`, later ones have a typed `output`. */
+function readAiSdkResult(block: Block, { draft }: BlockTarget): void {
+  const { toolCallId, toolName, output, result, isError } = block;
+  const typed = isMapping(output) && typeof output['type'] === 'string' ? output : undefined;
+  const isFailed = isError === true || textOf(typed?.['type']).startsWith('error');
+  const value = typed === undefined ? (output ?? result) : (typed['value'] ?? typed['reason'] ?? typed['type']);
+  draft.addResult({ id: idOf(toolCallId), name: textOf(toolName), isError: isFailed, ...readContents(value) });
+}
+
+/** A call of a UIMessage of version 4, with its result if it has one. */
+export function readInvocation(invocation: Block, { draft }: Pick<BlockTarget, 'draft'>): void {
+  const { toolCallId, toolName, args, state, result } = invocation;
+  const id = idOf(toolCallId);
+  draft.addCall({ id, name: textOf(toolName), arguments: writeArguments(args) });
+  if (state === 'result') draft.addResult({ id, ...readContents(result) });
+}
+
+/** A call of a UIMessage from version 5 on, with its result if it has one. */
+function readUiTool(block: Block, { draft }: BlockTarget): void {
+  const { type, toolName, toolCallId, state, input, rawInput, output, errorText, approval } = block;
+  const id = idOf(toolCallId);
+  const name = typeof toolName === 'string' ? toolName : textOf(type).slice('tool-'.length);
+  draft.addCall({ id, name, arguments: writeArguments(input ?? rawInput) });
+  if (state === 'output-available') draft.addResult({ id, ...readContents(output) });
+  if (state === 'output-error') draft.addResult({ id, isError: true, content: textOf(errorText) });
+  const { approved, reason }: Block = isMapping(approval) ? approval : {};
+  if (state === 'output-denied' || (state === 'approval-responded' && approved === false)) {
+    const why = textOf(reason);
+    draft.addResult({ id, isError: true, content: `The call was denied${why === '' ? '.' : `: ${why}`}` });
+  }
+}
+
+export interface ReadContents {
+  readonly content: string;
+  readonly parts?: readonly unknown[];
+}
+
+/** Reads the content of a result: a text, a list of blocks, or any other value as JSON. */
+export function readContents(value: unknown): ReadContents {
+  if (value === undefined || value === null) return { content: '' };
+  if (typeof value === 'string') return { content: value };
+  if (!Array.isArray(value) || !value.every(isReadableBlock)) return { content: JSON.stringify(dropEncrypted(value)) };
+  const blocks = (value as readonly Block[]).flatMap(openDocument);
+  const content = joinTexts(blocks.map((block) => textIn(block) ?? ''));
+  return blocks.some(({ type }) => type !== 'text') ? { content, parts: blocks } : { content };
+}
+
+const RESULT_BLOCKS: ReadonlySet<unknown> = new Set(['text', 'image', 'image_url', 'document', 'file', 'media']);
+
+function isReadableBlock(block: unknown): boolean {
+  return (
+    isMapping(block) && RESULT_BLOCKS.has(block['type']) && (block['type'] !== 'text' || textIn(block) !== undefined)
+  );
+}
+
+/** Encrypted contents of search results can be read by their provider only. */
+function dropEncrypted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dropEncrypted);
+  if (!isMapping(value)) return value;
+  const kept = Object.entries(value).filter(([name]) => !name.startsWith('encrypted_'));
+  return Object.fromEntries(kept.map(([name, member]) => [name, dropEncrypted(member)]));
+}
+
+/** Writes the arguments of a call as the text of a JSON object. */
+export function writeArguments(given: unknown): string {
+  if (given === undefined || given === null || given === '') return '{}';
+  if (typeof given === 'string') return given;
+  return JSON.stringify(isMapping(given) ? given : { input: given });
+}
+
+export function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return value === undefined || value === null ? '' : JSON.stringify(value);
+}
+
+/** Returns an id or a name as a text. Some programs number their calls. */
+export function idOf(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

@@ -1,0 +1,88 @@
+import { isMapping } from '../../../domain/parse.ts';
+import type { Block } from '../blocks.ts';
+import type { ForeignMessages } from './foreign-messages.ts';
+import type { HistoryFormat } from './format.ts';
+import { listFormat, partTypes } from './message-lists.ts';
+
+const ANTHROPIC_PART = /^(?:tool_use|tool_result|thinking|redacted_thinking|server_tool_use|.+_tool_result)$/;
+
+/** Bodies of requests to Anthropic, and lists of their messages. */
+export const anthropic: HistoryFormat = listFormat({
+  name: 'anthropic',
+  title: 'messages of Anthropic',
+  recognizes: (messages, { system }) =>
+    system !== undefined || partTypes(messages).some((type) => ANTHROPIC_PART.test(type)),
+});
+
+const AI_SDK_PART = /^(?:tool-.+|step-start|dynamic-tool|source-(?:url|document)|data-.+)$/;
+
+/** UIMessages and ModelMessages of the AI SDK, from version 4 on. */
+export const aiSdk: HistoryFormat = listFormat({
+  name: 'ai-sdk',
+  title: 'messages of the AI SDK',
+  recognizes: (messages) =>
+    messages.some(({ parts, toolInvocations }) => Array.isArray(parts) || Array.isArray(toolInvocations)) ||
+    partTypes(messages).some((type) => AI_SDK_PART.test(type)),
+});
+
+/** Fields with which benchmarks and agents describe a step. These fields were not sent to a model. */
+const STEP_FIELDS: ReadonlySet<string> = new Set(
+  (
+    'agent action thought message_type is_demo tool_call_ids cache_control extra tags turn_idx cost ' +
+    'raw_data requestor error generation_time_seconds execution_time state query ' +
+    'observation response is_audio channel recipient'
+  ).split(' '),
+);
+
+/** Messages of OpenAI Chat and of programs that write them: lists, fine-tuning files, tau-bench, SWE-agent. */
+export const openaiChat: HistoryFormat = listFormat({
+  name: 'openai-chat',
+  title: 'messages of OpenAI Chat',
+  recognizes: (messages) => messages.some(({ role }) => typeof role === 'string'),
+  open: () => unwrapStep,
+});
+
+/**
+ * Returns true for a line with the messages of one conversation that need no importer.
+ * @param format format that the line looks like
+ */
+export function isReadByLine({ messages, system }: Block, format: HistoryFormat | undefined): boolean {
+  if (format === undefined || system !== undefined) return format === undefined;
+  if (format !== openaiChat) return format === aiSdk || format === anthropic;
+  const [...list] = Array.isArray(messages) ? messages.filter(isMapping) : [];
+  return !list.some((message) => Object.keys(message).some((key) => STEP_FIELDS.has(key)));
+}
+
+function isOfSimulatedUser(calls: unknown): boolean {
+  return Array.isArray(calls) && calls.every((call) => isMapping(call) && call['requestor'] === 'user');
+}
+
+function unwrapStep(given: Block, at: string, { notes }: ForeignMessages): unknown {
+  const dropped = Object.keys(given).filter((key) => STEP_FIELDS.has(key));
+  const { role, content, error, id, tool_call_id: call, tool_call_ids: ids, requestor } = given;
+  if (given['is_demo'] === true) {
+    notes.add('left_out', at, 'demonstrations are not part of the conversation');
+    return undefined;
+  }
+  // In tau2-bench, the simulated user has tools of its own, and a result has the id of its call.
+  if (requestor === 'user' && role !== 'user') {
+    notes.add('left_out', at, 'results of the tools of a simulated user are left out');
+    return undefined;
+  }
+  for (const key of dropped.filter((name) => given[name] !== null)) {
+    notes.add('left_out', `${at}.${key}`, `the field ${key} was not sent to a model`);
+  }
+  const kept = Object.fromEntries(Object.entries(given).filter(([key]) => !STEP_FIELDS.has(key)));
+  if (role === 'user' && isOfSimulatedUser(kept['tool_calls'])) {
+    notes.add('left_out', `${at}.tool_calls`, 'calls of the tools of a simulated user are left out');
+    delete kept['tool_calls'];
+  }
+  const only: unknown = Array.isArray(ids) && ids.length === 1 ? (ids as readonly unknown[])[0] : undefined;
+  const named: unknown = call ?? only ?? (requestor === undefined ? undefined : id);
+  return {
+    ...kept,
+    ...(content === undefined && role === 'assistant' && { content: null }),
+    ...(role === 'tool' && named !== undefined && { tool_call_id: named }),
+    ...(role === 'tool' && error === true && { is_error: true }),
+  };
+}

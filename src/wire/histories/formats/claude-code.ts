@@ -1,0 +1,101 @@
+import { isMapping } from '../../../domain/parse.ts';
+import { type Block, textOf } from '../blocks.ts';
+import { ForeignMessages } from './foreign-messages.ts';
+import type { FileRecord, ForeignConversation, HistoryFormat } from './format.ts';
+
+/** Session files of Claude Code, `~/.claude/projects/<folder>/<session>.jsonl`: one record per content block of an answer. */
+export const claudeCode: HistoryFormat = {
+  name: 'claude-code',
+  title: 'a Claude Code session',
+  recognizes: (records) => records.some(({ value }) => isMapping(value) && isSessionRecord(value)),
+  read: (records) => [new SessionReader().read(records)],
+};
+
+function isSessionRecord({ type, message, sessionId, uuid, isSidechain }: Block): boolean {
+  const isMarked = typeof sessionId === 'string' || typeof uuid === 'string' || typeof isSidechain === 'boolean';
+  return isMarked && (type === 'user' || type === 'assistant') && isMapping(message);
+}
+
+interface OpenAnswer {
+  readonly role: 'assistant';
+  readonly content: unknown[];
+}
+
+class SessionReader {
+  readonly #messages = new ForeignMessages();
+  /** Answers by the ids of their messages. */
+  readonly #answers = new Map<string, OpenAnswer>();
+  readonly #seen = new Set<string>();
+
+  read(records: readonly FileRecord[]): ForeignConversation {
+    let id: unknown;
+    for (const { value, at } of records) {
+      if (!isMapping(value)) {
+        this.#messages.leaveOut('values that are no records', at);
+        continue;
+      }
+      id ??= value['sessionId'];
+      this.#enter(value, at);
+    }
+    return this.#messages.finish(id);
+  }
+
+  #enter(record: Block, at: string): void {
+    const { type, message, uuid } = record;
+    const why = this.#refuse(record);
+    if (why !== undefined) return this.#messages.leaveOut(why, at);
+    if (typeof uuid === 'string') this.#seen.add(uuid);
+    if (type === 'attachment') return this.#enterQueued(record['attachment'] as Block, at);
+    if (!isMapping(message)) return this.#messages.leaveOut(`records of type ${textOf(type)} without a message`, at);
+    if (type === 'assistant') return this.#enterAnswer(message, at);
+    this.#messages.add({ role: 'user', content: message['content'] }, at);
+  }
+
+  /** @returns name of such records, if they are not part of the conversation */
+  #refuse({
+    type,
+    uuid,
+    isSidechain,
+    isMeta,
+    isCompactSummary,
+    isApiErrorMessage,
+    attachment,
+  }: Block): string | undefined {
+    if (isSidechain === true) return 'records of subagents';
+    if (type === 'attachment') {
+      const kind = isMapping(attachment) ? textOf(attachment['type']) : 'unknown';
+      if (kind !== 'queued_command') return `attachments of type ${kind}`;
+    } else if (type !== 'user' && type !== 'assistant') return `records of type ${textOf(type) || 'unknown'}`;
+    if (typeof uuid === 'string' && this.#seen.has(uuid)) return 'repeated records';
+    if (isMeta === true) return 'meta records, which the program wrote for itself,';
+    if (isApiErrorMessage === true) return 'reports of failed requests';
+    // A file that begins with a summary has no messages that the summary stands for.
+    if (isCompactSummary === true && this.#messages.count > 0) return 'summaries of messages that are in the file';
+    return undefined;
+  }
+
+  /** A text that the user wrote while the model worked. */
+  #enterQueued({ prompt }: Block, at: string): void {
+    if (prompt === undefined) return this.#messages.leaveOut('queued commands without a text', at);
+    this.#messages.notes.add('mapped', at, 'a text that the user queued is kept as a user message');
+    this.#messages.add({ role: 'user', content: prompt }, at);
+  }
+
+  #enterAnswer({ id, content }: Block, at: string): void {
+    const blocks: readonly unknown[] = Array.isArray(content) ? content : [{ type: 'text', text: textOf(content) }];
+    const open = typeof id === 'string' ? this.#answers.get(id) : undefined;
+    if (open !== undefined) {
+      const isNew = (block: unknown): boolean =>
+        !isMapping(block) || !open.content.some((own) => isSameCall(own, block));
+      open.content.push(...blocks.filter(isNew));
+      return;
+    }
+    const answer: OpenAnswer = { role: 'assistant', content: [...blocks] };
+    if (typeof id === 'string') this.#answers.set(id, answer);
+    this.#messages.add(answer, at);
+  }
+}
+
+function isSameCall(one: unknown, { type, id }: Block): boolean {
+  return type === 'tool_use' && typeof id === 'string' && isMapping(one) && one['type'] === type && one['id'] === id;
+}

@@ -1,0 +1,75 @@
+import { isMapping } from '../../../domain/parse.ts';
+import { type Block, textOf } from '../blocks.ts';
+import type { ForeignMessages } from './foreign-messages.ts';
+import type { HistoryFormat } from './format.ts';
+import { LANGCHAIN_TYPES, listFormat } from './message-lists.ts';
+
+/** Messages of LangChain and LangGraph: `lc` dumps, `type` with its fields or with `data`, and saved states of a graph. */
+export const langchain: HistoryFormat = listFormat({
+  name: 'langchain',
+  title: 'messages of LangChain',
+  recognizes: (messages) =>
+    messages.some(({ role, lc, type }) => role === undefined && (lc !== undefined || isType(type))),
+  open: () => unwrapLangchain,
+});
+
+function isType(type: unknown): boolean {
+  return typeof type === 'string' && LANGCHAIN_TYPES.has(type);
+}
+
+/** Names of constructors in `lc` dumps, without `Message` or `MessageChunk`. */
+const ROLES: Readonly<Record<string, string>> = {
+  human: 'user',
+  ai: 'assistant',
+  system: 'system',
+  developer: 'developer',
+  tool: 'tool',
+  function: 'function',
+};
+
+/** Fields of chunks and of dumps, which repeat other fields. */
+const REPEATED = ['tool_call_chunks', 'chunk_position', 'lc', 'id', 'type', 'response_metadata'];
+
+/** Returns a message of LangChain in a form that `readMessagesInSlices` reads. @returns undefined for a removal, after a note */
+export function unwrapLangchain(given: Block, at: string, messages: ForeignMessages): unknown {
+  const { kind, fields } = openMessage(given);
+  if (kind === 'remove') return messages.leaveOut('removals of other messages', at);
+  const role = ROLES[kind] ?? textOf(fields['role'] ?? given['role'] ?? kind);
+  const kept = Object.fromEntries(Object.entries(fields).filter(([key]) => !REPEATED.includes(key)));
+  return { ...kept, role, content: dropRepeatedCalls(fields) };
+}
+
+function openMessage(given: Block): { readonly kind: string; readonly fields: Block } {
+  const { lc, id, kwargs, data, type } = given;
+  if (lc !== undefined && isMapping(kwargs)) {
+    const constructor = Array.isArray(id) ? textOf(id.at(-1)) : '';
+    return { kind: kindOf(constructor), fields: kwargs };
+  }
+  const kind = kindOf(textOf(type));
+  return { kind, fields: isMapping(data) ? data : given };
+}
+
+function kindOf(name: string): string {
+  return name.replace(/Message(?:Chunk)?$/, '').toLowerCase();
+}
+
+/** LangChain has a call twice: as the content block of the provider, and in `tool_calls` or `invalid_tool_calls`. */
+function dropRepeatedCalls({ content, ...fields }: Block): unknown {
+  if (!Array.isArray(content)) return content;
+  const ids = new Set(
+    ['tool_calls', 'invalid_tool_calls'].flatMap((field) => {
+      const calls = fields[field];
+      return Array.isArray(calls) ? calls.filter(isMapping).map(({ id }) => id) : [];
+    }),
+  );
+  return content.filter((block: unknown) => {
+    if (!isMapping(block)) return true;
+    const { type, id, call_id: call } = block;
+    if (type === 'input_json_delta') return false;
+    return !(CALL_BLOCKS.has(textOf(type)) && (ids.has(id) || ids.has(call)));
+  });
+}
+
+const CALL_BLOCKS: ReadonlySet<string> = new Set(
+  'tool_use function_call tool_call invalid_tool_call tool_call_chunk'.split(' '),
+);

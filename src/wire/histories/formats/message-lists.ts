@@ -1,0 +1,125 @@
+import { isMapping } from '../../../domain/parse.ts';
+import { type Block, textOf } from '../blocks.ts';
+import { ForeignMessages } from './foreign-messages.ts';
+import { type FileRecord, type ForeignConversation, type HistoryFormat, placeIn } from './format.ts';
+
+/** A list of messages in a file, with the record that holds it. */
+export interface MessageList {
+  readonly id?: unknown;
+  readonly messages: readonly unknown[];
+  /** Place of the list. Messages stand at `<at>[0]` and so on. */
+  readonly at: string;
+  /** System prompt beside the messages. */
+  readonly system?: { readonly value: unknown; readonly at: string } | undefined;
+}
+
+/** Paths under which programs keep the messages of a conversation. */
+const PATHS: readonly (readonly string[])[] = [
+  ['messages'],
+  ['values', 'messages'],
+  ['channel_values', 'messages'],
+  ['checkpoint', 'channel_values', 'messages'],
+  ['traj'],
+  ['history'],
+  ['outputs', 'messages'],
+  ['input', 'messages'],
+  ['conversation', 'messages'],
+];
+
+/**
+ * Finds the lists of messages in a file: the file is one list, or has objects that hold lists. Returns an empty list if there is none.
+ */
+function findMessageLists(records: readonly FileRecord[]): MessageList[] {
+  const entries = records.length === 1 && Array.isArray(records[0]?.value) ? membersOf(records[0]) : records;
+  if (entries.length > 0 && entries.every(({ value }) => isMessage(value))) {
+    const at = entries === records ? '' : (records[0]?.at ?? '');
+    return [{ messages: entries.map(({ value }) => value), at }];
+  }
+  const lists = entries.map(({ value, at }) => (isMapping(value) ? findIn(value, at) : undefined));
+  const found = lists.filter((list) => list !== undefined);
+  // The states of a graph are all states of one conversation, and the longest has its messages.
+  const isGraph = entries.length > 1 && entries.every(({ value }) => isMapping(value) && isMapping(value['values']));
+  if (found.length !== entries.length && !(isGraph && found.length > 0)) return [];
+  return isGraph ? [found.reduce((one, other) => (other.messages.length > one.messages.length ? other : one))] : found;
+}
+
+function membersOf({ value, at }: FileRecord): FileRecord[] {
+  return (value as readonly unknown[]).map((member, index) => ({ value: member, at: `${at}[${index}]` }));
+}
+
+function isMessage(value: unknown): boolean {
+  if (!isMapping(value) || Array.isArray(value['messages'])) return false;
+  const { role, type, content, parts, kwargs, data, tool_calls: calls } = value;
+  if (typeof role === 'string') return content !== undefined || parts !== undefined || calls !== undefined;
+  if (value['lc'] !== undefined) return isMapping(kwargs);
+  return typeof type === 'string' && (content !== undefined || isMapping(data)) && LANGCHAIN_TYPES.has(type);
+}
+
+/** Types of LangChain messages. */
+export const LANGCHAIN_TYPES: ReadonlySet<string> = new Set(
+  (
+    'human ai system tool function chat developer remove HumanMessageChunk AIMessageChunk ' +
+    'SystemMessageChunk ToolMessageChunk FunctionMessageChunk'
+  ).split(' '),
+);
+
+function findIn(record: Block, at: string): MessageList | undefined {
+  for (const path of PATHS) {
+    const value = path.reduce<unknown>((inner, key) => (isMapping(inner) ? inner[key] : undefined), record);
+    if (!Array.isArray(value) || value.length === 0 || !value.every(isMessage)) continue;
+    const { id, thread_id: thread, task_id: task, trial, instance_id: instance, sessionId } = record;
+    const prompt = ['system', 'system_prompt'].find((key) => record[key] !== undefined);
+    const tried = task === undefined || trial === undefined ? task : `${textOf(task)}-${textOf(trial)}`;
+    return {
+      id: id ?? thread ?? instance ?? sessionId ?? (tried === undefined ? undefined : textOf(tried)),
+      messages: value,
+      at: placeIn(at, path.join('.')),
+      system: prompt === undefined ? undefined : { value: record[prompt], at: placeIn(at, prompt) },
+    };
+  }
+  return undefined;
+}
+
+/** How a format reads the messages of a list. */
+export interface ListReading {
+  readonly name: string;
+  readonly title: string;
+  /** Decides by the messages of one list. */
+  readonly recognizes: (messages: readonly Block[], list: MessageList) => boolean;
+  /** Begins to read a list. Default: the messages need no change. */
+  readonly open?: (list: MessageList) => Unwrap;
+}
+
+/** Returns a message in a form that `readMessagesInSlices` reads, or undefined after a note. */
+type Unwrap = (message: Block, at: string, messages: ForeignMessages) => unknown;
+
+/** Makes a format of files that hold lists of messages. */
+export function listFormat({ name, title, recognizes, open }: ListReading): HistoryFormat {
+  return {
+    name,
+    title,
+    recognizes: (records) =>
+      findMessageLists(records).some((list) => recognizes(list.messages.filter(isMapping), list)),
+    read: (records) =>
+      findMessageLists(records).map((list): ForeignConversation => {
+        const messages = new ForeignMessages();
+        const unwrap = open?.(list) ?? ((message: Block) => message);
+        if (list.system !== undefined) messages.add({ role: 'system', content: list.system.value }, list.system.at);
+        list.messages.forEach((message, index) => {
+          const at = `${list.at}[${index}]`;
+          const unwrapped = isMapping(message) ? unwrap(message, at, messages) : message;
+          if (unwrapped !== undefined) messages.add(unwrapped, at);
+        });
+        return messages.finish(list.id);
+      }),
+  };
+}
+
+/** Returns the types of the content parts of messages. */
+export function* partTypes(messages: readonly Block[]): Generator<string> {
+  for (const { content, parts } of messages) {
+    for (const list of [content, parts]) {
+      if (Array.isArray(list)) for (const part of list) if (isMapping(part)) yield textOf(part['type']);
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import { isMapping } from '../../../domain/parse.ts';
+import { type Block, type ReadContents, readContents, textOf, writeArguments } from '../blocks.ts';
+
+/** A call of an item of OpenAI Responses. */
+export interface ItemCall {
+  readonly name: string;
+  readonly arguments: string;
+  /** Result, if the item holds it, too. */
+  readonly result?: ReadContents & { readonly isError?: boolean };
+}
+
+/** Fields of a call item that are not arguments. */
+const OWN: ReadonlySet<string> = new Set(
+  (
+    'type id call_id status name output outputs results result error created_by pending_safety_checks ' +
+    'environment caller agent execution fingerprint namespace server_label approval_request_id metadata ' +
+    'internal_chat_message_metadata_passthrough'
+  ).split(' '),
+);
+
+/** Call items whose result is in the item itself, with the field of the result. */
+const RESULT_FIELDS: Readonly<Record<string, string>> = {
+  mcp_call: 'output',
+  web_search_call: 'results',
+  file_search_call: 'results',
+  code_interpreter_call: 'outputs',
+  image_generation_call: 'result',
+};
+
+/** Returns true for an item that is a call of any kind. */
+export function isCallItem(type: string): boolean {
+  return type.endsWith('_call') || type === 'program';
+}
+
+/** Returns true for a call whose result is in an item of its own. */
+export function isOpenCall(type: string): boolean {
+  return isCallItem(type) && RESULT_FIELDS[type] === undefined;
+}
+
+export function isResultItem(type: string): boolean {
+  return type.endsWith('_call_output') || type === 'tool_search_output' || type === 'program_output';
+}
+
+/** Reads the call of an item. A tool of the provider has the name of its item: `local_shell` for `local_shell_call`. */
+export function readItemCall(type: string, item: Block): ItemCall {
+  const name = nameTool(type, item);
+  const field = RESULT_FIELDS[type];
+  const call = { name, arguments: readArguments(type, item) };
+  return field === undefined ? call : { ...call, result: readOwnResult(type, item, field) };
+}
+
+function nameTool(type: string, { name, server_label: server, namespace }: Block): string {
+  if (typeof name !== 'string' || name === '') return type.replace(/_call$/, '');
+  const owner = type === 'mcp_call' ? server : namespace;
+  return typeof owner === 'string' && owner !== '' ? `${owner}.${name}` : name;
+}
+
+function readArguments(type: string, item: Block): string {
+  if (type === 'function_call' || type === 'mcp_call') return writeArguments(item['arguments']);
+  if (type === 'custom_tool_call') return JSON.stringify({ input: item['input'] });
+  const given = Object.fromEntries(
+    Object.entries(item).filter(([key, value]) => !OWN.has(key) && value !== null && !key.startsWith('_')),
+  );
+  // The action of a shell, a computer or a search holds all the arguments.
+  const keys = Object.keys(given);
+  const [only = ''] = keys;
+  const inner = keys.length === 1 ? given[only] : undefined;
+  return JSON.stringify(isMapping(inner) ? dropExec(inner) : given);
+}
+
+/** The only type of a local shell's action says nothing. */
+function dropExec({ type, ...action }: Block): Block {
+  return type === undefined || type === 'exec' ? action : { type, ...action };
+}
+
+function readOwnResult(type: string, item: Block, field: string): NonNullable<ItemCall['result']> {
+  const { status, error } = item;
+  if (error !== undefined && error !== null) return { content: textOf(error), isError: true };
+  const value = item[field];
+  if (value === undefined || value === null) {
+    const text = `status: ${textOf(status) || 'unknown'}. The item of the provider has no result`;
+    return { content: text, isError: status === 'failed' };
+  }
+  if (type !== 'image_generation_call') return readContents(value);
+  const image = { type: 'input_image', image_url: `data:image/png;base64,${textOf(value)}` };
+  return { content: '', parts: [image] };
+}
+
+/** Reads the output of a call. A shell has a list of outputs, and a computer a screenshot. */
+export function readItemOutput(item: Block): ReadContents & { readonly isError: boolean } {
+  const output = item['output'] ?? item['tools'] ?? item['result'];
+  const isError = item['status'] === 'failed' || (isMapping(output) && output['success'] === false);
+  if (!isMapping(output)) return { ...readContents(named(output)), isError };
+  if (output['type'] === 'computer_screenshot') return { content: '', parts: [screenshotPart(output)], isError };
+  // Old versions of Codex write the text and its success.
+  const { content, success } = output;
+  return { ...readContents(content !== undefined && success !== undefined ? content : output), isError };
+}
+
+/** Parts of an output have the types of inputs. */
+function named(output: unknown): unknown {
+  if (!Array.isArray(output)) return output;
+  return output.map((part: unknown) =>
+    isMapping(part) && (part['type'] === 'input_text' || part['type'] === 'output_text')
+      ? { type: 'text', text: part['text'] }
+      : isMapping(part) && part['type'] === 'input_image'
+        ? { type: 'image_url', image_url: { url: part['image_url'] ?? part['file_id'] } }
+        : isMapping(part) && part['type'] === 'input_file'
+          ? { ...part, type: 'file' }
+          : part,
+  );
+}
+
+function screenshotPart({ image_url: url, file_id: file }: Block): Block {
+  return { type: 'input_image', ...(url !== undefined ? { image_url: url } : { file_id: file }) };
+}

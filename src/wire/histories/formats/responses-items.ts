@@ -1,0 +1,189 @@
+import { fieldError } from '../../../domain/errors.ts';
+import type { Message } from '../../../domain/message.ts';
+import { isMapping } from '../../../domain/parse.ts';
+import { type Block, idOf, readBlock, textOf } from '../blocks.ts';
+import { CallNames, MessageDraft, type ReadingContext } from '../message-draft.ts';
+import type { HistoryNotes } from '../notes.ts';
+import { isCallItem, isResultItem, readItemCall, readItemOutput } from './responses-calls.ts';
+
+/** Items of OpenAI Responses that hold nothing for a model, or that only the provider can read. */
+const LEFT_OUT: Readonly<Record<string, string>> = {
+  item_reference: 'references to items that the file does not hold',
+  mcp_list_tools: 'lists of the tools of a server',
+  mcp_approval_request: 'requests for an approval',
+  mcp_approval_response: 'approvals of a call',
+  compaction: 'encrypted summaries',
+  compaction_summary: 'encrypted summaries',
+  context_compaction: 'encrypted summaries',
+  compaction_trigger: 'requests for a compaction',
+  ghost_snapshot: 'snapshots of files',
+  additional_tools: 'lists of tools',
+};
+
+const ROLES: Readonly<Record<string, 'system' | 'user' | 'assistant'>> = {
+  system: 'system',
+  developer: 'system',
+  user: 'user',
+  assistant: 'assistant',
+};
+
+/** A message that was read from items, with the index of the first of them. */
+export interface ItemMessage {
+  readonly message: Message;
+  readonly at: string;
+}
+
+/** An answer whose items are being read. */
+interface OpenAnswer {
+  readonly draft: MessageDraft;
+  /** Place of its first item. */
+  readonly at: string;
+  hasText: boolean;
+  hasCalls: boolean;
+}
+
+/**
+ * Reads items of OpenAI Responses one by one. The reasoning, the text and the parallel calls of one answer are separate
+ * items, and become one message.
+ */
+export class ItemReader {
+  readonly #context: ReadingContext;
+  readonly #read: ItemMessage[] = [];
+  /** Calls that have no id of a call, without a result so far. */
+  readonly #unnamed: { readonly type: string; readonly id: string }[] = [];
+  #draft: OpenAnswer | undefined;
+
+  constructor(notes: HistoryNotes) {
+    this.#context = { notes, callNames: new CallNames() };
+  }
+
+  /** @throws invalid_input with the place, for an item of an unknown type */
+  enter(item: unknown, at: string): void {
+    if (typeof item === 'string') return this.#readMessage({ role: 'user', content: item }, at);
+    if (!isMapping(item)) throw fieldError('invalid_input', at, 'expected an item with a type');
+    const type = textOf(item['type'] ?? (item['role'] === undefined ? '' : 'message'));
+    if (type === 'message') return this.#readMessage(item, at);
+    if (type === 'reasoning') return this.#readReasoning(item, at);
+    if (type === 'agent_message') return this.#readAgentMessage(item, at);
+    if (isCallItem(type)) return this.#readCall(type, item, at);
+    if (isResultItem(type)) return this.#readOutput(item, at);
+    const what = LEFT_OUT[type];
+    if (what === undefined) {
+      const named = type === '' ? 'the item has no type' : `items of type ${type} are not known`;
+      throw fieldError('invalid_input', `${at}.type`, `${named}. Remove the item`);
+    }
+    this.#context.notes.add('left_out', at, `${what} are left out`);
+  }
+
+  /** Returns the messages of all items so far. */
+  finish(): ItemMessage[] {
+    this.#endAnswer();
+    return this.#read;
+  }
+
+  #readMessage(item: Block, at: string): void {
+    const role = ROLES[textOf(item['role'] ?? 'assistant')];
+    if (role === undefined) {
+      throw fieldError('invalid_input', `${at}.role`, 'expected system, developer, user or assistant');
+    }
+    const isAnswer = role === 'assistant';
+    const open = this.#draft;
+    if (!isAnswer || open?.hasText === true || open?.hasCalls === true) this.#endAnswer();
+    const draft = isAnswer ? this.#openAnswer(at).draft : new MessageDraft(role, this.#context);
+    this.#readContent(item['content'], draft, at);
+    if (isAnswer && this.#draft !== undefined) this.#draft.hasText = true;
+    else for (const message of draft.finish()) this.#read.push({ message, at });
+  }
+
+  #readContent(content: unknown, draft: MessageDraft, at: string): void {
+    const { notes } = this.#context;
+    if (!Array.isArray(content)) return draft.addText(textOf(content));
+    content.forEach((block, index) => readBlock(block, { draft, notes, at: `${at}.content[${index}]` }));
+  }
+
+  /** A text that another agent sent. Some of these texts can be read by the provider only. */
+  #readAgentMessage({ author, content }: Block, at: string): void {
+    this.#endAnswer();
+    const { notes } = this.#context;
+    const draft = new MessageDraft('user', this.#context);
+    const blocks: readonly unknown[] = Array.isArray(content) ? content : [{ type: 'text', text: content }];
+    for (const [index, block] of blocks.entries()) {
+      const place = `${at}.content[${index}]`;
+      if (isMapping(block) && block['type'] === 'encrypted_content')
+        notes.add('left_out', place, 'encrypted messages of another agent are left out');
+      else readBlock(block, { draft, notes, at: place });
+    }
+    for (const message of draft.finish(false)) {
+      notes.add('mapped', at, 'a message of another agent is kept as a user message');
+      this.#read.push({ message: { ...message, content: `${textOf(author)}: ${message.content}` }, at });
+    }
+  }
+
+  #readReasoning(item: Block, at: string): void {
+    if (this.#draft?.hasText === true || this.#draft?.hasCalls === true) this.#endAnswer();
+    this.#openAnswer(at).draft.addReasoning(item);
+  }
+
+  #readCall(type: string, item: Block, at: string): void {
+    const { result, ...call } = readItemCall(type, item);
+    const answer = this.#openAnswer(at);
+    const id = idOf(item['call_id']) ?? idOf(item['id']);
+    const named = id ?? this.#context.callNames.nameCall(call.name);
+    if (idOf(item['call_id']) === undefined) this.#unnamed.push({ type: type.replace(/_call$/, ''), id: named });
+    answer.draft.addCall({ ...call, id: named });
+    answer.hasCalls = true;
+    if (result === undefined) return;
+    this.#endAnswer();
+    this.#addResult(named, result, at);
+  }
+
+  #readOutput(item: Block, at: string): void {
+    this.#endAnswer();
+    const id =
+      idOf(item['call_id']) ??
+      this.#nameResult(item) ??
+      idOf(item['id']) ??
+      this.#context.callNames.nameResult(undefined);
+    if (id === undefined) throw fieldError('invalid_input', `${at}.call_id`, 'expected the id of a call');
+    this.#addResult(id, readItemOutput(item), at);
+  }
+
+  /** A call that the provider ran itself, and its result, may have ids of their own only. */
+  #nameResult({ type: given }: Block): string | undefined {
+    const type = textOf(given).replace(/(?:_call)?_output$/, '');
+    const at = this.#unnamed.findIndex((call) => call.type === type);
+    return at < 0 ? undefined : this.#unnamed.splice(at, 1)[0]?.id;
+  }
+
+  #addResult(
+    toolCallId: string,
+    { content, parts, isError }: { content: string; parts?: readonly unknown[]; isError?: boolean },
+    at: string,
+  ): void {
+    const message: Message = {
+      role: 'tool',
+      toolCallId,
+      content,
+      ...(parts !== undefined && { parts: [...parts] }),
+      ...(isError === true && { isError }),
+    };
+    this.#read.push({ message, at });
+  }
+
+  #openAnswer(at: string): OpenAnswer {
+    this.#draft ??= {
+      draft: new MessageDraft('assistant', this.#context, 'openai-responses'),
+      at,
+      hasText: false,
+      hasCalls: false,
+    };
+    return this.#draft;
+  }
+
+  #endAnswer(): void {
+    if (this.#draft === undefined) return;
+    const { draft, at } = this.#draft;
+    this.#draft = undefined;
+    for (const message of draft.finish()) this.#read.push({ message, at });
+  }
+}

@@ -1,0 +1,152 @@
+import type { Message } from '../../domain/message.ts';
+import { joinTexts } from '../../domain/parts.ts';
+import type { RawFormat, RawItem } from '../../domain/raw-items.ts';
+import type { HistoryNotes } from './notes.ts';
+
+/** Model of recorded items that are kept, but not sent to any model: signatures and encrypted texts fit only their request. */
+const IMPORTED = 'imported';
+
+/** Memory that the messages of one history share while they are read. */
+export interface ReadingContext {
+  readonly notes: HistoryNotes;
+  readonly callNames: CallNames;
+}
+
+/** Names calls without ids. A result without an id belongs to the first call without one that has its name, or to the first of all. */
+export class CallNames {
+  #count = 0;
+  #open: { readonly id: string; readonly name: string }[] = [];
+  readonly #taken = new Set<string>();
+
+  /** Keeps an id of the history from being given to a call without one. */
+  take(id: string): void {
+    this.#taken.add(id);
+  }
+
+  nameCall(name: string): string {
+    do this.#count += 1;
+    while (this.#taken.has(`call_${this.#count}`));
+    const id = `call_${this.#count}`;
+    this.#open.push({ id, name });
+    return id;
+  }
+
+  /** @returns undefined if no call without an id waits for a result */
+  nameResult(name: string | undefined): string | undefined {
+    const call = this.#open.find((open) => open.name === name) ?? this.#open[0];
+    this.#open = this.#open.filter((open) => open !== call);
+    return call?.id;
+  }
+}
+
+export interface DraftCall {
+  readonly id?: string | undefined;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+export interface DraftResult {
+  readonly id?: string | undefined;
+  /** Name of the tool, for a result without an id. */
+  readonly name?: string | undefined;
+  readonly content: string;
+  readonly parts?: readonly unknown[] | undefined;
+  readonly isError?: boolean | undefined;
+}
+
+type Speech = 'system' | 'user' | 'assistant';
+
+/**
+ * Collects what one foreign message holds. Some formats put texts, calls and results into one message. Here they become
+ * several: the calls with the text before them, their results, and the text after them.
+ */
+export class MessageDraft {
+  readonly #role: Speech;
+  readonly #context: ReadingContext;
+  readonly #format: RawFormat | undefined;
+  readonly #messages: Message[] = [];
+  #content = '';
+  #parts: unknown[] = [];
+  #hasMedia = false;
+  #calls: NonNullable<Message['toolCalls']> = [];
+  #items: RawItem[] = [];
+  #results: Message[] = [];
+
+  /** @param format format of reasoning items, if the message may have some */
+  constructor(role: Speech, context: ReadingContext, format?: RawFormat) {
+    this.#role = role;
+    this.#context = context;
+    this.#format = format;
+  }
+
+  addText(text: string, part?: unknown): void {
+    this.#endStep();
+    this.#content = joinTexts([this.#content, text]);
+    if (text !== '') this.#parts.push(part ?? { type: 'text', text });
+  }
+
+  /** Adds a picture, a file or another content that is not text. */
+  addPart(part: unknown): void {
+    this.#endStep();
+    this.#parts.push(part);
+    this.#hasMedia = true;
+  }
+
+  addReasoning(item: RawItem): void {
+    this.#endStep();
+    this.#items.push(item);
+  }
+
+  addCall({ id, name, arguments: text }: DraftCall): void {
+    const { callNames } = this.#context;
+    if (id !== undefined) callNames.take(id);
+    this.#calls.push({ id: id ?? callNames.nameCall(name), name, arguments: text });
+  }
+
+  addResult({ id, name, content, parts, isError }: DraftResult): void {
+    const toolCallId = id ?? this.#context.callNames.nameResult(name);
+    this.#results.push({
+      role: 'tool',
+      content,
+      ...(toolCallId !== undefined && { toolCallId }),
+      ...(parts !== undefined && { parts: [...parts] }),
+      ...(isError === true && { isError }),
+    });
+  }
+
+  /** Ends a step: a call that follows is not parallel to the calls before. */
+  endStep(): void {
+    this.#endStep();
+  }
+
+  /** @param isKept true if the message is kept although it is empty */
+  finish(isKept = true): Message[] {
+    this.#endStep();
+    const isFirst = this.#messages.length === 0;
+    if (this.#hasContent || (isFirst && isKept)) this.#flush();
+    return this.#messages;
+  }
+
+  get #hasContent(): boolean {
+    return this.#content !== '' || this.#parts.length > 0 || this.#calls.length > 0 || this.#items.length > 0;
+  }
+
+  #endStep(): void {
+    if (this.#results.length === 0) return;
+    if (this.#hasContent) this.#flush();
+    this.#messages.push(...this.#results);
+    this.#results = [];
+  }
+
+  #flush(): void {
+    const isRaw = this.#items.length > 0 && this.#format !== undefined;
+    this.#messages.push({
+      role: this.#role,
+      content: this.#content,
+      ...(this.#calls.length > 0 && { toolCalls: this.#calls }),
+      ...(this.#hasMedia && { parts: this.#parts }),
+      ...(isRaw && { raw: { format: this.#format, model: IMPORTED, items: this.#items } }),
+    });
+    [this.#content, this.#parts, this.#hasMedia, this.#calls, this.#items] = ['', [], false, [], []];
+  }
+}

@@ -1,0 +1,54 @@
+import { fieldError } from '../../domain/errors.ts';
+
+/** A value that a reader changed in a history, or did not take over. */
+export interface HistoryNote {
+  /** Path of the value in the given history, e.g. `messages[3].tool_calls[0].id`. */
+  readonly at: string;
+  /**
+   * - `mapped`: turnfold keeps the value in another form.
+   * - `repaired`: the history was not valid there, and is now.
+   * - `left_out`: turnfold did not take the value.
+   */
+  readonly kind: 'mapped' | 'repaired' | 'left_out';
+  /** The change, as a sentence without contents. */
+  readonly what: string;
+  /** Number of places with the same note, of which `at` is the first. Absent: one. */
+  readonly count?: number;
+}
+
+/** Different notes of one history that are listed. */
+const MOST_NOTES = 1_000;
+
+/** Collects the notes of one history. */
+export class HistoryNotes {
+  readonly #notes = new Map<string, HistoryNote>();
+  readonly #isStrict: boolean;
+  #count = 0;
+
+  /** @param options `isStrict`: a repair is an error */
+  constructor({ isStrict = false }: { readonly isStrict?: boolean } = {}) {
+    this.#isStrict = isStrict;
+  }
+
+  /** The notes in the order of the work, equal ones once. A history of 500,000 messages may need the same note for each. */
+  get list(): readonly HistoryNote[] {
+    return [...this.#notes.values()];
+  }
+
+  /** Number of all notes. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** @throws invalid_input with the path, for a repair of a strict reader */
+  add(kind: HistoryNote['kind'], at: string, what: string, count = 1): void {
+    if (this.#isStrict && kind === 'repaired') {
+      throw fieldError('invalid_input', at, `not valid: ${what}. A reader that is not strict repairs it`);
+    }
+    this.#count += count;
+    const key = `${kind} ${what}`;
+    const known = this.#notes.get(key);
+    if (known !== undefined) this.#notes.set(key, { ...known, count: (known.count ?? 1) + count });
+    else if (this.#notes.size < MOST_NOTES) this.#notes.set(key, { at, kind, what, ...(count > 1 && { count }) });
+  }
+}

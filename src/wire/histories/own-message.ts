@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { boundedList } from '../../domain/bounded-schemas.ts';
+import { MAX_CALLS, type Message, messageSchema, toolCallSchema } from '../../domain/message.ts';
+import { isMapping, parseInput } from '../../domain/parse.ts';
+
+/** Marks of a message that only turnfold has. Messages of other formats may have them, too. */
+export const MARKS = ['isError', 'droppable', 'pinned', 'stopped'] as const;
+
+/** Keys that say nothing to a model. A message with other unknown keys is refused. */
+export const IGNORED: ReadonlySet<string> = new Set(
+  (
+    'id object index type created created_at createdAt timestamp date time status model logprobs weight loss_weight ' +
+    'metadata usage usage_metadata response_metadata additional_kwargs example invalid_tool_calls ' +
+    'provider_specific_fields providerOptions providerMetadata experimental_providerMetadata stop_reason ' +
+    'stop_sequence stop_details finish_reason finishReason cache_control stopReason phase artifact container ' +
+    'context_management prefix'
+  ).split(' '),
+);
+
+/** Fields that only turnfold's format has. A message with one of them is in this format. */
+export const OWN_FIELDS = ['toolCalls', 'toolCallId', 'raw', 'summary'] as const;
+
+/** Fields of chat formats, which turnfold's format does not have. */
+const FOREIGN_FIELDS = ['tool_calls', 'tool_call_id', 'function_call', 'refusal', 'toolInvocations', 'name'] as const;
+
+/** Arguments that another program exported as an object. A zod record schema would drop the key `__proto__`. */
+const argumentsSchema = z
+  .union([z.string(), z.custom<object>(isMapping)], { error: 'expected a JSON object, or its text' })
+  .transform((given) => (typeof given === 'string' ? given : JSON.stringify(given)));
+
+/**
+ * turnfold's message format, plus two variants that other programs write: arguments as an object, and no content beside
+ * tool calls.
+ */
+const ownMessageSchema = z
+  .strictObject({
+    ...messageSchema.shape,
+    content: z.string().nullish(),
+    // The second schema copies these two. A copy of 60,000 values takes 20 ms.
+    parts: z.unknown().optional(),
+    raw: z.unknown().optional(),
+    toolCalls: boundedList(toolCallSchema.extend({ arguments: argumentsSchema }).strict(), MAX_CALLS).nullish(),
+  })
+  .transform(({ content, toolCalls, ...rest }): unknown => ({
+    ...rest,
+    content: content ?? (rest.role === 'assistant' && toolCalls ? '' : content),
+    ...(toolCalls ? { toolCalls } : {}),
+  }))
+  .pipe(messageSchema);
+
+/**
+ * Returns true for a message in turnfold's format. A message with a text alone is the same in all formats. A broken message of
+ * turnfold must not be read as another format, which would drop its calls.
+ */
+export function isOwnMessage(value: unknown): boolean {
+  if (!isMapping(value)) return false;
+  const { role, content, parts } = value;
+  const has = (fields: readonly string[]): boolean =>
+    fields.some((field) => value[field] !== undefined && value[field] !== null);
+  if (has(OWN_FIELDS)) return !Array.isArray(content) && !has(FOREIGN_FIELDS);
+  if (role === 'summary') return true;
+  return typeof content === 'string' && Array.isArray(parts) && !parts.some(isForeignPart);
+}
+
+/** The AI SDK repeats the text of a message in its parts. */
+function isForeignPart(part: unknown): boolean {
+  return (
+    isMapping(part) &&
+    typeof part['type'] === 'string' &&
+    /^(?:tool-|step-|source-|data-|reasoning$)/.test(part['type'])
+  );
+}
+
+/** @throws invalid_input with the path of a wrong or unknown field */
+export function readOwnMessage(value: unknown, at: string): Message {
+  const given = isMapping(value) ? Object.entries(value).filter(([key]) => !IGNORED.has(key)) : [];
+  return parseInput(ownMessageSchema, Object.fromEntries(given), at);
+}
+
+export function isFilled(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
+}

@@ -1,0 +1,92 @@
+import type { Encoding } from '../../domain/model.ts';
+import type { TokenCounter as Counting } from '../../domain/ports/token-counter.ts';
+import { runToEnd } from '../../domain/sliced.ts';
+import { clipEnd, clipStart } from './clip.ts';
+import { eventLoopShare } from './event-loop-share.ts';
+import { KnownPieces } from './known-pieces.ts';
+import { ShortMerge } from './merge.ts';
+import { SplitTables } from './split-rules.ts';
+import { type EncodingTables, tokenize } from './tokenization.ts';
+import { importRanks, readVocabulary } from './vocabulary.ts';
+
+export type { Encoding };
+
+/**
+ * Counts like tiktoken's `encode_ordinary`: names of special tokens count as ordinary text, and half of a surrogate
+ * pair counts as U+FFFD.
+ *
+ * `count` and the clips share the event loop with other work and yield after about 8 ms. `countSync` and `encode` block
+ * it until they are done. They take 0.02–0.09 µs per byte of real text, and 0.35 µs for the worst text (a run of blanks
+ * or of one letter). Any text of 128 KiB therefore takes less than 50 ms.
+ */
+export interface BpeTokenCounter extends Counting {
+  readonly encoding: Encoding;
+  /** Returns the token ids of a text, without yielding to the event loop. */
+  encode(text: string): number[];
+}
+
+/** Token counters by encoding. A process loads only the encodings that it uses. */
+const counters = new Map<Encoding, Promise<BpeTokenCounter>>();
+
+/**
+ * Returns the token counter of an encoding. The first call loads the encoding, which takes 20–70 ms and yields in
+ * between. Rejects if the file of tokens cannot be read.
+ */
+export function loadTokenCounter(encoding: Encoding): Promise<BpeTokenCounter> {
+  let counter = counters.get(encoding);
+  if (counter === undefined) {
+    counter = readTokenCounter(encoding);
+    counters.set(encoding, counter);
+  }
+  return counter;
+}
+
+async function readTokenCounter(encoding: Encoding): Promise<BpeTokenCounter> {
+  const vocabulary = await eventLoopShare.run(readVocabulary(await importRanks(encoding)));
+  return new RankTokenCounter(encoding, {
+    vocabulary,
+    split: new SplitTables(encoding),
+    shortMerge: new ShortMerge(vocabulary),
+    known: new KnownPieces(),
+  });
+}
+
+class RankTokenCounter implements BpeTokenCounter {
+  readonly encoding: Encoding;
+  readonly #tables: EncodingTables;
+
+  constructor(encoding: Encoding, tables: EncodingTables) {
+    this.encoding = encoding;
+    this.#tables = tables;
+  }
+
+  get longestTokenBytes(): number {
+    return this.#tables.vocabulary.longest;
+  }
+
+  async count(text: string): Promise<number> {
+    let tokens = 0;
+    await eventLoopShare.run(tokenize(this.#tables, text, () => tokens++));
+    return tokens;
+  }
+
+  countSync(text: string): number {
+    let tokens = 0;
+    runToEnd(tokenize(this.#tables, text, () => tokens++));
+    return tokens;
+  }
+
+  encode(text: string): number[] {
+    const ids: number[] = [];
+    runToEnd(tokenize(this.#tables, text, (id) => ids.push(id)));
+    return ids;
+  }
+
+  clipStart(text: string, maxTokens: number): Promise<string> {
+    return eventLoopShare.run(clipStart(this.#tables, text, maxTokens));
+  }
+
+  clipEnd(text: string, maxTokens: number): Promise<string> {
+    return eventLoopShare.run(clipEnd(this.#tables, text, maxTokens));
+  }
+}
