@@ -38,9 +38,11 @@ export async function eachConversation(
   handle: (conversation: FileConversation, text: string) => Promise<void>,
 ): Promise<number> {
   let exitCode = 0;
+  let isEmpty = true;
   let hasOpened = false;
   for await (const { id: place, text, open } of openHistories(path, from)) {
     let id = place;
+    isEmpty = false;
     try {
       const conversation = open();
       hasOpened = true;
@@ -54,6 +56,7 @@ export async function eachConversation(
       exitCode = reportRefusal(output, id, onRefusal(error), json);
     }
   }
+  if (isEmpty) output.note(`turnfold: ${nameFile(path)} has no conversations`);
   return exitCode;
 }
 

@@ -179,6 +179,13 @@ describe('a policy', () => {
   );
 });
 
+test.each(['plan', 'compact', 'replay'])('%s says that an empty file has no conversations', async (command) => {
+  const file = await writeTemporary('talks.jsonl', []);
+  const { code, stdout, stderr } = await runTurnfold([command, file]);
+  expect({ code, stdout }).toStrictEqual({ code: 0, stdout: '' });
+  expect(stderr).toMatch(/^turnfold: \S*talks\.jsonl has no conversations$/m);
+});
+
 test('plan reports an unreadable file in one line without a stack', async () => {
   const file = await writeTemporary('talks.jsonl', [{ messages: [] }]);
   for (const args of [

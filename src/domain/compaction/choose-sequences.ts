@@ -5,13 +5,7 @@ import { type BudgetDivision, divideBudget } from './division.ts';
 import type { Layout } from './layout.ts';
 import { measureAll, measureBeside, measureRoom } from './material.ts';
 import { findSequences } from './sequences.ts';
-import {
-  type CappedSequence,
-  capBetweenUsers,
-  capFolds,
-  maxSummaryTokens,
-  SHARE_WITHIN_BUDGET,
-} from './summary-caps.ts';
+import { type CappedSequence, capBetweenUsers, capFolds, HARD_SOURCE_SHARE, maxSummaryTokens } from './summary-caps.ts';
 import { findTail } from './tail.ts';
 import { hasHardReason, hasTokenReason } from './thresholds.ts';
 
@@ -47,9 +41,8 @@ function* chooseAll({ policy, reasons }: PlanRequest, layout: Layout): Sliced<Ch
  * messages in place while they fit their part and every summary gets its least. Else one summary takes users, too.
  */
 function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): Sliced<ChosenSequences> {
-  const { reasons } = request;
-  const policy = { ...request.policy, sourceShare: SHARE_WITHIN_BUDGET };
-  const isHard = hasHardReason(reasons);
+  const isHard = hasHardReason(request.reasons);
+  const policy = isHard ? { ...request.policy, sourceShare: HARD_SOURCE_SHARE } : request.policy;
   const room = measureRoom(layout, request, budget);
   const whole = divideBudget(room, policy, measureAll(layout, policy, isHard));
   yield;

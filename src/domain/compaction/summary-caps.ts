@@ -6,10 +6,10 @@ import type { Run } from './sequences.ts';
 /** Share of its source that a summary may have. A larger one would save too little. */
 const MAX_SOURCE_SHARE = 0.5;
 /**
- * The same share within a budget, which bounds the summaries anyway. With half, a table of 1.1 times its budget filled only half
- * of the budget.
+ * The same share for a hard pass, which need not save much. With half, a table of 1.1 times its budget filled only half of the
+ * budget.
  */
-export const SHARE_WITHIN_BUDGET = 0.75;
+export const HARD_SOURCE_SHARE = 0.75;
 /** Tokens of the tags around a summary. The policy's cap is for the text inside. */
 const TAG_TOKENS = 36;
 /** Cap of a summary by a model if the policy sets none. Models seldom write more, and every token is paid for. */

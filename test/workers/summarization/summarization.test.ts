@@ -354,7 +354,7 @@ it('the token limit of a summary is that of the plan, without the tags around th
 });
 
 it.each<{ who: string; log: string; summarizer: PolicyInput['summarizer']; maxTokens: number; most: number }>([
-  { who: 'without a model', log: 'u20 a20 a580 u20 a20', summarizer: 'structural', maxTokens: 600, most: 304 },
+  { who: 'without a model', log: 'u20 a20 a580 u20 a20', summarizer: 'structural', maxTokens: 600, most: 456 },
   { who: 'by a model', log: 'u20 a20 a9000 u20 a20', summarizer: { models: ['small'] }, maxTokens: 8_000, most: 2_040 },
   {
     who: 'by a model with a limit',
