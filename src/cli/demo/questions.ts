@@ -14,13 +14,13 @@ const ROOMS = [
   { path: 'domain/compaction', text: 'export function' },
   { path: 'domain/ports', text: 'export interface' },
   { path: 'store', text: 'redis.call' },
-  { path: 'queue', text: 'bullmq' },
+  { path: 'jobs/bullmq', text: 'bullmq' },
   { path: 'workers/turn', text: 'export async function' },
   { path: 'workers/compaction', text: 'readonly status' },
-  { path: 'client', text: '@throws' },
-  { path: 'tokens', text: 'yield' },
+  { path: 'api/client', text: '@throws' },
+  { path: 'wire/tokens', text: 'yield' },
   { path: 'telemetry', text: 'labelNames' },
-  { path: 'local-redis', text: 'spawn' },
+  { path: 'host/local-redis', text: 'spawn' },
   { path: 'cli', text: 'output.line' },
 ] as const;
 
