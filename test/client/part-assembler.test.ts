@@ -232,3 +232,18 @@ describe('a reader that resumes', () => {
     }
   });
 });
+
+test('a reader that resumes behind any part gets the parts that follow, if the stream has only the first pieces', () => {
+  const whole = page(
+    [batch(1, [text('echo')])],
+    [says(2, 'echoed and told', ['{}']), result(3, 'c2_0', 'ok'), says(4, 'done')],
+  );
+  const { parts } = new PartAssembler().read(whole);
+  expect(withoutIds(parts).map(({ type }) => type)).toEqual(['text', 'text', 'tool-call', 'tool-result', 'text']);
+  for (const [index, { id }] of parts.entries()) {
+    const position = positionSchema.parse(id);
+    const log = whole.log.filter(({ seq }) => seq > position.seq);
+    const rest = new PartAssembler(position).read({ ...whole, log }).parts;
+    expect(rest, `behind part ${index}`).toEqual(parts.slice(index + 1));
+  }
+});

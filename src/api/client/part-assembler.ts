@@ -93,7 +93,9 @@ export class PartAssembler {
       this.#entry = entry.id;
     }
     this.#entry = position;
-    this.#addLive(!hasMoreEntries);
+    // A message of the log is complete there, even if the stream has only its first pieces.
+    const isLogged = left.length > 0 || hasMoreLog;
+    this.#addLive(!hasMoreEntries && !isLogged);
     if (!hasMoreEntries) sealTo(Number.POSITIVE_INFINITY);
   }
 
