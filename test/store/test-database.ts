@@ -31,7 +31,7 @@ export interface StoredPass {
   readonly plan?: unknown;
 }
 
-/** The records of a conversation that tests look at. */
+/** Records of a conversation, as tests read them. */
 export interface StoredConversation extends ConversationState {
   readonly log: readonly LogEntry[];
   readonly versions: ReadonlyMap<number, Version>;
