@@ -75,8 +75,8 @@ it('a rate-limited model in the summarizer chain is retried while attempts remai
 });
 
 it('a model in the summarizer chain is not asked for a too small sequence, and the next summarizer does not count as a fallback', async () => {
-  const policy = { ...POLICY, maxTokens: 230, minSequenceTokens: 100 };
-  const world = await openWorld(() => ({ content: RECORD }), 'u20 a20 a160 u20 a20', policy);
+  const policy = { ...POLICY, maxTokens: 200, minSequenceTokens: 100 };
+  const world = await openWorld(() => ({ content: RECORD }), 'u20 a20 a130 u20 a20', policy);
   await world.runPass();
   expect(world.eventsOf('model_called')).toEqual([]);
   expect(world.eventsOf('summary_ended')).toMatchObject([
