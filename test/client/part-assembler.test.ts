@@ -247,3 +247,11 @@ test('a reader that resumes behind any part gets the parts that follow, if the s
     expect(rest, `behind part ${index}`).toEqual(parts.slice(index + 1));
   }
 });
+
+test('a reader that resumes gets no pieces of a failed model call, once the message of another one is in the log', () => {
+  const whole = page([batch(1, [text('something else entirely')])], [says(2, 'echoed and told')]);
+  const { parts } = new PartAssembler().read(whole);
+  expect(withoutIds(parts)).toEqual([piece('echoed and told')]);
+  const before = page([batch(1, [text('something else entirely')])]);
+  expect(resume([before], whole)).toEqual([restart(), piece('echoed and told')]);
+});

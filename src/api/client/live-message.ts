@@ -1,3 +1,4 @@
+import type { Message } from '../../domain/message.ts';
 import type { ModelCallKey, Piece } from '../../domain/ports/turn-streams.ts';
 import type { KnownMessage } from './delivered-message.ts';
 
@@ -16,6 +17,13 @@ export class LiveMessage implements KnownMessage {
 
   get call(): string {
     return `${this.key.epoch}.${this.key.attempt}`;
+  }
+
+  /** True if a recorded message continues these pieces. Pieces of a failed model call may differ from it. */
+  isStartOf({ content, toolCalls = [] }: Pick<Message, 'content' | 'toolCalls'>): boolean {
+    const continues = ({ name, arguments: written }: KnownMessage['calls'][number], index: number): boolean =>
+      toolCalls[index]?.name === name && toolCalls[index].arguments.startsWith(written);
+    return content.startsWith(this.text) && this.calls.every(continues);
   }
 
   add(piece: Piece): void {

@@ -78,7 +78,7 @@ export class PartAssembler {
     const left = [...log];
     const sealTo = (seq: number): void => {
       for (let next = left[0]; next !== undefined && next.seq <= seq; next = left[0]) {
-        this.#addLive(false);
+        if (this.#live?.isStartOf(next.message) === true) this.#addLive(false);
         this.#seal(next);
         left.shift();
       }
@@ -93,9 +93,8 @@ export class PartAssembler {
       this.#entry = entry.id;
     }
     this.#entry = position;
-    // A message of the log is complete there, even if the stream has only its first pieces.
-    const isLogged = left.length > 0 || hasMoreLog;
-    this.#addLive(!hasMoreEntries && !isLogged);
+    // A message of the log is complete there, even if the stream has only its first pieces, or those of a failed model call.
+    if (left.length === 0 && !hasMoreLog) this.#addLive(!hasMoreEntries);
     if (!hasMoreEntries) sealTo(Number.POSITIVE_INFINITY);
   }
 
