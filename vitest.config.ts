@@ -24,7 +24,7 @@ const pureFiles = filesOf([
   'workers',
 ]);
 
-/** Folders whose tests talk to a real Redis; test/setup/redis.ts provides its URL as `redisUrl`. */
+/** Tests of these folders talk to a real Redis. `test/setup/redis.ts` starts it and provides `redisUrl`. */
 const integrationFiles = filesOf([
   'store',
   'queue',

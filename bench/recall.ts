@@ -1,7 +1,8 @@
 /**
  * Measures a call of the recall tool in a conversation of 10,000 messages, over an in-process Redis and over Redis, packed or not:
  * `node bench/recall.ts [--json]`. The first call builds the index of the conversation. Target for later calls: at most 10 ms
- * (median), with one new message before each.
+ * (median), with one new message before each. A search without an index would read the whole log each time, so that is
+ * measured, too.
  */
 import type { ToolContext } from '../src/domain/agent.ts';
 import type { ConversationRef } from '../src/domain/ids.ts';
@@ -14,6 +15,7 @@ import { openPackStore } from '../src/store/pack-store.ts';
 import { openConnection } from '../src/store/redis/connection.ts';
 import { loadTokenCounter } from '../src/wire/tokens/token-counter.ts';
 import { LineIndexes } from '../src/workers/turn/line-indexes.ts';
+import { readRange } from '../src/workers/turn/log-batches.ts';
 import { Recall } from '../src/workers/turn/recall.ts';
 import { restConversation } from '../test/store/rest-conversation.ts';
 import { openBenchRedis } from './redis.ts';
@@ -24,6 +26,7 @@ const MESSAGES = sampleSize(10_000, 500);
 const RUNS = sampleSize(20, 3);
 /** Calls of each query that are not measured, because a worker runs for days. */
 const WARM_UP = sampleSize(10, 1);
+const SCANS = sampleSize(10, 2);
 const TARGET_MS = 10;
 const APPENDED_AT_ONCE = 500;
 const QUERIES = [
@@ -51,6 +54,8 @@ interface Row {
   /** CPU time of this process for a later call, which other processes change less. */
   readonly cpuMs: number;
   readonly indexBytes: number;
+  /** CPU time of this process, in ms, to read all messages. */
+  readonly scanCpuMs: Spread;
 }
 
 /** Sentences of common and rarer words, with a path or an order in each: about 1,000 characters a message, as recorded ones have. */
@@ -148,7 +153,22 @@ async function measure(store: string, contexts: ContextStore, prepare = async ()
     all.push(...times);
   }
   const cpuMs = Number((cpuUs / 1_000 / all.length).toFixed(1));
-  return { store, coldMs: Math.round(coldMs), later, all: spreadOf(all), cpuMs, indexBytes: indexes.bytes };
+  const scanCpuMs = await measureScan(contexts);
+  return { store, coldMs: Math.round(coldMs), later, all: spreadOf(all), cpuMs, indexBytes: indexes.bytes, scanCpuMs };
+}
+
+async function measureScan(contexts: ContextStore): Promise<Spread> {
+  const times: number[] = [];
+  for (let run = 0; run < SCANS; run += 1) {
+    const before = process.cpuUsage();
+    let messages = 0;
+    for await (const entries of readRange({ contexts, conversation }, { from: 1, to: MESSAGES }, signal))
+      messages += entries.length;
+    if (messages !== MESSAGES) throw new Error(`read ${messages} of ${MESSAGES} messages`);
+    const { user, system } = process.cpuUsage(before);
+    times.push((user + system) / 1_000);
+  }
+  return spreadOf(times);
 }
 
 const server = await openBenchRedis();
@@ -170,11 +190,12 @@ try {
   rows.push(await measure('Redis, packed', openContextStore(redis, keyspace), packAll));
   if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify({ rows, targetMs: TARGET_MS })}\n`);
   else
-    for (const { store, coldMs, later, all, cpuMs, indexBytes } of rows) {
+    for (const { store, coldMs, later, all, cpuMs, indexBytes, scanCpuMs } of rows) {
       process.stdout.write(
         `${store}: first call ${coldMs} ms, index ${Math.round(indexBytes / MESSAGES)} bytes a message\n`,
       );
       process.stdout.write(`  later calls: ${describeSpread(all)} ms, CPU ${cpuMs} ms\n`);
+      process.stdout.write(`  reading the whole log: CPU ${describeSpread(scanCpuMs)} ms\n`);
       for (const [query, spread] of Object.entries(later))
         process.stdout.write(`  ${query}: ${describeSpread(spread)} ms\n`);
     }

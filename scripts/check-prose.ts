@@ -16,7 +16,7 @@ function listFiles(): string[] {
       ? readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`)
       : [],
   );
-  return [...inFolders, 'README.md'].filter((path) => /\.(?:tsx?|lua|md)$/.test(path) && !EXEMPT.test(path));
+  return [...inFolders, ...readdirSync('.')].filter((path) => /\.(?:tsx?|lua|md)$/.test(path) && !EXEMPT.test(path));
 }
 
 function readProse(path: string, text: string): Prose[] {
