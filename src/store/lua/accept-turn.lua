@@ -7,7 +7,7 @@
 -- Reply: {'accepted'|'known', state, 1 if the wake is to be added} | {'conflict'} | {'other_agent', agent} |
 -- {'forking', 1 if abandoned} | {'full'|'busy', queued} | {'not_failed', state of the turn to repeat or ''}
 -- @include key-names
--- @include sound
+-- @include validate
 -- @include ready
 -- @include wake
 -- @include create

@@ -9,7 +9,7 @@
 -- @include ready
 -- @include wake
 -- @include fulfil
--- @include awaited
+-- @include waits
 -- @include decisions
 -- @include requests
 -- @include waiting
@@ -29,7 +29,7 @@ local is_recreated = redis.call('HEXISTS', c, 'recreated') == 1
 -- the turn again for the other calls. In between, answers to the other calls are accepted.
 local is_open = ANSWERED[kind] and (is_waiting or state == 'running' or state == 'queued')
 local awaited, deadlines = {}, {}
-for call, deadline in pairs(select(2, read_awaited(is_open and calls or ''))) do
+for call, deadline in pairs(select(2, read_waits(is_open and calls or ''))) do
   if is_waiting or is_over or deadline > now then
     awaited[#awaited + 1] = call
     deadlines[call] = deadline

@@ -8,7 +8,7 @@
 -- {'claimed', turn, its fields, the conversation's fields, the user message while it is the last entry of the log, the
 -- log before this message or nil}
 -- @include key-names
--- @include sound
+-- @include validate
 -- @include conversation
 -- @include ready
 -- @include wake

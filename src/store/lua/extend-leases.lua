@@ -6,7 +6,7 @@
 -- leaseMs, ms for which a pass may wait for its summaries, cause or ''
 -- Reply: number of leases
 -- @include clock
--- @include members
+-- @include set-members
 -- @include worker-leases
 local ready = KEYS[1]
 local shard, owners, claims = unpack(ARGV, 1, 3)

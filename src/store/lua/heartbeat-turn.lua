@@ -4,7 +4,7 @@
 -- ARGV: turn, owner, epoch, leaseMs
 -- Reply: 'renewed' | a loss by find_loss
 -- @include key-names
--- @include sound
+-- @include validate
 -- @include conversation
 -- @include ready
 -- @include fence

@@ -6,7 +6,7 @@
 -- KEYS: ready. ARGV: prefix of the shard's keys, prefix of the worker's owners, prefix of the worker's claims on summaries
 -- Reply: {members of ready}
 -- @include clock
--- @include members
+-- @include set-members
 -- @include worker-leases
 local ready = KEYS[1]
 local shard, owners, claims = unpack(ARGV)

@@ -3,7 +3,7 @@
 -- messages. See shared/outcome.lua.
 -- Reply: {'recorded'|'known', values of these fields} | {a loss by find_loss}
 -- @include key-names
--- @include sound
+-- @include validate
 -- @include conversation
 -- @include ready
 -- @include append

@@ -2,7 +2,7 @@
 -- KEYS: quarantined. ARGV: prefix of the shard's keys, set and member, 1 to put it back
 -- Reply: 1 | 0 without such a record
 -- @include clock
--- @include members
+-- @include set-members
 local quarantined = KEYS[1]
 local shard, field, is_back = unpack(ARGV)
 if redis.call('HDEL', quarantined, field) == 0 then return 0 end

@@ -4,7 +4,7 @@
 -- ARGV: turn, owner, epoch
 -- Reply: 'recorded' | a loss by find_loss
 -- @include key-names
--- @include sound
+-- @include validate
 -- @include conversation
 -- @include ready
 -- @include fence

@@ -4,8 +4,8 @@
 -- ARGV: key, reason, wake of a turn that waits for the pass
 -- Reply: {'kept'} | {'set_aside', note in `quarantined`, 1 if the wake is to be added}
 -- @include key-names
--- @include sound
--- @include flaw
+-- @include validate
+-- @include record-error
 -- @include ready
 -- @include wake
 -- @include events
@@ -22,7 +22,7 @@ local decision = redis.pcall('HGET', pass, 'decision')
 local kept_as = move_key(key)
 why = why .. ', key renamed to ' .. kept_as
 quarantine('key', key, nil, why)
-if find_flaw() then return { 'set_aside', why, 0 } end
+if find_record_error() then return { 'set_aside', why, 0 } end
 -- The name of this key begins with the name of the record.
 local kind, rest = string.match(kept_as, '^{[^}]+}:[^:]+:(%l+:)[^:]+:(.+)$')
 index_key(kind .. rest)

@@ -8,7 +8,7 @@
 -- before the next turn's message or {}, the conversation's fields or {}, then for a claimed next turn: its id, fields, its user message} |
 -- {a loss by find_loss}
 -- @include key-names
--- @include sound
+-- @include validate
 -- @include conversation
 -- @include ready
 -- @include wake

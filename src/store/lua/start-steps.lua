@@ -2,7 +2,7 @@
 -- ARGV: turn, owner, epoch, keys of the steps
 -- Reply: 'recorded' | a loss by find_loss
 -- @include key-names
--- @include sound
+-- @include validate
 -- @include conversation
 -- @include fence
 read_conversation()

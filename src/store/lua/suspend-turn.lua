@@ -10,7 +10,7 @@
 -- @include ready
 -- @include fence
 -- @include events
--- @include awaited
+-- @include waits
 -- @include waiting
 -- @include stream
 local turn, owner, epoch, kind, step, waitMs, most, span, passId = unpack(ARGV, 1, 9)
@@ -47,7 +47,7 @@ elseif ANSWERED[kind] then
   is_fulfilled = is_over
 end
 -- A tool call that an earlier wait included keeps its deadline, even if the deadline of another call has passed.
-local earlier, kept_deadlines = read_awaited(earlier_calls)
+local earlier, kept_deadlines = read_waits(earlier_calls)
 if earlier_kind ~= kind then kept_deadlines = {} end
 local untilMs = math.min(now + tonumber(waitMs), max_ms and before + max_ms or math.huge)
 local lines, deadlines, hashes = {}, {}, {}

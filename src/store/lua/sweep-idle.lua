@@ -7,7 +7,7 @@
 -- @include claim-shard
 local claim, idle = unpack(KEYS)
 local shard = ARGV[2]
--- @include members
+-- @include set-members
 -- @include quarantine
 -- @include take-idle
 if not claim_shard(claim, ARGV[1]) then return { {}, {} } end

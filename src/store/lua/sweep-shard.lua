@@ -12,7 +12,7 @@
 -- @include claim-shard
 local claim, ready, idle, open_passes, failed = unpack(KEYS)
 local shard = ARGV[2]
--- @include members
+-- @include set-members
 -- @include quarantine
 -- @include take-idle
 local FIRST_PUSH_MS, LAST_PUSH_MS = 1000, 60000

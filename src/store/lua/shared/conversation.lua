@@ -1,4 +1,4 @@
--- Requires: key-names, sound. Defines: conversation, head_turn, steered_turns, next_turn, read_turn, read_conversation,
+-- Requires: key-names, validate. Defines: conversation, head_turn, steered_turns, next_turn, read_turn, read_conversation,
 -- ends_with_head, has_enough_to_pack, save_conversation.
 -- read_conversation sets the first four. `conversation` holds owner, epoch, end of the log, idle TTL, newest answered
 -- version and the time of the last settlement. `head_turn` is the id of the first turn of the mailbox. `steered_turns` are the ids of the turns whose
@@ -27,8 +27,8 @@ local function read_turn(turn, is_whole)
 end
 
 local function read_conversation(is_head_whole)
-  local flaw = record.is_whole == nil and find_bad_record()
-  if flaw then error(flaw, 0) end
+  local problem = record.is_whole == nil and find_bad_record()
+  if problem then error(problem, 0) end
   conversation = { owner = value_of(record, 'owner'), epoch = value_of(record, 'epoch'), ttl = value_of(record, 'ttl'),
     head = tonumber(value_of(record, 'head') or 0), tokens = tonumber(value_of(record, 'headTokens') or 0),
     bytes = tonumber(value_of(record, 'headBytes') or 0), turns = tonumber(value_of(record, 'turns') or 0),

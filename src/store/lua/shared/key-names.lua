@@ -11,7 +11,7 @@
 -- `c:<turn>`, the context of an open turn.
 -- `k:<key>`, a summary, and `x:<hash>`, a text that is kept whole.
 -- `system`, the last system prompt.
--- `loose` and `dropped`, the state of the search for unused texts in loose-texts.lua.
+-- `loose` and `dropped`, the state of the search for unused texts in collect-texts.lua.
 -- Hash pass: the compaction pass that is requested or in progress. See pass-record.ts.
 -- Hash ix, the index: names of the keys of turns, streams, summaries and operations, which an erase removes.
 -- Stream ev: the events of the last day.

@@ -1,5 +1,5 @@
 -- Requires: keys, args, events. Defines: keep_version, put_version.
--- @include loose-texts
+-- @include collect-texts
 -- @include stream
 
 -- Returns the numbers of the restore points: versions made by a restore or a rollback, and those that a service replaced.
@@ -32,7 +32,7 @@ local function drop_oldest(keep)
   end
   for at = 1, math.min(#numbers - keep, #numbers - 1) do dropped[at] = numbers[at] end
   if #dropped > 0 then drop_versions(dropped, numbers[#dropped + 1]) end
-  remove_loose_texts(read_numbers())
+  collect_texts(read_numbers())
 end
 
 -- Reads a context version from ARGV, makes it the live one and emits its event. ARGV holds number, version (JSON),

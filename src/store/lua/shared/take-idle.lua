@@ -1,4 +1,4 @@
--- Requires: clock, members, quarantine. Defines: take_idle. Adds some conversations that were idle for their TTL to the
+-- Requires: clock, set-members, quarantine. Defines: take_idle. Adds some conversations that were idle for their TTL to the
 -- list `due`. Each one is rescheduled in case its erase is interrupted.
 local RESTING_PUSH_MS, MOST_RESTING = 5000, 10
 

@@ -1,17 +1,17 @@
--- Requires: key-names, sound. Defines: find_flaw. Checks all records of a conversation.
+-- Requires: key-names, validate. Defines: find_record_error. Checks all records of a conversation.
 local PASS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', 'proposedAt', 'sweeps', 'refused',
   'calibration' }
 
 -- Returns the error reply for the first corrupt record of the conversation, or nothing.
-local function find_flaw()
+local function find_record_error()
   local shard = string.match(ready, '^(.*)ready$')
   local key, sizes = find_other_type('HLEN', c, 'LLEN', mb, 'HLEN', ver, 'HLEN', txt, 'HLEN', pass, 'HLEN', ix, 'XLEN', ev,
     'ZCARD', ready, 'ZCARD', shard .. 'idle', 'ZCARD', shard .. 'passes', 'ZCARD', shard .. 'failed', 'ZCARD', shard .. 'waiting')
   if key then return corrupt(key, '') end
   local head = sizes[mb] > 0 and redis.call('LINDEX', mb, 0)
   if head and find_other_type('HLEN', turn_prefix .. head) then return corrupt(turn_prefix .. head, '') end
-  local flaw = find_bad_record()
-  if flaw or sizes[pass] == 0 then return flaw end
+  local problem = find_bad_record()
+  if problem or sizes[pass] == 0 then return problem end
   local open_pass = { key = pass, values = {} }
   read_fields(open_pass, PASS)
   local field = find_bad_number(open_pass, PASS)

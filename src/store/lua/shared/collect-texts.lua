@@ -1,4 +1,4 @@
--- Requires: keys. Defines: drop_versions, remove_loose_texts. Removes the text of a summary once no kept context
+-- Requires: keys. Defines: drop_versions, collect_texts. Removes the text of a summary once no kept context
 -- version shows it. After old versions were dropped, each commit searches some of the kept versions, oldest first, for
 -- the texts of the dropped ones. One commit searches up to SEARCH_BYTES, but at least two versions, because each commit
 -- adds one. The 200 versions of a conversation with 600 summaries are 30 MB, and one search of all blocked Redis for a
@@ -52,7 +52,7 @@ end
 
 -- Continues the search of the kept versions. Once the search is complete, removes the texts that no version shows. The
 -- parameter `kept` lists the numbers of all versions, ascending.
-local function remove_loose_texts(kept)
+local function collect_texts(kept)
   local keys, searched = read_keys(LOOSE)
   if not next(keys) then
     keys = read_keys(DROPPED)

@@ -1,7 +1,7 @@
--- Requires: keys. Defines: read_awaited, read_hashes, keep_open_calls, count_steps. Reads the tool calls that a turn waits for from its
+-- Requires: keys. Defines: read_waits, read_hashes, keep_open_calls, count_steps. Reads the tool calls that a turn waits for from its
 -- field `waitCalls`. The field has a line per call: its id and its deadline in ms. Returns the ids in order, and the
 -- deadlines by id.
-local function read_awaited(lines)
+local function read_waits(lines)
   local calls, deadlines = {}, {}
   for call, deadline in string.gmatch(lines or '', '(%S+) (%d+)') do
     calls[#calls + 1] = call

@@ -1,6 +1,6 @@
 -- Requires: key-names. Defines: check_keys, find_other_type, find_bad_number, find_bad_record.
 -- @include corrupt
--- @include hash
+-- @include record
 
 -- If a script fails halfway, Redis keeps the writes that the script has made. So before its first write, each script checks
 -- its records, and the types of the keys that it writes.
