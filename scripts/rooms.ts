@@ -10,11 +10,12 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   store: ['wire', 'domain'],
   // `store/redis` for connections. BullMQ needs them, too.
   jobs: ['store', 'wire', 'domain'],
-  workers: ['jobs', 'wire', 'domain'],
+  // Workers, telemetry and evaluation import only types of `store` (rule `types-of-store`).
+  workers: ['store', 'jobs', 'wire', 'domain'],
   providers: ['jobs', 'wire', 'domain'],
   summarize: ['providers', 'wire', 'domain'],
-  telemetry: ['jobs', 'wire', 'domain'],
-  evaluation: ['workers', 'summarize', 'providers', 'jobs', 'wire', 'domain'],
+  telemetry: ['store', 'jobs', 'wire', 'domain'],
+  evaluation: ['workers', 'summarize', 'providers', 'store', 'jobs', 'wire', 'domain'],
   // `summarize` for the structural summarizer of `/v1/responses/compact`.
   api: ['store', 'jobs', 'summarize', 'telemetry', 'wire', 'domain'],
   host: ['api', 'workers', 'store', 'jobs', 'summarize', 'providers', 'telemetry', 'wire', 'domain'],
@@ -91,6 +92,9 @@ function ownerRules(): IForbiddenRuleType[] {
 /** The only module of src whose code the inspector may contain. It has no imports. */
 const SHARED_WITH_PAGE = '^src/api/http-client/event-frames\\.ts$';
 
+/** Rooms that receive an opened store, and import no code of it. */
+const TYPES_ONLY = ['workers', 'telemetry', 'evaluation'].map(roomPath);
+
 export const rules: readonly IForbiddenRuleType[] = [
   ...directionRules(),
   ...ownerRules(),
@@ -121,6 +125,20 @@ export const rules: readonly IForbiddenRuleType[] = [
     severity: 'error',
     from: { path: roomPath('jobs') },
     to: { path: roomPath('store'), pathNot: roomPath('store/redis') },
+  },
+  {
+    name: 'types-of-store',
+    comment: 'workers, telemetry and evaluation use types of the store only, so they call it through their ports',
+    severity: 'error',
+    from: { path: TYPES_ONLY },
+    to: { path: roomPath('store'), dependencyTypesNot: ['type-only'] },
+  },
+  {
+    name: 'redis-behind-store',
+    comment: 'workers, telemetry and evaluation know no Redis, neither by type nor by code',
+    severity: 'error',
+    from: { path: TYPES_ONLY },
+    to: { path: ['store/redis', 'store/embedded'].map(roomPath) },
   },
   {
     name: 'src-alone',

@@ -40,3 +40,13 @@ export function choosePackable({ version, head, isIdle, inputSeq, packed }: Pack
   const kept = [...rangesToRead(version, base), { from: inputSeq, to: inputSeq }];
   return subtractRanges({ from: 1, to: last }, [...kept, ...packed]);
 }
+
+/** Log entries that one call has packed. */
+export interface PackedLog {
+  /** Number of log entries. */
+  readonly entries: number;
+  /** Bytes of these entries in the log. */
+  readonly bytes: number;
+  /** Bytes of the packs that hold them now. */
+  readonly packedBytes: number;
+}

@@ -50,16 +50,32 @@ test('the imports gate lets only the rooms (folders of src) that own an npm pack
 
 const breaches: ReadonlyArray<{ rule: string; path: string; text: string }> = [
   {
-    rule: 'workers-direction',
-    path: 'src/workers/typed.ts',
+    rule: 'domain-direction',
+    path: 'src/domain/typed.ts',
     text: `import type { Key } from '../store/key.ts';\nexport type Own = Key;`,
   },
   {
-    rule: 'workers-direction',
-    path: 'src/workers/lazy.ts',
+    rule: 'domain-direction',
+    path: 'src/domain/lazy.ts',
     text: `export const lazy = () => import('../store/key.ts');`,
   },
-  { rule: 'workers-direction', path: 'src/workers/passed-on.ts', text: `export * from '../store/key.ts';` },
+  { rule: 'domain-direction', path: 'src/domain/passed-on.ts', text: `export * from '../store/key.ts';` },
+  {
+    rule: 'types-of-store',
+    path: 'src/workers/code.ts',
+    text: `import { key } from '../store/key.ts';\nexport const own = key;`,
+  },
+  {
+    rule: 'types-of-store',
+    path: 'src/telemetry/lazy.ts',
+    text: `export const lazy = () => import('../store/key.ts');`,
+  },
+  { rule: 'types-of-store', path: 'src/evaluation/passed-on.ts', text: `export * from '../store/key.ts';` },
+  {
+    rule: 'redis-behind-store',
+    path: 'src/workers/connected.ts',
+    text: `import type { Tls } from '../store/redis/tls.ts';\nexport type Own = Tls;`,
+  },
   {
     rule: 'queue-behind-ports',
     path: 'src/workers/wake.ts',
@@ -143,7 +159,9 @@ const breaches: ReadonlyArray<{ rule: string; path: string; text: string }> = [
 test('the imports gate names forbidden packages, built-ins, cycles and unknown rooms in every form of import', async () => {
   using fixture = buildFixture();
   fixture.write({
-    'src/store/key.ts': `export type Key = string;\n`,
+    'src/store/key.ts': `export type Key = string;\n\nexport const key: Key = '';\n`,
+    'src/store/redis/tls.ts': `export type Tls = string;\n`,
+    'src/workers/allowed.ts': `import type { Key } from '../store/key.ts';\n\nexport type Own = Key;\n`,
     'src/jobs/bullmq/queue.ts': `export const queue = 1;\n`,
     'src/jobs/right.ts': `import type { Left } from './left.ts';\n\nexport type Right = Left | 2;\n`,
     'src/providers/ai-sdk/model.ts': `export const model = 1;\n`,
@@ -157,6 +175,7 @@ test('the imports gate names forbidden packages, built-ins, cycles and unknown r
     ({ rule, path }) => !lines.some((line) => line.startsWith(path) && line.includes(`: ${rule} `)),
   );
   expect(missed, output).toEqual([]);
+  expect(output).not.toContain('src/workers/allowed.ts');
 });
 
 test('the imports gate lets the inspector use types of the server, and no code but the parser of streams', async () => {

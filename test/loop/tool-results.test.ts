@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { TokenCounter } from '../../src/domain/ports/token-counter.ts';
+import type { TokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { clipResult } from '../../src/workers/turn/tool-result-clip.ts';
 import { holdsShortly } from '../setup/held-loop.ts';

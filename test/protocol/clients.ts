@@ -10,7 +10,7 @@ import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { nameConversation } from '../../src/domain/ids.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { noTracing } from '../../src/domain/ports/tracing.ts';
+import { noTracing } from '../../src/domain/tracing.ts';
 import { requestPass } from '../../src/workers/pass-request.ts';
 import { AGENT, ref } from './world.ts';
 

@@ -1,10 +1,10 @@
 import type { VersionChange } from '../../domain/diff.ts';
 import type { CompactionReport } from '../../domain/inspection/report.ts';
 import type { LogEntry } from '../../domain/message.ts';
-import type { FailedTurn } from '../../domain/ports/failed-turns.ts';
-import type { OpenTurns } from '../../domain/ports/open-turns.ts';
 import type { TurnState, TurnUsage } from '../../domain/turn.ts';
 import type { Version } from '../../domain/version.ts';
+import type { FailedTurn } from '../../store/failed-turns.ts';
+import type { OpenTurns } from '../../store/open-turns.ts';
 import type { AnyAgents, AppendFor, ConversationsFor, EnqueueFor, ViewFor } from './agent-types.ts';
 import { answerTurn } from './answers.ts';
 import { type Appended, appendMessages } from './appends.ts';

@@ -1,6 +1,6 @@
 import type { ConversationRef } from '../../domain/ids.ts';
-import type { PassRequest } from '../../domain/ports/pass-store.ts';
 import { contextSize, NO_OVERHEAD } from '../../domain/size.ts';
+import type { PassRequest } from '../../store/passes.ts';
 import { beingCopied, checkDurability, noConversation } from './client-errors.ts';
 import type { ClientPorts } from './ports.ts';
 

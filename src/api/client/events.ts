@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type ConversationEvent, EVENT_LIMITS } from '../../domain/conversation-event.ts';
+import { type ConversationEvent, EVENT_LIMITS, FIRST_POSITION } from '../../domain/conversation-event.ts';
 import { parseInput } from '../../domain/parse.ts';
-import { type EventPage, FIRST_POSITION } from '../../domain/ports/event-store.ts';
+import { type EventPage } from '../../store/events.ts';
 import { cancelable } from './cancelable.ts';
 import { noConversation } from './client-errors.ts';
 import { followSchema } from './follow-options.ts';

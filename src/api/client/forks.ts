@@ -13,8 +13,9 @@ import {
 import type { LogEntry } from '../../domain/message.ts';
 import { operationId } from '../../domain/operation.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { ForkBatch, ForkEndResult, ForkLost, ForkPlan, KeptTexts } from '../../domain/ports/version-store.ts';
 import { START_VERSION, shownKeys, type Version } from '../../domain/version.ts';
+import type { ForkBatch, ForkEndResult, ForkLost, ForkPlan } from '../../store/forks.ts';
+import type { KeptTexts } from '../../store/version-record.ts';
 import { beingCopied, checkDurability, noVersion, versionGone } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
 import { type ConversationName, contextPointSchema, readConversationName } from './input.ts';

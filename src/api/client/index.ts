@@ -1,7 +1,7 @@
 export type { AccessKey, KeyState, Scope } from '../../domain/access-key.ts';
 export type { ToolOutput } from '../../domain/agent.ts';
 export type { Reason } from '../../domain/compaction/thresholds.ts';
-export type { Backoff, ConversationState, LeftRange, Quarantine } from '../../domain/conversation.ts';
+export type { Backoff, ConversationState, LeftRange, ListedState, Quarantine } from '../../domain/conversation.ts';
 export type {
   ApprovalRefusalCode,
   ConversationEvent,
@@ -32,10 +32,6 @@ export type { FixedWeight } from '../../domain/limits.ts';
 export type { LogEntry, Message, Role, ToolCall, WeighedMessage, Weight } from '../../domain/message.ts';
 export type { Encoding, ToolDescription } from '../../domain/model.ts';
 export type { PolicyInput } from '../../domain/policy.ts';
-export type { FailedTurn } from '../../domain/ports/failed-turns.ts';
-export type { ListedConversation, ListedState, WaitingTurn } from '../../domain/ports/listing-store.ts';
-export type { OpenTurn, OpenTurns } from '../../domain/ports/open-turns.ts';
-export type { TurnClaim } from '../../domain/ports/recorded-steps.ts';
 export type { NamedThreshold, PlanningPolicy, RequestFacts } from '../../domain/request-facts.ts';
 export type { SizeAnchor, SizeRecord } from '../../domain/size.ts';
 export type {
@@ -60,6 +56,10 @@ export type {
 export type { TurnContext } from '../../domain/turn-context.ts';
 export type { Segment, SeqRange, Version } from '../../domain/version.ts';
 export type { Webhook, WebhookEventName, WebhookHealth } from '../../domain/webhook.ts';
+export type { FailedTurn } from '../../store/failed-turns.ts';
+export type { ListedConversation, WaitingTurn } from '../../store/listings.ts';
+export type { OpenTurn, OpenTurns } from '../../store/open-turns.ts';
+export type { TurnClaim } from '../../store/recorded-steps.ts';
 export type { RedisTls } from '../../store/redis/address.ts';
 export type { HistoryNote } from '../../wire/histories/notes.ts';
 export type { AccessKeyInput, AccessKeys, AccessKeyView, IssuedKey } from './access-keys.ts';

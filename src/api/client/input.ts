@@ -5,10 +5,10 @@ import { fieldError } from '../../domain/errors.ts';
 import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../../domain/ids.ts';
 import { MAX_CALLS, MAX_MESSAGE_BYTES, type Message, type WeighedMessage } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { ON_BUSY, type OnBusy } from '../../domain/turn.ts';
 import type { TurnContext } from '../../domain/turn-context.ts';
 import { bytesOfMessage, countMessage } from '../../wire/tokens/message-tokens.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { type InputPart, inputPartsSchema } from './input-parts.ts';
 
 export const conversationFields = { conversation: idSchema, tenant: idSchema.default(DEFAULT_TENANT) };

@@ -1,15 +1,11 @@
 import { z } from 'zod';
+import { CONVERSATION_STATES } from '../../domain/conversation.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
-import {
-  CONVERSATION_STATES,
-  type ListedConversation,
-  type WaitingPosition,
-  type WaitingTurn,
-} from '../../domain/ports/listing-store.ts';
-import type { OpenTurns } from '../../domain/ports/open-turns.ts';
 import { ANSWER_KINDS, type TurnUsage } from '../../domain/turn.ts';
+import { type ListedConversation, type WaitingPosition, type WaitingTurn } from '../../store/listings.ts';
+import type { OpenTurns } from '../../store/open-turns.ts';
 import { noConversation } from './client-errors.ts';
 import { type ConversationName, readConversationName } from './input.ts';
 import type { ClientPorts } from './ports.ts';

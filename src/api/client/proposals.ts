@@ -7,9 +7,9 @@ import { type ConversationRef, idSchema, type NamedConversation, nameConversatio
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { operationId } from '../../domain/operation.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { DecisionAnswer, DecisionResult, WaitingProposal } from '../../domain/ports/proposal-store.ts';
 import { rangeName, type Verdict } from '../../domain/proposal.ts';
 import { START_VERSION } from '../../domain/version.ts';
+import type { DecisionAnswer, DecisionResult, WaitingProposal } from '../../store/proposals.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { beingCopied, checkDurability, nameRepeatable, noConversation } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';

@@ -1,8 +1,8 @@
 import { findWriteRefusal } from '../../domain/errors.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { StreamPage } from '../../domain/ports/turn-streams.ts';
 import { isAnswerKind, isSettled, type TurnView } from '../../domain/turn.ts';
+import type { StreamPage } from '../../store/streams.ts';
 import { cancelable } from './cancelable.ts';
 import { noTurn } from './client-errors.ts';
 import { followSchema } from './follow-options.ts';

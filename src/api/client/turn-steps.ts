@@ -1,6 +1,6 @@
 import { seqOfCallId } from '../../domain/ids.ts';
-import type { RecordedSteps, TurnClaim } from '../../domain/ports/recorded-steps.ts';
 import type { StepRecord } from '../../domain/turn.ts';
+import type { RecordedSteps, TurnClaim } from '../../store/recorded-steps.ts';
 import { noTurn } from './client-errors.ts';
 import { type ConversationName, readConversationName, readTurnId } from './input.ts';
 import type { ClientPorts } from './ports.ts';

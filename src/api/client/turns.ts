@@ -1,9 +1,10 @@
 import { fieldError, type TurnfoldError } from '../../domain/errors.ts';
 import { type NamedConversation, nameConversation } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { AcceptRequest, AcceptResult, TurnIntake } from '../../domain/ports/turn-store.ts';
 import { isSettled, TURN_LIMITS, type TurnState, type TurnView } from '../../domain/turn.ts';
 import { writeContext } from '../../domain/turn-context.ts';
+import type { AcceptRequest, AcceptResult } from '../../store/turn-intake.ts';
+import type { TurnIntake } from '../../store/turns.ts';
 import { agentConflict, beingCopied, checkDurability, nameRepeatable, noTurn, notFailed } from './client-errors.ts';
 import { followSchema } from './follow-options.ts';
 import {

@@ -16,9 +16,9 @@ import { type ConversationRef, idSchema } from '../../domain/ids.ts';
 import { operationId } from '../../domain/operation.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
-import type { VersionReplacementResult } from '../../domain/ports/version-store.ts';
 import { isSettled } from '../../domain/turn.ts';
 import { type Segment, START_VERSION, type Version } from '../../domain/version.ts';
+import type { VersionReplacementResult } from '../../store/versions.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import {
   beingCopied,

@@ -12,7 +12,7 @@ export interface CodeFolder {
 const ROOMS = [
   { path: 'domain', text: 'throw new TurnfoldError' },
   { path: 'domain/compaction', text: 'export function' },
-  { path: 'domain/ports', text: 'export interface' },
+  { path: 'providers', text: 'export interface' },
   { path: 'store', text: 'redis.call' },
   { path: 'jobs/bullmq', text: 'bullmq' },
   { path: 'workers/turn', text: 'export async function' },

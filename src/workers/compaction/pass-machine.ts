@@ -66,8 +66,9 @@ import type { PassPlan } from '../../domain/compaction/plan.ts';
 import { canRebase } from '../../domain/compaction/rebase.ts';
 import { hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
 import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
-import type { ClaimedPass, PassLost, VersionCommitResult } from '../../domain/ports/pass-store.ts';
 import type { Version } from '../../domain/version.ts';
+import type { VersionCommitResult } from '../../store/pass-ends.ts';
+import type { ClaimedPass, PassLost } from '../../store/pass-record.ts';
 import { evaluateRequest, type PassSnapshot } from './pass-snapshot.ts';
 import type {
   ChildJobs,

@@ -6,9 +6,10 @@ import type { Context } from '../../domain/context.ts';
 import { type ConversationState, sinceLastPass } from '../../domain/conversation.ts';
 import { limitsAfterOverflow } from '../../domain/limits.ts';
 import type { Message, Weight } from '../../domain/message.ts';
-import type { ContextReader } from '../../domain/ports/context-store.ts';
-import type { PassLease, PassLost, PassStore } from '../../domain/ports/pass-store.ts';
 import { calibrationOf, contextSize, upperBoundTokens } from '../../domain/size.ts';
+import type { ContextReader } from '../../store/contexts.ts';
+import type { PassLease, PassLost } from '../../store/pass-record.ts';
+import type { PassStore } from '../../store/passes.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
 /**

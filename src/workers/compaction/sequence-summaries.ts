@@ -3,8 +3,8 @@ import type { AcceptedSummary } from '../../domain/compaction/settle.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Policy } from '../../domain/policy.ts';
-import type { SummaryRecord, SummaryStore } from '../../domain/ports/summary-store.ts';
 import type { Summary } from '../../domain/version.ts';
+import type { SummaryRecord, SummaryStore } from '../../store/summaries.ts';
 import { hashOf } from '../content-hash.ts';
 
 /**

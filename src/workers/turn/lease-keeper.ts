@@ -1,7 +1,8 @@
+import type { EventLoop } from '../../domain/event-loop.ts';
 import type { DeferredWrite } from '../../domain/events.ts';
 import { nameConversation } from '../../domain/ids.ts';
-import type { EventLoop } from '../../domain/ports/event-loop.ts';
-import { isLost, type Lost, type TurnLease, type TurnStore } from '../../domain/ports/turn-store.ts';
+import { isLost, type Lost, type TurnLease } from '../../domain/lease.ts';
+import { type TurnStore } from '../../store/turns.ts';
 import { type DeferredWritePorts, deferWrite } from '../deferred-write.ts';
 import type { Timers } from '../timers.ts';
 import { LostTurn } from './turn-errors.ts';

@@ -1,6 +1,6 @@
-import type { PassIntake } from '../../domain/ports/pass-store.ts';
 import { upperBoundTokens } from '../../domain/size.ts';
 import type { TurnFailure } from '../../domain/turn.ts';
+import type { PassIntake } from '../../store/passes.ts';
 import { requestPass } from '../pass-request.ts';
 import { writeUnderLease } from './lease-keeper.ts';
 import { leaveAsTooLarge } from './leaving.ts';

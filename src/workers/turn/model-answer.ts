@@ -3,9 +3,9 @@ import { adoptMessages } from '../../domain/history.ts';
 import { MAX_MESSAGE_BYTES, type Message, messageSchema } from '../../domain/message.ts';
 import type { ModelAnswer, ModelProfile } from '../../domain/model.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { StepOutcome } from '../../domain/ports/turn-store.ts';
 import type { AnswerEnd } from '../../domain/turn.ts';
 import { checkUsage, toTurnUsage } from '../../domain/usage.ts';
+import type { StepOutcome } from '../../store/turn-steps.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import type { JudgedRequest } from './judge-count.ts';
 

@@ -1,7 +1,9 @@
+import type { Clock } from '../../domain/clock.ts';
 import type { ContentListener } from '../../domain/contents.ts';
 import type { EventListener, ModelOutcome, WorkerEvent } from '../../domain/events.ts';
 import { isHeldBack, isHeldCall, throughGate } from '../../domain/held-call.ts';
 import { nameConversation } from '../../domain/ids.ts';
+import type { TurnLease } from '../../domain/lease.ts';
 import type { Limits } from '../../domain/limits.ts';
 import {
   isModelError,
@@ -20,9 +22,7 @@ import {
   readUsage,
   refuseEmptyAnswer,
 } from '../../domain/model-answer.ts';
-import type { Clock } from '../../domain/ports/clock.ts';
-import type { Tracing } from '../../domain/ports/tracing.ts';
-import type { TurnLease } from '../../domain/ports/turn-store.ts';
+import type { Tracing } from '../../domain/tracing.ts';
 import { describeUsage } from '../../domain/usage.ts';
 import { StoppedWork } from '../shutdown.ts';
 import { callWithin, type StepDeadline, StepTimeout } from './step-deadline.ts';

@@ -1,5 +1,5 @@
-import type { ClaimedTurn } from '../../domain/ports/turn-store.ts';
 import type { TurnContext } from '../../domain/turn-context.ts';
+import type { ClaimedTurn } from '../../store/turn-record.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import type { ContextCache } from './context-cache.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';

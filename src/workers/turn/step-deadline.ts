@@ -1,4 +1,4 @@
-import { describeBlock, type EventLoop, type LoopBlock } from '../../domain/ports/event-loop.ts';
+import { describeBlock, type EventLoop, type LoopBlock } from '../../domain/event-loop.ts';
 import { StoppedWork } from '../shutdown.ts';
 import type { Timers } from '../timers.ts';
 

@@ -1,5 +1,5 @@
-import type { ClaimedTurn } from '../../domain/ports/turn-store.ts';
 import type { StepRecord } from '../../domain/turn.ts';
+import type { ClaimedTurn } from '../../store/turn-record.ts';
 
 /*
  * Keys of a turn's steps. The keys are deterministic, so that a repeated step records its outcome only once (invariant

@@ -1,4 +1,5 @@
-import { type ClaimedTurn, isLost } from '../../domain/ports/turn-store.ts';
+import { isLost } from '../../domain/lease.ts';
+import { type ClaimedTurn } from '../../store/turn-record.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { endTurn, type TurnEnd } from './turn-end.ts';
 import { LostTurn } from './turn-errors.ts';

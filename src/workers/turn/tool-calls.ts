@@ -1,6 +1,5 @@
 import type { Tool } from '../../domain/agent.ts';
 import type { ToolCall } from '../../domain/message.ts';
-import type { ClaimedTurn } from '../../domain/ports/turn-store.ts';
 import {
   type AnswerKind,
   type CallToWaitFor,
@@ -10,6 +9,7 @@ import {
   type WaitingCall,
   type WaitRequest,
 } from '../../domain/turn.ts';
+import type { ClaimedTurn } from '../../store/turn-record.ts';
 import { readInput, restoreInput, showInput, UNSHOWN_INPUT } from './call-input.ts';
 import { toolKey } from './step-keys.ts';
 import { errorAnswer, readApproval, readBroughtOutput, type ToolAnswer } from './tool-output.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
-import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 
 /** Default of the setting `toolResultMaxTokens`. A tool result with more tokens is clipped. */
 export const TOOL_RESULT_MAX_TOKENS = 8_000;

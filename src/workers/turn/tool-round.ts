@@ -1,7 +1,7 @@
 import type { Tool, ToolContext } from '../../domain/agent.ts';
+import type { EventLoop } from '../../domain/event-loop.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
-import type { EventLoop } from '../../domain/ports/event-loop.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import { type CallToWaitFor, TURN_LIMITS } from '../../domain/turn.ts';
 import { hashOf } from '../content-hash.ts';

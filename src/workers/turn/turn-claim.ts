@@ -1,7 +1,8 @@
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
-import type { Postponed } from '../../domain/ports/queue.ts';
-import type { ClaimedTurn, ClaimResult } from '../../domain/ports/turn-store.ts';
 import type { WaitKind } from '../../domain/turn.ts';
+import type { Postponed } from '../../jobs/ports.ts';
+import type { ClaimResult } from '../../store/turn-claims.ts';
+import type { ClaimedTurn } from '../../store/turn-record.ts';
 import { wakeUnlessFull } from './turn-end.ts';
 import type { TurnPorts } from './turn-ports.ts';
 

@@ -1,9 +1,10 @@
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
-import type { Postponed, TurnDeliveryResult, TurnHandler } from '../../domain/ports/queue.ts';
-import type { SpanSubject } from '../../domain/ports/tracing.ts';
-import { type ClaimedTurn, isLost, type TurnLease } from '../../domain/ports/turn-store.ts';
+import { isLost, type TurnLease } from '../../domain/lease.ts';
+import type { SpanSubject } from '../../domain/tracing.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
+import type { Postponed, TurnDeliveryResult, TurnHandler } from '../../jobs/ports.ts';
+import { type ClaimedTurn } from '../../store/turn-record.ts';
 import { reportBackoff, requestPass } from '../pass-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';

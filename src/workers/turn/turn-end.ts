@@ -1,12 +1,15 @@
 import type { StepState } from '../../domain/conversation.ts';
 import { type ErrorCode, findWriteRefusal } from '../../domain/errors.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
+import { isLost } from '../../domain/lease.ts';
 import type { Leaving } from '../../domain/leaving.ts';
 import { idleTtlOf } from '../../domain/policy.ts';
-import type { WakeOptions, WakeQueue } from '../../domain/ports/queue.ts';
-import { type ClaimedTurn, isLost, type StepOutcome, type TurnSettlement } from '../../domain/ports/turn-store.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
+import type { WakeOptions, WakeQueue } from '../../jobs/ports.ts';
 import { BEGUN_PRIORITY } from '../../jobs/queues.ts';
+import { type TurnSettlement } from '../../store/turn-ends.ts';
+import { type ClaimedTurn } from '../../store/turn-record.ts';
+import { type StepOutcome } from '../../store/turn-steps.ts';
 import { type LeaseKeeper, writeUnderLease } from './lease-keeper.ts';
 import { LostTurn } from './turn-errors.ts';
 import type { TurnPorts } from './turn-ports.ts';

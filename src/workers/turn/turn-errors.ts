@@ -1,5 +1,5 @@
 import type { EventScope } from '../../domain/events.ts';
-import type { Lost } from '../../domain/ports/turn-store.ts';
+import type { Lost } from '../../domain/lease.ts';
 
 /**
  * Thrown when the lease of the turn was lost, or was not renewed in time (`expired`). After that, nothing more may be

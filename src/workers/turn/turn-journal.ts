@@ -1,7 +1,9 @@
 import type { ConversationState, StepState } from '../../domain/conversation.ts';
-import type { BusyTurnStore } from '../../domain/ports/busy-turns.ts';
-import type { ClaimedTurn, StepOutcome, TurnStore } from '../../domain/ports/turn-store.ts';
 import type { StepRecord } from '../../domain/turn.ts';
+import type { BusyTurnStore } from '../../store/busy-turns.ts';
+import type { ClaimedTurn } from '../../store/turn-record.ts';
+import type { StepOutcome } from '../../store/turn-steps.ts';
+import type { TurnStore } from '../../store/turns.ts';
 import type { ContextCache } from './context-cache.ts';
 import { type LeaseWritePorts, writeUnderLease } from './lease-keeper.ts';
 import { applyWaitEvent, readStepWaits, type StepWaits, type WaitEvent } from './step-waits.ts';

@@ -1,12 +1,13 @@
 import type { SystemFunction } from '../../domain/agent.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import { checkFinalAnswer } from '../../domain/final-answer.ts';
+import { isLost } from '../../domain/lease.ts';
 import { MAX_MESSAGE_BYTES, type Message } from '../../domain/message.ts';
 import { settlesSize } from '../../domain/pass.ts';
-import { isLost, type StepOutcome } from '../../domain/ports/turn-store.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import type { StepRecord } from '../../domain/turn.ts';
 import { readContext } from '../../domain/turn-context.ts';
+import { type StepOutcome } from '../../store/turn-steps.ts';
 import { StoppedWork } from '../shutdown.ts';
 import { type Answered, takeModelStep } from './model-step.ts';
 import type { RunningTurn } from './running-turn.ts';

@@ -10,11 +10,11 @@ import {
 import { type LeftRange, NO_BACKOFF } from '../../domain/conversation.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
+import type { TurnLease } from '../../domain/lease.ts';
 import type { LeaveCause } from '../../domain/leaving.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
-import type { TurnUndo } from '../../domain/ports/busy-turns.ts';
-import type { TurnLease } from '../../domain/ports/turn-store.ts';
 import { type Segment, type SeqRange, START_VERSION } from '../../domain/version.ts';
+import type { TurnUndo } from '../../store/busy-turns.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { writeUnderLease } from './lease-keeper.ts';
 import type { RunningTurn } from './running-turn.ts';

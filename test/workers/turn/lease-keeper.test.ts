@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { EventLoop } from '../../../src/domain/ports/event-loop.ts';
-import type { Lost, TurnLease } from '../../../src/domain/ports/turn-store.ts';
+import type { EventLoop } from '../../../src/domain/event-loop.ts';
+import type { Lost, TurnLease } from '../../../src/domain/lease.ts';
 import { StoppedWork } from '../../../src/workers/shutdown.ts';
 import { LeaseKeeper } from '../../../src/workers/turn/lease-keeper.ts';
 import { callWithin, StepTimeout } from '../../../src/workers/turn/step-deadline.ts';

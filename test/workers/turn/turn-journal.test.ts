@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { type ConversationState, NO_BACKOFF } from '../../../src/domain/conversation.ts';
+import type { TurnLease } from '../../../src/domain/lease.ts';
 import type { LogEntry, Message } from '../../../src/domain/message.ts';
-import type { StepOutcome, StepResult, TurnLease } from '../../../src/domain/ports/turn-store.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
+import type { StepOutcome, StepResult } from '../../../src/store/turn-steps.ts';
 import { ContextCache } from '../../../src/workers/turn/context-cache.ts';
 import { LeaseKeeper } from '../../../src/workers/turn/lease-keeper.ts';
 import { TurnJournal } from '../../../src/workers/turn/turn-journal.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { CONVERSATION_STATES } from '../../../domain/conversation.ts';
 import { idSchema } from '../../../domain/ids.ts';
 import type { LogEntry } from '../../../domain/message.ts';
-import { CONVERSATION_STATES } from '../../../domain/ports/listing-store.ts';
 import { readHistoryInSlices } from '../../../wire/histories/history.ts';
 import { eventLoopShare } from '../../../wire/tokens/event-loop-share.ts';
 import { appendSchema } from '../../client/append-input.ts';

@@ -17,19 +17,6 @@ export interface DatabaseLoss {
   readonly behindMs?: number;
 }
 
-/** Compares the database in Redis with the one that this process opened. */
-export interface DatabaseWatch {
-  /**
-   * Returns a loss that this process did not know yet, after the record of the database was written again.
-   * @throws incompatible_store if the database now has another number of shards or a newer schema
-   */
-  check(): Promise<DatabaseLoss | undefined>;
-  /** Raises the counter of the database, in the one process that sweeps. Checks the database, too. */
-  tick(): Promise<DatabaseLoss | undefined>;
-  /** Reads the loss that a process noted last, with its age. Undefined if no loss was noted lately. */
-  readLoss(): Promise<(DatabaseLoss & { readonly agoMs: number }) | undefined>;
-}
-
 /** Describes a loss in one sentence, for logs, errors and findings. */
 export function describeLoss({ found, behindMs = 0 }: DatabaseLoss): string {
   if (found === 'empty') {

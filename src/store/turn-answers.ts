@@ -1,6 +1,8 @@
-import type { ConversationRef } from '../ids.ts';
-import type { Weight } from '../message.ts';
-import type { AnswerKind, RecordedDecision } from '../turn.ts';
+import type { Acknowledged } from '../domain/durability.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { Weight } from '../domain/message.ts';
+import { type AnswerKind, describeDecision, type RecordedDecision } from '../domain/turn.ts';
+import type { ScriptDefinition } from './script.ts';
 
 /** Tool result for an answer that was accepted but never used, with its size as a message. */
 export interface UnusedAnswer extends Weight {
@@ -27,17 +29,12 @@ export interface StoredAnswer {
   readonly unused: UnusedAnswer;
 }
 
-/** Answers to tool calls of a waiting turn. */
-export interface AnswerRequest {
-  readonly conversation: ConversationRef;
-  readonly turn: string;
-  /** One or more answers, by the id of the tool call. The store accepts either all of them or none. */
-  readonly answers: ReadonlyMap<string, StoredAnswer>;
-  /** Id of the queue job to add if the answer has `needsWake`. */
-  readonly wake: string;
-  /** Id of the request that brings the answers, which the turn keeps. */
-  readonly request?: string | undefined;
-}
+type AnswerReply =
+  | ['answered', number]
+  | ['still_waiting' | 'not_found' | 'gone']
+  | ['not_waiting' | 'other_call' | 'unnamed_call', string]
+  | ['decided', string, string, string, string]
+  | ['other_kind', string, StoredAnswer['for']];
 
 export type AnswerResult =
   /**
@@ -58,3 +55,52 @@ export type AnswerResult =
   /** The named call has an answer with another verdict, which counts. Nothing was written. */
   | { readonly status: 'decided'; readonly call: string; readonly decision: RecordedDecision }
   | { readonly status: 'not_found' | 'gone' };
+
+/** Answers to tool calls of a waiting turn. */
+export interface AnswerRequest {
+  readonly conversation: ConversationRef;
+  readonly turn: string;
+  /** One or more answers, by the id of the tool call. The store accepts either all of them or none. */
+  readonly answers: ReadonlyMap<string, StoredAnswer>;
+  /** Id of the queue job to add if the answer has `needsWake`. */
+  readonly wake: string;
+  /** Id of the request that brings the answers, which the turn keeps. */
+  readonly request?: string | undefined;
+}
+
+export const answerTurnScript: ScriptDefinition<[request: AnswerRequest], Acknowledged<AnswerResult>> = {
+  file: 'answer-turn',
+  args: ([{ turn, wake, answers, request = '' }]) => [
+    turn,
+    wake,
+    request,
+    ...[...answers].flatMap(([call, { for: kind, json, unused, verdict, hash = '', by = '' }]) => [
+      call,
+      kind,
+      json,
+      `${unused.tokens} ${unused.bytes}\n${unused.json ?? ''}`,
+      verdict,
+      hash,
+      by,
+    ]),
+  ],
+  decode: (reply, [{ wake }]) => {
+    const answer = reply as AnswerReply;
+    switch (answer[0]) {
+      case 'answered':
+        return { status: answer[0], ...(answer[1] === 1 && { wake }) };
+      case 'not_waiting':
+      case 'other_call':
+      case 'unnamed_call':
+        return { status: answer[0], call: answer[1] };
+      case 'decided': {
+        const [status, call, at, verdict, by] = answer;
+        return { status, call, decision: describeDecision(verdict, Number(at), by) };
+      }
+      case 'other_kind':
+        return { status: answer[0], call: answer[1], for: answer[2] };
+      default:
+        return { status: answer[0] };
+    }
+  },
+};

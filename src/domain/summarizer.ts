@@ -1,8 +1,8 @@
-import type { EventScope, WorkerEvent } from '../events.ts';
-import type { Message } from '../message.ts';
-import type { ModelRequest } from '../model.ts';
-import type { RawItems } from '../raw-items.ts';
-import type { SeqRange } from '../version.ts';
+import type { EventScope, WorkerEvent } from './events.ts';
+import type { Message } from './message.ts';
+import type { ModelRequest } from './model.ts';
+import type { RawItems } from './raw-items.ts';
+import type { SeqRange } from './version.ts';
 
 /** An existing summary of a part of the messages to be summarized. */
 export interface EarlierSummary {
