@@ -1,6 +1,7 @@
 import type { ConversationRef } from '../domain/ids.ts';
 import type { QuarantineEntry } from '../domain/quarantine.ts';
 import { type DueEntry, memberOf, setOf } from './due-work.ts';
+import type { Keyspace } from './keys.ts';
 import type { ScriptDefinition } from './script.ts';
 
 export const quarantineScript: ScriptDefinition<[entry: DueEntry, why: string], boolean> = {
@@ -12,6 +13,17 @@ export const quarantineScript: ScriptDefinition<[entry: DueEntry, why: string], 
   },
   decode: (reply) => reply === 1,
 };
+
+/**
+ * Makes the function that moves an entry aside whose records cannot be processed, with a reason that names no contents. The
+ * function returns undefined if the entry no longer exists.
+ */
+export function bindQuarantine(run: (entry: DueEntry, why: string) => Promise<boolean>, keyspace: Keyspace) {
+  return async (entry: DueEntry, why: string): Promise<QuarantineEntry | undefined> => {
+    const shard = keyspace.shardOf(entry.conversation);
+    return (await run(entry, why)) ? { shard, set: setOf(entry), name: memberOf(entry), why } : undefined;
+  };
+}
 
 /** A conversation's record that cannot be read and must be moved aside. */
 export interface UnreadableRecord {

@@ -1,20 +1,12 @@
 import type { Redis } from 'ioredis';
 import { type ConversationRef, ownerPrefix } from '../domain/ids.ts';
 import { QUARANTINE_SETS, type QuarantineEntry } from '../domain/quarantine.ts';
-import {
-  type DueEntry,
-  decodeDueEntry,
-  inspectScript,
-  memberOf,
-  promoteScheduledScript,
-  recordWakeScript,
-  setOf,
-} from './due-work.ts';
+import { type DueEntry, decodeDueEntry, inspectScript, promoteScheduledScript, recordWakeScript } from './due-work.ts';
 import { bindExpire, expireScript } from './erase.ts';
 import { ExistingKeys } from './existing-keys.ts';
 import type { Keyspace } from './keys.ts';
-import { bindLease } from './lease.ts';
-import { quarantineRecordScript, quarantineScript } from './quarantine.ts';
+import { bindLease, type HoldLease } from './lease.ts';
+import { bindQuarantine, quarantineRecordScript, quarantineScript } from './quarantine.ts';
 import { answerWithin } from './redis/servers.ts';
 import { bindRestoreIndex } from './restore-index.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
@@ -32,22 +24,12 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace) {
     lapse: bind(lapseLeasesScript),
     isDue: (shard, now, list) => isDue({ redis, existing }, keyspace[list](shard), now),
   });
-  const hold = bindLease(redis, keyspace, keyspace.sweeping());
   const inspect = bind(inspectScript);
   const record = bind(recordWakeScript);
   const measure = bind(measureShardScript);
-  const quarantine = bind(quarantineScript);
   return {
     shards: keyspace.shards,
-    /**
-     * Moves an entry aside whose records cannot be processed.
-     * @param why reason, without contents
-     * @returns undefined if the entry no longer exists
-     */
-    quarantine: async (entry: DueEntry, why: string): Promise<QuarantineEntry | undefined> => {
-      const shard = keyspace.shardOf(entry.conversation);
-      return (await quarantine(entry, why)) ? { shard, set: setOf(entry), name: memberOf(entry), why } : undefined;
-    },
+    quarantine: bindQuarantine(bind(quarantineScript), keyspace),
     quarantineRecord: bind(quarantineRecordScript),
     /**
      * Claims the shards that were last swept at least a second ago, and returns up to `limit` due entries per shard. Each
@@ -61,15 +43,7 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace) {
      * due work.
      */
     sweepDue: (now: number, limit: number) => sweeps.sweepDue(keyspace.shardNumbers(), now, limit),
-    /**
-     * Takes or renews the lease of the one process that sweeps for all. With 0 ms, releases the lease. While the server
-     * of the lease does not answer, every process gets the lease. The shard claims then keep sweeps a second apart.
-     * @returns Redis' time in ms if `owner` has the lease now (Infinity while its server is away), or undefined
-     */
-    holdSweeping: async (owner: string, leaseMs: number): Promise<number | undefined> => {
-      const held = await answerWithin(hold(owner, leaseMs), LEASE_SILENT_MS);
-      return held.isSilent ? Number.POSITIVE_INFINITY : held.answer;
-    },
+    holdSweeping: bindHoldSweeping(redis, keyspace),
     /**
      * Ends all leases of a dead worker, and its claims on summaries. Owners and epochs stay, so a worker that is alive after
      * all continues or is fenced (I8). A pass that waits for a summary of the dead worker stops waiting.
@@ -99,6 +73,20 @@ export type SweepStore = ReturnType<typeof openSweepStore>;
 
 /** Milliseconds after which the server of the sweeping lease counts as silent. */
 const LEASE_SILENT_MS = 300;
+
+/**
+ * Binds the lease of the one process that sweeps for all. With 0 ms, the lease is released. While the server of the lease
+ * does not answer, every process gets the lease. The shard claims then keep sweeps a second apart.
+ * @returns Redis' time in ms if `owner` has the lease now (Infinity while its server is away), or undefined
+ */
+function bindHoldSweeping(redis: Redis, keyspace: Keyspace): HoldLease {
+  const hold = bindLease(redis, keyspace, keyspace.sweeping());
+  return async (owner, leaseMs) => {
+    const held = await answerWithin(hold(owner, leaseMs), LEASE_SILENT_MS);
+    return held.isSilent ? Number.POSITIVE_INFINITY : held.answer;
+  };
+}
+
 /** Allowance in ms for clock differences between the masters of a Cluster. */
 const CLOCK_MARGIN_MS = 1_000;
 

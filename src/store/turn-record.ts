@@ -15,7 +15,6 @@ import {
   type WaitRequest,
 } from '../domain/turn.ts';
 import { decodeConversation } from './conversation-record.ts';
-import type { FailedTurn } from './failed-turns.ts';
 import { decodeMessage } from './log.ts';
 import type { RecordFields } from './records.ts';
 import { decodeWaiting } from './wait-record.ts';
@@ -202,7 +201,7 @@ export function readFailure(fields: RecordFields): TurnFailure {
   return fields.json('failure', failureSchema) as TurnFailure; // the schema's `details?: undefined` means the same here
 }
 
-export function readRedrive(fields: RecordFields): Pick<FailedTurn, 'redriveOf' | 'redrivenAs'> {
+export function readRedrive(fields: RecordFields): { readonly redriveOf?: string; readonly redrivenAs?: string } {
   const [redriveOf, redrivenAs] = [fields.text('redriveOf'), fields.text('redrivenAs')];
   return { ...(redriveOf !== undefined && { redriveOf }), ...(redrivenAs !== undefined && { redrivenAs }) };
 }

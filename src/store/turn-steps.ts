@@ -138,8 +138,8 @@ export interface Briefing {
 }
 
 /**
- * Reads the context and the system prompt of an unsettled turn without a script, because only the turn at the head of the mailbox
- * writes them.
+ * Reads the context data and the system prompt of an unsettled turn. No script is needed, because only the turn at the head
+ * of the mailbox writes them.
  */
 export async function readBriefing(
   redis: Redis,
