@@ -3,7 +3,7 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { ScriptDefinition } from './script.ts';
 
 /** Milliseconds during which a write to an erased conversation is answered with `gone`. */
-export const GONE_MS = 86_400_000;
+const GONE_MS = 86_400_000;
 /** Maximum keys that one script call removes, so that the script does not block Redis for long. */
 export const ERASE_BATCH = 200;
 

@@ -115,7 +115,7 @@ async function isDue({ redis, existing }: DueReader, list: string, now: number):
 type SweepReply = [due: string[], setAside: string[]];
 
 /** Minimum pause between two sweeps of the same shard, in ms. */
-export const SWEEP_CLAIM_MS = 1_000;
+const SWEEP_CLAIM_MS = 1_000;
 
 /** Script that runs the part of a sweep that a full Redis allows: it returns idle conversations to expire. */
 const sweepIdleScript: ScriptDefinition<[shard: number], ShardSweep> = {

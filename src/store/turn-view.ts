@@ -29,7 +29,7 @@ export function bindReadTurn(
 }
 
 /** Fields that a turn's view for services needs, without steps and input. */
-export const VIEW_FIELDS = [
+const VIEW_FIELDS = [
   'state',
   'agent',
   'acceptedAt',
@@ -54,7 +54,7 @@ export const VIEW_FIELDS = [
  * Decodes the view of a turn for services.
  * @param text content of the log entry at `readTextSeq`, if the turn has one
  */
-export function decodeTurnView(turn: string, fields: RecordFields, text = ''): TurnView {
+function decodeTurnView(turn: string, fields: RecordFields, text = ''): TurnView {
   const { state, waiting } = viewWait(fields.oneOf('state', TURN_STATES), decodeWaiting(fields));
   const settledAt = fields.count('settledAt');
   const inputSeq = fields.count('inputSeq');
@@ -93,7 +93,7 @@ function readAnswer(fields: RecordFields, content: string): NonNullable<TurnView
 }
 
 /** Returns the seq of the turn's answer, or of the text with which it was stopped. Undefined if the turn has neither. */
-export function readTextSeq(fields: RecordFields): number | undefined {
+function readTextSeq(fields: RecordFields): number | undefined {
   const field = fields.has('answerSeq') ? 'answerSeq' : 'stoppedSeq';
   const text = fields.text(field);
   return text === undefined ? undefined : fields.toSeq(field, text.split(' ')[0]);
