@@ -7,24 +7,25 @@ import type { IForbiddenRuleType } from 'dependency-cruiser';
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   wire: ['domain'],
+  compaction: ['domain'],
   store: ['wire', 'domain'],
   // `store/redis` for connections. BullMQ needs them, too.
   jobs: ['store', 'wire', 'domain'],
   // Workers, telemetry and evaluation import only types of `store` (rule `types-of-store`).
-  workers: ['store', 'jobs', 'wire', 'domain'],
+  workers: ['store', 'jobs', 'compaction', 'wire', 'domain'],
   providers: ['jobs', 'wire', 'domain'],
-  summarize: ['providers', 'wire', 'domain'],
+  summarize: ['providers', 'compaction', 'wire', 'domain'],
   telemetry: ['store', 'jobs', 'wire', 'domain'],
-  evaluation: ['workers', 'summarize', 'providers', 'store', 'jobs', 'wire', 'domain'],
+  evaluation: ['workers', 'summarize', 'providers', 'store', 'jobs', 'compaction', 'wire', 'domain'],
   // `summarize` for the structural summarizer of `/v1/responses/compact`.
-  api: ['store', 'jobs', 'summarize', 'telemetry', 'wire', 'domain'],
+  api: ['store', 'jobs', 'summarize', 'telemetry', 'compaction', 'wire', 'domain'],
   host: ['api', 'workers', 'store', 'jobs', 'summarize', 'providers', 'telemetry', 'wire', 'domain'],
-  cli: ['api', 'host', 'evaluation', 'store', 'jobs', 'providers', 'telemetry', 'wire', 'domain'],
+  cli: ['api', 'host', 'evaluation', 'store', 'jobs', 'providers', 'telemetry', 'compaction', 'wire', 'domain'],
   // The modules that the package exports.
   index: ['host', 'store', 'providers', 'workers', 'telemetry', 'jobs', 'domain'],
   'ai-sdk': ['providers', 'domain'],
   mcp: ['providers', 'domain'],
-  compact: ['evaluation', 'wire', 'domain'],
+  compact: ['evaluation', 'compaction', 'wire', 'domain'],
   testing: ['api', 'host', 'store', 'workers', 'jobs', 'wire', 'domain'],
 };
 
@@ -99,10 +100,10 @@ export const rules: readonly IForbiddenRuleType[] = [
   ...directionRules(),
   ...ownerRules(),
   {
-    name: 'domain-pure',
-    comment: 'domain imports no built-in and no package but zod',
+    name: 'pure',
+    comment: 'domain and compaction import no built-in and no package but zod',
     severity: 'error',
-    from: { path: roomPath('domain') },
+    from: { path: ['domain', 'compaction'].map(roomPath) },
     to: { pathNot: ['^src/', packagePath('zod')] },
   },
   {

@@ -10,7 +10,6 @@ export {
   type ToolContext,
   type ToolOutput,
 } from './domain/agent.ts';
-export type { Reason } from './domain/compaction/thresholds.ts';
 export type { ContentEvent, ContentListener } from './domain/contents.ts';
 export type { DatabaseLoss } from './domain/database-loss.ts';
 export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } from './domain/errors.ts';
@@ -56,7 +55,7 @@ export type {
   ToolChoice,
 } from './domain/model-options.ts';
 export type { ContentReference } from './domain/parts.ts';
-export type { PassOutcome } from './domain/pass.ts';
+export type { PassOutcome, Reason } from './domain/pass.ts';
 export type { BackoffCause, PassEvent, PassFallback, PassMeasure, SummaryOutcome } from './domain/pass-events.ts';
 export type { PictureFormula } from './domain/picture-formula.ts';
 export type { CacheTtl, Policy, PolicyInput } from './domain/policy.ts';

@@ -1,4 +1,4 @@
-import { rangesToRead } from './context.ts';
+import { rangesToRead } from './context-source.ts';
 import { subtractRanges } from './seq-ranges.ts';
 import type { SeqRange, Version } from './version.ts';
 

@@ -1,6 +1,6 @@
-import type { Reason } from './compaction/thresholds.ts';
 import type { ConversationRef, TraceParent } from './ids.ts';
 import type { ModelProfile } from './model.ts';
+import type { Reason } from './pass.ts';
 
 /** The work that a trace span covers. Events inside the span report how the work ends. */
 export type SpanSubject =

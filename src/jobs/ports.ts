@@ -1,5 +1,5 @@
-import type { PassPlan } from '../domain/compaction/plan.ts';
 import type { ConversationRef, TraceParent } from '../domain/ids.ts';
+import type { PassPlan } from '../domain/pass-plan.ts';
 
 /** Kind of work for which a worker is woken: a turn or a compaction pass. */
 export type WakeKind = 'turn' | 'pass';

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { z } from 'zod';
-import { type ContextSource, rangesToRead } from '../domain/context.ts';
+import { type ContextSource, rangesToRead } from '../domain/context-source.ts';
 import type { ConversationState } from '../domain/conversation.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Sliced } from '../domain/sliced.ts';

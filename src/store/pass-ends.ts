@@ -1,6 +1,5 @@
-import type { Reason } from '../domain/compaction/thresholds.ts';
 import type { Backoff } from '../domain/conversation.ts';
-import type { PassOutcome } from '../domain/pass.ts';
+import type { PassOutcome, Reason } from '../domain/pass.ts';
 import type { IdleTtl } from '../domain/policy.ts';
 import { checkNumber, type Version } from '../domain/version.ts';
 import { encodeBackoff } from './conversation-record.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { boundedRecord, MAX_GROWN_ENTRIES } from '../domain/bounded-schemas.ts';
-import { type PassPlan, passPlanSchema } from '../domain/compaction/plan.ts';
-import { REASONS, type Reason } from '../domain/compaction/thresholds.ts';
 import type { ConversationState } from '../domain/conversation.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { GROWN_JSON_BOUNDS } from '../domain/json-text.ts';
+import { REASONS, type Reason } from '../domain/pass.ts';
+import { type PassPlan, passPlanSchema } from '../domain/pass-plan.ts';
 import type { Proposal, Verdict } from '../domain/proposal.ts';
 import { summarySchema } from '../domain/version.ts';
 import { decodeConversation } from './conversation-record.ts';

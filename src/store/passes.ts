@@ -1,9 +1,8 @@
 import type { Redis } from 'ioredis';
-import type { PassPlan } from '../domain/compaction/plan.ts';
-import { hasHardReason, type Reason } from '../domain/compaction/thresholds.ts';
 import type { Acknowledged } from '../domain/durability.ts';
 import type { ConversationRef } from '../domain/ids.ts';
-import { PASS_LIMITS } from '../domain/pass.ts';
+import { hasHardReason, PASS_LIMITS, type Reason } from '../domain/pass.ts';
+import type { PassPlan } from '../domain/pass-plan.ts';
 import { decodeForking, type Forking, type ForkingReply } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
 import { commitVersionScript, endPassScript } from './pass-ends.ts';

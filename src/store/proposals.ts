@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import type { Reason } from '../domain/compaction/thresholds.ts';
 import type { Acknowledged } from '../domain/durability.ts';
 import { decisionEvent, proposalEvent } from '../domain/event-record.ts';
 import type { ConversationRef } from '../domain/ids.ts';
+import type { Reason } from '../domain/pass.ts';
 import type { ApprovalRefusal, Proposal, Verdict } from '../domain/proposal.ts';
 import { decodeForking, type Forking, type ForkingReply } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';

@@ -1,5 +1,5 @@
 import type { Agent } from '../../src/domain/agent.ts';
-import type { ContextSource } from '../../src/domain/context.ts';
+import type { ContextSource } from '../../src/domain/context-source.ts';
 import type { EventListener } from '../../src/domain/events.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { Model } from '../../src/domain/model.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import type { PassPlan } from '../../src/domain/compaction/plan.ts';
 import { NO_BACKOFF } from '../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { TurnLease } from '../../src/domain/lease.ts';
 import type { WeighedMessage } from '../../src/domain/message.ts';
+import type { PassPlan } from '../../src/domain/pass-plan.ts';
 import type { Proposal } from '../../src/domain/proposal.ts';
 import type { Summary, Version } from '../../src/domain/version.ts';
 import { START_VERSION } from '../../src/domain/version.ts';

@@ -7,9 +7,9 @@ import {
   type CountText,
   type SizedThinking,
   sizeThinking,
-} from '../../domain/inspection/breakdown.ts';
-import { type Cost, toCost } from '../../domain/inspection/cost.ts';
-import { readThinking } from '../../domain/inspection/thinking.ts';
+} from '../../compaction/inspection/breakdown.ts';
+import { type Cost, toCost } from '../../compaction/inspection/cost.ts';
+import { readThinking } from '../../compaction/inspection/thinking.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
 import type { Message } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';

@@ -1,5 +1,5 @@
-import type { VersionChange } from '../../domain/diff.ts';
-import type { CompactionReport } from '../../domain/inspection/report.ts';
+import type { VersionChange } from '../../compaction/diff.ts';
+import type { CompactionReport } from '../../compaction/inspection/report.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import type { TurnState, TurnUsage } from '../../domain/turn.ts';
 import type { Version } from '../../domain/version.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { buildInSlices } from '../../compaction/context.ts';
+import { diffInSlices, type VersionChange } from '../../compaction/diff.ts';
 import { boundedList, boundedRecord, MAX_GROWN_ENTRIES } from '../../domain/bounded-schemas.ts';
-import { buildInSlices } from '../../domain/context.ts';
 import { type ConversationState, findLeft } from '../../domain/conversation.ts';
-import { diffInSlices, type VersionChange } from '../../domain/diff.ts';
 import { isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
 import type { OpenCall } from '../../domain/history.ts';
 import { type ConversationRef, type NamedConversation, nameConversation, seqOfCallId } from '../../domain/ids.ts';

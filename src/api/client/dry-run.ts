@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { weighItems } from '../../compaction/context.ts';
+import { explainPlanInSlices } from '../../compaction/explain.ts';
 import { boundedRecord } from '../../domain/bounded-schemas.ts';
-import { explainPlanInSlices } from '../../domain/compaction/explain.ts';
-import type { Reason } from '../../domain/compaction/thresholds.ts';
-import { weighItems } from '../../domain/context.ts';
 import { checkLimits, type FixedWeight, resolveLimits } from '../../domain/limits.ts';
 import type { Message, Weight } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
+import type { Reason } from '../../domain/pass.ts';
 import { completePolicy, mergePolicies, type PolicyInput } from '../../domain/policy.ts';
 import { examinePolicy, MAX_POLICY_SETTINGS, readPolicy } from '../../domain/policy-input.ts';
 import { limitsOf, type RequestFacts } from '../../domain/request-facts.ts';

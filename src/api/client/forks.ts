@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { findVersionBefore } from '../../domain/compaction/restore.ts';
+import { findVersionBefore } from '../../compaction/restore.ts';
 import type { Acknowledged } from '../../domain/durability.ts';
 import { fieldError } from '../../domain/errors.ts';
 import type { OpenCall } from '../../domain/history.ts';

@@ -1,6 +1,17 @@
+export type { VersionChange } from '../../compaction/diff.ts';
+export type { CategorySize, Piece } from '../../compaction/inspection/breakdown.ts';
+export type { Cost } from '../../compaction/inspection/cost.ts';
+export type { Identifier, IdentifierFates } from '../../compaction/inspection/identifiers.ts';
+export type { Category, EntryState } from '../../compaction/inspection/names.ts';
+export type { OutlineEntry } from '../../compaction/inspection/outline.ts';
+export type {
+  CompactionReport,
+  ContextCount,
+  ReportedRange,
+  ReportedSummary,
+} from '../../compaction/inspection/report.ts';
 export type { AccessKey, KeyState, Scope } from '../../domain/access-key.ts';
 export type { ToolOutput } from '../../domain/agent.ts';
-export type { Reason } from '../../domain/compaction/thresholds.ts';
 export type { Backoff, ConversationState, LeftRange, ListedState, Quarantine } from '../../domain/conversation.ts';
 export type {
   ApprovalRefusalCode,
@@ -10,29 +21,18 @@ export type {
   ReportedCall,
   VersionReport,
 } from '../../domain/conversation-event.ts';
-export type { VersionChange } from '../../domain/diff.ts';
 export type { Durability } from '../../domain/durability.ts';
 export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 export type { AnswerSchema } from '../../domain/final-answer.ts';
 export type { OpenCall } from '../../domain/history.ts';
 export type { NamedConversation } from '../../domain/ids.ts';
-export type { CategorySize, Piece } from '../../domain/inspection/breakdown.ts';
-export type { Cost } from '../../domain/inspection/cost.ts';
-export type { Identifier, IdentifierFates } from '../../domain/inspection/identifiers.ts';
-export type { Category, EntryState, ThresholdName } from '../../domain/inspection/names.ts';
-export type { OutlineEntry } from '../../domain/inspection/outline.ts';
-export type {
-  CompactionReport,
-  ContextCount,
-  ReportedRange,
-  ReportedSummary,
-} from '../../domain/inspection/report.ts';
 export type { LeaveCause } from '../../domain/leaving.ts';
 export type { FixedWeight } from '../../domain/limits.ts';
 export type { LogEntry, Message, Role, ToolCall, WeighedMessage, Weight } from '../../domain/message.ts';
 export type { Encoding, ToolDescription } from '../../domain/model.ts';
+export type { Reason } from '../../domain/pass.ts';
 export type { PolicyInput } from '../../domain/policy.ts';
-export type { NamedThreshold, PlanningPolicy, RequestFacts } from '../../domain/request-facts.ts';
+export type { NamedThreshold, PlanningPolicy, RequestFacts, ThresholdName } from '../../domain/request-facts.ts';
 export type { SizeAnchor, SizeRecord } from '../../domain/size.ts';
 export type {
   AnswerEnd,

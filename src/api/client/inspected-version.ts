@@ -1,9 +1,9 @@
-import { keepLastEvidence } from '../../domain/compaction/context-evidence.ts';
+import { keepLastEvidence } from '../../compaction/context-evidence.ts';
+import type { CategorySize, SizedThinking } from '../../compaction/inspection/breakdown.ts';
+import type { EntryFate } from '../../compaction/inspection/entry-fates.ts';
+import type { CompactionReport, ReportFrame } from '../../compaction/inspection/report.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
-import type { CategorySize, SizedThinking } from '../../domain/inspection/breakdown.ts';
-import type { EntryFate } from '../../domain/inspection/entry-fates.ts';
-import type { CompactionReport, ReportFrame } from '../../domain/inspection/report.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { START_VERSION, type Summary, type SummarySegment, type Version } from '../../domain/version.ts';

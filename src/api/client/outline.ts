@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { type EntryFate, passFates, traceAncestors, traceFates } from '../../compaction/inspection/entry-fates.ts';
+import { type OutlineEntry, outlineEntry } from '../../compaction/inspection/outline.ts';
 import { findLeft } from '../../domain/conversation.ts';
-import { type EntryFate, passFates, traceAncestors, traceFates } from '../../domain/inspection/entry-fates.ts';
-import { type OutlineEntry, outlineEntry } from '../../domain/inspection/outline.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';

@@ -1,12 +1,12 @@
 import { z } from 'zod';
+import { diffInSlices, type VersionChange } from '../../compaction/diff.ts';
 import { boundedRecord } from '../../domain/bounded-schemas.ts';
-import { REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
-import { diffInSlices, type VersionChange } from '../../domain/diff.ts';
 import { fieldError, type TurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, idSchema, type NamedConversation, nameConversation } from '../../domain/ids.ts';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { operationId } from '../../domain/operation.ts';
 import { parseInput } from '../../domain/parse.ts';
+import { REASONS, type Reason } from '../../domain/pass.ts';
 import { rangeName, type Verdict } from '../../domain/proposal.ts';
 import { START_VERSION } from '../../domain/version.ts';
 import type { DecisionAnswer, DecisionResult, WaitingProposal } from '../../store/proposals.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { compareIdentifiers } from '../../domain/inspection/identifiers.ts';
+import { compareIdentifiers } from '../../compaction/inspection/identifiers.ts';
 import {
   type CompactionReport,
   findNewSummaries,
@@ -8,7 +8,7 @@ import {
   type ReportedSummary,
   showRange,
   sumCost,
-} from '../../domain/inspection/report.ts';
+} from '../../compaction/inspection/report.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { type SeqRange, START_VERSION, type Summary, type SummarySegment, type Version } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';

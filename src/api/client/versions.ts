@@ -8,7 +8,7 @@ import {
   type RestoredParts,
   restoreVersion,
   weighOutside,
-} from '../../domain/compaction/restore.ts';
+} from '../../compaction/restore.ts';
 import { type ConversationState, NO_BACKOFF } from '../../domain/conversation.ts';
 import type { Acknowledged } from '../../domain/durability.ts';
 import { fieldError, type TurnfoldError } from '../../domain/errors.ts';

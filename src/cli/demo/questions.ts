@@ -11,7 +11,7 @@ export interface CodeFolder {
 /** Folders of the code that the demo's questions are about, each with a text to search for. */
 const ROOMS = [
   { path: 'domain', text: 'throw new TurnfoldError' },
-  { path: 'domain/compaction', text: 'export function' },
+  { path: 'compaction', text: 'export function' },
   { path: 'providers', text: 'export interface' },
   { path: 'store', text: 'redis.call' },
   { path: 'jobs/bullmq', text: 'bullmq' },

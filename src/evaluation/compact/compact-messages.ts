@@ -1,7 +1,8 @@
-import { isSendable, type Reason } from '../../domain/compaction/thresholds.ts';
+import { isSendable } from '../../compaction/thresholds.ts';
 import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
 import { adoptMessages } from '../../domain/history.ts';
 import type { Message, WeighedMessage, Weight } from '../../domain/message.ts';
+import { type Reason } from '../../domain/pass.ts';
 import { readRawItems } from '../../domain/raw-items.ts';
 import { contextSize } from '../../domain/size.ts';
 import type { Summarizer } from '../../domain/summarizer.ts';

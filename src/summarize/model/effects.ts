@@ -1,5 +1,5 @@
-import { briefCall, clipAtWord } from '../../domain/evidence/call-line.ts';
-import { readOutcome } from '../../domain/evidence/outcome.ts';
+import { briefCall, clipAtWord } from '../../compaction/evidence/call-line.ts';
+import { readOutcome } from '../../compaction/evidence/outcome.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { foldLine } from '../structural/text.ts';

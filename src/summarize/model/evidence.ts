@@ -1,7 +1,7 @@
-import { chooseFragments } from '../../domain/evidence/coverage.ts';
-import { type Fragment, type Ledger, readLedger } from '../../domain/evidence/ledger.ts';
-import { scanTerms } from '../../domain/evidence/terms.ts';
-import { valueTermsInSlices } from '../../domain/evidence/use-probability.ts';
+import { chooseFragments } from '../../compaction/evidence/coverage.ts';
+import { type Fragment, type Ledger, readLedger } from '../../compaction/evidence/ledger.ts';
+import { scanTerms } from '../../compaction/evidence/terms.ts';
+import { valueTermsInSlices } from '../../compaction/evidence/use-probability.ts';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import type { SummaryRequest } from '../../domain/summarizer.ts';
 import type { SeqRange } from '../../domain/version.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { limitSummaryCall, type SummaryCallLimits } from '../../compaction/summary-time.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { limitSummaryCall, type SummaryCallLimits } from '../../domain/compaction/summary-time.ts';
 import type { ModelOutcome } from '../../domain/events.ts';
 import { isHeldBack, throughGate } from '../../domain/held-call.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';

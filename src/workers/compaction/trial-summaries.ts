@@ -1,5 +1,5 @@
-import type { PassPlan } from '../../domain/compaction/plan.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
+import type { PassPlan } from '../../domain/pass-plan.ts';
 import { noTracing } from '../../domain/tracing.ts';
 import type { SummaryRecord } from '../../store/summaries.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';

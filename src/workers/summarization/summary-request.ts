@@ -1,4 +1,4 @@
-import { buildInSlices } from '../../domain/context.ts';
+import { buildInSlices } from '../../compaction/context.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import type { LogEntry } from '../../domain/message.ts';

@@ -1,4 +1,4 @@
-import { buildInSlices, messagesOf } from '../../domain/context.ts';
+import { buildInSlices, messagesOf } from '../../compaction/context.ts';
 import type { StepState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';

@@ -1,4 +1,4 @@
-import { endBefore } from '../../domain/compaction/restore.ts';
+import { endBefore } from '../../compaction/restore.ts';
 import type { Leaving } from '../../domain/leaving.ts';
 import { NO_WEIGHT } from '../../domain/message.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';

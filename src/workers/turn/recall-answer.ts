@@ -1,4 +1,4 @@
-import { briefCall, clipAtWord } from '../../domain/evidence/call-line.ts';
+import { briefCall, clipAtWord } from '../../compaction/evidence/call-line.ts';
 import { seqOfCallId } from '../../domain/ids.ts';
 import type { LogEntry, Message, ToolCall } from '../../domain/message.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';

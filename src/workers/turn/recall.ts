@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { RECALL, recallText } from '../../compaction/recall/message-lines.ts';
 import type { Tool } from '../../domain/agent.ts';
-import { RECALL, recallText } from '../../domain/recall/message-lines.ts';
 import { isWithin } from '../../domain/rolled-back.ts';
 import type { ContextStore } from '../../store/contexts.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';

@@ -1,8 +1,7 @@
-import type { BudgetInfeasible } from '../../domain/compaction/budget.ts';
-import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { ContentListener } from '../../domain/contents.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
-import type { PassOutcome } from '../../domain/pass.ts';
+import type { PassOutcome, Reason } from '../../domain/pass.ts';
+import type { BudgetInfeasible } from '../../domain/pass-plan.ts';
 import { PROCESS_DEFAULTS } from '../../domain/process-options.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { WakeQueue } from '../../jobs/ports.ts';

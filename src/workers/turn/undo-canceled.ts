@@ -6,7 +6,7 @@ import {
   type LogEnd,
   restoreVersion,
   weighOutside,
-} from '../../domain/compaction/restore.ts';
+} from '../../compaction/restore.ts';
 import { type LeftRange, NO_BACKOFF } from '../../domain/conversation.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { ConversationRef } from '../../domain/ids.ts';

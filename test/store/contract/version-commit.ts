@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { buildContext } from '../../../src/domain/context.ts';
+import { buildContext } from '../../../src/compaction/context.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { VersionCommit } from '../../../src/store/pass-ends.ts';
 import { appendOf, claimPass, commitOf } from '../pass-samples.ts';

@@ -1,9 +1,9 @@
-import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
 import type { Backoff } from '../../../src/domain/conversation.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { addWeights, type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
 import type { Model, ModelProfile } from '../../../src/domain/model.ts';
+import type { Reason } from '../../../src/domain/pass.ts';
 import type { Policy, PolicyInput } from '../../../src/domain/policy.ts';
 import type { Summarizer, SummaryRequest } from '../../../src/domain/summarizer.ts';
 import { noTracing } from '../../../src/domain/tracing.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { planInSlices } from '../../../src/domain/compaction/plan.ts';
-import type { SettledContext } from '../../../src/domain/compaction/settle.ts';
+import { planInSlices } from '../../../src/compaction/plan.ts';
+import type { SettledContext } from '../../../src/compaction/settle.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
 import type { Summarizer } from '../../../src/domain/summarizer.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { buildContext } from '../../../src/domain/context.ts';
+import { buildContext } from '../../../src/compaction/context.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { Summarizer } from '../../../src/domain/summarizer.ts';
 import { renderWidestSummary } from '../../../src/domain/summary.ts';

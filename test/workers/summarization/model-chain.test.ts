@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { buildContext } from '../../../src/domain/context.ts';
+import { buildContext } from '../../../src/compaction/context.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { maskedItem } from '../../../src/domain/compaction/mask.ts';
+import { maskedItem } from '../../../src/compaction/mask.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
 import type { SeqRange, Version } from '../../../src/domain/version.ts';

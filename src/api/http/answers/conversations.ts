@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { REASONS } from '../../../domain/compaction/thresholds.ts';
 import { CONVERSATION_STATES, SETTLED_STATES } from '../../../domain/conversation.ts';
 import { idSchema } from '../../../domain/ids.ts';
 import { LEAVE_CAUSES } from '../../../domain/leaving.ts';
+import { REASONS } from '../../../domain/pass.ts';
 import { WAIT_KINDS, waitingCallSchema } from '../../../domain/turn.ts';
 import { versionSchema } from '../../../domain/version.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { CATEGORIES, ENTRY_STATES } from '../../../compaction/inspection/names.ts';
 import { idSchema } from '../../../domain/ids.ts';
-import { CATEGORIES, ENTRY_STATES, THRESHOLDS } from '../../../domain/inspection/names.ts';
 import { LEAVE_CAUSES } from '../../../domain/leaving.ts';
-import { planningPolicySchema } from '../../../domain/request-facts.ts';
+import { planningPolicySchema, THRESHOLDS } from '../../../domain/request-facts.ts';
 
 const seq = z.number().describe('Position in the log, from 1.');
 
