@@ -1,6 +1,21 @@
 import { failureCode, isServiceError, isTurnfoldError } from '../../domain/errors.ts';
+import type { EventScope } from '../../domain/events.ts';
 import { describeThrown } from '../../domain/thrown.ts';
-import { type EndedWork, type EndingPorts, endTurn, failTurn, type TurnEnd } from './turn-end.ts';
+import { type ClaimedWork, type EndPorts, endTurn, failTurn, type TurnEnd } from './turn-end.ts';
+
+/**
+ * Thrown when a delivery ends with an unexpected error, its `cause`. `scope` has the ids for the event that reports the
+ * error.
+ */
+export class BrokenDelivery extends Error {
+  readonly scope: EventScope;
+
+  constructor(scope: EventScope, cause: unknown) {
+    super('an unexpected error ended the delivery of a turn', { cause });
+    this.name = 'BrokenDelivery';
+    this.scope = scope;
+  }
+}
 
 /**
  * Ends a turn whose work threw an unexpected error. The worker lives, so its claim must not count as the death of a
@@ -10,13 +25,9 @@ import { type EndedWork, type EndingPorts, endTurn, failTurn, type TurnEnd } fro
  *
  * If Redis refuses this write too, the lease lapses by its time.
  */
-export async function endBrokenTurn(
-  ports: EndingPorts,
-  work: Omit<EndedWork, 'end' | 'mayClaimNext'>,
-  error: unknown,
-): Promise<void> {
-  const { claimed, keeper } = work;
-  keeper.abort(error);
+export async function endBrokenTurn(ports: EndPorts, work: ClaimedWork, error: unknown): Promise<void> {
+  const { claimed, ending } = work;
+  ending.abort(error);
   if (isServiceError(error)) await ports.turns.release(claimed.lease, ports.ids.next());
   else await endTurn(ports, { ...work, end: failAsBroken(error), mayClaimNext: false });
 }

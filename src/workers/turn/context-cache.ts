@@ -4,7 +4,7 @@ import type { ConversationRef } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import { START_VERSION } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
-import { LostTurn } from './turn-errors.ts';
+import { LostTurn } from './ending.ts';
 import type { TurnPorts } from './turn-ports.ts';
 
 type Contexts = Pick<TurnPorts['contexts'], 'readContext' | 'readLog'>;

@@ -1,4 +1,3 @@
-import { nameConversation } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { ModelAnswer } from '../../domain/model.ts';
 import { type CountedRequest, type CountFault, findCountFault } from '../../domain/provider-count.ts';
@@ -24,7 +23,7 @@ export async function judgeCount(
   answer: ModelAnswer,
   messages: readonly Message[],
 ): Promise<JudgedRequest> {
-  const { journal, prepared, ports, keeper } = run;
+  const { journal, prepared, ports, ending } = run;
   const { size } = journal.conversation;
   const { profile } = prepared.agent.model;
   const { anchor: _, ...uncounted } = size;
@@ -44,8 +43,7 @@ export async function judgeCount(
   if (countFault === 'excess' || countFault === 'truncated') {
     ports.onEvent({
       type: 'count_ignored',
-      ...nameConversation(keeper.lease.conversation),
-      turn: keeper.lease.turn,
+      ...ending.scope,
       model,
       why: countFault,
       reportedTokens: reported,

@@ -2,13 +2,12 @@ import type { PassIntake } from '../../domain/ports/pass-store.ts';
 import { upperBoundTokens } from '../../domain/size.ts';
 import type { TurnFailure } from '../../domain/turn.ts';
 import { requestPass } from '../pass-request.ts';
-import { writeUnderLease } from './lease-keeper.ts';
+import { LostTurn } from './ending.ts';
 import { leaveAsTooLarge } from './leaving.ts';
 import type { ModelFailure } from './model-call.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { mayWaitForPass, waitForPass, waitForRetry } from './step-waits.ts';
 import { failTurn, leaveContext, type TurnEnd } from './turn-end.ts';
-import { LostTurn } from './turn-errors.ts';
 import type { PassNeed, Recount } from './turn-ports.ts';
 
 /**
@@ -92,13 +91,13 @@ export async function failAsRefused(run: RunningTurn, tokens: number, refusal: M
   return await failAsTooLarge(run, { tokens, refusal, recount });
 }
 
-export async function requestUnderLease({ keeper, ports, prepared }: RunningTurn, need: PassNeed): Promise<string> {
-  keeper.signal.throwIfAborted();
+export async function requestUnderLease({ ending, ports, prepared }: RunningTurn, need: PassNeed): Promise<string> {
+  ending.signal.throwIfAborted();
   const { calibration } = prepared.overhead;
   const passes: PassIntake = {
-    requestPass: (request) => writeUnderLease({ ...ports, keeper }, 'request', () => ports.passes.requestPass(request)),
+    requestPass: (request) => ending.write('request', () => ports.passes.requestPass(request)),
   };
-  const answer = await requestPass({ ...ports, passes }, keeper.lease.conversation, { ...need, calibration });
+  const answer = await requestPass({ ...ports, passes }, ending.lease.conversation, { ...need, calibration });
   if (answer.status === 'gone') throw new LostTurn('gone');
   return answer.passId;
 }
@@ -106,16 +105,16 @@ export async function requestUnderLease({ keeper, ports, prepared }: RunningTurn
 /** Joins the open compaction pass or requests one. Then takes the pass over and completes it in this turn. */
 async function settleHere(run: RunningTurn, need: PassNeed): Promise<void> {
   await requestUnderLease(run, need);
-  await run.ports.takeover.settleNow(run.keeper.lease.conversation);
+  await run.ports.takeover.settleNow(run.ending.lease.conversation);
   await refresh(run);
 }
 
-async function refresh({ journal, ports, keeper }: RunningTurn): Promise<void> {
-  journal.adopt(await ports.contexts.readConversation(keeper.lease.conversation));
+async function refresh({ journal, ports, ending }: RunningTurn): Promise<void> {
+  journal.adopt(await ports.contexts.readConversation(ending.lease.conversation));
 }
 
-async function recountNow({ ports, keeper }: RunningTurn, need: PassNeed): Promise<Recount> {
-  const recount = await ports.takeover.recount(keeper.lease.conversation, need);
+async function recountNow({ ports, ending }: RunningTurn, need: PassNeed): Promise<Recount> {
+  const recount = await ports.takeover.recount(ending.lease.conversation, need);
   if (recount.status === 'gone') throw new LostTurn('gone');
   return recount;
 }

@@ -111,7 +111,7 @@ async function requestSoftPass(
   messages: readonly Message[],
 ): Promise<void> {
   const cause = reasons.length > 0 && waitsForAnswer(reasons, messages) ? 'thinking' : backoff;
-  if (cause !== undefined) reportBackoff(run.ports, run.keeper.lease.conversation, cause);
+  if (cause !== undefined) reportBackoff(run.ports, run.ending.lease.conversation, cause);
   else if (reasons.length > 0) await requestUnderLease(run, { reasons });
 }
 
@@ -125,14 +125,14 @@ async function sendRequest(
   run: RunningTurn,
   { number, version, isCompacted, messages, tokens }: SentRequest,
 ): Promise<ModelCallResult> {
-  const { prepared, keeper, ports, settings, journal } = run;
-  const { timers, loop, clock, onEvent, onContent, tracing, shutdown, gates } = ports;
-  const { tenant, id } = keeper.lease.conversation;
+  const { prepared, ending, ports, settings, journal } = run;
+  const { clock, onEvent, onContent, tracing, gates } = ports;
+  const { tenant, id } = ending.lease.conversation;
   const streamed = { seq: journal.conversation.head + 1, step: number };
   let stream = run.stream.open(streamed);
   try {
     const result = await callModel({
-      lease: keeper.lease,
+      ending,
       model: withContents(prepared.agent, { tenant, conversation: id }),
       limits: prepared.limits,
       request: {
@@ -141,9 +141,9 @@ async function sendRequest(
         messages,
         tokens,
         version,
-        ...hintProvider(prepared, keeper.lease.conversation, run.turnContext),
+        ...hintProvider(prepared, ending.lease.conversation, run.turnContext),
         ...(prepared.answerSchema && { answerSchema: prepared.answerSchema }),
-        ...(gates && { gate: gates.gateFor(`turn|${tenant}|${id}|${keeper.lease.turn}`) }),
+        ...(gates && { gate: gates.gateFor(`turn|${tenant}|${id}|${ending.lease.turn}`) }),
         idempotencyKey: idempotencyKey(run, modelKey(number)),
         onText: (piece) => stream.addText(piece),
         onReasoning: (piece) => stream.addReasoning(piece),
@@ -153,7 +153,7 @@ async function sendRequest(
           stream = run.stream.open(streamed);
         },
       },
-      deadline: { timers, loop, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal, stop: shutdown.callsEnd },
+      timeoutMs: settings.stepTimeoutMs,
       isCompacted,
       clock,
       onEvent,

@@ -2,7 +2,7 @@ import type { ClaimedTurn } from '../../domain/ports/turn-store.ts';
 import type { TurnContext } from '../../domain/turn-context.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import type { ContextCache } from './context-cache.ts';
-import type { LeaseKeeper } from './lease-keeper.ts';
+import type { Ending } from './ending.ts';
 import type { PieceStream } from './piece-stream.ts';
 import type { TurnJournal } from './turn-journal.ts';
 import type { TurnPorts, TurnSettings } from './turn-ports.ts';
@@ -16,7 +16,7 @@ export interface RunningTurn {
   readonly turnContext: TurnContext;
   readonly journal: TurnJournal;
   readonly context: ContextCache;
-  readonly keeper: LeaseKeeper;
+  readonly ending: Ending;
   /** Stream of what the turn's models write, for readers of the turn. */
   readonly stream: PieceStream;
   readonly ports: TurnPorts;

@@ -1,7 +1,6 @@
 import { type ClaimedTurn, isLost } from '../../domain/ports/turn-store.ts';
-import { LeaseKeeper } from './lease-keeper.ts';
+import { Ending, LostTurn } from './ending.ts';
 import { endTurn, type TurnEnd } from './turn-end.ts';
-import { LostTurn } from './turn-errors.ts';
 import type { SuspectRunner, TurnPorts, TurnSettings } from './turn-ports.ts';
 
 /** ms until a worker may claim a suspect again for which this worker had no process left. */
@@ -18,15 +17,15 @@ export async function answerApart(
   settings: TurnSettings,
   claimed: ClaimedTurn,
 ): Promise<'done' | 'died' | 'not_started'> {
-  const { turns, timers, loop, clock, shutdown, suspects } = ports;
+  const { turns, clock, shutdown, suspects } = ports;
   const startedAt = clock.now();
-  const keeper = new LeaseKeeper(claimed.lease, { turns, timers, loop, ...settings });
+  const ending = new Ending(claimed.lease, { ...ports, ...settings });
   const handBack = async (end: Extract<TurnEnd, { kind: 'handed_back' }>): Promise<'done'> => {
-    await endTurn(ports, { claimed, keeper, startedAt, end, mayClaimNext: false });
+    await endTurn(ports, { claimed, ending, startedAt, end, mayClaimNext: false });
     return 'done';
   };
   try {
-    const end = await suspects.run(claimed, keeper.signal);
+    const end = await suspects.run(claimed, ending.signal);
     switch (end) {
       case 'ended':
         return 'done';
@@ -44,6 +43,6 @@ export async function answerApart(
       }
     }
   } finally {
-    keeper.stop();
+    ending.stop();
   }
 }

@@ -1,20 +1,18 @@
 import type { Tool, ToolContext } from '../../domain/agent.ts';
-import { nameConversation } from '../../domain/ids.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 import type { EventLoop } from '../../domain/ports/event-loop.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import { type CallToWaitFor, TURN_LIMITS } from '../../domain/turn.ts';
 import { hashOf } from '../content-hash.ts';
 import { StoppedWork } from '../shutdown.ts';
+import { LostTurn, type StepTimeout } from './ending.ts';
 import type { Answered } from './model-step.ts';
 import { mustHandBack, type RunningTurn } from './running-turn.ts';
-import { callWithin, type StepTimeout } from './step-deadline.ts';
 import { countSteps, idempotencyKey, toolKey } from './step-keys.ts';
 import { type CallDecision, decideCall, indexWaits, type RunnableTool, waitForCalls } from './tool-calls.ts';
 import { errorAnswer, readOutput, type ToolAnswer } from './tool-output.ts';
 import { clipResult, TOOL_RESULT_MAX_TOKENS } from './tool-result-clip.ts';
 import { failTurn, HANDED_BACK, type TurnEnd } from './turn-end.ts';
-import { LostTurn } from './turn-errors.ts';
 
 /**
  * Number of tool calls that run at the same time. When all 4,000 calls of a message started at once, the event loop was
@@ -95,15 +93,15 @@ function nameWait(run: RunningTurn, call: CallToWaitFor): CallToWaitFor {
  * Runs the tool calls of a round. The first failure aborts all other calls, and the round ends when they have ended.
  * When the worker stops, each call is aborted by its own deadline.
  */
-async function runAll({ keeper }: RunningTurn, jobs: readonly (() => Promise<void>)[]): Promise<void> {
+async function runAll({ ending }: RunningTurn, jobs: readonly (() => Promise<void>)[]): Promise<void> {
   const left = jobs.values();
   const lanes = Array.from({ length: Math.min(CALLS_AT_ONCE, jobs.length) }, async () => {
     for (const job of left) {
-      if (keeper.signal.aborted) return;
+      if (ending.signal.aborted) return;
       try {
         await job();
       } catch (error) {
-        if (!(error instanceof StoppedWork)) keeper.abort(error);
+        if (!(error instanceof StoppedWork)) ending.abort(error);
         throw error;
       }
     }
@@ -137,9 +135,8 @@ function nameTool({ call, decision }: AnswerableCall): string {
 
 async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
   const { call, decision } = one;
-  const { journal, prepared, ports, keeper } = run;
-  const { conversation, turn } = keeper.lease;
-  const scope = { ...nameConversation(conversation), turn };
+  const { journal, prepared, ports, ending } = run;
+  const { scope } = ending;
   const name = nameTool(one);
   ports.onContent?.({ type: 'tool_call_started', ...scope, name, call: call.id, arguments: call.arguments });
   const startedAt = ports.clock.now();
@@ -176,12 +173,9 @@ async function runTool(
   call: ToolCall,
   { tool, input }: { readonly tool: RunnableTool; readonly input: unknown },
 ): Promise<ToolAnswer> {
-  const { keeper, ports, settings } = run;
-  const { conversation, turn } = keeper.lease;
-  const stop = ports.shutdown.callsEnd;
+  const { ending, ports, settings } = run;
+  const { conversation, turn } = ending.lease;
   const timeoutMs = tool.timeoutMs ?? settings.stepTimeoutMs;
-  const { timers, loop } = ports;
-  const deadline = { timers, loop, timeoutMs, signal: keeper.signal, stop };
   const context = {
     tenant: conversation.tenant,
     conversation: conversation.id,
@@ -190,11 +184,10 @@ async function runTool(
     idempotencyKey: idempotencyKey(run, call.id),
   };
   try {
-    return await callWithin(deadline, (signal) => runSafely(loop, tool, input, { ...context, signal }));
+    return await ending.call(timeoutMs, (signal) => runSafely(ports.loop, tool, input, { ...context, signal }));
   } catch (error) {
-    keeper.signal.throwIfAborted();
-    // The abort may have caused the error, so it is unknown whether the call had its effect.
-    if (stop.aborted) throw new StoppedWork();
+    // An abort may have caused the error, so it is unknown whether the call had its effect.
+    ending.throwIfEnded();
     return errorAnswer('timeout', (error as StepTimeout).message); // runSafely throws only after an abort
   }
 }

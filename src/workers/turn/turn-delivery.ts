@@ -9,16 +9,15 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
 import type { SoloHold } from '../solo-lock.ts';
 import { enterPlace, postpone, waitWithin } from '../work-place.ts';
-import { endBrokenTurn } from './broken-turn.ts';
+import { BrokenDelivery, endBrokenTurn } from './broken-turn.ts';
 import { ContextCache } from './context-cache.ts';
-import { LeaseKeeper } from './lease-keeper.ts';
+import { Ending, LostTurn } from './ending.ts';
 import { PieceStream, type StreamedTurn } from './piece-stream.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { answerApart } from './suspect-turn.ts';
 import { decideTurnEnd } from './threshold-check.ts';
 import { claimTurn, reportClaimed } from './turn-claim.ts';
-import { endTurn, failTurn, HANDED_BACK } from './turn-end.ts';
-import { BrokenDelivery, LostTurn } from './turn-errors.ts';
+import { type ClaimedWork, endTurn, failTurn, HANDED_BACK } from './turn-end.ts';
 import { TurnJournal } from './turn-journal.ts';
 import { runTurn } from './turn-loop.ts';
 import { TURN_SETTINGS, type TurnPorts, type TurnSettings } from './turn-ports.ts';
@@ -124,56 +123,54 @@ export class TurnDelivery {
         return await this.#claim();
       }
     }
-    return await tracing.inSpan(describeSpan(claimed), () => this.#answerUnderLease(claimed));
+    return await tracing.inSpan(describeSpan(claimed), () => this.#answerUntilEnding(claimed));
   }
 
   /**
-   * Answers a claimed turn while its lease is renewed.
+   * Answers a claimed turn until the work or its `Ending` ends.
    * @returns the next turn, if it was claimed together with the settlement of this one
    */
-  async #answerUnderLease(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
-    const { turns, timers, loop, clock, onEvent } = this.#ports;
-    const { conversation, turn } = claimed.lease;
-    const startedAt = clock.now();
-    const keeper = new LeaseKeeper(claimed.lease, { turns, timers, loop, ...this.#settings });
+  async #answerUntilEnding(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
+    const ports = this.#ports;
+    const startedAt = ports.clock.now();
+    const ending = new Ending(claimed.lease, { ...ports, ...this.#settings });
+    const work = { claimed, ending, startedAt };
     try {
-      return await this.#answerUntilStop(claimed, keeper);
+      return await unlessAborted(ports.shutdown.workEnds, () => this.#answer(work));
     } catch (error) {
-      if (error instanceof LostTurn)
-        onEvent({ type: 'lease_lost', what: 'turn', ...nameConversation(conversation), turn, why: error.why });
+      const cause = error instanceof StoppedWork ? await this.#handBack(work, error) : error;
+      if (cause === undefined) return undefined;
+      if (cause instanceof LostTurn)
+        ports.onEvent({ type: 'lease_lost', what: 'turn', ...ending.scope, why: cause.why });
       // The delivery reports the first error. An error of this write has the same cause, or the lease was lost.
-      else await endBrokenTurn(this.#ports, { claimed, keeper, startedAt }, error).catch(() => undefined);
-      throw error;
+      else await endBrokenTurn(ports, work, cause).catch(() => undefined);
+      throw cause;
     } finally {
-      keeper.stop();
+      ending.stop();
     }
   }
 
   /**
-   * When the worker stops, abandons work that does not end in time. The lease is handed back, so the abandoned work can
+   * When the worker stops, abandons work that did not end in time. The lease is handed back, so the abandoned work can
    * write nothing more.
+   * @returns the error of a turn that could not be handed back
    */
-  async #answerUntilStop(claimed: ClaimedTurn, keeper: LeaseKeeper): Promise<ClaimedTurn | undefined> {
-    const { shutdown, clock } = this.#ports;
-    const startedAt = clock.now();
-    try {
-      return await unlessAborted(shutdown.workEnds, () => this.#answer(claimed, keeper));
-    } catch (error) {
-      if (!(error instanceof StoppedWork)) throw error;
-      keeper.abort(error);
-      shutdown.noteCutOff();
-      const end = { kind: 'handed_back', isCutOff: true } as const;
-      await endTurn(this.#ports, { claimed, keeper, startedAt, end, mayClaimNext: false });
-      return undefined;
-    }
+  async #handBack(work: ClaimedWork, cause: StoppedWork): Promise<unknown> {
+    work.ending.abort(cause);
+    this.#ports.shutdown.noteCutOff();
+    const end = { kind: 'handed_back', isCutOff: true } as const;
+    return await endTurn(this.#ports, { ...work, end, mayClaimNext: false }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
   }
 
-  async #answer(claimed: ClaimedTurn, keeper: LeaseKeeper): Promise<ClaimedTurn | undefined> {
+  async #answer(work: ClaimedWork): Promise<ClaimedTurn | undefined> {
+    const { claimed, ending } = work;
     const { agent } = claimed;
-    const startedAt = this.#ports.clock.now();
     const mustBeAlone = claimed.attempt >= TURN_LIMITS.maxAttempts;
-    if (mustBeAlone && !(await this.#becomeAlone(keeper))) {
-      await endTurn(this.#ports, { claimed, keeper, startedAt, end: HANDED_BACK, mayClaimNext: false });
+    if (mustBeAlone && !(await this.#becomeAlone(ending))) {
+      await endTurn(this.#ports, { ...work, end: HANDED_BACK, mayClaimNext: false });
       return undefined;
     }
     const prepared = this.#ports.agents.find(agent);
@@ -183,11 +180,11 @@ export class TurnDelivery {
         `no running worker has an agent named "${agent}". Start a worker with the agent, and re-drive the turn`,
         { agent },
       );
-      return (await endTurn(this.#ports, { claimed, keeper, startedAt, end, mayClaimNext: this.#hasShareLeft() })).next;
+      return (await endTurn(this.#ports, { ...work, end, mayClaimNext: this.#hasShareLeft() })).next;
     }
-    const { run, end } = await runTurn(this.#openTurn(claimed, keeper, prepared));
-    const work = { claimed, keeper, startedAt, end, mayClaimNext: this.#hasShareLeft() };
-    const { next, conversation } = await endTurn(this.#ports, work);
+    const { run, end } = await runTurn(this.#openTurn(claimed, ending, prepared));
+    const ended = { ...work, end, mayClaimNext: this.#hasShareLeft() };
+    const { next, conversation } = await endTurn(this.#ports, ended);
     const isSettled = end.kind === 'completed' || end.kind === 'failed';
     const step = isSettled ? end.step : undefined;
     if (isSettled && end.leaves !== undefined && next === undefined) await this.#undoSettled(claimed.lease);
@@ -200,28 +197,28 @@ export class TurnDelivery {
    * process stops.
    * @throws LostTurn if the turn's lease was lost
    */
-  async #becomeAlone(keeper: LeaseKeeper): Promise<boolean> {
+  async #becomeAlone(ending: Ending): Promise<boolean> {
     const { turns, solo, shutdown, timers, isWatched = false } = this.#ports;
     this.#hold?.release();
-    const wait = { timers, waitMs: ALONE_WAIT_MS, ends: [keeper.signal, shutdown.begun] };
+    const wait = { timers, waitMs: ALONE_WAIT_MS, ends: [ending.signal, shutdown.begun] };
     this.#hold = await waitWithin(wait, (signal) => solo.alone(signal));
-    keeper.signal.throwIfAborted();
+    ending.signal.throwIfAborted();
     if (this.#hold === undefined) return false;
-    const started = await turns.startAlone(keeper.lease, isWatched);
+    const started = await turns.startAlone(ending.lease, isWatched);
     if (isLost(started)) throw new LostTurn(started.status);
     return true;
   }
 
-  #openTurn(claimed: ClaimedTurn, keeper: LeaseKeeper, prepared: PreparedAgent): RunningTurn {
+  #openTurn(claimed: ClaimedTurn, ending: Ending, prepared: PreparedAgent): RunningTurn {
     const ports = this.#ports;
     const context = this.#context;
     if (claimed.earlier !== undefined) context.adopt(claimed.earlier);
     if (claimed.input !== undefined) context.append([claimed.input], claimed.conversation);
     // A turn that has recorded an outcome did not crash its worker at once, so other work may run beside it again.
     const onOutcome = (): void => this.#hold?.admitOthers();
-    const journal = new TurnJournal({ ...ports, claimed, keeper, context, onOutcome });
-    const stream = new PieceStream({ ...ports, lease: keeper.lease, countText: textCounter(prepared) });
-    return { claimed, prepared, turnContext: {}, journal, context, keeper, stream, ports, settings: this.#settings };
+    const journal = new TurnJournal({ ...ports, claimed, ending, context, onOutcome });
+    const stream = new PieceStream({ ...ports, lease: ending.lease, countText: textCounter(prepared) });
+    return { claimed, prepared, turnContext: {}, journal, context, ending, stream, ports, settings: this.#settings };
   }
 
   async #undoSettled(lease: TurnLease): Promise<void> {

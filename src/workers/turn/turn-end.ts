@@ -7,8 +7,7 @@ import type { WakeOptions, WakeQueue } from '../../domain/ports/queue.ts';
 import { type ClaimedTurn, isLost, type StepOutcome, type TurnSettlement } from '../../domain/ports/turn-store.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
 import { BEGUN_PRIORITY } from '../../jobs/queues.ts';
-import { type LeaseKeeper, writeUnderLease } from './lease-keeper.ts';
-import { LostTurn } from './turn-errors.ts';
+import { type Ending, LostTurn } from './ending.ts';
 import type { TurnPorts } from './turn-ports.ts';
 
 /**
@@ -72,16 +71,19 @@ export function leaveContext(
   return { ...end, failure: { ...failure, message }, leaves };
 }
 
-export type EndingPorts = Pick<
+export type EndPorts = Pick<
   TurnPorts,
   'turns' | 'agents' | 'wakes' | 'clock' | 'ids' | 'timers' | 'onEvent' | 'tracing'
 >;
 
-export interface EndedWork {
+export interface ClaimedWork {
   readonly claimed: ClaimedTurn;
-  readonly keeper: LeaseKeeper;
+  readonly ending: Ending;
   /** Time when the work started, by this process's clock. `claimed.claimedAt` is by the store's clock. */
   readonly startedAt: number;
+}
+
+export interface EndedWork extends ClaimedWork {
   readonly end: TurnEnd;
   /** False if this delivery has reached its limit. The next turn then gets a wake instead of being claimed here. */
   readonly mayClaimNext: boolean;
@@ -98,7 +100,7 @@ export interface EndedTurn {
  * Writes how the work on a claimed turn ended. No other write gives the turn's lease back.
  * @throws LostTurn if the turn's lease was lost
  */
-export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<EndedTurn> {
+export async function endTurn(ports: EndPorts, work: EndedWork): Promise<EndedTurn> {
   const { claimed, end } = work;
   switch (end.kind) {
     case 'handed_back':
@@ -117,7 +119,7 @@ export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<Ende
 }
 
 async function handBack(
-  { turns, wakes, ids, onEvent }: EndingPorts,
+  { turns, wakes, ids, onEvent }: EndPorts,
   { lease }: ClaimedTurn,
   { isCutOff, delayMs = 0 }: Extract<TurnEnd, { kind: 'handed_back' }>,
 ): Promise<void> {
@@ -148,7 +150,7 @@ export async function wakeUnlessFull(
 }
 
 async function suspend(
-  ports: EndingPorts,
+  ports: EndPorts,
   work: EndedWork,
   end: Extract<TurnEnd, { kind: 'suspended' }>,
 ): Promise<EndedTurn> {
@@ -156,9 +158,7 @@ async function suspend(
   const { lease } = work.claimed;
   const { wait, why } = end;
   const request = { ...wait, suspendedIn: tracing.current() };
-  const { status } = await writeUnderLease({ ...ports, keeper: work.keeper }, 'suspend', () =>
-    turns.suspend(lease, request),
-  );
+  const { status } = await work.ending.write('suspend', () => turns.suspend(lease, request));
   const { step, for: kind, waitMs } = wait;
   if (status === 'exhausted') {
     const limit = wait.maxMs === undefined ? 'was suspended too often' : `waited longer than ${wait.maxMs} ms`;
@@ -172,8 +172,8 @@ async function suspend(
 }
 
 async function settle(
-  ports: EndingPorts,
-  { claimed, keeper, startedAt, mayClaimNext }: EndedWork,
+  ports: EndPorts,
+  { claimed, ending, startedAt, mayClaimNext }: EndedWork,
   settlement: TurnSettlement,
 ): Promise<EndedTurn> {
   const { turns, agents, wakes, clock, ids, onEvent } = ports;
@@ -182,10 +182,8 @@ async function settle(
   const idleTtl = idleTtlOf(agents.find(agent)?.policy);
   const wake = mayClaimNext ? undefined : ids.next();
   // After an abort, the outcome of a step must not be recorded. Only the failure of a turn is written then.
-  if (settlement.step !== undefined) keeper.signal.throwIfAborted();
-  const result = await writeUnderLease({ ...ports, keeper }, 'settle', () =>
-    turns.settle(lease, { ...settlement, ...idleTtl }, wake),
-  );
+  if (settlement.step !== undefined) ending.signal.throwIfAborted();
+  const result = await ending.write('settle', () => turns.settle(lease, { ...settlement, ...idleTtl }, wake));
   onEvent({
     type: 'turn_settled',
     ...nameConversation(conversation),

@@ -1,13 +1,15 @@
 import type { ConversationState, StepState } from '../../domain/conversation.ts';
 import type { BusyTurnStore } from '../../domain/ports/busy-turns.ts';
+import type { Clock } from '../../domain/ports/clock.ts';
 import type { ClaimedTurn, StepOutcome, TurnStore } from '../../domain/ports/turn-store.ts';
 import type { StepRecord } from '../../domain/turn.ts';
 import type { ContextCache } from './context-cache.ts';
-import { type LeaseWritePorts, writeUnderLease } from './lease-keeper.ts';
+import { type Ending, LostTurn } from './ending.ts';
 import { applyWaitEvent, readStepWaits, type StepWaits, type WaitEvent } from './step-waits.ts';
-import { LostTurn } from './turn-errors.ts';
 
-export interface JournalPorts extends LeaseWritePorts {
+export interface JournalPorts {
+  readonly ending: Ending;
+  readonly clock: Clock;
   readonly turns: Pick<TurnStore, 'startSteps' | 'recordStep'> & Pick<BusyTurnStore, 'takeSteering'>;
   readonly claimed: Pick<ClaimedTurn, 'conversation' | 'steps' | 'spentTokens'>;
   readonly context: ContextCache;
@@ -78,9 +80,9 @@ export class TurnJournal {
    * @throws LostTurn if the turn's lease was lost
    */
   async start(keys: readonly string[]): Promise<void> {
-    const { turns, keeper, clock } = this.#ports;
-    keeper.signal.throwIfAborted();
-    await writeUnderLease(this.#ports, 'start', () => turns.startSteps(keeper.lease, keys));
+    const { turns, ending, clock } = this.#ports;
+    ending.signal.throwIfAborted();
+    await ending.write('start', () => turns.startSteps(ending.lease, keys));
     for (const key of keys) {
       if (!this.#steps.has(key)) this.#steps.set(key, { status: 'started', at: clock.now() });
     }
@@ -92,9 +94,9 @@ export class TurnJournal {
    */
   async takeSteering(): Promise<void> {
     if (this.#conversation.isSteered !== true) return;
-    const { turns, keeper } = this.#ports;
-    keeper.signal.throwIfAborted();
-    this.adopt((await writeUnderLease(this.#ports, 'steer', () => turns.takeSteering(keeper.lease))).conversation);
+    const { turns, ending } = this.#ports;
+    ending.signal.throwIfAborted();
+    this.adopt((await ending.write('steer', () => turns.takeSteering(ending.lease))).conversation);
   }
 
   /**
@@ -102,11 +104,9 @@ export class TurnJournal {
    * @throws LostTurn if the turn's lease was lost
    */
   async record(outcome: StepOutcome): Promise<void> {
-    const { turns, keeper } = this.#ports;
-    keeper.signal.throwIfAborted();
-    const { status, conversation } = await writeUnderLease(this.#ports, 'step', () =>
-      turns.recordStep(keeper.lease, outcome),
-    );
+    const { turns, ending } = this.#ports;
+    ending.signal.throwIfAborted();
+    const { status, conversation } = await ending.write('step', () => turns.recordStep(ending.lease, outcome));
     const { usage, requestTokens = 0 } = outcome;
     const tokens = usage === undefined ? requestTokens : usage.inputTokens + usage.outputTokens;
     if (status === 'recorded') this.#spentTokens += tokens;

@@ -7,15 +7,13 @@ import { isLost, type StepOutcome } from '../../domain/ports/turn-store.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import type { StepRecord } from '../../domain/turn.ts';
 import { readContext } from '../../domain/turn-context.ts';
-import { StoppedWork } from '../shutdown.ts';
+import { LostTurn, TurnTimeout } from './ending.ts';
 import { type Answered, takeModelStep } from './model-step.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { callWithin, StepTimeout } from './step-deadline.ts';
 import { countModelSteps, modelKey } from './step-keys.ts';
 import { countsAsRetry } from './step-waits.ts';
 import { takeToolSteps } from './tool-round.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
-import { LostTurn } from './turn-errors.ts';
 import { undoCanceled } from './undo-canceled.ts';
 
 export interface EndedRun {
@@ -71,31 +69,28 @@ function endWithAnswer({ prepared }: RunningTurn, { message, seq, end, leaves }:
   return { ...failTurn('answer_invalid', why, { agent: name, fields: checked.fields }), step };
 }
 
-/** A step took longer than the time that its turn had left. The step's outcome is not recorded, and the turn fails. */
-class TurnTimeout extends StepTimeout {}
-
 /**
  * Runs the work within the turn's timeout. A suspension also ends at that timeout: the next claim then finds no time
  * left and fails the turn.
  */
 async function runWithinTimeout(run: RunningTurn, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
-  const { ports, keeper } = run;
+  const { ports, ending } = run;
   const limit = await findTimeLimit(run);
   if (limit === undefined) return await work();
   const { leftMs, failed } = limit;
   if (leftMs <= 0) return failed;
   const until = ports.clock.now() + leftMs;
-  const timeout = ports.timers.after(leftMs, () => keeper.abort(new TurnTimeout(leftMs)));
+  ending.limit(leftMs);
   try {
     const end = await work();
     // The last step of this end was not recorded before the timeout.
-    if ('step' in end && keeper.signal.reason instanceof TurnTimeout) return failed;
+    if ('step' in end && ending.signal.reason instanceof TurnTimeout) return failed;
     return shortenWait(end, until - ports.clock.now());
   } catch (error) {
     if (error instanceof TurnTimeout) return failed;
     throw error;
   } finally {
-    timeout.stop();
+    ending.unlimit();
   }
 }
 
@@ -159,24 +154,20 @@ async function briefTurn(run: RunningTurn): Promise<Briefed> {
   if (typeof system === 'string') return { kind: 'briefed', run: briefed };
   const written = briefing.system ?? (await writeSystem(briefed, system));
   if (typeof written !== 'string') return failTurn('system_failed', `agent ${name}: ${written.why}`, { agent: name });
-  const kept = await ports.turns.keepSystem(run.keeper.lease, written);
+  const kept = await ports.turns.keepSystem(run.ending.lease, written);
   if (isLost(kept)) throw new LostTurn(kept.status);
   return { kind: 'briefed', run: { ...briefed, prepared: await prepared.withSystem(kept.system) } };
 }
 
 async function writeSystem(
-  { turnContext, keeper, ports, settings }: RunningTurn,
+  { turnContext, ending, settings }: RunningTurn,
   write: SystemFunction,
 ): Promise<string | { readonly why: string }> {
-  const stop = ports.shutdown.callsEnd;
-  const { timers, loop } = ports;
-  const deadline = { timers, loop, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal, stop };
   let written: unknown;
   try {
-    written = await callWithin(deadline, async () => await write(structuredClone(turnContext)));
+    written = await ending.call(settings.stepTimeoutMs, async () => await write(structuredClone(turnContext)));
   } catch (error) {
-    keeper.signal.throwIfAborted();
-    if (stop.aborted) throw new StoppedWork();
+    ending.throwIfEnded();
     return { why: `the system function threw an error: ${describeThrown(error).message}` };
   }
   if (typeof written !== 'string')
