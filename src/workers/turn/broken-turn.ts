@@ -1,7 +1,8 @@
 import { failureCode, isServiceError, isTurnfoldError } from '../../domain/errors.ts';
 import type { EventScope } from '../../domain/events.ts';
 import { describeThrown } from '../../domain/thrown.ts';
-import { type ClaimedWork, type EndPorts, endTurn, failTurn, type TurnEnd } from './turn-end.ts';
+import { type ClaimedWork, type EndPorts, endTurn } from './turn-end.ts';
+import { failTurn, type TurnEnd } from './turn-states.ts';
 
 /**
  * Thrown when a delivery ends with an unexpected error, its `cause`. `scope` has the ids for the event that reports the

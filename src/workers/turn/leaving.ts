@@ -3,7 +3,7 @@ import type { Leaving } from '../../domain/leaving.ts';
 import { NO_WEIGHT } from '../../domain/message.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import { START_VERSION } from '../../domain/version.ts';
-import type { RunningTurn } from './running-turn.ts';
+import type { RunningTurn } from './turn-ports.ts';
 
 /** Most messages before a turn in which turns without an answer are searched. */
 const SEARCHED_MESSAGES = 100;

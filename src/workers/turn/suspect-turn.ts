@@ -1,7 +1,8 @@
 import { type ClaimedTurn, isLost } from '../../domain/ports/turn-store.ts';
 import { Ending, LostTurn } from './ending.ts';
-import { endTurn, type TurnEnd } from './turn-end.ts';
+import { endTurn } from './turn-end.ts';
 import type { SuspectRunner, TurnPorts, TurnSettings } from './turn-ports.ts';
+import type { TurnEnd } from './turn-states.ts';
 
 /** ms until a worker may claim a suspect again for which this worker had no process left. */
 const FULL_DELAY_MS = 5_000;

@@ -6,13 +6,12 @@ import { type CallToWaitFor, TURN_LIMITS } from '../../domain/turn.ts';
 import { hashOf } from '../content-hash.ts';
 import { StoppedWork } from '../shutdown.ts';
 import { LostTurn, type StepTimeout } from './ending.ts';
-import type { Answered } from './model-step.ts';
-import { mustHandBack, type RunningTurn } from './running-turn.ts';
 import { countSteps, idempotencyKey, toolKey } from './step-keys.ts';
 import { type CallDecision, decideCall, indexWaits, type RunnableTool, waitForCalls } from './tool-calls.ts';
 import { errorAnswer, readOutput, type ToolAnswer } from './tool-output.ts';
 import { clipResult, TOOL_RESULT_MAX_TOKENS } from './tool-result-clip.ts';
-import { failTurn, HANDED_BACK, type TurnEnd } from './turn-end.ts';
+import { mustHandBack, type RunningTurn } from './turn-ports.ts';
+import { type Facts, failTurn, HANDED_BACK, type TurnState } from './turn-states.ts';
 
 /**
  * Number of tool calls that run at the same time. When all 4,000 calls of a message started at once, the event loop was
@@ -27,25 +26,19 @@ interface DecidedCall<Decision extends CallDecision = CallDecision> {
 
 type AnswerableCall = DecidedCall<Exclude<CallDecision, { kind: 'wait' }>>;
 
-/** `closed`: the tool round is complete, because every tool call of the assistant message has a result. */
-export type RoundEnd = { readonly kind: 'closed' } | TurnEnd;
-
 /**
  * Runs or answers the open tool calls of an assistant message, and records each result at once. After all other calls
  * have their results, calls that wait for an approval or for an outside result suspend the turn.
  */
-export async function takeToolSteps(run: RunningTurn, answered: Answered): Promise<RoundEnd> {
+export async function runTools(run: RunningTurn, { answered }: TurnState<'tools'>): Promise<Facts['tools']> {
   const { journal, prepared, claimed } = run;
-  if (mustHandBack(run)) return HANDED_BACK;
+  if (mustHandBack(run)) return { status: 'ended', end: HANDED_BACK };
   const calls = (answered.message.toolCalls ?? []).filter(({ id }) => journal.openCalls.has(id));
   const maxSteps = prepared.agent.maxSteps ?? TURN_LIMITS.maxSteps;
   const steps = countSteps(journal.steps) + calls.filter(({ id }) => !journal.steps.has(toolKey(id))).length;
   if (steps > maxSteps) {
-    return failTurn(
-      'step_limit',
-      `the turn would need ${steps} steps, but maxSteps is ${maxSteps}. Raise maxSteps of the agent`,
-      { maxSteps },
-    );
+    const why = `the turn would need ${steps} steps, but maxSteps is ${maxSteps}. Raise maxSteps of the agent`;
+    return { status: 'ended', end: failTurn('step_limit', why, { maxSteps }) };
   }
   const { answers, waited, claimedAt } = claimed;
   const facts = { tools: toolsOf(run), steps: journal.steps, answers, waits: indexWaits(waited), claimedAt };
@@ -57,7 +50,7 @@ export async function takeToolSteps(run: RunningTurn, answered: Answered): Promi
     run,
     answerable.map((one) => () => traceCall(run, one)),
   );
-  return endRound(run, answered.step, decided);
+  return endRound(run, answered.key, decided);
 }
 
 /** The agent's tools. If the agent enables recall, they include the recall tool for this conversation. */
@@ -70,14 +63,14 @@ function toolsOf({ prepared, ports, claimed, journal }: RunningTurn): readonly T
 }
 
 /** Suspends the turn for one kind of wait at a time: first for approvals, then for outside results. */
-function endRound(run: RunningTurn, step: string, decided: readonly DecidedCall[]): RoundEnd {
+function endRound(run: RunningTurn, step: string, decided: readonly DecidedCall[]): Facts['tools'] {
   for (const kind of ['approval', 'tools'] as const) {
     const calls = decided.flatMap(({ decision }) =>
       decision.kind === 'wait' && decision.for === kind ? [nameWait(run, decision.call)] : [],
     );
-    if (calls.length > 0) return { kind: 'suspended', wait: waitForCalls(kind, step, calls) };
+    if (calls.length > 0) return { status: 'ended', end: { kind: 'suspended', wait: waitForCalls(kind, step, calls) } };
   }
-  return { kind: 'closed' };
+  return { status: 'closed' };
 }
 
 /**

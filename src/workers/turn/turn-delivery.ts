@@ -13,14 +13,14 @@ import { BrokenDelivery, endBrokenTurn } from './broken-turn.ts';
 import { ContextCache } from './context-cache.ts';
 import { Ending, LostTurn } from './ending.ts';
 import { PieceStream, type StreamedTurn } from './piece-stream.ts';
-import type { RunningTurn } from './running-turn.ts';
 import { answerApart } from './suspect-turn.ts';
 import { decideTurnEnd } from './threshold-check.ts';
+import { runTurn } from './turn-actions.ts';
 import { claimTurn, reportClaimed } from './turn-claim.ts';
-import { type ClaimedWork, endTurn, failTurn, HANDED_BACK } from './turn-end.ts';
+import { type ClaimedWork, endTurn } from './turn-end.ts';
 import { TurnJournal } from './turn-journal.ts';
-import { runTurn } from './turn-loop.ts';
-import { TURN_SETTINGS, type TurnPorts, type TurnSettings } from './turn-ports.ts';
+import { type RunningTurn, TURN_SETTINGS, type TurnPorts, type TurnSettings } from './turn-ports.ts';
+import { failTurn, HANDED_BACK } from './turn-states.ts';
 import { undoSettled } from './undo-canceled.ts';
 
 /** ms that a turn waits for the process's exclusive lock. After that, another process may try the turn. */
@@ -182,7 +182,8 @@ export class TurnDelivery {
       );
       return (await endTurn(this.#ports, { ...work, end, mayClaimNext: this.#hasShareLeft() })).next;
     }
-    const { run, end } = await runTurn(this.#openTurn(claimed, ending, prepared));
+    const run = this.#openTurn(claimed, ending, prepared);
+    const end = await runTurn(run);
     const ended = { ...work, end, mayClaimNext: this.#hasShareLeft() };
     const { next, conversation } = await endTurn(this.#ports, ended);
     const isSettled = end.kind === 'completed' || end.kind === 'failed';

@@ -1,75 +1,13 @@
 import type { StepState } from '../../domain/conversation.ts';
-import { type ErrorCode, findWriteRefusal } from '../../domain/errors.ts';
+import { findWriteRefusal } from '../../domain/errors.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
-import type { Leaving } from '../../domain/leaving.ts';
 import { idleTtlOf } from '../../domain/policy.ts';
 import type { WakeOptions, WakeQueue } from '../../domain/ports/queue.ts';
 import { type ClaimedTurn, isLost, type StepOutcome, type TurnSettlement } from '../../domain/ports/turn-store.ts';
-import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
 import { BEGUN_PRIORITY } from '../../jobs/queues.ts';
 import { type Ending, LostTurn } from './ending.ts';
 import type { TurnPorts } from './turn-ports.ts';
-
-/**
- * How the work on a claimed turn ends. Any step can decide this, but only `endTurn` writes the decision to the store.
- */
-export type TurnEnd =
-  | {
-      readonly kind: 'completed';
-      readonly answerSeq: number;
-      readonly end?: AnswerEnd | undefined;
-      /** True if the answer matches the schema of the agent. */
-      readonly isStructured?: boolean;
-      /** Messages that leave the context. */
-      readonly leaves?: Leaving | undefined;
-      /** The last step, which the settlement records. */
-      readonly step: StepOutcome;
-    }
-  | {
-      readonly kind: 'failed';
-      readonly failure: TurnFailure;
-      /** Messages that leave the context. */
-      readonly leaves?: Leaving | undefined;
-      readonly step?: StepOutcome;
-    }
-  | {
-      readonly kind: 'suspended';
-      readonly wait: WaitRequest;
-      /**
-       * The error that caused the retry, without contents of the conversation. This error is reported if the turn is
-       * suspended too often.
-       */
-      readonly why?: { readonly message: string; readonly code?: string | undefined };
-    }
-  /**
-   * The worker stops, or cannot run the turn now. `isCutOff`: the work was interrupted in the middle of a step.
-   * `delayMs`: time until a worker may take the turn again.
-   */
-  | { readonly kind: 'handed_back'; readonly isCutOff: boolean; readonly delayMs?: number };
-
-/** The turn was handed back between two steps, so no work is lost. */
-export const HANDED_BACK: TurnEnd = { kind: 'handed_back', isCutOff: false };
-
-/**
- * Ends the turn's work as failed.
- * @param details numbers and ids, never contents of the conversation
- */
-export function failTurn(
-  code: ErrorCode,
-  message: string,
-  details?: TurnFailure['details'],
-): Extract<TurnEnd, { kind: 'failed' }> {
-  return { kind: 'failed', failure: { code, message, ...(details === undefined ? {} : { details }) } };
-}
-
-/** Adds to the end of a failed turn that its messages leave the context, so that later turns can be answered. */
-export function leaveContext(
-  { failure, ...end }: Extract<TurnEnd, { kind: 'failed' }>,
-  leaves: Leaving,
-): Extract<TurnEnd, { kind: 'failed' }> {
-  const message = `${failure.message}. The messages of this turn leave the context. The log keeps them`;
-  return { ...end, failure: { ...failure, message }, leaves };
-}
+import { failTurn, type TurnEnd } from './turn-states.ts';
 
 export type EndPorts = Pick<
   TurnPorts,

@@ -1,102 +1,30 @@
 import type { SystemFunction } from '../../domain/agent.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
-import { checkFinalAnswer } from '../../domain/final-answer.ts';
 import { MAX_MESSAGE_BYTES, type Message } from '../../domain/message.ts';
 import { settlesSize } from '../../domain/pass.ts';
-import { isLost, type StepOutcome } from '../../domain/ports/turn-store.ts';
+import { isLost } from '../../domain/ports/turn-store.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import type { StepRecord } from '../../domain/turn.ts';
 import { readContext } from '../../domain/turn-context.ts';
-import { LostTurn, TurnTimeout } from './ending.ts';
-import { type Answered, takeModelStep } from './model-step.ts';
-import type { RunningTurn } from './running-turn.ts';
+import { LostTurn } from './ending.ts';
 import { countModelSteps, modelKey } from './step-keys.ts';
 import { countsAsRetry } from './step-waits.ts';
-import { takeToolSteps } from './tool-round.ts';
-import { failTurn, type TurnEnd } from './turn-end.ts';
+import type { RunningTurn } from './turn-ports.ts';
+import { type Answered, type Facts, failTurn, type TimeLimit } from './turn-states.ts';
 import { undoCanceled } from './undo-canceled.ts';
 
-export interface EndedRun {
-  /** The turn, with the system prompt that belongs to it. */
-  readonly run: RunningTurn;
-  readonly end: TurnEnd;
-}
-
-/**
- * Works on a claimed turn until it must be settled, suspended or handed back, but at most for `turnTimeoutMs`.
- * @throws LostTurn if the turn's lease was lost
+/*
+ * Actions of a turn before its first model step: `claimed`, `brief`, `resume`.
  */
-export async function runTurn(opened: RunningTurn): Promise<EndedRun> {
-  let run = opened;
-  const end = await runWithinTimeout(opened, async () => {
-    const briefed = await briefTurn(opened);
-    if (briefed.kind === 'failed') return briefed;
-    run = briefed.run;
-    return await takeSteps(run);
-  });
-  return { run, end };
-}
 
-/**
- * Alternates model steps and tool rounds, beginning after the last recorded step. A new turn and a resumed turn take
- * the same path.
- */
-async function takeSteps(run: RunningTurn): Promise<TurnEnd> {
-  await undoCanceled(run);
-  await closeWait(run);
-  let last = await readLastAnswer(run);
-  for (;;) {
-    if (last !== undefined) {
-      const round = last.isRefused === true ? CLOSED : await takeToolSteps(run, last);
-      if (round.kind !== 'closed') return round;
-    }
-    const next = await takeModelStep(run);
-    if (next.kind !== 'answered') return next;
-    if (next.outcome !== undefined) return endWithAnswer(run, next, next.outcome);
-    last = next;
-  }
-}
-
-const CLOSED = { kind: 'closed' } as const;
-
-/** Ends the turn with its final answer, which must match the agent's schema, if it has one. */
-function endWithAnswer({ prepared }: RunningTurn, { message, seq, end, leaves }: Answered, step: StepOutcome): TurnEnd {
-  const { answer: schema, name } = prepared.agent;
-  if (schema === undefined || end !== undefined) return { kind: 'completed', answerSeq: seq, end, leaves, step };
-  const checked = checkFinalAnswer(schema, message.content);
-  if (checked.status === 'valid') return { kind: 'completed', answerSeq: seq, isStructured: true, step };
-  const why = `agent ${name}: the final answer does not match the schema of \`answer\`, also after one correction`;
-  return { ...failTurn('answer_invalid', why, { agent: name, fields: checked.fields }), step };
-}
-
-/**
- * Runs the work within the turn's timeout. A suspension also ends at that timeout: the next claim then finds no time
- * left and fails the turn.
- */
-async function runWithinTimeout(run: RunningTurn, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
-  const { ports, ending } = run;
+/** Starts the timer that ends the turn for lack of time. A suspension also ends at that limit. */
+export async function startLimit(run: RunningTurn): Promise<Facts['claimed']> {
   const limit = await findTimeLimit(run);
-  if (limit === undefined) return await work();
+  if (limit === undefined || limit.leftMs <= 0) return { limit };
   const { leftMs, failed } = limit;
-  if (leftMs <= 0) return failed;
-  const until = ports.clock.now() + leftMs;
-  ending.limit(leftMs);
-  try {
-    const end = await work();
-    // The last step of this end was not recorded before the timeout.
-    if ('step' in end && ending.signal.reason instanceof TurnTimeout) return failed;
-    return shortenWait(end, until - ports.clock.now());
-  } catch (error) {
-    if (error instanceof TurnTimeout) return failed;
-    throw error;
-  } finally {
-    ending.unlimit();
-  }
-}
-
-interface TimeLimit {
-  readonly leftMs: number;
-  readonly failed: Extract<TurnEnd, { kind: 'failed' }>;
+  run.limit = { until: run.ports.clock.now() + leftMs, failed };
+  run.ending.limit(leftMs);
+  return { limit };
 }
 
 /** Returns the time limit that ends first: the agent's timeout or the caller's deadline. Undefined if there is none. */
@@ -128,36 +56,29 @@ async function readAge({ claimed, ports }: RunningTurn): Promise<number> {
   return input === undefined ? 0 : claimedAt - input.at;
 }
 
-function shortenWait(end: TurnEnd, leftMs: number): TurnEnd {
-  if (end.kind !== 'suspended') return end;
-  const { wait } = end;
-  const shorten = (waitMs: number): number => Math.max(0, Math.min(waitMs, leftMs));
-  const calls = wait.calls.map((call) => ({ ...call, waitMs: shorten(call.waitMs) }));
-  return { ...end, wait: { ...wait, waitMs: shorten(wait.waitMs), calls } };
-}
-
-type Briefed = { readonly kind: 'briefed'; readonly run: RunningTurn } | Extract<TurnEnd, { kind: 'failed' }>;
-
 /**
  * Reads the `context` that the caller passed with the turn. If the agent's `system` is a function, calls it once per
  * turn. The store keeps the returned prompt for later claims, so a function that reads a clock cannot change the prompt
  * between two steps.
  * @throws LostTurn if the turn's lease was lost
  */
-async function briefTurn(run: RunningTurn): Promise<Briefed> {
+export async function briefTurn(run: RunningTurn): Promise<Facts['brief']> {
   const { claimed, prepared, ports } = run;
   const { conversation, turn } = claimed.lease;
-  const { system, name } = prepared.agent;
-  if (typeof system === 'string' && claimed.hasContext !== true) return { kind: 'briefed', run };
+  const { system } = prepared.agent;
+  if (typeof system === 'string' && claimed.hasContext !== true) return BRIEFED;
   const briefing = await ports.turns.readBriefing(conversation, turn);
-  const briefed = { ...run, turnContext: readContext(briefing.context) };
-  if (typeof system === 'string') return { kind: 'briefed', run: briefed };
-  const written = briefing.system ?? (await writeSystem(briefed, system));
-  if (typeof written !== 'string') return failTurn('system_failed', `agent ${name}: ${written.why}`, { agent: name });
+  run.turnContext = readContext(briefing.context);
+  if (typeof system === 'string') return BRIEFED;
+  const written = briefing.system ?? (await writeSystem(run, system));
+  if (typeof written !== 'string') return { status: 'failed', why: written.why };
   const kept = await ports.turns.keepSystem(run.ending.lease, written);
   if (isLost(kept)) throw new LostTurn(kept.status);
-  return { kind: 'briefed', run: { ...briefed, prepared: await prepared.withSystem(kept.system) } };
+  run.prepared = await prepared.withSystem(kept.system);
+  return BRIEFED;
 }
+
+const BRIEFED = { status: 'briefed' } as const;
 
 async function writeSystem(
   { turnContext, ending, settings }: RunningTurn,
@@ -176,6 +97,13 @@ async function writeSystem(
   if (bytes > MAX_MESSAGE_BYTES)
     return { why: `the system prompt has ${bytes} bytes, but its limit is ${MAX_MESSAGE_BYTES} bytes` };
   return written;
+}
+
+/** Continues after the last recorded step. */
+export async function resumeTurn(run: RunningTurn): Promise<Facts['resume']> {
+  await undoCanceled(run);
+  await closeWait(run);
+  return { last: await readLastAnswer(run) };
 }
 
 /**
@@ -208,7 +136,10 @@ async function runOverduePass({ claimed, journal, ports }: RunningTurn): Promise
   return takeover.status === 'ended' && settlesSize(takeover.outcome);
 }
 
-/** The turn's last recorded assistant message, which is not the final answer. Undefined if the turn has none yet. */
+/**
+ * The turn's last recorded assistant message, which is not the final answer. Undefined if the turn has none yet, or if a
+ * message behind it asks the model for a corrected answer.
+ */
 async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise<Answered | undefined> {
   const count = countModelSteps(journal.steps);
   if (count === 0) return undefined;
@@ -226,7 +157,7 @@ async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise
     });
   }
   const { message } = entry;
-  return { kind: 'answered', step, seq: entry.seq, message, end: done?.end, isRefused: isRefused(message, done) };
+  return isRefused(message, done) ? undefined : { key: step, seq: entry.seq, message, end: done?.end };
 }
 
 /** Only a message that asks for a correction follows a complete answer without calls in the same step. */
