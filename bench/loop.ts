@@ -26,7 +26,7 @@ import { eventLoopShare } from '../src/wire/tokens/event-loop-share.ts';
 import { bytesOfMessage } from '../src/wire/tokens/message-tokens.ts';
 import { loadTokenCounter } from '../src/wire/tokens/token-counter.ts';
 import { checkVersion } from '../src/workers/compaction/check-version.ts';
-import { clipResult } from '../src/workers/turn/tool-result-clip.ts';
+import { clipResult } from '../src/workers/turn/tool-output.ts';
 
 interface Row {
   readonly input: string;

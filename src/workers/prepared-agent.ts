@@ -15,7 +15,7 @@ import { checkTools, describeAgentTools, describeAnswer } from './agent-tools.ts
 import { hashOf } from './content-hash.ts';
 import { LineIndexes } from './turn/line-indexes.ts';
 import { Recall } from './turn/recall.ts';
-import { TOOL_RESULT_MAX_TOKENS } from './turn/tool-result-clip.ts';
+import { TOOL_RESULT_MAX_TOKENS } from './turn/tool-output.ts';
 
 /** An agent with all values that a worker computes once, when it starts. */
 export interface PreparedAgent {

@@ -5,7 +5,7 @@ import type { IdSource } from '../domain/ports/clock.ts';
 import type { WakeQueue } from '../domain/ports/queue.ts';
 import type { SummaryStore } from '../domain/ports/summary-store.ts';
 import type { DueEntry, QuarantineEntry, SweepStore } from '../domain/ports/sweep-store.ts';
-import { BrokenDelivery } from './turn/broken-turn.ts';
+import { BrokenDelivery } from './turn/turn-delivery.ts';
 
 export interface QuarantinePorts {
   readonly sweep: Pick<SweepStore, 'quarantine' | 'quarantineRecord'>;

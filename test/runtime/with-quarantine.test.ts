@@ -8,7 +8,7 @@ import type { DueEntry } from '../../src/domain/ports/sweep-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { corruptRecord } from '../../src/store/records.ts';
 import { type QuarantinePorts, withQuarantine, withReadableSummaries } from '../../src/workers/quarantine.ts';
-import { BrokenDelivery } from '../../src/workers/turn/broken-turn.ts';
+import { BrokenDelivery } from '../../src/workers/turn/turn-delivery.ts';
 import { openSuiteRedis, type SuiteRedis } from '../store/open-redis.ts';
 import { claimPass, claimSummary, makeConversation, waitForPass } from '../store/pass-samples.ts';
 import { acceptAndClaim, newConversation } from '../store/samples.ts';

@@ -12,8 +12,7 @@ import { checkUsage, toTurnUsage } from '../../domain/usage.ts';
 import { countPictures } from '../../wire/tokens/message-tokens.ts';
 import { findPictureFormula } from '../../wire/tokens/picture-tokens.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
-import { leaveUnanswered } from './leaving.ts';
-import { requestUnderLease } from './make-room.ts';
+import { leaveUnanswered, requestUnderLease } from './make-room.ts';
 import type { RunningTurn } from './turn-ports.ts';
 import type { Facts, TurnState } from './turn-states.ts';
 

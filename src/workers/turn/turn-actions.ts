@@ -1,13 +1,20 @@
 import { TurnTimeout } from './ending.ts';
-import { leaveIfNew, leaveUnanswered } from './leaving.ts';
-import { compactHere, countAgain, explainTooLarge, noteRefusal, requestUnderLease } from './make-room.ts';
+import {
+  compactHere,
+  countAgain,
+  explainTooLarge,
+  leaveIfNew,
+  leaveUnanswered,
+  noteRefusal,
+  requestUnderLease,
+} from './make-room.ts';
 import { recordAnswer } from './model-answer.ts';
 import { askModel } from './model-request.ts';
 import { rollBackRefused } from './refused-version.ts';
-import { countModelSteps, countSteps, modelKey } from './step-keys.ts';
 import { mayWaitForPass } from './step-waits.ts';
 import { decideStep } from './threshold-check.ts';
 import { runTools } from './tool-round.ts';
+import { countModelSteps, countSteps, modelKey } from './turn-journal.ts';
 import { CLAIMED, endWithin, nextStep } from './turn-machine.ts';
 import { mustHandBack, type RunningTurn } from './turn-ports.ts';
 import { briefTurn, resumeTurn, startLimit } from './turn-start.ts';

@@ -1,9 +1,10 @@
 import type { StepState } from '../../domain/conversation.ts';
-import { findWriteRefusal } from '../../domain/errors.ts';
+import { failureCode, findWriteRefusal, isServiceError, isTurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import { idleTtlOf } from '../../domain/policy.ts';
 import type { WakeOptions, WakeQueue } from '../../domain/ports/queue.ts';
 import { type ClaimedTurn, isLost, type StepOutcome, type TurnSettlement } from '../../domain/ports/turn-store.ts';
+import { describeThrown } from '../../domain/thrown.ts';
 import { BEGUN_PRIORITY } from '../../jobs/queues.ts';
 import { type Ending, LostTurn } from './ending.ts';
 import type { TurnPorts } from './turn-ports.ts';
@@ -133,4 +134,28 @@ async function settle(
   });
   if (result.wake !== undefined) await wakeUnlessFull(wakes, conversation, result.wake);
   return { next: result.next, conversation: result.conversation };
+}
+
+/**
+ * Ends a turn whose work threw an unexpected error. The worker lives, so its claim must not count as the death of a
+ * worker (invariant I22). After an error of the service, such as an outage of Redis, the lease is given back without a
+ * wake. The sweeper then wakes the conversation. The next claim would meet any other error again, so the turn fails
+ * with a code.
+ *
+ * If Redis refuses this write too, the lease lapses by its time.
+ */
+export async function endBrokenTurn(ports: EndPorts, work: ClaimedWork, error: unknown): Promise<void> {
+  const { claimed, ending } = work;
+  ending.abort(error);
+  if (isServiceError(error)) await ports.turns.release(claimed.lease, ports.ids.next());
+  else await endTurn(ports, { ...work, end: failAsBroken(error), mayClaimNext: false });
+}
+
+/** The failure is stored with the turn. An unknown error may quote contents, so only its name is stored. */
+function failAsBroken(error: unknown): TurnEnd {
+  const code = failureCode(error);
+  if (isTurnfoldError(error)) return failTurn(code, error.message, error.details);
+  const { name } = describeThrown(error);
+  const why = `an unexpected error (${name}) ended the work on the turn. The worker's log has the error`;
+  return failTurn(code, why, { error: name });
 }
