@@ -9,11 +9,12 @@ import { waitWithin } from '../work-place.ts';
 import type { ContextCache } from './context-cache.ts';
 import { Ending, LostTurn } from './ending.ts';
 import { PieceStream, type StreamedTurn } from './piece-stream.ts';
+import type { RunningTurn } from './running-turn.ts';
 import { decideTurnEnd } from './threshold-check.ts';
 import { runTurn } from './turn-actions.ts';
 import { type ClaimedWork, endBrokenTurn, endTurn } from './turn-end.ts';
 import { TurnJournal } from './turn-journal.ts';
-import type { RunningTurn, TurnPorts, TurnSettings } from './turn-ports.ts';
+import type { TurnPorts, TurnSettings } from './turn-ports.ts';
 import { failTurn, HANDED_BACK } from './turn-states.ts';
 import { undoSettled } from './undo-canceled.ts';
 

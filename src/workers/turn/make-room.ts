@@ -8,8 +8,9 @@ import { START_VERSION } from '../../domain/version.ts';
 import { requestPass } from '../pass-request.ts';
 import { LostTurn } from './ending.ts';
 import type { ModelFailure } from './model-call.ts';
+import type { RunningTurn } from './running-turn.ts';
 import { decideStep } from './threshold-check.ts';
-import { type PassNeed, type Recount, type RunningTurn } from './turn-ports.ts';
+import { type PassNeed, type Recount } from './turn-ports.ts';
 import { type Facts, type FailedEnd, failTurn, type TurnState } from './turn-states.ts';
 
 export async function requestUnderLease({ ending, ports, prepared }: RunningTurn, need: PassNeed): Promise<string> {
@@ -163,7 +164,7 @@ export async function leaveIfNew(run: RunningTurn): Promise<Leaving | undefined>
  * request with them alone would exceed the window.
  * @param isRefused true if the provider refused the request as too long, and compaction could not help
  */
-export async function leaveAsTooLarge(run: RunningTurn, isRefused: boolean): Promise<Leaving | undefined> {
+async function leaveAsTooLarge(run: RunningTurn, isRefused: boolean): Promise<Leaving | undefined> {
   const from = run.claimed.inputSeq;
   const isOwn = (await isOwnTooLarge(run)) || (isRefused && (await leaveIfNew(run)) !== undefined);
   return isOwn ? { from, why: 'too_large' } : undefined;

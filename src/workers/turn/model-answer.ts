@@ -13,7 +13,7 @@ import { countPictures } from '../../wire/tokens/message-tokens.ts';
 import { findPictureFormula } from '../../wire/tokens/picture-tokens.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { leaveUnanswered, requestUnderLease } from './make-room.ts';
-import type { RunningTurn } from './turn-ports.ts';
+import type { RunningTurn } from './running-turn.ts';
 import type { Facts, TurnState } from './turn-states.ts';
 
 /**

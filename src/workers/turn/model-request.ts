@@ -14,9 +14,9 @@ import type { SentContext } from './context-cache.ts';
 import { requestUnderLease } from './make-room.ts';
 import { callModel } from './model-call.ts';
 import { isUnanswered } from './refused-version.ts';
+import type { RunningTurn } from './running-turn.ts';
 import type { SoftPass } from './threshold-check.ts';
 import { idempotencyKey } from './turn-journal.ts';
-import type { RunningTurn } from './turn-ports.ts';
 import type { Facts, TurnState } from './turn-states.ts';
 
 /** Sends the turn's context to the model, and the pieces of its answer to readers. */
@@ -129,7 +129,7 @@ const PARALLEL_LOADS = 8;
  * Returns the agent's model, which replaces references in a request by their contents. The log keeps the references, so
  * large contents are neither in Redis nor read with each step.
  */
-export function withContents(agent: Agent, context: Omit<LoadContext, 'signal'>): Model {
+function withContents(agent: Agent, context: Omit<LoadContext, 'signal'>): Model {
   const { model } = agent;
   if (agent.loadContent === undefined) return model;
   const load: Load = async (content, request) => await agent.loadContent?.(content, request);

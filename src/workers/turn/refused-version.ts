@@ -4,8 +4,8 @@ import { contextSize } from '../../domain/size.ts';
 import { START_VERSION, type Version, weighVersion } from '../../domain/version.ts';
 import { hashSegments } from '../content-hash.ts';
 import type { ModelFailure } from './model-call.ts';
+import type { RunningTurn } from './running-turn.ts';
 import { hasWaitedForPass } from './step-waits.ts';
-import type { RunningTurn } from './turn-ports.ts';
 
 /**
  * Marker in the field `explained` of a context version that replaced one whose form a provider refused. A rollback by a

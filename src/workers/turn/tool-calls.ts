@@ -151,13 +151,13 @@ export function waitForCalls(kind: AnswerKind, step: string, calls: readonly Cal
   return { for: kind, step, waitMs: Math.min(...calls.map(({ waitMs }) => waitMs)), calls };
 }
 
-export type ReadInput =
+type ReadInput =
   | { readonly status: 'valid'; readonly input: unknown }
   /** `why` names the invalid field of the tool call's arguments. */
   | { readonly status: 'invalid'; readonly why: string };
 
 /** Parses the arguments of a tool call by the tool's schema. */
-export function readInput(tool: Tool, text: string): ReadInput {
+function readInput(tool: Tool, text: string): ReadInput {
   // Some models send empty text as the arguments of a tool that takes none.
   const given = text.trim() === '' ? '{}' : text;
   const refusal = refuseJsonText(given);
@@ -185,7 +185,7 @@ const INPUT_BOUNDS = { maxCharacters: MAX_MESSAGE_BYTES };
  * value, so that the approved text and the value of `run` are the same. Any other value is written by `inspect`.
  * @returns undefined for an input that is too large to be shown
  */
-export function showInput(input: unknown): ShownInput | undefined {
+function showInput(input: unknown): ShownInput | undefined {
   const written = writeBoundedJson(input, INPUT_BOUNDS);
   if (written.status === 'written' && isDeepStrictEqual(JSON.parse(written.json), input)) {
     return { input: written.json };
@@ -200,13 +200,13 @@ export function showInput(input: unknown): ShownInput | undefined {
 }
 
 /** Explains an input for which `showInput` returns undefined. */
-export const UNSHOWN_INPUT = `arguments: the tool's schema makes an input of more than ${MAX_MESSAGE_BYTES} characters. No person can check such an input. Send fewer arguments`;
+const UNSHOWN_INPUT = `arguments: the tool's schema makes an input of more than ${MAX_MESSAGE_BYTES} characters. No person can check such an input. Send fewer arguments`;
 
 /**
  * Returns the input that a person approved, whatever the tool's schema makes of the arguments now. If JSON cannot hold
  * the input, the schema makes it again. It then runs only if it still reads as the approved text.
  */
-export function restoreInput(tool: Tool, { arguments: text, input, isShownOnly }: RecordedCall): ReadInput {
+function restoreInput(tool: Tool, { arguments: text, input, isShownOnly }: RecordedCall): ReadInput {
   if (input !== undefined && isShownOnly !== true) {
     const recorded = readJsonText(input);
     if (recorded !== undefined) return { status: 'valid', input: recorded };

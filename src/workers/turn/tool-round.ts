@@ -6,10 +6,10 @@ import { type CallToWaitFor, TURN_LIMITS } from '../../domain/turn.ts';
 import { hashOf } from '../content-hash.ts';
 import { StoppedWork } from '../shutdown.ts';
 import { LostTurn, type StepTimeout } from './ending.ts';
+import { mustHandBack, type RunningTurn } from './running-turn.ts';
 import { type CallDecision, decideCall, indexWaits, type RunnableTool, waitForCalls } from './tool-calls.ts';
 import { clipResult, errorAnswer, readOutput, TOOL_RESULT_MAX_TOKENS, type ToolAnswer } from './tool-output.ts';
 import { countSteps, idempotencyKey, toolKey } from './turn-journal.ts';
-import { mustHandBack, type RunningTurn } from './turn-ports.ts';
 import { type Facts, failTurn, HANDED_BACK, type TurnState } from './turn-states.ts';
 
 /**

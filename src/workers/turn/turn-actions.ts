@@ -11,12 +11,12 @@ import {
 import { recordAnswer } from './model-answer.ts';
 import { askModel } from './model-request.ts';
 import { rollBackRefused } from './refused-version.ts';
+import { mustHandBack, type RunningTurn } from './running-turn.ts';
 import { mayWaitForPass } from './step-waits.ts';
 import { decideStep } from './threshold-check.ts';
 import { runTools } from './tool-round.ts';
 import { countModelSteps, countSteps, modelKey } from './turn-journal.ts';
 import { CLAIMED, endWithin, nextStep } from './turn-machine.ts';
-import { mustHandBack, type RunningTurn } from './turn-ports.ts';
 import { briefTurn, resumeTurn, startLimit } from './turn-start.ts';
 import type { Facts, TurnEnd, TurnState, WorkStep } from './turn-states.ts';
 

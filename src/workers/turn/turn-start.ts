@@ -7,9 +7,9 @@ import { describeThrown } from '../../domain/thrown.ts';
 import type { StepRecord } from '../../domain/turn.ts';
 import { readContext } from '../../domain/turn-context.ts';
 import { LostTurn } from './ending.ts';
+import type { RunningTurn } from './running-turn.ts';
 import { countsAsRetry } from './step-waits.ts';
 import { countModelSteps, modelKey } from './turn-journal.ts';
-import type { RunningTurn } from './turn-ports.ts';
 import { type Answered, type Facts, failTurn, type TimeLimit } from './turn-states.ts';
 import { undoCanceled } from './undo-canceled.ts';
 

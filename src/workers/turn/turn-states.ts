@@ -81,7 +81,7 @@ export interface Answered {
   readonly end?: AnswerEnd | undefined;
 }
 
-/** What does not change during a turn. */
+/** Settings that stay the same during a turn. */
 export interface TurnRules {
   readonly agent: Agent;
   readonly isCompacting: boolean;

@@ -17,7 +17,8 @@ import type { TurnLease } from '../../domain/ports/turn-store.ts';
 import { type Segment, type SeqRange, START_VERSION } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { LostTurn } from './ending.ts';
-import type { RunningTurn, TurnPorts } from './turn-ports.ts';
+import type { RunningTurn } from './running-turn.ts';
+import type { TurnPorts } from './turn-ports.ts';
 
 /**
  * Removes the messages of earlier turns that must leave the context, before the first step of this turn. Restores the
