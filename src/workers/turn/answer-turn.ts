@@ -41,14 +41,18 @@ export async function answerTurn(delivery: OpenDelivery, claimed: ClaimedTurn): 
   const ending = new Ending(claimed.lease, { ...ports, ...settings });
   const work = { claimed, ending, startedAt };
   try {
-    return await unlessAborted(ports.shutdown.workEnds, () => answer(delivery, work));
+    try {
+      return await unlessAborted(ports.shutdown.workEnds, () => settleTurn(delivery, work));
+    } catch (error) {
+      if (!(error instanceof StoppedWork)) throw error;
+      await handBack(ports, work, error);
+      return undefined;
+    }
   } catch (error) {
-    const cause = error instanceof StoppedWork ? await handBack(ports, work, error) : error;
-    if (cause === undefined) return undefined;
-    if (cause instanceof LostTurn) ports.onEvent({ type: 'lease_lost', what: 'turn', ...ending.scope, why: cause.why });
+    if (error instanceof LostTurn) ports.onEvent({ type: 'lease_lost', what: 'turn', ...ending.scope, why: error.why });
     // The delivery reports the first error. An error of this write has the same cause, or the lease was lost.
-    else await endBrokenTurn(ports, work, cause).catch(() => undefined);
-    throw cause;
+    else await endBrokenTurn(ports, work, error).catch(() => undefined);
+    throw error;
   } finally {
     ending.stop();
   }
@@ -57,19 +61,15 @@ export async function answerTurn(delivery: OpenDelivery, claimed: ClaimedTurn): 
 /**
  * When the worker stops, abandons work that did not end in time. The lease is handed back, so the abandoned work can
  * write nothing more.
- * @returns the error of a turn that could not be handed back
  */
-async function handBack(ports: TurnPorts, work: ClaimedWork, cause: StoppedWork): Promise<unknown> {
+async function handBack(ports: TurnPorts, work: ClaimedWork, cause: StoppedWork): Promise<void> {
   work.ending.abort(cause);
   ports.shutdown.noteCutOff();
   const end = { kind: 'handed_back', isCutOff: true } as const;
-  return await endTurn(ports, { ...work, end, mayClaimNext: false }).then(
-    () => undefined,
-    (error: unknown) => error,
-  );
+  await endTurn(ports, { ...work, end, mayClaimNext: false });
 }
 
-async function answer(delivery: OpenDelivery, work: ClaimedWork): Promise<ClaimedTurn | undefined> {
+async function settleTurn(delivery: OpenDelivery, work: ClaimedWork): Promise<ClaimedTurn | undefined> {
   const { ports } = delivery;
   const { claimed, ending } = work;
   const { agent } = claimed;

@@ -85,8 +85,7 @@ export class TurnDelivery implements OpenDelivery {
         const claimed = turn;
         this.#claims += 1;
         if (claimed !== given) reportClaimed(ports, claimed);
-        const end = this.#isSuspect(claimed) ? await answerApart(this, claimed) : 'not_started';
-        if (end === 'died') this.#killer = claimed.lease.turn;
+        const end = await this.#answerSuspect(claimed);
         if (end === 'not_started')
           turn = await ports.tracing.inSpan(describeSpan(claimed), () => answerTurn(this, claimed));
         else turn = end === 'died' ? await this.#claim() : undefined;
@@ -125,9 +124,13 @@ export class TurnDelivery implements OpenDelivery {
     return claim.status === 'claimed' ? claim.turn : undefined;
   }
 
-  #isSuspect({ attempt, agent, lease }: ClaimedTurn): boolean {
+  async #answerSuspect(claimed: ClaimedTurn): ReturnType<typeof answerApart> {
+    const { attempt, agent, lease } = claimed;
     const isSuspect = attempt >= TURN_LIMITS.maxAttempts || lease.turn === this.#killer;
-    return isSuspect && this.ports.agents.find(agent) !== undefined;
+    if (!isSuspect || this.ports.agents.find(agent) === undefined) return 'not_started';
+    const end = await answerApart(this, claimed);
+    if (end === 'died') this.#killer = lease.turn;
+    return end;
   }
 
   mayClaimNext(): boolean {

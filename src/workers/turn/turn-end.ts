@@ -3,7 +3,7 @@ import { failureCode, findWriteRefusal, isServiceError, isTurnfoldError } from '
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import { idleTtlOf } from '../../domain/policy.ts';
 import type { WakeOptions, WakeQueue } from '../../domain/ports/queue.ts';
-import { type ClaimedTurn, isLost, type StepOutcome, type TurnSettlement } from '../../domain/ports/turn-store.ts';
+import { type ClaimedTurn, isLost, type TurnSettlement } from '../../domain/ports/turn-store.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import { BEGUN_PRIORITY } from '../../jobs/queues.ts';
 import { type Ending, LostTurn } from './ending.ts';

@@ -28,7 +28,11 @@ function open(heartbeats: readonly Heartbeat[] = [], loop?: EventLoop) {
     },
   };
   const stop = new AbortController();
-  const ending = new Ending(lease, { ...options(timers, turns.heartbeat), loop, shutdown: { callsEnd: stop.signal } });
+  const ending = new Ending(lease, {
+    ...options(timers, (given) => turns.heartbeat(given)),
+    loop,
+    shutdown: { callsEnd: stop.signal },
+  });
   return { timers, ending, stop, heartbeatCount: () => count };
 }
 
