@@ -85,10 +85,7 @@ export class TurnDelivery implements OpenDelivery {
         const claimed = turn;
         this.#claims += 1;
         if (claimed !== given) reportClaimed(ports, claimed);
-        const end = await this.#answerSuspect(claimed);
-        if (end === 'not_started')
-          turn = await ports.tracing.inSpan(describeSpan(claimed), () => answerTurn(this, claimed));
-        else turn = end === 'died' ? await this.#claim() : undefined;
+        turn = await this.#answer(claimed);
       }
       return this.#postponed ?? { status: 'done' };
     } catch (error) {
@@ -122,6 +119,13 @@ export class TurnDelivery implements OpenDelivery {
     }
     if (claim.status === 'poison') await reportPoison(this.ports, this.#conversation, claim);
     return claim.status === 'claimed' ? claim.turn : undefined;
+  }
+
+  async #answer(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
+    const end = await this.#answerSuspect(claimed);
+    if (end === 'died') return await this.#claim();
+    if (end === 'done') return undefined;
+    return await this.ports.tracing.inSpan(describeSpan(claimed), () => answerTurn(this, claimed));
   }
 
   async #answerSuspect(claimed: ClaimedTurn): ReturnType<typeof answerApart> {
