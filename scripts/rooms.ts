@@ -145,17 +145,17 @@ export const rules: readonly IForbiddenRuleType[] = [
   },
   {
     name: 'inspector-types',
-    comment: 'the inspector uses types of api/http/answers and domain only, so that no server code is in the page',
+    comment: 'the inspector uses types of api/contract and domain only, so that no server code is in the page',
     severity: 'error',
     from: { path: '^inspector/' },
     to: { path: '^src/', pathNot: SHARED_WITH_PAGE, dependencyTypesNot: ['type-only'] },
   },
   {
     name: 'inspector-direction',
-    comment: 'the inspector imports no room but api/http/answers and domain',
+    comment: 'the inspector imports no room but api/contract and domain',
     severity: 'error',
     from: { path: '^inspector/' },
-    to: { path: '^src/', pathNot: [SHARED_WITH_PAGE, '^src/(api/http/answers|domain)/'] },
+    to: { path: '^src/', pathNot: [SHARED_WITH_PAGE, '^src/(api/contract|domain)/'] },
   },
   {
     name: 'inspector-packages',

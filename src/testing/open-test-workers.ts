@@ -1,6 +1,7 @@
-import type { AnyAgents } from '../api/client/agent-types.ts';
-import { createClient, type TurnfoldClient } from '../api/client/client.ts';
+import { createClient } from '../api/client/client.ts';
 import { storePorts } from '../api/client/ports.ts';
+import type { AnyAgents } from '../api/contract/agent-types.ts';
+import { type TurnfoldClient } from '../api/contract/client.ts';
 import type { Agent } from '../domain/agent.ts';
 import type { WorkerEvent } from '../domain/events.ts';
 import type { PolicyInput } from '../domain/policy.ts';

@@ -1,5 +1,6 @@
-import { createClient, type TurnfoldClient } from '../../src/api/client/client.ts';
+import { createClient } from '../../src/api/client/client.ts';
 import { type ClientStores, storePorts } from '../../src/api/client/ports.ts';
+import { type TurnfoldClient } from '../../src/api/contract/client.ts';
 import type { Store } from '../../src/domain/ports/store.ts';
 import { createIdSource } from '../../src/jobs/id-source.ts';
 import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';

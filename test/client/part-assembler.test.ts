@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { PartAssembler } from '../../src/api/client/part-assembler.ts';
 import { positionSchema } from '../../src/api/client/stream-position.ts';
-import type { TurnPart } from '../../src/api/client/turn-parts.ts';
+import type { TurnPart } from '../../src/api/contract/turn-parts.ts';
 import type { LogEntry, Message } from '../../src/domain/message.ts';
 import type { Piece, StreamEntry, StreamPage } from '../../src/domain/ports/turn-streams.ts';
 

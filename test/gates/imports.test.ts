@@ -162,15 +162,15 @@ test('the imports gate names forbidden packages, built-ins, cycles and unknown r
 test('the imports gate lets the inspector use types of the server, and no code but the parser of streams', async () => {
   using fixture = buildFixture();
   fixture.write({
-    'src/api/http/answers/shop.ts': `export const shop = 1;\nexport type Shop = typeof shop;\n`,
+    'src/api/contract/shop.ts': `export const shop = 1;\nexport type Shop = typeof shop;\n`,
     'src/api/http/app.ts': `export type App = 1;\n`,
     'src/api/http-client/event-frames.ts': `export const readFrames = 1;\n`,
-    'inspector/src/right.tsx': `import type { Shop } from '../../src/api/http/answers/shop.ts';
+    'inspector/src/right.tsx': `import type { Shop } from '../../src/api/contract/shop.ts';
 import { readFrames } from '../../src/api/http-client/event-frames.ts';
 
 export const right: Shop = readFrames;
 `,
-    'inspector/src/code.tsx': `import { shop } from '../../src/api/http/answers/shop.ts';\n\nexport const code = shop;\n`,
+    'inspector/src/code.tsx': `import { shop } from '../../src/api/contract/shop.ts';\n\nexport const code = shop;\n`,
     'inspector/src/room.ts': `import type { App } from '../../src/api/http/app.ts';\n\nexport type Room = App;\n`,
     'inspector/src/built-in.ts': `import { join } from 'node:path';\n\nexport const path = join;\n`,
     'inspector/src/left.ts': `import { other } from './other.ts';\n\nexport const left = (): unknown => other;\n`,

@@ -1,11 +1,11 @@
 import { answerTurn } from '../../src/api/client/answers.ts';
 import { appendMessages } from '../../src/api/client/appends.ts';
 import { forkConversation } from '../../src/api/client/forks.ts';
-import type { EnqueueInput } from '../../src/api/client/input.ts';
 import type { ClientPorts } from '../../src/api/client/ports.ts';
 import { approveProposal } from '../../src/api/client/proposals.ts';
 import { cancelTurn, enqueueTurn } from '../../src/api/client/turns.ts';
 import { restoreConversation } from '../../src/api/client/versions.ts';
+import type { EnqueueInput } from '../../src/api/contract/enqueue-input.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { nameConversation } from '../../src/domain/ids.ts';

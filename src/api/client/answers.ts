@@ -6,18 +6,12 @@ import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { AnswerResult, StoredAnswer } from '../../domain/ports/turn-answers.ts';
 import type { RecordedDecision } from '../../domain/turn.ts';
 import { bytesOfMessage, countMessage } from '../../wire/tokens/message-tokens.ts';
+import { type AnswerArguments, answerOptionsSchema, answersSchema, type CallAnswer } from '../contract/call-answers.ts';
+import { readConversationName, readTurnId } from '../contract/names.ts';
 import { checkDurability, noTurn } from './client-errors.ts';
-import {
-  type AnswerArguments,
-  answerOptionsSchema,
-  answersSchema,
-  type CallAnswer,
-  checkBytes,
-  readConversationName,
-  readTurnId,
-} from './input.ts';
 import { hashPayload } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
+import { checkBytes } from './weigh-message.ts';
 
 /**
  * Stores answers to the tool calls that a waiting turn waits for.

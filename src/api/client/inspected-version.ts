@@ -7,8 +7,8 @@ import type { CompactionReport, ReportFrame } from '../../domain/inspection/repo
 import type { Message, ToolCall } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { START_VERSION, type Summary, type SummarySegment, type Version } from '../../domain/version.ts';
+import { type ConversationName, readConversationName, versionNumberSchema } from '../contract/names.ts';
 import { eraseConversation, missingVersion, readConversationState } from './contexts.ts';
-import { type ConversationName, readConversationName, versionNumberSchema } from './input.ts';
 import type { ClientPorts } from './ports.ts';
 import { prefixOf, RecentContexts } from './recent-contexts.ts';
 import { RecentValues } from './recent-values.ts';

@@ -8,7 +8,7 @@ import { parseInput } from '../../domain/parse.ts';
 import type { InboxJob } from '../../domain/ports/queue.ts';
 import { MAX_CONTEXT_BYTES } from '../../domain/turn-context.ts';
 import { INBOX_LIMITS } from '../../jobs/queues.ts';
-import { type EnqueueInput, enqueueSchema } from '../client/input.ts';
+import { type EnqueueInput, enqueueSchema } from '../contract/enqueue-input.ts';
 
 /** Name of the jobs in the inbox queue. */
 const JOB_NAME = 'turn';

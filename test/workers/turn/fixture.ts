@@ -1,5 +1,5 @@
 import { readAnswers } from '../../../src/api/client/answers.ts';
-import type { CallAnswer } from '../../../src/api/client/input.ts';
+import type { CallAnswer } from '../../../src/api/contract/call-answers.ts';
 import type { Agent, Tool } from '../../../src/domain/agent.ts';
 import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { PartAssembler } from '../../../src/api/client/part-assembler.ts';
-import type { TurnPart } from '../../../src/api/client/turn-parts.ts';
+import type { TurnPart } from '../../../src/api/contract/turn-parts.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { type Model, ModelError } from '../../../src/domain/model.ts';

@@ -1,9 +1,6 @@
 import { z } from 'zod';
-import { findContentFlaw } from '../../domain/content-flaws.ts';
-import { fieldError } from '../../domain/errors.ts';
-import { jsonSchema, type Message } from '../../domain/message.ts';
-import { joinPath } from '../../domain/parse.ts';
-import { encodeBytes, readPart, readParts } from '../../domain/parts.ts';
+import { jsonSchema } from '../../domain/message.ts';
+import { encodeBytes, readParts } from '../../domain/parts.ts';
 
 /** More images and files than a provider takes in one request. */
 const MAX_INPUT_PARTS = 1_000;
@@ -70,15 +67,3 @@ export const inputPartsSchema = z
     description:
       'Images, PDFs and text files, as {type, url}, {type, data, mediaType} or {type, reference, mediaType}.',
   });
-
-/**
- * Refuses pictures and files that no provider can read, because each later request of the conversation would hold them.
- * @param at path of the message in the input, or '' if the input is the message
- * @throws invalid_input with the field of the part
- */
-export function checkContents({ parts = [] }: Pick<Message, 'parts'>, at: string): void {
-  for (const [index, given] of parts.entries()) {
-    const flaw = findContentFlaw(readPart(given));
-    if (flaw !== undefined) throw fieldError('invalid_input', joinPath(at, ['parts', index]), flaw);
-  }
-}

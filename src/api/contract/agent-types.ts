@@ -1,9 +1,8 @@
 import type { AnswerSchema } from '../../domain/final-answer.ts';
 import type { TurnView } from '../../domain/turn.ts';
 import type { TurnContext } from '../../domain/turn-context.ts';
-import type { AppendInput } from './append-input.ts';
-import type { EnqueueInput } from './input.ts';
-import type { ConversationsInput } from './listings.ts';
+
+import type { EnqueueInput } from './enqueue-input.ts';
 
 /**
  * The static type of an agent: an element of `typeof agents` from `defineAgent`, or `{ name, context }` written by
@@ -40,12 +39,6 @@ export type TurnOf<Agents extends AnyAgents> = {
 export type EnqueueFor<Agents extends AnyAgents> =
   string extends AgentName<Agents> ? EnqueueInput : Omit<EnqueueInput, 'agent' | 'context'> & TurnOf<Agents>;
 
-/** Input of `append` for a client whose agents are typed. */
-export type AppendFor<Agents extends AnyAgents> = NameAgent<AppendInput, Agents>;
-
-/** Input of `conversations` for a client whose agents are typed. */
-export type ConversationsFor<Agents extends AnyAgents> = NameAgent<ConversationsInput, Agents>;
-
 /** JSON value of the agent's final answers. */
 type AnswerOf<One> = One extends { readonly answer?: AnswerSchema<infer Value> } ? Value : unknown;
 
@@ -58,6 +51,6 @@ export type ViewFor<Agents extends AnyAgents> =
       }[AgentName<Agents>];
 
 /** Replaces the type `string` of the field `agent` by the names of the client's agents. */
-type NameAgent<Input extends { readonly agent?: string | undefined }, Agents extends AnyAgents> = {
+export type NameAgent<Input extends { readonly agent?: string | undefined }, Agents extends AnyAgents> = {
   [Field in keyof Input]: Field extends 'agent' ? AgentName<Agents> | Extract<Input[Field], undefined> : Input[Field];
 };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mapOf } from './operation.ts';
 
 /** Schema of `Problem`. */
 export const problemSchema = z
@@ -9,6 +10,6 @@ export const problemSchema = z
     code: z.string().describe('Error code for programs, as in docs/reference/errors.md and docs/reference/http.md.'),
     detail: z.string().describe('Explanation for people.'),
     field: z.string().optional().describe('Path of the wrong field, header or parameter.'),
-    details: z.record(z.string(), z.unknown()).optional().describe('Figures and ids that explain the error.'),
+    details: mapOf(z.unknown()).optional().describe('Figures and ids that explain the error.'),
   })
   .meta({ id: 'Problem' });

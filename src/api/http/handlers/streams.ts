@@ -1,36 +1,13 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { parseInput } from '../../../domain/parse.ts';
 import { eventIdSchema } from '../../client/events.ts';
 import type { EventOrLoss, TurnPart } from '../../client/index.ts';
 import { positionSchema } from '../../client/stream-position.ts';
-import { eventSchema } from '../answers/conversations.ts';
-import { turnPartSchema } from '../answers/turns.ts';
 import { answerEvents, refuseHead, type ServerSentEvent } from '../event-stream.ts';
-import { type Call, defineRoute } from '../route.ts';
+import type { Call, Handlers } from '../route.ts';
 
-const after = z
-  .string()
-  .max(256)
-  .optional()
-  .describe('Id of the last handled event. The header `Last-Event-ID`, which browsers send, wins.');
-
-const waitMs = z.coerce
-  .number()
-  .int()
-  .min(0)
-  .optional()
-  .describe('How long to follow, in ms. Then an event `end` comes, and the stream ends. Absent: without a limit.');
-
-const streamTurn = defineRoute({
-  operation: 'streamTurn',
-  method: 'get',
-  path: '/v1/conversations/{conversation}/turns/{turn}/events',
-  scope: 'read',
-  summary: 'Stream a turn as server-sent events, from its start or from an event. The last event is `end`.',
-  query: z.strictObject({ after, waitMs }),
-  result: turnPartSchema,
-  resultType: 'text/event-stream',
-  handle: async (call) => {
+export const streamHandlers: Handlers = {
+  stream: async (call) => {
     const { client, name, param } = call;
     const wait = readWait(call);
     const turn = param('turn');
@@ -39,18 +16,7 @@ const streamTurn = defineRoute({
     await client.result(name, turn);
     return answer(call, (signal) => eventsOf(client.stream(name, turn, { ...position, ...wait, signal })));
   },
-});
-
-const followEvents = defineRoute({
-  operation: 'followEvents',
-  method: 'get',
-  path: '/v1/conversations/{conversation}/events',
-  scope: 'read',
-  summary: 'Follow the durable events of a conversation: settled turns, waits, new versions, proposals.',
-  query: z.strictObject({ after, waitMs }),
-  result: eventSchema,
-  resultType: 'text/event-stream',
-  handle: async (call) => {
+  events: async (call) => {
     const { client, name } = call;
     const wait = readWait(call);
     const { after: given } = readPosition(call, eventIdSchema);
@@ -62,7 +28,7 @@ const followEvents = defineRoute({
       if (!signal.aborted) yield { type: 'end', data: { type: 'end' } };
     });
   },
-});
+};
 
 /**
  * Finds the position behind the last event, which is at most about the 500th.
@@ -108,5 +74,3 @@ function answer(
   refuseHead(request);
   return answerEvents({ request, cut, readers, limits: streams, follow });
 }
-
-export const eventRoutes = [streamTurn, followEvents];

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { idSchema } from '../../../domain/ids.ts';
-import { CATEGORIES, ENTRY_STATES, THRESHOLDS } from '../../../domain/inspection/names.ts';
-import { LEAVE_CAUSES } from '../../../domain/leaving.ts';
-import { planningPolicySchema } from '../../../domain/request-facts.ts';
+import { idSchema } from '../../domain/ids.ts';
+import { CATEGORIES, ENTRY_STATES, THRESHOLDS } from '../../domain/inspection/names.ts';
+import { LEAVE_CAUSES } from '../../domain/leaving.ts';
+import { planningPolicySchema } from '../../domain/request-facts.ts';
+import { listOf } from './operation.ts';
 
 const seq = z.number().describe('Position in the log, from 1.');
 
@@ -15,7 +16,7 @@ const outlineEntrySchema = z
     turn: idSchema.optional().describe('Turn that wrote the message.'),
     at: z.number().describe('Time of the write, in ms since epoch.'),
     start: z.string().describe('First 160 characters of the text, on one line.'),
-    calls: z.array(z.string()).optional().describe('Names of the called tools.'),
+    calls: listOf(z.string()).optional().describe('Names of the called tools.'),
     isError: z.literal(true).optional().describe('Present for the result of a failed tool call.'),
     stopped: z.literal(true).optional().describe('Present if the turn was canceled while the model wrote the message.'),
     thinking: z.literal(true).optional().describe('Present if the message holds thinking of the model.'),
@@ -30,7 +31,7 @@ export const outlineSchema = z
   .looseObject({
     version: z.number().describe('Number of the version that decides the states.'),
     head: z.number().describe('Position (seq) of the last log entry.'),
-    entries: z.array(outlineEntrySchema),
+    entries: listOf(outlineEntrySchema),
     next: z.number().optional().describe('Send as `after` for the next page. Absent on the last page.'),
   })
   .meta({ id: 'Outline', description: 'One page of the log without its texts, and what became of each message.' });
@@ -63,7 +64,7 @@ export const breakdownSchema = z
         ),
       freeTokens: z.number().optional().describe('Window without reserved and used tokens, at least 0.'),
     }),
-    thresholds: z.array(
+    thresholds: listOf(
       z.looseObject({
         name: z.enum(THRESHOLDS).describe('Setting of the policy that the threshold follows from.'),
         tokens: z.number(),
@@ -75,21 +76,19 @@ export const breakdownSchema = z
       .describe(
         'Settings of the policy at the last model call that change a plan and differ from their defaults. Absent before a worker recorded them.',
       ),
-    categories: z.array(
+    categories: listOf(
       z.looseObject({
         name: z.enum(CATEGORIES),
         tokens: z.number(),
         count: z.number(),
-        largest: z
-          .array(
-            z.looseObject({
-              seq: seq.optional(),
-              name: z.string().optional().describe('Name of a tool.'),
-              tokens: z.number(),
-              start: z.string().describe('First 160 characters of the text, on one line.'),
-            }),
-          )
-          .max(5),
+        largest: listOf(
+          z.looseObject({
+            seq: seq.optional(),
+            name: z.string().optional().describe('Name of a tool.'),
+            tokens: z.number(),
+            start: z.string().describe('First 160 characters of the text, on one line.'),
+          }),
+        ).max(5),
       }),
     ),
     cost: costSchema.describe('Usage of all settled turns and summaries of the conversation.'),
@@ -98,11 +97,9 @@ export const breakdownSchema = z
 
 export type BreakdownAnswer = z.infer<typeof breakdownSchema>;
 
-const identifiersSchema = z
-  .array(
-    z.looseObject({ text: z.string(), seq: seq.describe('Last position in the range that holds the identifier.') }),
-  )
-  .describe('The identifiers that the agent most likely needs again come first.');
+const identifiersSchema = listOf(
+  z.looseObject({ text: z.string(), seq: seq.describe('Last position in the range that holds the identifier.') }),
+).describe('The identifiers that the agent most likely needs again come first.');
 
 const identifierFatesSchema = z.looseObject({
   kept: identifiersSchema,
@@ -124,29 +121,25 @@ export const reportSchema = z
     version: z.number(),
     parent: z.number().nullable(),
     cause: z.enum(['start', 'pass', 'restore', 'rollback', 'fork']),
-    reasons: z.array(z.string()),
+    reasons: listOf(z.string()),
     at: z.number().describe('Time of the commit, in ms since epoch.'),
     durationMs: z.number().optional().describe('Time from the request for the compaction to its commit.'),
     before: z.looseObject({ messages: z.number(), tokens: z.number() }),
     after: z.looseObject({ messages: z.number(), tokens: z.number() }),
     cost: costSchema.optional().describe('Usage of the model calls that wrote new summaries. Absent if no model did.'),
-    parts: z
-      .array(
-        z.looseObject({
-          from: seq,
-          to: seq,
-          strategy: z.string().describe('Id of the summarizer that wrote the text, e.g. `structural`.'),
-          tokens: z.number().describe('Tokens of the summary in the context.'),
-          sourceTokens: z.number().describe('Tokens of the replaced messages in the log.'),
-          text: z.string(),
-          identifiers: identifierFatesSchema,
-        }),
-      )
-      .describe('Summaries that are new in this version.'),
-    evicted: z
-      .array(reportedRangeSchema)
-      .describe('Ranges that left the context with this version, without a summary.'),
-    shortened: z.array(reportedRangeSchema).describe('Ranges that this version masked or clipped.'),
+    parts: listOf(
+      z.looseObject({
+        from: seq,
+        to: seq,
+        strategy: z.string().describe('Id of the summarizer that wrote the text, e.g. `structural`.'),
+        tokens: z.number().describe('Tokens of the summary in the context.'),
+        sourceTokens: z.number().describe('Tokens of the replaced messages in the log.'),
+        text: z.string(),
+        identifiers: identifierFatesSchema,
+      }),
+    ).describe('Summaries that are new in this version.'),
+    evicted: listOf(reportedRangeSchema).describe('Ranges that left the context with this version, without a summary.'),
+    shortened: listOf(reportedRangeSchema).describe('Ranges that this version masked or clipped.'),
   })
   .meta({ id: 'VersionReport', description: 'Differences of a version from the context of its parent.' });
 
